@@ -3,8 +3,8 @@
 // the same device, in turns. "vendor" is the least that a program can call; "timed" asks, as masu does, for an event
 // that tells the kernel's time, and has the queue start at once. "untimed" is masu with Timing::off.
 //
-// And what whole calls cost the caller, of few elements and in a workspace, over as many of the vendor's launches as they
-// give commands to the stream.
+// And what whole calls cost the caller, of few elements and in a workspace, over as many of the vendor's launches as
+// they give commands to the stream.
 #include "counting_device.h"
 #include "enqueue_forms.h"
 #include "launch_vendor.h"

@@ -57,8 +57,8 @@ struct SumOptions {
   /// For results in device memory: a word of 32 bits of the device, from a multiple of 4 bytes on, that gets 1 where a
   /// sum or dot product of integers does not fit its type, else 0.
   const BufferBase* status = nullptr;
-  /// For results in device memory: 4 bytes a row on the device, from a multiple of 16 bytes on, that are zeros before the
-  /// call and behind it; of no two calls at a time. It spares calls that would fill such memory a command.
+  /// For results in device memory: 4 bytes a row on the device, from a multiple of 16 bytes on, that are zeros before
+  /// the call and behind it; of no two calls at a time. It spares calls that would fill such memory a command.
   const BufferBase* zeros = nullptr;
   Times* times = nullptr;  ///< where not null, gets what the call took
 };

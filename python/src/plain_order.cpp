@@ -24,7 +24,7 @@ namespace {
 using masu::Dtype;
 
 constexpr unsigned order_tells = has_both_zeros | has_other_nan;  // of what NumPy's sort does not keep the bits
-constexpr std::uint64_t short_elements = 16384;  // so little work that the GIL is kept
+constexpr std::uint64_t short_elements = 16384;                   // so little work that the GIL is kept
 
 // The axis along which a call works: all elements as one line where it is None.
 struct Along {

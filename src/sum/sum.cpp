@@ -361,8 +361,7 @@ void columns_of(std::string_view function, bool mean, const ArrayView& x, std::u
   }
   call::check_dtype(function, x.dtype, result.dtype);
   if (columns == 0 || x.count % columns != 0) {
-    refuse(
-        fmt::format("{}: columns must be >= 1 and divide the {} elements, got {}", function, x.count, columns));
+    refuse(fmt::format("{}: columns must be >= 1 and divide the {} elements, got {}", function, x.count, columns));
   }
   if (result.count != columns) {
     refuse(fmt::format("{}: the result must have {} elements, got {}", function, columns, result.count));

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 9> finished_float_files = {
 constexpr std::array<std::string_view, 9> finished_integer_files = {
     elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file, rows_file};
 constexpr unsigned digit_bits = 16;
-constexpr unsigned loads_a_row = 4;  // turns of loads of a work-item for each of very many rows
+constexpr unsigned loads_a_row = 4;    // turns of loads of a work-item for each of very many rows
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
 // Floats of a dtype: what place 0 stands for, the places that there are (with those of infinities), and the bits of a
@@ -153,7 +153,8 @@ std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexce
   if (waits(rows, count)) return cluster;
   const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
   const std::uint64_t most = std::clamp<std::uint64_t>(count / share, 1, room);
-  // As few as have as many loads to do as these, in whole turns of those in flight: none has much less to do than another.
+  // As few as have as many loads to do as these, in whole turns of those in flight: none has much less to do than
+  // another.
   const std::uint64_t once = std::uint64_t{group} * (16 / size_of(dtype));
   std::uint64_t loads = std::max<std::uint64_t>((count + most * once - 1) / (most * once), 1);
   if (loads > unroll) loads = (loads + unroll - 1) / unroll * unroll;

@@ -140,10 +140,10 @@ void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uin
   }
 }
 
-#define MASU_QUICK_COLUMNS(name, T)                                                                               \
-  void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count,              \
-                          double divisor, T* result, std::uint8_t* sure) {                                        \
-    QuickColumns(x, rows, stride, count, divisor, result, sure);                                                  \
+#define MASU_QUICK_COLUMNS(name, T)                                                                                  \
+  void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double divisor, \
+                          T* result, std::uint8_t* sure) {                                                           \
+    QuickColumns(x, rows, stride, count, divisor, result, sure);                                                     \
   }
 MASU_QUICK_COLUMNS(F32, float)
 MASU_QUICK_COLUMNS(F64, double)
@@ -156,12 +156,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_QUICK_COLUMNS(name, T)                                                                                   \
-  HWY_EXPORT(QuickColumns##name);                                                                                     \
-  void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,   \
-                     std::uint64_t divisor, T* result, std::uint8_t* sure) {                                          \
-    HWY_DYNAMIC_DISPATCH(QuickColumns##name)                                                                          \
-    (x + first, rows, columns, end - first, static_cast<double>(divisor), result, sure);                              \
+#define MASU_QUICK_COLUMNS(name, T)                                                                                 \
+  HWY_EXPORT(QuickColumns##name);                                                                                   \
+  void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end, \
+                     std::uint64_t divisor, T* result, std::uint8_t* sure) {                                        \
+    HWY_DYNAMIC_DISPATCH(QuickColumns##name)                                                                        \
+    (x + first, rows, columns, end - first, static_cast<double>(divisor), result, sure);                            \
   }
 MASU_QUICK_COLUMNS(F32, float)
 MASU_QUICK_COLUMNS(F64, double)

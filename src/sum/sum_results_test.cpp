@@ -146,7 +146,8 @@ TEST_P(SumResults, ManyRows) {
   constexpr std::uint64_t length = 1001;
   std::vector<float> x = sum_data<float>("uniform", rows * length);
   for (std::uint64_t row = 3; row < rows; row += 7) {
-    const std::vector<float> odd = sum_data<float>(row % 2 == 0 ? "cancelling" : "equal", length, static_cast<unsigned>(row));
+    const std::vector<float> odd =
+        sum_data<float>(row % 2 == 0 ? "cancelling" : "equal", length, static_cast<unsigned>(row));
     std::copy(odd.begin(), odd.end(), x.begin() + static_cast<std::ptrdiff_t>(row * length));
   }
   x[20 * length + 5] = std::numeric_limits<float>::quiet_NaN();
@@ -172,7 +173,8 @@ TEST_P(SumResults, ManyRows) {
 TEST_P(SumResults, ZerosAreLeft) {
   constexpr std::size_t count = (std::size_t{1} << 19) + 3;
   const Buffer<std::uint32_t> zeros = device.upload(std::vector<std::uint32_t>(64));
-  const Buffer<std::byte> workspace(device, std::max<std::uint64_t>(sum_workspace(device, Dtype::f32, 2 * count, {.rows = 2}), 16));
+  const Buffer<std::byte> workspace(
+      device, std::max<std::uint64_t>(sum_workspace(device, Dtype::f32, 2 * count, {.rows = 2}), 16));
   SumOptions options{.rows = 2, .result = Dtype::f32, .workspace = &workspace, .zeros = &zeros};
   std::uint32_t status = 77;
   for (const std::string name : {"uniform", "cancelling", "uniform"}) {

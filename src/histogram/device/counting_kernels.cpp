@@ -47,8 +47,9 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
     for (std::uint64_t row = 0; row < data.rows; ++row) {
       for (std::uint64_t first = 0; first < data.count; first += most) {
         const std::uint64_t length = std::min(most, data.count - first);
-        launch(stream, *span_, plan_.kernel_name(), {{at.buffer, at.offset + row * data.pitch + first * size}, length, 1, 0},
-               plan_.groups_for(length, size), totals, launches);
+        launch(stream, *span_, plan_.kernel_name(),
+               {{at.buffer, at.offset + row * data.pitch + first * size}, length, 1, 0}, plan_.groups_for(length, size),
+               totals, launches);
       }
     }
     return;
@@ -57,7 +58,8 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
   const std::uint64_t most = histogram_plan::group_elements / data.count;
   for (std::uint64_t first = 0; first < data.rows; first += most) {
     const std::uint64_t length = std::min(most, data.rows - first);
-    launch(stream, launcher, launcher.plan.kernel_name(), {{at.buffer, at.offset + first * data.pitch}, data.count, length, data.pitch},
+    launch(stream, launcher, launcher.plan.kernel_name(),
+           {{at.buffer, at.offset + first * data.pitch}, data.count, length, data.pitch},
            std::min<std::uint64_t>(length, launcher.plan.groups), totals, launches);
   }
 }
@@ -77,8 +79,8 @@ CountingKernels::Launcher& CountingKernels::for_rows() {
 bool CountingKernels::set(Stream& stream, const CountedData& data, const BufferBase& totals,
                           const BufferBase* temporary, std::vector<Event>& launches) {
   const std::size_t size = size_of(rule().element);
-  const bool one_launch = span_ && span_->plan.in_tables() && data.count != 0 && data.rows == 1 &&
-                          data.count <= plan_.most_elements();
+  const bool one_launch =
+      span_ && span_->plan.in_tables() && data.count != 0 && data.rows == 1 && data.count <= plan_.most_elements();
   if (!one_launch) return SlotKernels::set(stream, data, totals, temporary, launches);
   const bool copies = data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::most_beside_bytes;
   const CopiedBeside* const beside = copies ? data.beside : nullptr;
