@@ -240,7 +240,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
-  plan.share = std::uint64_t{plan.group} * std::max(plan.unroll / 4, 1U) * per_vector;
+  plan.share = std::uint64_t{plan.group} * plan.unroll * per_vector;
   return plan;
 }
 
