@@ -2,6 +2,11 @@
 // What a launch costs through masu and through the vendor's own interface: the same kernel with the same arguments on
 // the same device, in turns. "vendor" is the least that a program can call; "timed" asks, as masu does, for an event
 // that tells the kernel's time, and has the queue start at once. "untimed" is masu with Timing::off.
+//
+// And what whole calls cost the caller, of few elements and in a workspace, over as many of the vendor's launches as
+// they give commands to the stream.
+#include "counting_device.h"
+#include "enqueue_forms.h"
 #include "launch_vendor.h"
 
 #include <fmt/format.h>
@@ -66,6 +71,43 @@ void check(const LaunchCase& what, std::string_view way) {
   }
 }
 
+// Of every form that only enqueues; `launch`: the vendor's seconds of one. Their median and greatest ratio at the end.
+void compare_calls(const masu::Device& device, double launch) {
+  constexpr std::uint64_t count = 1000;
+  constexpr int calls = 20;
+  const auto counting = std::make_shared<masu::test::CountingDevice>(device.implementation());
+  const masu::Device counted(counting);
+  const masu::test::EnqueueForms forms(device, count);
+  const masu::test::EnqueueForms counted_forms(counted, count);
+  masu::Stream stream(device, masu::Timing::off);
+  masu::Stream counted_stream(counted, masu::Timing::off);
+  fmt::print("  {:<40}{:>10}{:>10}{:>18}\n", "calls of 1,000 elements", "commands", "us", "/ their launches");
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < forms.forms().size(); ++i) {
+    const auto& form = forms.forms()[i];
+    counted_forms.forms()[i].run(counted_stream)();
+    counting->counts().take();
+    const auto get = counted_forms.forms()[i].run(counted_stream);
+    const unsigned commands = counting->counts().commands;
+    const std::vector<std::string> asked = counting->counts().take();
+    get();
+    if (asked != std::vector<std::string>{"commands"}) continue;
+    form.run(stream)();
+    std::vector<double> seconds;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<std::function<void()>> results;
+      results.reserve(calls);
+      const double start = now();
+      for (int call = 0; call < calls; ++call) results.push_back(form.run(stream));
+      seconds.push_back((now() - start) / calls);
+      stream.finish();
+    }
+    ratios.push_back(median(seconds) / (commands * launch));
+    fmt::print("  {:<40}{:>10}{:>10.2f}{:>18.2f}\n", form.name, commands, median(seconds) * 1e6, ratios.back());
+  }
+  fmt::print("  median {:.2f}, greatest {:.2f}\n", median(ratios), *std::ranges::max_element(ratios));
+}
+
 void compare(const masu::Device& device) {
   LaunchCase what(device);
   masu::Stream stream(device);
@@ -103,6 +145,7 @@ void compare(const masu::Device& device) {
     fmt::print("  {:<22}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>15.2f}{:>18.2f}\n",
                whole ? "launch and finish" : "launch", us[0], us[1], us[2], us[3], us[2] - us[1], us[3] - us[0]);
   }
+  compare_calls(device, median(ways.front().queued));
 }
 
 }  // namespace

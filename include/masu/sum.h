@@ -57,6 +57,9 @@ struct SumOptions {
   /// For results in device memory: a word of 32 bits of the device, from a multiple of 4 bytes on, that gets 1 where a
   /// sum or dot product of integers does not fit its type, else 0.
   const BufferBase* status = nullptr;
+  /// For results in device memory: 4 bytes a row on the device, from a multiple of 16 bytes on, that are zeros before
+  /// the call and behind it; of no two calls at a time. It spares calls that would fill such memory a command.
+  const BufferBase* zeros = nullptr;
   Times* times = nullptr;  ///< where not null, gets what the call took
 };
 
@@ -170,6 +173,8 @@ MASU_EXPORT SumResult standard_deviation(const Device& device, const ArrayView& 
 /// The exact sum of each column of a matrix in host memory, which lies row after row: rounded once to the data's dtype,
 /// f32 or f64. Runs on the CPU. `result` has `columns` elements of that dtype.
 MASU_EXPORT void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
+/// The same of the means; the matrix has at least one row.
+MASU_EXPORT void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
 
 /// Of device memory, where it is.
 MASU_EXPORT SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options = {});

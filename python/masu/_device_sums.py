@@ -26,10 +26,13 @@ def _sums_like(a, dtype, shape):
 
 def _chosen_by(name, where, a):
     """NumPy's `where` as an array like `a` on its device; None where it chooses all."""
-    if where is None or where is True or where is np._NoValue:
+    if where is True or where is np._NoValue:
         return None
+    if where is None and name != "sum":  # whose None chooses nothing
+        raise TypeError(f"{name}: where must be of truth values, got None")
     if not isinstance(where, _masu.DeviceArray):
-        where = to_device(np.broadcast_to(np.asarray(where), a.shape), a.device)
+        where = np.asarray(where, None if isinstance(where, np.ndarray) else np.bool)
+        where = to_device(np.broadcast_to(where, a.shape), a.device)
     if where.dtype != np.bool:
         raise TypeError(f"{name}: where must be of truth values, got {where.dtype}")
     if where.shape != a.shape:
@@ -46,7 +49,7 @@ def _with_first(rows, initial):
     return swapped(longer, 1, len(longer)).reshape((*rows.shape[:-1], len(longer)))
 
 
-def sum(a, axis=None, dtype=None, keepdims=False, initial=np._NoValue, where=None):
+def sum(a, axis=None, dtype=None, keepdims=False, initial=np._NoValue, where=np._NoValue):
     dtype = _summed("sum", a, dtype)
     axes, shape = reduced(a, None if a.ndim == 0 and axis in (0, -1) else axis, keepdims)  # as NumPy has it
     chosen = _chosen_by("sum", where, a)
@@ -82,7 +85,7 @@ def _moment(name, a, axis, dtype, ddof, keepdims, where, root=False):
             raise TypeError(f"{name}: where is supported on a device for all axes together, got axis={axis}")
         kept = array_like(a, shape=(a.size,))
         number = _masu.chosen(a, chosen, kept) if a.size else 0
-        return _moment(name, part(kept, 0, number), None, dtype, ddof, False, None, root).reshape(shape)
+        return _moment(name, part(kept, 0, number), None, dtype, ddof, False, True, root).reshape(shape)
     rounded = _moments.rounded_to(a, dtype)
     if rounded is None:
         raise TypeError(f"{name}: the dtype of a result on a device must be a float's, got {np.dtype(dtype)}")

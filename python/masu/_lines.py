@@ -18,7 +18,7 @@ _MOST_OVERLAP_WORK = 10_000  # of NumPy's search for an element of two arrays
 
 def device_for(device, size):
     """The device of a call. Little data stays on the CPU, whatever MASU_DEVICE says: no device's start is worth it."""
-    if device is None and size < _small.limit:
+    if device is None and (size < _small.limit or _masu.stays_here(size)):
         return _device.cpu
     return _device.resolve(device)
 

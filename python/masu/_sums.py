@@ -108,7 +108,7 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         with np.errstate(over="ignore"):  # of f16
             data = data.astype(rounded)
     if where is not _NoValue and where is not True:
-        mask = np.asarray(where)
+        mask = np.asarray(where, None if isinstance(where, _ndarray) else np.bool)
         if mask.dtype.char != "?" or initial is None:
             return numpys()
         data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))

@@ -43,9 +43,20 @@ class Number {
     spare_.pop_back();
     *memory_->data() = 0;
   }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  // Of a call that was interrupted or failed: work may still write to the memory, so that it is neither used again nor
+  // freed, which waits for the device.
+  ~Number() {
+    static auto& left = *new std::vector<Memory>;
+    if (memory_) left.push_back(std::move(*memory_));
+  }
   [[nodiscard]] std::uint64_t* data() const noexcept { return memory_->data(); }
   // Once no work uses it.
-  void keep() { spare_.push_back(std::move(*memory_)); }
+  void keep() {
+    spare_.push_back(std::move(*memory_));
+    memory_.reset();
+  }
 
  private:
   using Memory = masu::HostBuffer<std::uint64_t>;
@@ -145,6 +156,24 @@ bool EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::
   here.address = tensor.data;
   key_.misaligned[most_inputs + outputs_ - 1] = misalignment(tensor.data);
   return true;
+}
+
+const masu::BufferBase* EnqueuedCall::zeros(std::uint64_t bytes) {
+  constexpr std::uint64_t kept_bytes = 4096;
+  void* stream = nullptr;
+  if (bytes > kept_bytes) return nullptr;
+  if (!library_.stream(ordinal_, stream)) PyErr_Clear();  // run() is told, too
+  else if (stream == nullptr) {
+    // Never destroyed: the driver may be gone then.
+    static auto& all = *new std::map<std::int32_t, masu::Buffer<std::byte>>;
+    auto found = all.find(ordinal_);
+    if (found == all.end()) {
+      const std::vector<std::byte> none(kept_bytes);
+      found = all.emplace(ordinal_, cuda_device(ordinal_).upload(none)).first;
+    }
+    return &found->second;
+  }
+  return nullptr;
 }
 
 EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {

@@ -67,6 +67,9 @@ class EnqueuedCall {
   bool output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given);
   // Of the output that came last, of one dimension, only so many elements are given.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
+  // Memory of the default stream's where that is the library's current one, whose work is done in order: it is zeros
+  // between calls. Null elsewhere.
+  const masu::BufferBase* zeros(std::uint64_t bytes);
   // Whether the commands are known; else they must be recorded.
   bool find();
   // Records `calls`, whose buffers are the inputs, then the outputs. `prepare` makes on the device, before, what the

@@ -60,12 +60,13 @@ Answer reduce(Arguments arguments) {
   EnqueuedCall call(which, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
-  call.option(static_cast<std::uint64_t>(ddof));
+  const masu::BufferBase* const zeros = call.zeros(lines.number() * sizeof(std::uint32_t));
+  call.option(static_cast<std::uint64_t>(ddof) << 1 | static_cast<std::uint64_t>(zeros != nullptr));
   call.option(static_cast<std::uint64_t>(result));
   if (!call.output(result, false, lines.reduced(keep), arguments[4])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof)};
+    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof), .zeros = zeros};
     if (rounded) options.result = result;
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
@@ -120,10 +121,12 @@ Answer dot(Arguments arguments) {
   EnqueuedCall call(Function::dot, *library, x.ordinal);
   call.input(x);
   call.input(y);
+  const masu::BufferBase* const zeros = call.zeros(sizeof(std::uint32_t));
+  call.option(static_cast<std::uint64_t>(zeros != nullptr));
   if (!call.output(x.dtype, false, {}, arguments[2])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options;
+    masu::SumOptions options{.zeros = zeros};
     const Dtype total = summed(x);
     if (masu::is_float(total)) options.result = total;
     if (total == x.dtype || masu::size_of(x.dtype) == sizeof(std::uint64_t)) {

@@ -146,7 +146,7 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
 
 unsigned unordered_array(nb::handle array) {
   const MaybeInput input(array);
-  if (input.count() == 0) return has_both_zeros | has_nan;  // it cannot be looked at
+  if (input.count() == 0) return has_both_zeros | has_nan | has_other_nan;  // it cannot be looked at
   return unordered(input.dtype(), input.view().data, input.count());
 }
 

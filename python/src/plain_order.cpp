@@ -23,7 +23,8 @@ namespace {
 
 using masu::Dtype;
 
-constexpr std::uint64_t short_elements = 16384;  // so little work that the GIL is kept
+constexpr unsigned order_tells = has_both_zeros | has_other_nan;  // of what NumPy's sort does not keep the bits
+constexpr std::uint64_t short_elements = 16384;                   // so little work that the GIL is kept
 
 // The axis along which a call works: all elements as one line where it is None.
 struct Along {
@@ -74,11 +75,12 @@ bool numpy_uses(std::initializer_list<const char*> features) {
 }
 
 // Up to how many elements NumPy sorts sooner than masu, in one line, and whether by digits, which is its stable sort.
+// `alone`: than one thread of masu's.
 struct NumpySort {
   std::uint64_t few;
   bool by_digits;
 };
-NumpySort numpy_sort(Dtype dtype, std::uint64_t length) {
+NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
   static const bool wide = numpy_uses({"AVX512_SKX", "AVX2", "X86_V3", "X86_V4", "ASIMD"});
   static const bool narrow = numpy_uses({"AVX512_ICL", "ASIMD"});
   constexpr std::uint64_t few_halves = 128;
@@ -87,8 +89,8 @@ NumpySort numpy_sort(Dtype dtype, std::uint64_t length) {
     case 1: return {small_limit(2), true};
     case 2:
       if (dtype == Dtype::f16) return {std::min(small_limit(), few_halves), false};
-      return narrow ? NumpySort{small_limit(8), false} : NumpySort{small_limit(4), true};
-    default: return {small_limit(wide && length >= short_line ? 8 : 1), false};
+      return narrow ? NumpySort{small_limit(alone ? 128 : 8), false} : NumpySort{small_limit(4), true};
+    default: return {small_limit(!wide || length < short_line ? 1 : alone ? 64 : 8), false};
   }
 }
 
@@ -104,8 +106,8 @@ PyObject* plain::sort(const Given& given) {
   Dtype dtype{};
   if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !find_axis(*a, values[1], along)) return nullptr;
   const std::uint64_t count = a->count();
-  const NumpySort numpys = numpy_sort(dtype, along.length);
-  if (count >= numpys.few) return nullptr;
+  const NumpySort numpys = numpy_sort(dtype, along.length, masu::cpu_threads() == 1);
+  if (count >= numpys.few || (count >= small_limit(8) && !stays_here(count))) return nullptr;
   static PyObject* const flatten = PyUnicode_InternFromString("flatten");
   static PyObject* const copy = PyUnicode_InternFromString("copy");
   static PyObject* const keep = PyUnicode_InternFromString("K");
@@ -117,7 +119,7 @@ PyObject* plain::sort(const Given& given) {
       nb::steal(PyObject_VectorcallMethod(along.flat ? flatten : copy, of, along.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
   // A copy has no gaps.
-  if (a->is_float() && unordered(dtype, data_of(result.ptr()), count) != 0) return nullptr;
+  if (a->is_float() && (unordered(dtype, data_of(result.ptr()), count) & order_tells) != 0) return nullptr;
   PyObject* const by[] = {result.ptr(), along.flat || values[1] == nullptr ? last : values[1], stable};
   PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
   if (done == nullptr) return nullptr;
@@ -285,8 +287,8 @@ PyObject* plain::unique(const Given& given) {
   constexpr std::uint64_t few = 128;
   const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
   const std::uint64_t count = a->count();
-  if (count == 0 || count >= (sorted_fast ? numpy_sort(dtype, count).few : std::min(small_limit(), few)) ||
-      unordered(dtype, a->data, count) != 0) {
+  if (count == 0 || count >= (sorted_fast ? numpy_sort(dtype, count, false).few : std::min(small_limit(), few)) ||
+      (unordered(dtype, a->data, count) & order_tells) != 0) {
     return nullptr;
   }
   static PyObject* const numpys = numpy_function("unique");

@@ -94,6 +94,16 @@ PyObject* moment(const Given& given, Moment which) {
   if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || dtype == Dtype::f16) return nullptr;
   const std::uint64_t count = a->count();
   SummedLines lines;
+  std::int64_t axis = 0;
+  if (which == Moment::mean && masu::is_float(dtype) && a->dimensions == 2 && count != 0 && count <= brief_work &&
+      !is_none(values[1]) && integer(values[1], axis) && (axis == 0 || axis == -2) && stays_here(count)) {
+    const std::span<const Py_ssize_t> columns = a->shape().subspan(1);
+    nb::object result = nb::steal(new_numpy_array(columns, dtype));
+    if (!result.is_valid()) return nullptr;
+    const auto number = static_cast<std::uint64_t>(columns[0]);
+    masu::mean_columns({dtype, a->data, count}, number, masu::MutableArrayView{dtype, data_of(result.ptr()), number});
+    return result.release().ptr();
+  }
   if (count == 0 || a->dimensions == 0 || !stays_here(count) || !lines.find(*a, dtype, values[1])) return nullptr;
   if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= count / lines.rows) return nullptr;
   masu::SumOptions options = options_of(dtype, lines.rows);

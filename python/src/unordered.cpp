@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unordered.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace masu_python {
 namespace {
@@ -16,7 +18,7 @@ unsigned of_halves(const std::uint16_t* values, std::uint64_t count) {
     minus |= static_cast<unsigned>(values[i] == 0x8000);
     nan |= static_cast<unsigned>((values[i] & 0x7fff) > 0x7c00);
   }
-  return (plus & minus) | nan << 1;
+  return (plus & minus) | nan << 1 | nan << 2;
 }
 
 // Loops for the compiler to make vectors of, of the width of the processor. A zero with a sign is rare: only then is
@@ -24,17 +26,20 @@ unsigned of_halves(const std::uint16_t* values, std::uint64_t count) {
 template <class Float, class Bits>
 [[gnu::always_inline]] inline unsigned of_floats(const Float* values, std::uint64_t count) {
   constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+  constexpr Bits quiet = std::bit_cast<Bits>(std::numeric_limits<Float>::quiet_NaN());
   Bits minus = 0;
   Bits nan = 0;
+  Bits other = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     Bits bits;
     std::memcpy(&bits, values + i, sizeof bits);
     minus |= bits == sign ? 1 : 0;
     nan |= values[i] != values[i] ? 1 : 0;
+    other |= values[i] != values[i] ? bits ^ quiet : 0;
   }
   bool both = false;
   for (std::uint64_t i = 0; minus != 0 && i < count; ++i) both |= values[i] == 0 && !std::signbit(values[i]);
-  return (both ? has_both_zeros : 0) | (nan != 0 ? has_nan : 0);
+  return (both ? has_both_zeros : 0) | (nan != 0 ? has_nan : 0) | (other != 0 ? has_other_nan : 0);
 }
 
 #if defined(__x86_64__) && defined(__gnu_linux__)

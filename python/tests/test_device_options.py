@@ -287,7 +287,7 @@ def test_where_and_initial(device):
             for axis in (None, *range(a.ndim), *([(0, a.ndim - 1)] if a.ndim > 1 else [])):
                 for more in ({"initial": 3}, {"where": mask}, {"where": mask, "initial": 2.5}, {"where": False},
                              {"where": mask[..., :1] if shape else mask}, {"initial": 1, "keepdims": True},
-                             {"initial": 2, "dtype": "f8"}):
+                             {"initial": 2, "dtype": "f8"}, {"where": None}, {"where": None, "initial": 4}, {"where": 1}):
                     given = {**more, **({"where": chosen} if more.get("where") is mask else {})}
                     want, got = masu.sum(a, axis, **more), masu.sum(there, axis, **given)
                     same(got, want)
@@ -310,6 +310,7 @@ def test_where_and_initial_that_are_refused(device):
              lambda: masu.mean(a, 1, where=np.ones((3, 4), bool))),
             (TypeError, "where must be of truth values", lambda: masu.sum(a, where=a)),
             (TypeError, "where must be of truth values", lambda: masu.std(a, where=np.ones((3, 4)))),
+            (TypeError, "where must be of truth values", lambda: masu.mean(a, where=None)),  # a TypeError of NumPy's too
             (ValueError, "where must have the shape",
              lambda: masu.sum(a, where=masu.to_device(np.ones(4, bool), device))),
             (ValueError, None, lambda: masu.sum(a, where=np.ones(5, bool))),

@@ -147,22 +147,22 @@ void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t 
 }
 
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
-                     std::uint64_t bytes, std::initializer_list<const BufferBase*> operands) {
+                     std::uint64_t bytes, std::initializer_list<const BufferBase*> operands, std::string_view what) {
   if (!(workspace.device() == device)) {
-    refuse(function, fmt::format("workspace must lie on {}, got {}", device.id(), workspace.device().id()));
+    refuse(function, fmt::format("{} must lie on {}, got {}", what, device.id(), workspace.device().id()));
   }
-  check_writable(function, workspace, "workspace");
+  check_writable(function, workspace, what);
   if (workspace.size_bytes() < bytes) {
-    refuse(function, fmt::format("workspace must be at least {} bytes, got {}", bytes, workspace.size_bytes()));
+    refuse(function, fmt::format("{} must be at least {} bytes, got {}", what, bytes, workspace.size_bytes()));
   }
   // OpenCL's memory is aligned; other memory may be the caller's.
   const auto begin = device.kind() == DeviceKind::opencl ? workspace.byte_offset()
                                                          : reinterpret_cast<std::uintptr_t>(host_address(workspace));
   if (begin % workspace_alignment != 0) {
-    refuse(function, fmt::format("workspace must begin at a multiple of {} bytes, got {}", workspace_alignment, begin));
+    refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", what, workspace_alignment, begin));
   }
   for (const BufferBase* operand : operands) {
-    if (operand != nullptr) check_apart(function, "workspace and data", workspace, *operand);
+    if (operand != nullptr) check_apart(function, fmt::format("{} and data", what), workspace, *operand);
   }
 }
 

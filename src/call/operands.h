@@ -70,8 +70,10 @@ void clear_status(masu::Stream& stream, const BufferBase& status);
 void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t element) noexcept;
 
 // The caller's temporary memory: on this device, writable, large enough, aligned, apart from what the call works on.
+// `what` it is called.
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
-                     std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
+                     std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {},
+                     std::string_view what = "workspace");
 // Work that a graph captures must not have memory that goes when the call ends: refused without a workspace where
 // there must be `bytes`. And what must not be in a capture at all, `what` being what has to be done before.
 void check_capture(std::string_view function, const masu::Stream& stream, const BufferBase* workspace,

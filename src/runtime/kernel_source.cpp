@@ -60,8 +60,10 @@ std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_
   };
   if (kernel_directory() != nullptr) return program();
   std::string name;
+  constexpr std::size_t usual_length = 2048;
+  name.reserve(usual_length);
   for (const std::string_view path : paths) (name += path) += ' ';
-  for (const Define& define : defines) ((name += define.name) += '=') += define.value + ' ';
+  for (const Define& define : defines) (((name += define.name) += '=') += define.value) += ' ';
   Kept& kept = device.kept();
   {
     const std::lock_guard lock(kept.mutex);

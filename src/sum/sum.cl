@@ -79,20 +79,23 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
 #endif
 #endif
 
-// Hands the elements of `n` vectors, `stride` apart, to MASU_ADD(x's bits, y's bits): all loads come first.
-#define MASU_ADD_LOADS(n)                                                                               \
+// Hands the elements of `n` vectors, `stride` apart, to MASU_ADD(x's bits, y's bits): all loads come first. `is_there`: which
+// vectors there are, the first one always.
+#define MASU_ADD_LOADS(n, is_there)                                                                     \
   {                                                                                                     \
     uint all_x[n][4];                                                                                   \
     MASU_ALL_Y(n)                                                                                       \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
-      const size_t element = head + (i + k * stride) * MASU_PER_VECTOR;                                 \
+      const size_t element = head + (is_there ? i + k * stride : i) * MASU_PER_VECTOR;                  \
       load(all_x[k], xs, element, true);                                                                \
       MASU_LOAD_Y(k, element)                                                                           \
     }                                                                                                   \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
-      MASU_ADD_VECTOR(k)                                                                                \
+      if (is_there) {                                                                                   \
+        MASU_ADD_VECTOR(k)                                                                              \
+      }                                                                                                 \
     }                                                                                                   \
   }
 // The elements of vector number k of those.
@@ -104,13 +107,13 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
 // The elements of the vectors from `from` on to before `end`, this work-item's share of them.
 #if MASU_UNROLL == 1
 #define MASU_ADD_VECTORS(from, end) \
-  for (size_t i = (from); i < (end); i += stride) MASU_ADD_LOADS(1)
+  for (size_t i = (from); i < (end); i += stride) MASU_ADD_LOADS(1, true)
 #else
 #define MASU_ADD_VECTORS(from, end)                                                                               \
   {                                                                                                               \
     size_t i = (from);                                                                                            \
-    for (; i + (MASU_UNROLL - 1) * stride < (end); i += MASU_UNROLL * stride) MASU_ADD_LOADS(MASU_UNROLL)         \
-    for (; i < (end); i += stride) MASU_ADD_LOADS(1)                                                              \
+    for (; i + (MASU_UNROLL - 1) * stride < (end); i += MASU_UNROLL * stride) MASU_ADD_LOADS(MASU_UNROLL, true)   \
+    if (i < (end)) MASU_ADD_LOADS(MASU_UNROLL, i + k * stride < (end))                                            \
   }
 #endif
 // Those before and behind the vectors.

@@ -294,6 +294,10 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
     return {stream.record(), [] {}};
   }
   const SumsOnDevice sums(device, rule, options.rows, row);
+  if (options.zeros != nullptr) {
+    const std::uint64_t words = options.rows * sizeof(std::uint32_t);
+    call::check_workspace(rule.name(), *options.zeros, device, words, {&x, &y, &results, options.workspace}, "zeros");
+  }
   const std::uint64_t temporary = call::aligned(sums.bytes());
   const auto memory = std::make_shared<Buffer<std::byte>>(
       call::take_workspace(rule.name(), options.workspace, stream, temporary + status_bytes, {&x, &y, &results}));
@@ -301,7 +305,8 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   const BufferBase& status = options.status != nullptr ? *options.status : own_status;
   if (options.status != nullptr) call::clear(stream, status, 0, sizeof(std::uint32_t));  // nobody reads its own
   sums.enqueue(stream,
-               {x, x.byte_offset(), y, y.byte_offset(), results, results.byte_offset(), status, status.byte_offset()},
+               {x, x.byte_offset(), y, y.byte_offset(), results, results.byte_offset(), status, status.byte_offset(),
+                options.zeros},
                *memory);
   return {stream.record(), [memory] {}};
 }
@@ -348,24 +353,32 @@ SumResult standard_deviation(const Device& device, const ArrayView& x, const Sum
   return of_host(Function::standard_deviation, device, x, x, options);
 }
 
-void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+namespace {
+
+// `mean`: or the sums.
+void columns_of(std::string_view function, bool mean, const ArrayView& x, std::uint64_t columns,
+                const MutableArrayView& result) {
   if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
-    refuse(fmt::format("sum_columns: the dtype must be f32 or f64, got {}", to_string(x.dtype)));
+    refuse(fmt::format("{}: the dtype must be f32 or f64, got {}", function, to_string(x.dtype)));
   }
-  call::check_dtype("sum_columns", x.dtype, result.dtype);
+  call::check_dtype(function, x.dtype, result.dtype);
   if (columns == 0 || x.count % columns != 0) {
-    refuse(fmt::format("sum_columns: columns must be >= 1 and divide the {} elements, got {}", x.count, columns));
+    refuse(fmt::format("{}: columns must be >= 1 and divide the {} elements, got {}", function, x.count, columns));
   }
   if (result.count != columns) {
-    refuse(fmt::format("sum_columns: the result must have {} elements, got {}", columns, result.count));
+    refuse(fmt::format("{}: the result must have {} elements, got {}", function, columns, result.count));
   }
   const std::uint64_t rows = x.count / columns;
+  if (mean && rows == 0) refuse(fmt::format("{}: needs at least one element, got 0", function));
+  const std::uint64_t divisor = mean ? rows : 1;
   const auto all = [&]<class T>(const T* from, T* to) {
     constexpr std::uint64_t task_columns = 512;
     constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
     const auto some = [&](std::uint64_t first, std::uint64_t end) {
       std::vector<std::uint8_t> sure(end - first);
-      if (cpu::quick_arithmetic()) cpu::quick_columns(from, rows, columns, first, end, to + first, sure.data());
+      if (cpu::quick_arithmetic() && divisor >> 52 == 0) {
+        cpu::quick_columns(from, rows, columns, first, end, divisor, to + first, sure.data());
+      }
       std::vector<T> column;
       for (std::uint64_t c = first; c < end; ++c) {
         if (sure[c - first] != 0) continue;
@@ -373,7 +386,8 @@ void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayVi
         for (std::uint64_t row = 0; row < rows; ++row) column[row] = from[row * columns + c];
         Totals totals;
         cpu::add_totals(x.dtype, {.values = true}, column.data(), column.data(), rows, totals);
-        to[c] = static_cast<T>(fixed::sum_of(fixed::Part(totals.values), x.dtype));
+        const fixed::Part sum(totals.values);
+        to[c] = static_cast<T>(mean ? fixed::mean_of(sum, rows, x.dtype) : fixed::sum_of(sum, x.dtype));
       }
     };
     if (x.count < threads_pay) return some(0, columns);
@@ -383,6 +397,15 @@ void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayVi
   };
   if (x.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<float*>(result.data));
   else all(static_cast<const double*>(x.data), static_cast<double*>(result.data));
+}
+
+}  // namespace
+
+void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+  columns_of("sum_columns", false, x, columns, result);
+}
+void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+  columns_of("mean_columns", true, x, columns, result);
 }
 
 SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options) {

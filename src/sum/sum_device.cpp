@@ -123,7 +123,8 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
 }
 
 std::uint64_t SumsOnDevice::parts_at() const {
-  return call::aligned(flags_at() + 2 * slots() * sizeof(std::uint32_t));
+  constexpr std::uint64_t words = 5;  // of a row, as sum_rows.cl has them
+  return call::aligned(flags_at() + words * slots() * sizeof(std::uint32_t));
 }
 
 std::uint64_t SumsOnDevice::bytes() const {
@@ -170,27 +171,32 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
         call::Kernels(device_, plan.files(true), plan.defines(true), plan.group).launch(stream, kernel, groups, all));
   };
   if (by_teams()) {
+    const std::uint32_t rounds = plan.team_rounds(rows_, count_);
     finish("sum_rows", plan.team_groups(rows_, count_),
-           call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_))), 1 + plan.teams(rows_, count_));
+           call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_)), rounds),
+           1 + plan.teams(rows_, count_) * rounds);
     return launches;
   }
-  const std::uint64_t groups = rows_ * shares;
   const std::uint64_t parts_at = begin + this->parts_at();
   // The most additions that an element goes through.
   const std::uint64_t depth = count_ / (shares * plan.group) + 2 * (16 / size_of(rule_.dtype)) +
                               2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;
-  const call::Arguments joining(parts_at, depth);
+  constexpr std::uint64_t told = 3;  // words
+  call::Arguments joining(parts_at, depth);
   if (plan.waits(rows_, count_)) {
-    finish("sum_clusters", groups, joining, 1);
+    finish("sum_clusters", rows_ * shares, joining, told);
     return launches;
   }
-  if (plan.quick) {
-    launches.push_back(call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
-                           .launch(stream, "sum_parts", groups, inputs, parts_at, parts));
-  } else {
-    call::clear(stream, workspace, 0, this->parts_at());
+  // Where the parts that are left are counted, and what is decided behind them.
+  const std::uint64_t left = flags_at() + 3 * rows_ * sizeof(std::uint32_t);
+  const bool kept = data.zeros != nullptr && zeros() != 0;
+  if (!kept) {
+    const std::uint64_t first = plan.quick ? left : 0;
+    call::clear(stream, workspace, first, this->parts_at() - first);
   }
-  finish("sum_joined", groups, joining, 1);
+  joining.add(kept ? call::Arguments(call::At{*data.zeros, data.zeros->byte_offset()})
+                   : call::Arguments(call::At{workspace, begin + left}));
+  finish("sum_shared", rows_ * shares, joining, told);
   return launches;
 }
 

@@ -76,9 +76,14 @@ class SumsOnDevice {
     std::uint64_t results_at;
     const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
     std::uint64_t status_at;
+    const BufferBase* zeros = nullptr;  // SumOptions::zeros
   };
   // Gives the launches.
   std::vector<Event> enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const;
+  // Bytes of SumOptions::zeros.
+  [[nodiscard]] std::uint64_t zeros() const {
+    return !plan_.quick || by_teams() || plan_.waits(rows_, count_) ? 0 : rows_ * sizeof(std::uint32_t);
+  }
   // Whether one reading of the data is enough for most.
   [[nodiscard]] bool tries() const noexcept { return plan_.quick; }
 

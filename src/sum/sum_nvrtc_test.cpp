@@ -22,8 +22,7 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
       // What makes results holds the same code and more.
       if (dtype == Dtype::f32 && inputs != Inputs::both)
         expect_compiles(plan.files(false), plan.defines(false), {"sum_add"});
-      std::vector<std::string> kernels{"sum_rows", "sum_joined"};
-      if (plan.quick) kernels.emplace_back("sum_parts");
+      std::vector<std::string> kernels{"sum_rows", "sum_shared"};
       EXPECT_EQ(plan.cluster > 1, plan.quick && GetParam() >= 90);
       if (plan.cluster > 1) kernels.emplace_back("sum_clusters");
       expect_compiles(plan.files(true), plan.defines(true), kernels);

@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 9> finished_float_files = {
 constexpr std::array<std::string_view, 9> finished_integer_files = {
     elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file, rows_file};
 constexpr unsigned digit_bits = 16;
+constexpr unsigned loads_a_row = 4;    // turns of loads of a work-item for each of very many rows
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
 // Floats of a dtype: what place 0 stands for, the places that there are (with those of infinities), and the bits of a
@@ -110,6 +111,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
     more.insert(more.end(), {{"MASU_QUICK", quick},
                              {"MASU_FINE", fine},
                              {"MASU_CLUSTER", cluster},
+                             {"MASU_LOOKS", looks},
                              {"MASU_FP64", fp64},
                              {"MASU_WORDS", words()},
                              {"MASU_VALUE_WORDS", value_words()},
@@ -150,7 +152,13 @@ int Plan::exponent(unsigned row) const noexcept {
 std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexcept {
   if (waits(rows, count)) return cluster;
   const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
-  return std::clamp<std::uint64_t>(count / share, 1, room);
+  const std::uint64_t most = std::clamp<std::uint64_t>(count / share, 1, room);
+  // As few as have as many loads to do as these, in whole turns of those in flight: none has much less to do than
+  // another.
+  const std::uint64_t once = std::uint64_t{group} * (16 / size_of(dtype));
+  std::uint64_t loads = std::max<std::uint64_t>((count + most * once - 1) / (most * once), 1);
+  if (loads > unroll) loads = (loads + unroll - 1) / unroll * unroll;
+  return std::max<std::uint64_t>((count + loads * once - 1) / (loads * once), 1);
 }
 
 bool Plan::waits(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -166,22 +174,38 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
-  return !is_float(dtype) ? 2 : inputs == Inputs::both && fine ? 5 : 3;
+  if (!is_float(dtype)) return 2;
+  if (inputs == Inputs::both) return fine ? 5 : 3;
+  return inputs == Inputs::values ? 3 : 4;
 }
 
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
   if (!quick) return whole;
-  // Some vectors for each work-item, fewer where there would be too few of them for the device.
+  // Many vectors for each work-item, fewer where there would be too few of them for the device.
   const std::uint64_t vectors = count * size_of(dtype) / 16;
-  const bool many = rows * (vectors / unroll + 1) >= most_groups * group;
-  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / (many ? unroll : 1), gpu ? 32 : 1);
+  const auto fill_the_device = [&](std::uint64_t each) { return rows * (vectors / each + 1) >= most_groups * group; };
+  const std::uint64_t most = std::uint64_t{unroll} * loads_a_row;
+  const bool many = fill_the_device(most);
+  const std::uint64_t each = many ? most : fill_the_device(unroll) ? unroll : 1;
+  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / each, !gpu ? 1 : many ? 8 : 32);
   return std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1);
 }
 
+unsigned Plan::team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept {
+  constexpr unsigned sub_group_bits = 5;  // MASU_SHUFFLE_LANES of the kernels, where they have them
+  const unsigned bits = team_bits(rows, count);
+  if (!quick || !gpu || bits > sub_group_bits) return 1;
+  const std::uint64_t at_a_time = most_groups * (group >> bits);
+  const auto most = std::uint64_t{1} << std::min(bits, 3U);
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((rows + at_a_time - 1) / at_a_time, 1, most));
+}
+
 std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const noexcept {
-  const std::uint64_t each = teams(rows, count);
-  return std::clamp<std::uint64_t>((rows + each - 1) / each, 1, most_groups);
+  const std::uint64_t each = teams(rows, count) * team_rounds(rows, count);
+  const std::uint64_t all = std::max<std::uint64_t>((rows + each - 1) / each, 1);
+  const std::uint64_t passes = (all + most_groups - 1) / most_groups;
+  return (all + passes - 1) / passes;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine) {
@@ -194,6 +218,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
                                          : inputs == Inputs::values);
   plan.fine = plan.quick && fine;
   plan.cluster = plan.quick ? cluster_groups(device) : 1;
+  plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {

@@ -50,6 +50,7 @@ struct Plan {
   int lowest = 0;                 // exponent of place 0
   unsigned steps = 0;             // vectors of a work-item before counters could overflow
   unsigned groups_a_unit = 1;     // work-groups that share a compute unit
+  unsigned looks = 1;             // for what the last work-group of a row decides
   unsigned cluster = 1;           // neighbouring work-groups that may wait for each other
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
@@ -68,12 +69,13 @@ struct Plan {
   [[nodiscard]] bool waits(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   // Where rows have a work-group each: the binary logarithm of the work-items that share a row then, the words of 64
-  // bits that each of them has for its part, and the work-groups.
+  // bits that each of them has for its part, the rows that they take before others are waited for, and the work-groups.
   [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] unsigned part_words() const noexcept;
   [[nodiscard]] std::uint64_t teams(std::uint64_t rows, std::uint64_t count) const noexcept {
     return group >> team_bits(rows, count);
   }
+  [[nodiscard]] unsigned team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
   // Of a row's totals.

@@ -96,8 +96,8 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
                  precision, least, bits, found);
 }
 #else
-// A sum of doubles, which all elements and products are; that of their magnitudes; the greatest magnitude's bits; and the
-// least place that a bit of one can have, from which it follows whether all additions were exact.
+// A sum of doubles, which all elements and products are; that of their magnitudes; what tells of infinities and
+// NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
 #define MASU_PART_WORDS 3
 #define MASU_START_PART  \
   double sum = 0;        \
@@ -118,9 +118,15 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #endif
 #if MASU_ELEMENT_BYTES == 4
 #define MASU_SCALE 0x1p896
+#define MASU_LEAST_EXPONENT 149
 #else
 #define MASU_SCALE 0x1p1008
+#define MASU_LEAST_EXPONENT 24
 #endif
+// Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
+// zeros; the place of such a one.
+#define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
+#define MASU_LOWEST_PLACE(lowest) MASU_PLACE(((lowest) >> MASU_SIGN_SHIFT) + 1)
 #if MASU_BOTH
 // The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
 // all have. With MASU_FINE, for results of 64 bits, the sums of what additions round away too.
@@ -222,40 +228,65 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   add_four(all_x[k], &sum, &error, &squares, &square_error);
 #endif
 #elif MASU_INPUTS == 1
+#if MASU_ELEMENT_BYTES == 4
+// The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
+// for sums that f32 hardly has.
+#define MASU_NOTE_WORST(shifted)
+#define MASU_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
+#else
+#define MASU_NOTE_WORST(shifted) worst = max(worst, shifted);
+#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#endif
 #define MASU_ADD(bits, unused)                                                \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
-    const MASU_BITS magnitude = MASU_MAGNITUDE(b);                            \
-    worst = max(worst, magnitude);                                            \
-    lowest = min(lowest, magnitude - 1);                                      \
-    const double value = MASU_SMALL_DOUBLE(b);                     \
+    const uint shifted = (uint)b << MASU_SIGN_SHIFT;                          \
+    MASU_NOTE_WORST(shifted)                                                  \
+    lowest = min(lowest, shifted - 1);                                        \
+    const double value = MASU_SMALL_DOUBLE(b);                                \
     sum += value;                                                             \
     size += fabs(value);                                                      \
   }
 #define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 // The field of the double that is 2^52 times the unit of the lowest element.
-#define MASU_EXACT_FIELD(lowest) (MASU_PLACE((lowest) + 1) + (53 - MASU_FRACTION))
+#define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
+#define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
 #else
+// Of products, the lowest of both factors.
+#undef MASU_PART_WORDS
+#undef MASU_START_PART
+#undef MASU_END_PART
+#define MASU_PART_WORDS 4
+#define MASU_START_PART       \
+  double sum = 0;             \
+  double size = 0;            \
+  uint worst = 0;             \
+  uint lowest = UINT_MAX;     \
+  uint other_lowest = UINT_MAX;
+#define MASU_END_PART                           \
+  part[0] = as_ulong(sum);                      \
+  part[1] = as_ulong(size);                     \
+  part[2] = (ulong)worst << 32 | (ulong)lowest; \
+  part[3] = other_lowest;
 #define MASU_ADD(x_bits, y_bits)                                                               \
   {                                                                                            \
     const MASU_BITS a = (x_bits);                                                              \
     const MASU_BITS b = (y_bits);                                                              \
-    const MASU_BITS a_magnitude = MASU_MAGNITUDE(a);                                           \
-    const MASU_BITS b_magnitude = MASU_MAGNITUDE(b);                                           \
-    worst = max(worst, max(a_magnitude, b_magnitude));                                         \
-    const uint places = MASU_PLACE(a_magnitude) + MASU_PLACE(b_magnitude);                     \
-    lowest = min(lowest, a_magnitude == 0 || b_magnitude == 0 ? UINT_MAX : places);            \
+    const uint a_shifted = (uint)a << MASU_SIGN_SHIFT;                                         \
+    const uint b_shifted = (uint)b << MASU_SIGN_SHIFT;                                         \
+    worst = max(worst, max(a_shifted, b_shifted));                                             \
+    lowest = min(lowest, a_shifted - 1);                                                       \
+    other_lowest = min(other_lowest, b_shifted - 1);                                           \
     const double value = (MASU_SMALL_DOUBLE(a) * MASU_SCALE) *                    \
                          (MASU_SMALL_DOUBLE(b) * MASU_SCALE);                     \
     sum += value;                                                                              \
     size += fabs(value);                                                                       \
   }
 #define MASU_OF_SCALE(x) (x)
-#if MASU_ELEMENT_BYTES == 4
-#define MASU_EXACT_FIELD(lowest) ((lowest) + (1023 + 52 - 2 * 149))
-#else
-#define MASU_EXACT_FIELD(lowest) ((lowest) + (1023 + 52 - 2 * 24))
-#endif
+#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#define MASU_EXACT_FIELD(part) \
+  (MASU_LOWEST_PLACE((uint)part[2]) + MASU_LOWEST_PLACE((uint)part[3]) + (1023 + 52 - 2 * MASU_LEAST_EXPONENT))
+#define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX || (uint)part[3] == UINT_MAX)
 #endif
 #if MASU_BOTH
 inline void add_part(ulong *part, const ulong *other) {
@@ -277,6 +308,9 @@ inline void add_part(ulong *part, const ulong *other) {
   part[1] = as_ulong(as_double(part[1]) + as_double(other[1]));
   const ulong worst = max(part[2] >> 32, other[2] >> 32);
   part[2] = worst << 32 | min(part[2] & 0xffffffffUL, other[2] & 0xffffffffUL);
+#if MASU_PART_WORDS == 4
+  part[3] = min(part[3], other[3]);
+#endif
 }
 #endif
 // Of `count` elements. `depth`: the most additions that an element has gone through.
@@ -303,10 +337,9 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #endif
 #else
   const double size = as_double(part[1]);
-  if ((uint)(part[2] >> 32) >= MASU_INFINITY_BITS) return false;
-  const uint lowest = (uint)part[2];
+  if (MASU_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
-  const bool exact = lowest == UINT_MAX || size <= as_double((ulong)MASU_EXACT_FIELD(lowest) << 52);
+  const bool exact = MASU_ALL_ZEROS(part) || size <= as_double((ulong)MASU_EXACT_FIELD(part) << 52);
   // Each addition rounds by less than 2^-53 of the sum of all magnitudes, which is rounded as often itself.
   const double bound = exact ? 0 : (double)depth * 0x1p-51 * size;
   return certain(MASU_OF_SCALE(as_double(part[0])), 0, MASU_OF_SCALE(bound), what, divisor, precision, least, bits,

@@ -34,11 +34,11 @@ inline constexpr std::uint64_t quick_spread_elements = std::uint64_t{1} << 15;
 std::optional<double> quick_spread(const float* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result);
 std::optional<double> quick_spread(const double* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result);
 
-// The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, each rounded to its dtype. sure[c
-// - first] tells whether result[c - first] is certain. By the calling thread.
+// The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, divided by `divisor` < 2^52, each
+// rounded to its dtype. sure[c - first] tells whether result[c - first] is certain. By the calling thread.
 void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   float* result, std::uint8_t* sure);
+                   std::uint64_t divisor, float* result, std::uint8_t* sure);
 void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   double* result, std::uint8_t* sure);
+                   std::uint64_t divisor, double* result, std::uint8_t* sure);
 
 }  // namespace masu::cpu

@@ -3,6 +3,7 @@
 #include "sum/sum_quick.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -80,23 +81,29 @@ void AddColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_
   }
 }
 
+// The number sum + error + d, |d| <= bound, divided and rounded.
+template <class T>
+std::optional<double> ColumnResult(double sum, double error, double bound, double divisor) {
+  return divisor == 1 ? certain<T>(sum, error, bound) : certain_quotient<T>(sum, error, bound, divisor);
+}
+
 template <class S, class T>
-void ColumnsBy(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, T* result,
+void ColumnsBy(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double divisor, T* result,
                std::uint8_t* sure) {
   ColumnSums sums = {};
   AddColumns<S>(x, rows, stride, columns, sums);
   for (std::size_t c = 0; c < columns; ++c) {
     const double error = std::is_same_v<S, QuickPlain> ? 0 : sums.fields[2][c];
     const double bound = QuickBound<S>(sums.fields[1][c], static_cast<double>(rows));
-    const auto found = certain<T>(sums.fields[0][c], error, bound);
+    const auto found = ColumnResult<T>(sums.fields[0][c], error, bound, divisor);
     sure[c] = found.has_value();
     result[c] = static_cast<T>(found.value_or(0));
   }
 }
 
 // By split numbers; false where one is larger than its column's first ones let expect.
-bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double* result,
-                  std::uint8_t* sure) {
+bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double divisor,
+                  double* result, std::uint8_t* sure) {
   ColumnSums sums = {};
   const QuickUnits rule(rows);
   double* const units = sums.fields[4];
@@ -109,7 +116,7 @@ bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std
   for (std::size_t c = 0; c < columns; ++c) {
     if (!(sums.fields[1][c] <= rule.Most(units[c]))) return false;
     const double bound = sums.fields[3][c] == 0 ? 0 : rule.Bound(units[c], static_cast<double>(rows));
-    const auto found = certain<double>(sums.fields[0][c], sums.fields[2][c], bound);
+    const auto found = ColumnResult<double>(sums.fields[0][c], sums.fields[2][c], bound, divisor);
     sure[c] = found.has_value();
     result[c] = found.value_or(0);
   }
@@ -117,31 +124,31 @@ bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std
 }
 
 template <class T>
-void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
+void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double divisor, T* result,
                   std::uint8_t* sure) {
   for (std::uint64_t first = 0; first < count; first += column_strip) {
     const std::size_t columns = std::min<std::uint64_t>(column_strip, count - first);
     const auto by = [&](auto sums) HWY_ATTR {
-      ColumnsBy<decltype(sums)>(x + first, rows, stride, columns, result + first, sure + first);
+      ColumnsBy<decltype(sums)>(x + first, rows, stride, columns, divisor, result + first, sure + first);
     };
     if (rows <= quick_few) {
       by(QuickTwice());
     } else if constexpr (std::is_same_v<T, float>) {
       by(QuickPlain());
-    } else if (!SplitColumns(x + first, rows, stride, columns, result + first, sure + first)) {
+    } else if (!SplitColumns(x + first, rows, stride, columns, divisor, result + first, sure + first)) {
       by(QuickErrors());
     }
   }
 }
 
-void QuickColumnsF32(const float* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, float* result,
-                     std::uint8_t* sure) {
-  QuickColumns(x, rows, stride, count, result, sure);
-}
-void QuickColumnsF64(const double* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double* result,
-                     std::uint8_t* sure) {
-  QuickColumns(x, rows, stride, count, result, sure);
-}
+#define MASU_QUICK_COLUMNS(name, T)                                                                                  \
+  void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double divisor, \
+                          T* result, std::uint8_t* sure) {                                                           \
+    QuickColumns(x, rows, stride, count, divisor, result, sure);                                                     \
+  }
+MASU_QUICK_COLUMNS(F32, float)
+MASU_QUICK_COLUMNS(F64, double)
+#undef MASU_QUICK_COLUMNS
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -150,17 +157,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(QuickColumnsF32);
-HWY_EXPORT(QuickColumnsF64);
-
-void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   float* result, std::uint8_t* sure) {
-  HWY_DYNAMIC_DISPATCH(QuickColumnsF32)(x + first, rows, columns, end - first, result, sure);
-}
-void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   double* result, std::uint8_t* sure) {
-  HWY_DYNAMIC_DISPATCH(QuickColumnsF64)(x + first, rows, columns, end - first, result, sure);
-}
+#define MASU_QUICK_COLUMNS(name, T)                                                                                 \
+  HWY_EXPORT(QuickColumns##name);                                                                                   \
+  void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end, \
+                     std::uint64_t divisor, T* result, std::uint8_t* sure) {                                        \
+    HWY_DYNAMIC_DISPATCH(QuickColumns##name)                                                                        \
+    (x + first, rows, columns, end - first, static_cast<double>(divisor), result, sure);                            \
+  }
+MASU_QUICK_COLUMNS(F32, float)
+MASU_QUICK_COLUMNS(F64, double)
+#undef MASU_QUICK_COLUMNS
 
 }  // namespace masu::cpu
 #endif

@@ -198,6 +198,16 @@ TYPED_TEST(QuickSumTest, ColumnsAreExact) {
                       std::bit_cast<std::uint64_t>(exact_of(column)))
                 << rows << " x " << columns << " of kind " << kind;
           }
+          if (rows == 0) continue;
+          mean_columns(ArrayView(x), columns, MutableArrayView(result));
+          const masu::Device cpu = masu::Device::open("cpu");
+          for (std::size_t c = 0; c < columns; ++c) {
+            std::vector<T> column;
+            for (std::size_t row = 0; row < rows; ++row) column.push_back(x[row * columns + c]);
+            const double mean = masu::mean(cpu, ArrayView(column), {.result = dtype_of<T>}).value();
+            ASSERT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(result[c])), std::bit_cast<std::uint64_t>(mean))
+                << "mean of " << rows << " x " << columns << " of kind " << kind;
+          }
         }
       }
     }
@@ -211,6 +221,9 @@ TEST(SumColumns, ChecksItsArguments) {
   MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 4, MutableArrayView(result)), invalid_argument, "divide the 6 elements");
   MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 0, MutableArrayView(result)), invalid_argument, ">= 1");
   MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 2, MutableArrayView(result)), invalid_argument, "2 elements, got 3");
+  const std::vector<double> none;
+  MASU_EXPECT_ERROR(mean_columns(ArrayView(none), 3, MutableArrayView(result)), invalid_argument,
+                    "mean_columns: needs at least one element");
 }
 
 TEST(Certain, QuotientsToo) {

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <masu/sum.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -136,6 +138,63 @@ TEST_P(SumResults, RowsOfManyShapes) {
   check_type(Half{});
   check_type(float{});
   check_type(double{});
+}
+
+// So many that each sub-group of a GPU takes several before it waits for others.
+TEST_P(SumResults, ManyRows) {
+  const std::uint64_t rows = device.info().gpu ? 4300 : 43;
+  constexpr std::uint64_t length = 1001;
+  std::vector<float> x = sum_data<float>("uniform", rows * length);
+  for (std::uint64_t row = 3; row < rows; row += 7) {
+    const std::vector<float> odd =
+        sum_data<float>(row % 2 == 0 ? "cancelling" : "equal", length, static_cast<unsigned>(row));
+    std::copy(odd.begin(), odd.end(), x.begin() + static_cast<std::ptrdiff_t>(row * length));
+  }
+  x[20 * length + 5] = std::numeric_limits<float>::quiet_NaN();
+  x[(rows - 1) * length] = -std::numeric_limits<float>::infinity();
+  const Buffer<float> there = device.upload(x);
+  const SumOptions options{.rows = rows, .result = Dtype::f32};
+  const std::vector<std::uint64_t> sums = returned(sum(there, Dtype::f32, options), Dtype::f32);
+  const std::vector<std::uint64_t> means = returned(mean(there, Dtype::f32, options), Dtype::f32);
+  std::uint32_t status = 77;
+  EXPECT_EQ(left(Dtype::f32, rows, status,
+                 [&](Stream& stream, const BufferBase& results, const BufferBase& /*word*/) {
+                   return sum(stream, there, Dtype::f32, results, options);
+                 }),
+            sums);
+  EXPECT_EQ(left(Dtype::f32, rows, status,
+                 [&](Stream& stream, const BufferBase& results, const BufferBase& /*word*/) {
+                   return mean(stream, there, Dtype::f32, results, options);
+                 }),
+            means);
+}
+
+// Memory of zeros in place of a fill: it is left so.
+TEST_P(SumResults, ZerosAreLeft) {
+  constexpr std::size_t count = (std::size_t{1} << 19) + 3;
+  const Buffer<std::uint32_t> zeros = device.upload(std::vector<std::uint32_t>(64));
+  const Buffer<std::byte> workspace(
+      device, std::max<std::uint64_t>(sum_workspace(device, Dtype::f32, 2 * count, {.rows = 2}), 16));
+  SumOptions options{.rows = 2, .result = Dtype::f32, .workspace = &workspace, .zeros = &zeros};
+  std::uint32_t status = 77;
+  for (const std::string name : {"uniform", "cancelling", "uniform"}) {
+    const Buffer<float> x = device.upload(sum_data<float>(name, 2 * count));
+    EXPECT_EQ(left(Dtype::f32, 2, status,
+                   [&](Stream& stream, const BufferBase& results, const BufferBase& /*word*/) {
+                     return sum(stream, x, Dtype::f32, results, options);
+                   }),
+              returned(sum(x, Dtype::f32, {.rows = 2, .result = Dtype::f32}), Dtype::f32))
+        << name;
+    EXPECT_EQ(zeros.read(), std::vector<std::uint32_t>(64));
+  }
+  const Buffer<float> x = device.upload(std::vector<float>(4, 1.0F));
+  const Buffer<double> result(device, 2);
+  Stream stream(device);
+  const Buffer<std::uint32_t> one = zeros.slice(0, 1);
+  options = {.rows = 2, .zeros = &one};
+  if (device.kind() == DeviceKind::cpu) return;
+  MASU_EXPECT_ERROR(sum(stream, x, Dtype::f32, result, options).get(), invalid_argument,
+                    "sum: zeros must be at least 8 bytes, got 4");
 }
 
 // Rows that several work-groups share, whose parts are put together.

@@ -3,13 +3,17 @@
 //
 // - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
 //   the bound proves nothing are added again exactly, by the whole work-group.
-// - sum_parts, then sum_joined: rows that several work-groups share. The first leaves a part of each work-group; the second
-//   puts the parts together, in each work-group of a row the same, and adds the row exactly if that proves nothing.
-// - sum_clusters: both in one launch, where the work-groups of a row may wait for each other.
-// No memory need be cleared before, but for sum_joined without MASU_QUICK, which needs nothing before it.
+// - sum_shared: rows that several work-groups share. Each leaves a part; the last one of a row puts them together and stores
+//   what they prove. Where they prove nothing, all that are still there add the row exactly, share after share, and the
+//   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: that many
+//   hands make light work, but none is needed, so no work-group depends on another's progress.
+// - sum_clusters: the same where the work-groups of a row may wait for each other.
+// Memory that is to be zeros before: of sum_shared the words that count a row's parts, which it leaves as zeros; without
+// MASU_QUICK the row's totals and other words in their place.
 //
-// Define beside those in front, given by sum_plan.cpp:
+// Defines beside those in front, given by sum_plan.cpp:
 // - MASU_CLUSTER     work-groups of a row that may wait for each other; 1: there are none
+// - MASU_LOOKS       that a work-group takes for a decision
 
 // The binary logarithms of MASU_GROUP and MASU_SHUFFLE_LANES, powers of two.
 #define MASU_GROUP_BITS (31u - (uint)clz((uint)MASU_GROUP))
@@ -61,63 +65,87 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
 }
 #endif
 
-// A row's exact totals are zeros before they are added to.
-inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *arrived, const uint words) {
-  for (uint i = (uint)get_local_id(0); i < words; i += MASU_GROUP) row_totals[i] = 0;
-  if (words != 0 && get_local_id(0) == 0) {
+// What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
+// shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
+#define MASU_KINDS(row) (totals + flags_at / 4 + (row))
+#define MASU_ADDED(row) (MASU_KINDS(row) + rows)
+#define MASU_TAKEN(row) (MASU_KINDS(row) + 2 * rows)
+#define MASU_DECIDED(row) (MASU_KINDS(row) + 4 * rows)
+// The next decision, which differs from any that was there before.
+#define MASU_DECISION(before, unsure) (((before) | 1u) + 1u + (unsure))
+
+// Exact totals of a row, and what is counted beside them, are zeros before they are added to. By one work-group, or by none.
+inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *added, __global uint *taken,
+                      const bool clears) {
+  for (uint i = (uint)get_local_id(0); i < (clears ? MASU_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
+  if (clears && get_local_id(0) == 0) {
     *kinds = 0;
-    *arrived = 0;
+    *added = 0;
+    *taken = 0;
   }
 }
 
-// 2^team_bits work-items share a row; `unsure` counts the rows of a round for which nothing was certain.
+// 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
+// which waits for no other then, and has at least so many work-items, each of which rounds one. `unsure` counts the rows for
+// which nothing was certain.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, __local uint *table, MASU_FINISH_PARAMETERS,
-    __local ulong *parts, __local uint *unsure) {
+    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
+    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
-  MASU_LOCAL_POINTER(uint, unsure);  // 1 + the teams of a work-group
+  MASU_LOCAL_POINTER(uint, unsure);  // 1 + the rows that a work-group takes
   const uint me = (uint)get_local_id(0);
   const uint team = me >> team_bits;
   const uint teams = MASU_GROUP >> team_bits;
-  for (size_t begin = get_group_id(0) * teams; begin < rows; begin += get_num_groups(0) * teams) {
+  const uint lane = me & ((1u << team_bits) - 1u);
+#if MASU_SHUFFLE_LANES > 1
+  const uint turns = rounds;
+#else
+  const uint turns = 1;
+#endif
+  for (size_t begin = get_group_id(0) * teams * turns; begin < rows; begin += get_num_groups(0) * teams * turns) {
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const bool any = begin + team < rows;
+    const size_t mine = begin + lane * teams + team;
+    const bool any = lane < turns && mine < rows;
     bool sure = false;
 #if MASU_QUICK
-    ulong part[MASU_PART_WORDS];
-    ulong depth = 0;
-    {
-      // A team without a row reads the last one again.
-      const size_t row = any ? begin + team : (size_t)rows - 1;
-      const size_t stride = (size_t)1 << team_bits;
-      const size_t first = me & (stride - 1);
-      MASU_ROW
-      MASU_START_PART
-      MASU_ADD_VECTORS(first, vectors)
-      MASU_ADD_EDGES
-      MASU_END_PART
-      depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
+    ulong own[MASU_PART_WORDS];
+    for (uint turn = 0; turn < turns; ++turn) {
+      ulong part[MASU_PART_WORDS];
+      {
+        // A team without a row reads the last one again.
+        const size_t wanted = begin + turn * teams + team;
+        const size_t row = wanted < rows ? wanted : (size_t)rows - 1;
+        const size_t stride = (size_t)1 << team_bits;
+        const size_t first = lane;
+        MASU_ROW
+        MASU_START_PART
+        MASU_ADD_VECTORS(first, vectors)
+        MASU_ADD_EDGES
+        MASU_END_PART
+      }
+      join_parts(part, team_bits, parts);
+      for (int w = 0; w < MASU_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
     }
-    join_parts(part, team_bits, parts);
-    if (any && (me & ((1u << team_bits) - 1u)) == 0) {
+    if (any) {
       ulong found = 0;
       bool fits = true;
-      sure = result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits);
-      if (sure) store_result(results + results_at + (begin + team) * (bits / 8), bits, found);
+      const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
+      sure = result_of(own, count, depth, what, divisor, precision, least, bits, &found, &fits);
+      if (sure) store_result(results + results_at + mine * (bits / 8), bits, found);
       if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
     }
 #endif
-    if (any && !sure && (me & ((1u << team_bits) - 1u)) == 0) unsure[1 + atomic_inc(unsure)] = team;
+    if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
     barrier(CLK_LOCAL_MEM_FENCE);
     // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
     for (uint u = 0; u < unsure[0]; ++u) {
       __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
       __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
-      __global uint *own_arrived = own_kinds + get_num_groups(0);
-      clear_row(own_totals, own_kinds, own_arrived, MASU_ROW_WORDS);
+      __global uint *own_added = own_kinds + get_num_groups(0);
+      clear_row(own_totals, own_kinds, own_added, own_added, true);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      add_and_finish(x, x_at, y, y_at, count, rows, 1, begin + unsure[1 + u], table, own_totals, own_kinds, own_arrived,
+      add_and_finish(x, x_at, y, y_at, count, rows, 1, begin + unsure[1 + u], table, own_totals, own_kinds, own_added,
                      what, divisor, precision, least, bits, results, results_at, status, status_at, digits, words, value,
                      kept_totals);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -127,7 +155,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
 }
 
 #if MASU_QUICK
-// Leaves the part of a unit, and clears its row's exact totals for join_row().
+// Leaves the part of a unit.
 inline void leave_part(MASU_PARAMETERS, const size_t unit, __global ulong *kept, __local ulong *parts) {
   ulong part[MASU_PART_WORDS];
   MASU_UNIT(unit)
@@ -141,19 +169,12 @@ inline void leave_part(MASU_PARAMETERS, const size_t unit, __global ulong *kept,
   if (get_local_id(0) == 0) {
     for (int w = 0; w < MASU_PART_WORDS; ++w) kept[unit * MASU_PART_WORDS + w] = part[w];
   }
-  clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, totals + flags_at / 4 + row,
-            totals + flags_at / 4 + rows + row, unit == row * shares ? MASU_ROW_WORDS : 0);
 }
-#endif
 
-// Puts the parts of a unit's row together; the row's first unit stores what is certain, else all add the row exactly.
-// `depth`: the most additions that an element has gone through.
-inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t unit, const ulong depth,
-                     __global const ulong *kept, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts,
-                     __local uint *unsure) {
-  const size_t row = MASU_ROW_OF(unit);
-  if (get_local_id(0) == 0) unsure[0] = 1;
-#if MASU_QUICK
+// Puts the parts of a row together, and stores what is certain if it `stores`; told[1], of the first work-item: whether nothing is. `depth`: the
+// most additions that an element has gone through. The parts may have come in the same launch.
+inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, const bool stores, const ulong depth,
+                     __global const volatile ulong *kept, __local ulong *parts, __local uint *told) {
   ulong part[MASU_PART_WORDS];
   {
     MASU_START_PART
@@ -169,55 +190,94 @@ inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t unit,
     ulong found = 0;
     bool fits = true;
     const bool sure = result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits);
-    if (sure && unit == row * shares) {
+    if (sure && stores) {
       store_result(results + results_at + row * (bits / 8), bits, found);
       if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
     }
-    unsure[0] = sure ? 0 : 1;
+    told[1] = sure ? 0 : 1;
   }
+}
 #endif
+
+// The next share of a row to be added exactly by this work-group; UINT_MAX where told[1] has it that none is to be.
+inline uint next_share(__global uint *taken, __local uint *told) {
   barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0) told[2] = told[1] != 0 ? atomic_inc(taken) : UINT_MAX;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return told[2];
+}
+inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, __local uint *table,
+                       MASU_FINISH_PARAMETERS, __local uint *told) {
+  __global uint *taken = MASU_TAKEN(row);
   // A loop and no condition, as above.
-  for (uint u = 0; u < unsure[0]; ++u) {
-    add_and_finish(x, x_at, y, y_at, count, rows, shares, unit, table, totals + totals_at / 4 + row * MASU_ROW_WORDS,
-                   totals + flags_at / 4 + row, totals + flags_at / 4 + rows + row, what, divisor, precision, least,
-                   bits, results, results_at, status, status_at, digits, words, value, kept_totals);
+  for (uint share = next_share(taken, told); share < shares; share = next_share(taken, told)) {
+    add_and_finish(x, x_at, y, y_at, count, rows, shares, row * shares + share, table,
+                   totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), what, divisor,
+                   precision, least, bits, results, results_at, status, status_at, digits, words, value, kept_totals);
   }
 }
 
 // Arguments of a function that has the kernel's parameters.
 #define MASU_ARGUMENTS x, x_at, y, y_at, count, rows, shares, totals, totals_at, flags_at
 #define MASU_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
+#define MASU_FINISH_ARGUMENTS digits, words, value, kept_totals
 // parts_at: where the parts of the work-groups lie, behind the totals.
 #define MASU_KEPT ((__global ulong *)(totals + parts_at / 4))
 
-#if MASU_QUICK
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_parts(MASU_PARAMETERS, const ulong parts_at,
-                                                                         __local ulong *parts) {
-  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP
-  leave_part(MASU_ARGUMENTS, get_group_id(0), MASU_KEPT, parts);
-}
-#endif
-
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_joined(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+// left_at: where the parts of each row that are left are counted.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
+    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __global uint *left,
+    const ulong left_at, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *told) {
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
-  MASU_LOCAL_POINTER(uint, unsure);
-  join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, get_group_id(0), depth, MASU_KEPT, table, digits, words, value,
-           kept_totals, parts, unsure);
+  MASU_LOCAL_POINTER(uint, told);    // 3
+  const size_t unit = get_group_id(0);
+  const size_t row = MASU_ROW_OF(unit);
+  const bool first = get_local_id(0) == 0;
+  if (first) told[1] = 1;
+#if MASU_QUICK
+  __global volatile uint *decision = MASU_DECIDED(row);
+  const uint before = *decision;  // comes before the last part
+  leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
+  __global uint *row_left = left + left_at / 4 + row;
+  const uint last = is_last(row_left, shares, told) ? 1 : 0;
+  // A loop and no condition, as above.
+  for (uint l = 0; l < last; ++l) {
+    if (first) *row_left = 0;
+    join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, told);
+    // What is certain is told at once; else the totals come first.
+    if (first && told[1] == 0) atomic_xchg(decision, MASU_DECISION(before, 0u));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row),
+              told[1] != 0);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (first && told[1] != 0) {
+      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      atomic_xchg(decision, MASU_DECISION(before, 1u));
+    }
+  }
+  if (last == 0 && first) {
+    uint decided = before;
+    for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    told[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
+  }
+#endif
+  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);
 }
 
 #if MASU_QUICK && MASU_CLUSTER > 1
-// Both in one launch, where MASU_CLUSTER work-groups share a row.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) MASU_CLUSTERS(MASU_CLUSTER) void sum_clusters(
     MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *told) {
   MASU_LOCAL_POINTER(ulong, parts);
-  MASU_LOCAL_POINTER(uint, unsure);
-  leave_part(MASU_ARGUMENTS, get_group_id(0), MASU_KEPT, parts);
+  MASU_LOCAL_POINTER(uint, told);
+  const size_t unit = get_group_id(0);
+  const size_t row = MASU_ROW_OF(unit);
+  const bool first = unit == row * shares;
+  leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
+  clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row), first);
   masu_cluster_barrier();
-  join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, get_group_id(0), depth, MASU_KEPT, table, digits, words, value,
-           kept_totals, parts, unsure);
+  join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, first, depth, MASU_KEPT, parts, told);
+  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);
 }
 #endif

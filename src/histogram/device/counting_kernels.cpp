@@ -47,8 +47,9 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
     for (std::uint64_t row = 0; row < data.rows; ++row) {
       for (std::uint64_t first = 0; first < data.count; first += most) {
         const std::uint64_t length = std::min(most, data.count - first);
-        launch(stream, *span_, {{at.buffer, at.offset + row * data.pitch + first * size}, length, 1, 0},
-               plan_.groups_for(length, size), totals, launches);
+        launch(stream, *span_, plan_.kernel_name(),
+               {{at.buffer, at.offset + row * data.pitch + first * size}, length, 1, 0}, plan_.groups_for(length, size),
+               totals, launches);
       }
     }
     return;
@@ -57,7 +58,8 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
   const std::uint64_t most = histogram_plan::group_elements / data.count;
   for (std::uint64_t first = 0; first < data.rows; first += most) {
     const std::uint64_t length = std::min(most, data.rows - first);
-    launch(stream, launcher, {{at.buffer, at.offset + first * data.pitch}, data.count, length, data.pitch},
+    launch(stream, launcher, launcher.plan.kernel_name(),
+           {{at.buffer, at.offset + first * data.pitch}, data.count, length, data.pitch},
            std::min<std::uint64_t>(length, launcher.plan.groups), totals, launches);
   }
 }
@@ -75,17 +77,20 @@ CountingKernels::Launcher& CountingKernels::for_rows() {
 
 bool CountingKernels::set(Stream& stream, const CountedData& data, const BufferBase& totals,
                           const BufferBase* temporary, std::vector<Event>& launches) {
-  const std::uint64_t bytes = data.count * size_of(rule().element);
-  if (plan_.cluster == 1 || data.count == 0 || data.rows != 1 || bytes > histogram_plan::most_cluster_bytes) {
-    return SlotKernels::set(stream, data, totals, temporary, launches);
-  }
+  const std::size_t size = size_of(rule().element);
+  const bool one_launch =
+      span_ && span_->plan.in_tables() && data.count != 0 && data.rows == 1 && data.count <= plan_.most_elements();
+  if (!one_launch) return SlotKernels::set(stream, data, totals, temporary, launches);
   const bool copies = data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::most_beside_bytes;
-  const BufferBase& from = copies ? data.beside->from : totals;
-  const BufferBase& to = copies ? data.beside->to : totals;
-  call::Arguments all = arguments({data.arrays.front(), data.count, 1, 0}, totals);
-  all.add(call::Arguments(from, to, copies ? from.size_bytes() : std::uint64_t{0}));
-  all.add(rules_.local(plan_));
-  launches.push_back(span_->kernels.launch(stream, "histogram_cluster", plan_.cluster, all));
+  const CopiedBeside* const beside = copies ? data.beside : nullptr;
+  const Span span{data.arrays.front(), data.count, 1, 0};
+  if (plan_.cluster > 1 && data.count * size <= histogram_plan::most_cluster_bytes) {
+    launch(stream, *span_, "histogram_cluster", span, plan_.cluster, totals, launches, beside);
+  } else {
+    call::clear(stream, totals, 0, totals.size_bytes());
+    launch(stream, *span_, span_->plan.kernel_name(), span, plan_.groups_for(data.count, size), totals, launches,
+           beside);
+  }
   return copies;
 }
 
@@ -94,11 +99,17 @@ call::Arguments CountingKernels::arguments(const Span& data, const BufferBase& t
                          rules_.arguments(0), call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t));
 }
 
-void CountingKernels::launch(Stream& stream, Launcher& launcher, const Span& data, std::uint64_t groups,
-                             const BufferBase& totals, std::vector<Event>& launches) {
+void CountingKernels::launch(Stream& stream, Launcher& launcher, std::string_view kernel, const Span& data,
+                             std::uint64_t groups, const BufferBase& totals, std::vector<Event>& launches,
+                             const CopiedBeside* beside) {
   call::Arguments all = arguments(data, totals);
+  if (launcher.plan.in_tables()) {
+    const BufferBase& from = beside != nullptr ? beside->from : totals;
+    const BufferBase& to = beside != nullptr ? beside->to : totals;
+    all.add(call::Arguments(from, to, beside != nullptr ? from.size_bytes() : std::uint64_t{0}));
+  }
   all.add(rules_.local(launcher.plan));
-  launches.push_back(launcher.kernels.launch(stream, launcher.plan.kernel_name(), groups, all));
+  launches.push_back(launcher.kernels.launch(stream, kernel, groups, all));
 }
 
 void CountingKernels::partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,

@@ -58,8 +58,8 @@ class CountingKernels final : public SlotKernels {
     std::uint64_t pitch;
   };
   Launcher& for_rows();
-  void launch(Stream& stream, Launcher& launcher, const Span& data, std::uint64_t groups, const BufferBase& totals,
-              std::vector<Event>& launches);
+  void launch(Stream& stream, Launcher& launcher, std::string_view kernel, const Span& data, std::uint64_t groups,
+              const BufferBase& totals, std::vector<Event>& launches, const CopiedBeside* beside = nullptr);
   [[nodiscard]] call::Arguments arguments(const Span& data, const BufferBase& totals) const;
   void partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,
                  std::vector<Event>& launches);

@@ -96,17 +96,23 @@ MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETER
     if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
   }
 }
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+// Some bytes are copied beside the counting: a launch of their own would take longer.
+#define MASU_BESIDE_PARAMETERS \
+  __global const uchar *from, const ulong from_at, __global uchar *to, const ulong to_at, const ulong bytes
+#define MASU_COPY_BESIDE                                                                                \
+  if (get_group_id(0) == get_num_groups(0) - 1) {                                                       \
+    for (ulong i = get_local_id(0); i < bytes; i += MASU_GROUP) to[to_at + i] = from[from_at + i];      \
+  }
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_BESIDE_PARAMETERS,
+                                                          MASU_LOCAL_PARAMETERS) {
+  MASU_COPY_BESIDE
   count_in_tables(MASU_ARGUMENTS, MASU_LOCAL_ARGUMENTS, false);
 }
 #if MASU_CLUSTER > 1
-// Few elements, in one launch, which copies some bytes beside that: a launch of their own would take longer.
+// Few elements, in one launch.
 __kernel MASU_WORK_GROUP(MASU_GROUP) MASU_CLUSTERS(MASU_CLUSTER) void histogram_cluster(
-    MASU_PARAMETERS, __global const uchar *from, const ulong from_at, __global uchar *to, const ulong to_at,
-    const ulong bytes, MASU_LOCAL_PARAMETERS) {
-  if (get_group_id(0) == MASU_CLUSTER - 1) {
-    for (ulong i = get_local_id(0); i < bytes; i += MASU_GROUP) to[to_at + i] = from[from_at + i];
-  }
+    MASU_PARAMETERS, MASU_BESIDE_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+  MASU_COPY_BESIDE
   count_in_tables(MASU_ARGUMENTS, MASU_LOCAL_ARGUMENTS, true);
 }
 #endif

@@ -113,6 +113,8 @@ struct Plan {
   unsigned cluster = 1;             // work-groups that count few elements and wait for each other
 
   [[nodiscard]] std::string_view kernel_name() const noexcept;
+  // Whether the kernel copies what is beside the work, too.
+  [[nodiscard]] bool in_tables() const noexcept { return kernel == KernelKind::local; }
   // The files of the program.
   [[nodiscard]] std::vector<std::string_view> files() const;
   // `columns`: the rule of the one column, or of all columns of a joint histogram.
