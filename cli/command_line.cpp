@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.h"
 
+#include "terminal.h"
+
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
@@ -62,6 +65,10 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+bool lacks_input(const CLI::ParseError& error) {
+  return error.what() == std::string_view("INPUT is required");
+}
+
 // What to say about arguments that were refused, with the nearest known name where one is near.
 std::string usage_message(const CLI::ParseError& error, const CLI::App& app) {
   const std::vector<std::string> remaining = app.remaining(true);
@@ -70,10 +77,8 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& app) {
     return "a command is required; " + app.get_name() + " --help lists them";
   }
   if (remaining.empty()) {
-    const std::string text = error.what();
-    return text == "INPUT is required"
-               ? "an INPUT is required; " + app.get_parent()->get_name() + " " + app.get_name() + " --help tells more"
-               : text;
+    if (!lacks_input(error)) return error.what();
+    return "an INPUT is required; " + app.get_parent()->get_name() + " " + app.get_name() + " --help tells more";
   }
   const std::string& first = remaining.front();
   if (first.starts_with('-')) {
@@ -200,7 +205,15 @@ CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
     return **found;
   };
   try {
-    app_->parse(argc, argv);
+    try {
+      app_->parse(argc, argv);
+    } catch (const CLI::RequiredError& error) {
+      if (!lacks_input(error) || is_terminal(STDIN_FILENO) || !chosen().check_name(argv[1])) throw;
+      std::vector<std::string> arguments(argv + 2, argv + argc);
+      arguments.insert(arguments.begin(), {argv[1], "-"});
+      std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+      app_->parse(std::move(arguments));
+    }
   } catch (const CLI::CallForHelp&) {
     return {Parsed::What::print, "", app_->help()};
   } catch (const CLI::CallForVersion&) {

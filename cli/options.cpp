@@ -50,7 +50,8 @@ void add_digits_option(const Subcommand& app, CommonOptions& options) {
 
 void add_input_options(const Subcommand& app, InputOptions& options) {
   app.add_option("INPUT", options.inputs,
-                 "A file (image, .npy, .npz[:NAME], raw, text; .gz, .zst too), - for standard input, or a generator:\n"
+                 "A file (image, .npy, .npz[:NAME], raw, text; .gz, .zst too), - for standard input, which is read\n"
+                 "without an INPUT too unless it is a terminal, or a generator:\n"
                  "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required()
       .type_name("");

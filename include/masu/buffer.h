@@ -57,9 +57,9 @@ class MASU_EXPORT BufferBase {
   std::uint64_t bytes_ = 0;
 };
 
-/// `size()` elements of T on a device. Move-only; keeps its device and its memory alive. `Buffer<const T>` is
-/// read-only. The calls below wait until they are done; the same on a Stream do not. A Buffer is used by one thread at
-/// a time.
+/// `size()` elements of T on a device. Move-only; keeps its device and its memory alive. A buffer that was moved from
+/// may only be assigned to or destroyed. `Buffer<const T>` is read-only. The calls below wait until they are done; the
+/// same on a Stream do not. A Buffer is used by one thread at a time.
 template <class T>
 class Buffer : public BufferBase {
   static_assert(std::is_trivially_copyable_v<T>, "masu::Buffer: T must be trivially copyable");

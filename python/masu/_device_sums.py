@@ -53,14 +53,13 @@ def sum(a, axis=None, dtype=None, keepdims=False, initial=np._NoValue, where=np.
     dtype = _summed("sum", a, dtype)
     axes, shape = reduced(a, None if a.ndim == 0 and axis in (0, -1) else axis, keepdims)  # as NumPy has it
     chosen = _chosen_by("sum", where, a)
-    if np.ndim(0 if initial is np._NoValue else initial) or initial is None and (chosen is not None or not a.size):
-        if a.size:
-            np.sum(np.empty(1), initial=initial, where=True if chosen is None else np.True_[None])  # NumPy's own error
-        else:
-            np.sum(np.empty(a.shape), axis=axis, initial=initial, where=True if chosen is None else np.empty(a.shape, bool))
     given = initial is not np._NoValue and initial is not None
-    if given and np.iscomplexobj(initial):
-        raise TypeError(f"sum: initial must be a real number, got {initial}")
+    if given:
+        initial = np.sum(np.empty(0, dtype), initial=initial)  # as NumPy converts it, or its error
+    elif initial is None and a.size and chosen is not None:
+        np.sum(np.empty(1), initial=None, where=np.True_[None])  # NumPy's own error
+    elif initial is None and not a.size:
+        np.sum(np.empty(a.shape), axis=axis, initial=None, where=True if chosen is None else np.empty(a.shape, bool))
     if not a.size:
         return to_device(np.full(shape, initial if given else 0, dtype), a.device)
     if chosen is not None:

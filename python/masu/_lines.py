@@ -4,7 +4,7 @@ import math
 import operator
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import _arrays, _device, _masu, _small
 
@@ -123,9 +123,17 @@ def reduced_axes(axis, dimensions):
     """The axes that a reduction is along, in the order given. TypeError and AxisError for what NumPy's reductions refuse."""
     if axis is None:
         return tuple(range(dimensions))
-    if isinstance(axis, (bool, np.bool)):
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if any(isinstance(one, (bool, np.bool)) for one in axes):
         raise TypeError
-    return normalize_axis_tuple(axis if isinstance(axis, tuple) else operator.index(axis), dimensions)
+    return normalize_axis_tuple(tuple(operator.index(one) for one in axes), dimensions)
+
+
+def line_axis(axis, dimensions):
+    """The axis of argsort, argpartition and cumsum from 0, or the errors that NumPy's raise."""
+    if isinstance(axis, (bool, np.bool)):
+        raise TypeError("an integer is required for the axis")
+    return normalize_axis_index(axis, dimensions)
 
 
 def result_like(a, axes, dtype, write, out=None):

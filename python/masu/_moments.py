@@ -134,6 +134,8 @@ def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray and out.dtype.kind == "f"):
         return None
+    if dtype is None and out is not None and data.dtype.kind == "f":
+        dtype = np.promote_types(data.dtype, out.dtype)  # as NumPy computes
     rounded = rounded_to(data, dtype)
     try:
         axes = reduced_axes(axis, data.ndim)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, axes_of, check_out, contiguous, device_for, host, lines, result_like, words, written
+from ._lines import NUMPY, axes_of, check_out, contiguous, device_for, host, line_axis, lines, result_like, words, written
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
@@ -57,7 +57,7 @@ def _ordered(call, numpys, dtype, a, axis, kind, order, stable, descending, out,
         return written(name, out, _numpys(numpys, a, axis, kind, order, stable, direction), a)
     if axis is None:
         data, axis = data.reshape(-1), -1
-    axes = axes_of(data, normalize_axis_index(axis, data.ndim))
+    axes = axes_of(data, (line_axis if numpys is np.argsort else normalize_axis_index)(axis, data.ndim))
     rows = lines(data, axes)
     where = _device.resolve(device)
     dtype = np.dtype(dtype or data.dtype)
@@ -156,7 +156,7 @@ def _part(function, numpys, call, enqueue, dtype, a, kth, axis, kind, order, out
         return written(name, out, numpys(a, kth, axis, kind, order), a)
     if axis is None:
         data = data.reshape(-1)
-    along = normalize_axis_index(-1 if axis is None else axis, data.ndim)
+    along = (line_axis if numpys is np.argpartition else normalize_axis_index)(-1 if axis is None else axis, data.ndim)
     places = _places(kth, data.shape[along])
     if places is None:
         return written(name, out, numpys(a, kth, axis, kind, order), a)

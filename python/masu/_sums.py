@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _device, _fallback, _masu, _small
-from ._lines import NUMPY, axes_of, contiguous, device_for, host, into, lines, reduced_axes, result_like, words
+from ._lines import NUMPY, axes_of, contiguous, device_for, host, into, line_axis, lines, reduced_axes, result_like, words
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -189,11 +188,10 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     if summed.char not in _names:
         return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
     summed = summed.newbyteorder("=")
-    if axis is None:
-        data, axis = data.reshape(-1), 0
-    axis = normalize_axis_index(axis, data.ndim)
-    if out is not None and out.shape != data.shape:
+    flat = data.reshape(-1) if axis is None else data
+    if out is not None and out.shape != flat.shape:
         return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
+    data, axis = flat, 0 if axis is None else line_axis(axis, data.ndim)
     if data.dtype != summed:
         data = data.astype(summed)
     device = device_for(device, data.size)

@@ -117,6 +117,16 @@ def test_what_is_numpys(name):
     assert getattr(masu, name)(data, 0, out=out) is out and np.array_equal(out, getattr(np, name)(data, 0))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_a_wider_out_is_not_rounded_to_the_dtype_of_the_data(dtype):
+    data, out = np.array([1, 2, 4], dtype), np.zeros(())
+    for name in "mean", "var", "std":
+        getattr(masu, name)(data, out=out)
+        assert out == getattr(masu, name)(data, dtype="f8")
+        getattr(masu, name)(data, dtype=dtype, out=out)
+        assert out == getattr(masu, name)(data)
+
+
 def as_numpys(name, *args, **options):
     want, said = outcome(getattr(np, name), *args, **options)
     got, mine = outcome(getattr(masu, name), *args, **options)

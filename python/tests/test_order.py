@@ -286,7 +286,8 @@ def test_quantile_weights_and_errors_are_numpys():
 
 @pytest.mark.parametrize("name, arguments", [
     ("sort", ([3, 1], 1)), ("sort", ([3, 1], -1, "bogo")), ("sort", (np.array(3),)), ("sort", ([1, 2], -1, None, "x")),
-    ("argsort", ([3, 1], 7)), ("argsort", ([3, 1], -1, "bogo")), ("argsort", ([1, 2], 0.5)),
+    ("argsort", ([3, 1], 7)), ("argsort", ([3, 1], -1, "bogo")), ("argsort", ([1, 2], 0.5)), ("argsort", ([[1, 2]], True)),
+    ("argpartition", ([[1, 2]], 0, True)),
     ("partition", ([3, 1], 2)), ("partition", ([3, 1], -3)), ("partition", ([3, 1], 0.5)),
     ("partition", ([3, 1], [[0]])), ("partition", ([3, 1], 0, 2)), ("partition", ([3, 1], 0, -1, "quick")),
     ("argpartition", ([3, 1], [0, 5])), ("argpartition", ([3, 1], "0")),

@@ -253,6 +253,7 @@ A = wide(3, 4)
 @pytest.mark.parametrize("name, arguments, keywords", [
     ("sum", (A, 5), {}), ("sum", (A, (0, 0)), {}), ("sum", (A, None, None, np.zeros(3)), {}), ("sum", (A, 1.5), {}),
     ("sum", ("abc",), {}), ("sum", (A,), {"where": [1, 2]}), ("sum", (A, [0]), {}), ("sum", (A, {0: 1}), {}), ("sum", (A, True), {}),
+    ("sum", (A, (True, False)), {}), ("cumsum", (A, True), {}), ("cumsum", (A, None, None, np.zeros(A.shape)), {}),
     ("sum", (A,), {"initial": [1]}),
     ("sum", (A,), {"initial": None, "where": A > 0}), ("mean", (A, [0]), {}), ("var", (A, [0, 1]), {}),
     ("sum", (A,), {"where": np.ones(3, bool)}), ("sum", (A,), {"initial": "x"}), ("sum", (iter,), {}),

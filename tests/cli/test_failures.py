@@ -40,12 +40,25 @@ class Memory(CommandTest):
 
 
 class Usage(CommandTest):
+    def test_without_an_input_standard_input_is_read(self):
+        for arguments in (["sort"], ["sort", "--descending", "--dtype", "u8"], ["unique", "--json"], ["topk", "-k", "2"], ["reduce"]):
+            run = masu(*arguments, stdin=b"3\n1\n2\n")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            named = masu(arguments[0], "-", *arguments[1:], stdin=b"3\n1\n2\n")
+            self.assertEqual([line for line in run.stdout.split() if b"seconds" not in line],
+                             [line for line in named.stdout.split() if b"seconds" not in line])
+        self.assertIn(b"unknown option --bogus", masu("sort", "--bogus", stdin=b"1").stderr)
+        terminal, other = os.openpty()
+        for descriptor in terminal, other:
+            self.addCleanup(os.close, descriptor)
+        run = subprocess.run([MASU, "histogram"], stdin=other, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((run.returncode, b"INPUT is required" in run.stderr), (2, True))
+
     def test_wrong_use(self):
         for arguments, says in (
             ([], "a command is required"),
             (["histogran", "x"], "did you mean histogram?"),
             (["--bogus"], "unknown option --bogus"),
-            (["histogram"], "INPUT"),
             (["histogram", "zeros:u8:3", "--bin", "3"], "did you mean --bins?"),
             (["histogram", "zeros:u8:3", "--densty"], "did you mean --density?"),
             (["histogram", "zeros:u8:3", "--bins", "0"], "--bins"),
