@@ -111,6 +111,9 @@ bool is_quick(const SumRule& rule, const Device& device, std::uint64_t length) {
 void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, std::uint64_t rows, std::uint64_t length,
                  Results& results) {
   const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
+  // Of more f32 than that the bound proves no result of f64.
+  const bool proves =
+      is_spread(rule) || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= cpu::quick_few;
   const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row, bool quick) {
     std::optional<double> found;
     if (quick && is_spread(rule)) {
@@ -124,7 +127,7 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   };
   const auto all = [&]<class T>(const T* from, const T* with) {
     const auto some = [&](std::uint64_t first, std::uint64_t end) {
-      const bool quick = cpu::quick_arithmetic();
+      const bool quick = proves && cpu::quick_arithmetic();
       for (std::uint64_t row = first; row < end; ++row) one(from + row * length, with + row * length, row, quick);
     };
     constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;

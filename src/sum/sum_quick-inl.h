@@ -170,7 +170,6 @@ HWY_INLINE double QuickBound(double size, double additions) {
   if (size == 0) return 0;
   return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
 }
-inline constexpr std::uint64_t quick_few = 64;
 
 // Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
 // beforehand, and a rest. Half the additions of QuickErrors.

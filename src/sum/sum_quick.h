@@ -21,6 +21,9 @@ struct QuickPart {
   double bound;
 };
 
+// Up to so many elements, errors of additions are added up whatever the dtype.
+inline constexpr std::uint64_t quick_few = 64;
+
 // The sum divided by `divisor`, rounded to `result`, f32 or f64. The whole work is done by all threads where it is
 // worth it.
 std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
