@@ -180,7 +180,7 @@ inline void EnqueueForms::add_sorts() {
   const std::uint64_t long_rows = count_ % 2 == 0 ? 2 : 1;
   for (const std::uint64_t rows : {short_rows, long_rows}) {
     for (const Dtype dtype : {Dtype::f32, Dtype::u8}) {
-      const std::string type = " " + std::to_string(rows) + " " + std::string(to_string(dtype));
+      const std::string type = std::string(" ") + std::to_string(rows) + " " + std::string(to_string(dtype));
       add("sort rows" + type, true,
           [=, this](Stream& s) { return sort(s, keys_, dtype, {.rows = rows, .workspace = with_}); });
     }

@@ -3,8 +3,8 @@
 //   few_count   counts the keys of each bucket: of each part of the range that a sample spans
 //   few_part    brings each key to its bucket
 //   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
-// Equal keys may change places, where nobody can see it. Where a bucket has too many keys, or zeros of both signs or NaNs are
-// there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
+// Equal keys may change places, where nobody can see it. Where a bucket has too many keys, keys crowd, or zeros of both signs or
+// NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
 // sort_placed.cl and group_scan.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_few.cpp:
@@ -128,6 +128,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   }
 }
 
+// Keys that share buckets more often are left: a network would sort what they make of bins.
+#define MASU_FULLER 16
+
 inline void unpack_words(const uint4 four, uint *words) {
   words[0] = four.x;
   words[1] = four.y;
@@ -135,8 +138,8 @@ inline void unpack_words(const uint4 four, uint *words) {
   words[3] = four.w;
 }
 
-// With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by bucket, keys are joined to parts: part i
-// begins with the first bucket that begins at place i * `part` or behind it.
+// With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by
+// bucket, keys are joined to parts: part i begins with the first bucket that begins at place i * `part` or behind it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restrict keys, const ulong keys_at,
                                                    __global uchar *workspace, const ulong parted_at, const ulong header_at,
                                                    const ulong totals_at, const ulong shares_at, const ulong begins_at,
@@ -172,6 +175,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   uint all_keys = 0;
   uint own_keys = 0;
   uint greatest = 0;
+  float pairs = 0;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_EACH / 4; ++k) {
     unpack_words(totals[k], sizes + 4 * k);
@@ -182,10 +186,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     all_keys += sizes[k];
     own_keys += mine[k] & ((1U << MASU_OWN_BITS) - 1);
     greatest = max(greatest, sizes[k]);
+    pairs += (float)sizes[k] * ((float)sizes[k] - 1);
   }
-  if (lid == 0) found[0] = specials >= 3 ? 1 : 0;
+  if (lid < 2) found[lid] = lid == 0 && specials >= 3 ? 1 : 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (greatest > most) found[0] = 1;
+  // In 64ths, how many times as full as others the bucket of a key is.
+  const uint fuller = masu_sum_lanes((uint)(max(pairs, 0.0f) / (float)count / (float)count * (64.0f * MASU_BINS)));
+  if (lid % MASU_SHUFFLE_LANES == 0) atomic_add(&found[1], fuller);
   uint total;
   uint begins = group_scan(all_keys, MASU_GROUP, partial, lid, &total) - all_keys;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -207,7 +215,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     MASU_AT(uint, begins_at)[0] = 0;
     MASU_AT(uint, begins_at)[(count + part - 1) / part] = count;
   }
-  if (found[0] != 0) {
+  if (found[0] != 0 || found[1] > 64 * MASU_FULLER) {
     if (group == 0 && lid == 0) header[MASU_LEFT] = 1;
     return;
   }
