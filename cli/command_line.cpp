@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.h"
 
-
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -207,7 +206,10 @@ CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
     try {
       app_->parse(argc, argv);
     } catch (const CLI::RequiredError& error) {
-      if (!lacks_input(error) || ::isatty(STDIN_FILENO) != 0 || !chosen().check_name(argv[1])) throw;
+      // Launchers give ranks a pipe where they have a terminal.
+      if (!lacks_input(error) || app_->get_name() == "masu-mpi" || ::isatty(STDIN_FILENO) != 0 ||
+          !chosen().check_name(argv[1]))
+        throw;
       std::vector<std::string> arguments(argv + 2, argv + argc);
       arguments.insert(arguments.begin(), {argv[1], "-"});
       std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them

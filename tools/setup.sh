@@ -64,6 +64,8 @@ set_up() {
   "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update </dev/null >&2 ||
     say "apt-get update failed; trying with the package lists that are here"
   "${as_root[@]}" "${install[@]}" -o DPkg::Lock::Timeout=300 </dev/null >&2 || die "apt-get could not install the packages"
+  # What is configured may lack what the new packages make possible.
+  find "$root"/build -maxdepth 2 -name CMakeCache.txt -exec touch -d @0 {} + 2>/dev/null || true
 }
 
 # build PRESET [-DOPTION=VALUE…] [TARGET…]: configures if needed, and builds, in build/PRESET. Another one that builds there is

@@ -55,7 +55,7 @@ def sum(a, axis=None, dtype=None, keepdims=False, initial=np._NoValue, where=np.
     chosen = _chosen_by("sum", where, a)
     given = initial is not np._NoValue and initial is not None
     if given:
-        initial = np.sum(np.empty(0, dtype), initial=initial)  # as NumPy converts it, or its error
+        initial = np.sum(np.empty(0, dtype), dtype=dtype, initial=initial)  # as NumPy converts it, or its error
     elif initial is None and a.size and chosen is not None:
         np.sum(np.empty(1), initial=None, where=np.True_[None])  # NumPy's own error
     elif initial is None and not a.size:

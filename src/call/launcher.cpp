@@ -65,6 +65,7 @@ void fetch(Stream& stream, const BufferBase& buffer, std::uint64_t offset, void*
 
 Stream timed_stream(const Device& device, bool timed) {
   Stream stream(device, timed ? Timing::on : Timing::off);
+  if (stream.capturing()) stream.finish();  // the error of a call that waits, before anything is captured
   if (timed) stream.implementation().own_commands = runtime::Mark::yes;
   return stream;
 }

@@ -156,8 +156,8 @@ void check_workspace(std::string_view function, const BufferBase& workspace, con
     refuse(function, fmt::format("{} must be at least {} bytes, got {}", what, bytes, workspace.size_bytes()));
   }
   // OpenCL's memory is aligned; other memory may be the caller's.
-  const auto begin = device.kind() == DeviceKind::opencl ? workspace.byte_offset()
-                                                         : reinterpret_cast<std::uintptr_t>(host_address(workspace));
+  const auto begin = device.kind() == DeviceKind::cpu ? reinterpret_cast<std::uintptr_t>(host_address(workspace))
+                                                      : place_of(workspace);
   if (begin % workspace_alignment != 0) {
     refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", what, workspace_alignment, begin));
   }

@@ -8,6 +8,7 @@
 #include "each_device.h"
 
 #include <gtest/gtest.h>
+#include <masu/histogram.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -77,6 +78,23 @@ TEST_P(PackedTest, CountersThatOverflow) {
   expect_counts(data, 65536, 1, 1);
   expect_counts(data, 65536, 1, 3);
   expect_counts(data, 65536, 2, 1);
+}
+
+TEST_P(PackedTest, Channels) {
+  std::mt19937_64 random(7);
+  std::vector<std::uint16_t> data(3 * 20000);
+  for (std::uint16_t& x : data) x = static_cast<std::uint16_t>(random());
+  for (const unsigned channels : {2U, 3U}) {
+    const HistogramOptions options{.strategy = Strategy::packed, .channels = channels};
+    const std::vector<Histogram> found =
+        histogram_channels(device.upload(data), Dtype::u16, Bins::integers(65536), options);
+    for (unsigned c = 0; c < channels; ++c) {
+      std::vector<std::uint64_t> expected(65536);
+      for (std::size_t i = c; i < data.size(); i += channels) ++expected[data[i]];
+      const auto counts = found[c].counts();
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), counts.begin(), counts.end())) << channels << " " << c;
+    }
+  }
 }
 
 TEST_P(PackedTest, EqualAndAlternatingValues) {

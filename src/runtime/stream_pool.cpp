@@ -67,6 +67,7 @@ StreamLease::StreamLease(Device& device) : device_(device.shared_from_this()), e
     }
   }
   if (stream_ == nullptr) stream_ = stream_for_call(device, Timing::on);
+  if (stream_->capturing()) stream_->finish();  // an error, before anything is captured
 }
 
 StreamLease::~StreamLease() {

@@ -212,7 +212,7 @@ TEST_P(SortTest, BuffersViewsWorkspaceAndStreams) {
   EXPECT_EQ(view.read(), keys);
 
   const std::uint64_t bytes = sort_workspace(device, Dtype::i32, keys.size());
-  EXPECT_LE(bytes, keys.size() * 4 * 5 / 4 + (1 << 16));
+  EXPECT_LE(bytes, keys.size() * 4 * 5 / 4 + (1 << 20));
   Buffer<std::byte> workspace(device, bytes + 1);
   sort(view, {.workspace = &workspace});
   EXPECT_EQ(view.read(), expected);

@@ -299,7 +299,8 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   const SumsOnDevice sums(device, rule, options.rows, row);
   if (options.zeros != nullptr) {
     const std::uint64_t words = options.rows * sizeof(std::uint32_t);
-    call::check_workspace(rule.name(), *options.zeros, device, words, {&x, &y, &results, options.workspace}, "zeros");
+    call::check_workspace(rule.name(), *options.zeros, device, words,
+                          {&x, &y, &results, options.workspace, options.status}, "zeros");
   }
   const std::uint64_t temporary = call::aligned(sums.bytes());
   const auto memory = std::make_shared<Buffer<std::byte>>(

@@ -105,20 +105,25 @@ double DeviceSum::seconds() const {
 
 namespace {
 
-Plan plan_of(const Device& device, const SumRule& rule) {
+// Through OpenCL, rows that work-groups share are added exactly at once: that takes no longer, and no work-group then
+// reads what others wrote without atomics in the same launch, of which OpenCL 1.2 promises nothing.
+Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count) {
   const SumNeeds needs = rule.needs();
   const bool both = needs.values && needs.squares;
   const bool root = rule.function == SumRule::Function::norm2;
   const bool wide = rule.result_dtype() == Dtype::f64;
   // The bound of a root says too little for a double.
-  return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), !(root && wide),
-                        wide);
+  const auto make = [&](bool tries) {
+    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide);
+  };
+  const Plan plan = make(!(root && wide));
+  return device.kind() == DeviceKind::opencl && plan.shares(rows, count) > 1 ? make(false) : plan;
 }
 
 }  // namespace
 
 SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count)
-    : device_(device), rule_(rule), plan_(plan_of(device, rule)), rows_(rows), count_(count) {
+    : device_(device), rule_(rule), plan_(plan_of(device, rule, rows, count)), rows_(rows), count_(count) {
   call::check_fp64("sum", device_, rule.dtype);
 }
 

@@ -33,9 +33,9 @@
 inline bool is_last(__global uint *arrived, const ulong shares, __local uint *told) {
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (get_local_id(0) == 0) {
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    masu_device_fence();
     told[0] = atomic_inc(arrived) + 1 == shares ? 1u : 0;
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    masu_device_fence();
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   return told[0] != 0;

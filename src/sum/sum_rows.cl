@@ -251,14 +251,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
               told[1] != 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (first && told[1] != 0) {
-      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      masu_device_fence();
       atomic_xchg(decision, MASU_DECISION(before, 1u));
     }
   }
   if (last == 0 && first) {
     uint decided = before;
     for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    masu_device_fence();
     told[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
   }
 #endif

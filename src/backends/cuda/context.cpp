@@ -151,12 +151,33 @@ void Context::set_busy(CUstream stream, bool busy) {
     busy_streams_.erase(found);
 }
 
-void Context::wait_for_busy() {
+bool Context::wait_for_busy() noexcept {
+  auto* const stream_per_thread = reinterpret_cast<CUstream>(2);
   const BesideCaptures beside(driver_);
-  const std::lock_guard lock(busy_mutex_);
-  for (const CUstream stream : busy_streams_) {
-    if (!is_capturing(driver_, stream)) driver_.stream_synchronize(stream);
+  bool all = true;
+  std::vector<CUevent> ends;
+  // Others may begin work, and end it, while this waits.
+  try {
+    const std::lock_guard lock(busy_mutex_);
+    ends.reserve(busy_streams_.size());
+    for (const CUstream stream : busy_streams_) {
+      CUevent end = nullptr;
+      if (stream == stream_per_thread || is_capturing(driver_, stream) ||
+          driver_.event_create(&end, event_default) != success) {
+        all = false;  // what it was given before cannot be waited for, or is another thread's
+        continue;
+      }
+      ends.push_back(end);
+      all = driver_.event_record(end, stream) == success && all;
+    }
+  } catch (...) {  // no memory for the list
+    all = false;
   }
+  for (CUevent end : ends) {
+    all = driver_.event_synchronize(end) == success && all;
+    driver_.event_destroy(end);
+  }
+  return all;
 }
 
 void Context::free_memory(CUdeviceptr address) noexcept {

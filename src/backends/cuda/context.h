@@ -84,7 +84,7 @@ class Context {
   // Streams of masu's that have commands which nobody has waited for. cuCtxSynchronize, which would wait for all, ends
   // everybody's captures.
   void set_busy(CUstream stream, bool busy);
-  void wait_for_busy();
+  [[nodiscard]] bool wait_for_busy() noexcept;
 
  private:
   Context(const Driver& driver, CUcontext handle, CUdevice device, std::string name, bool retained);

@@ -179,13 +179,9 @@ Memory::~Memory() {
   if (!owned_) return;
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
-  // Those who know the address may still use it, in streams of theirs.
-  if (exposed_) {
-    context_->free_memory(address_);
-  } else {
-    context_->wait_for_busy();
-    context_->give_memory(address_, bytes());
-  }
+  // Those who know the address may still use it, in streams of theirs: the driver waits for all work.
+  if (exposed_ || !context_->wait_for_busy()) context_->free_memory(address_);
+  else context_->give_memory(address_, bytes());
 }
 
 void* Memory::native() const noexcept {

@@ -86,6 +86,7 @@ inline void masu_cluster_barrier() {
 #endif
 }
 inline void mem_fence(uint flags) { (flags & CLK_GLOBAL_MEM_FENCE) != 0 ? __threadfence() : __threadfence_block(); }
+inline void masu_device_fence() { __threadfence(); }
 inline void read_mem_fence(uint flags) { mem_fence(flags); }
 inline void write_mem_fence(uint flags) { mem_fence(flags); }
 

@@ -126,17 +126,24 @@ Stream::~Stream() {
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
   const BesideCaptures beside(driver());
-  // To wait would end a capture, which leaves nothing to wait for.
-  const CUresult code = busy_ && !capturing() ? driver().stream_synchronize(handle_) : success;
+  // To wait would end a capture.
+  const bool captured = capturing();
+  const CUresult code = busy_ && !captured ? driver().stream_synchronize(handle_) : success;
   set_busy(false);
-  if (code == success) context_->give_fetch_block(fetch_block_);
+  if (code == success && !captured) context_->give_fetch_block(fetch_block_);
   if (!owned_) return;
   if (code == success) context_->give_stream(handle_);
   else driver().stream_destroy(handle_);
 }
 
 void Stream::set_busy(bool busy) {
-  if (busy_.exchange(busy) != busy) context_->set_busy(handle_, busy);
+  if (busy_.exchange(busy) == busy) return;
+  try {
+    context_->set_busy(handle_, busy);
+  } catch (...) {  // no memory for the list
+    busy_ = !busy;
+    throw;
+  }
 }
 
 template <class Command>
@@ -232,6 +239,7 @@ void* Stream::map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t b
     finish();
     return static_cast<std::byte*>(own.host()) + offset;
   }
+  if (capturing()) finish();  // an error, before anything is captured
   // The content is fetched for writing too: what the caller does not touch must stay as it was.
   HostBlock block = make_host_block(bytes, "map");
   void* address = block.get();

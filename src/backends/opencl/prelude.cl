@@ -78,11 +78,6 @@ inline uint masu_max_lanes(uint x) {
   return x;
 }
 inline uint masu_lane_before(const uint x) { return masu_lane_at(x, 1); }
-// Adds to a number of 64 bits and does not wait: there where MASU_ADDS_LONG is defined.
-#define MASU_ADDS_LONG
-inline void masu_add_long(__global ulong *p, const ulong value) {
-  asm volatile("red.global.add.u64 [%0], %1;" : : "l"((ulong)p), "l"(value) : "memory");
-}
 #define masu_sub_group_barrier() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #define MASU_FIRST_EXTREMES 1
 #define MASU_FIRST_EXTREME(name, compare)                                                                            \
@@ -119,6 +114,13 @@ MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
 inline uint masu_add_bytes(const uint sum, const uint w) {
   return sum + (w & 255) + (w >> 8 & 255) + (w >> 16 & 255) + (w >> 24);
 }
+// What this work-item wrote, and others of its group before a barrier, is there for all of the device before what it writes next.
+// mem_fence promises that to the group alone.
+#ifdef __NV_CL_C_VERSION
+#define masu_device_fence() asm volatile("membar.gl;" ::: "memory")
+#else
+#define masu_device_fence() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
 // Of the lower and of the upper 16 bits, as unsigned numbers; differences wrap.

@@ -238,7 +238,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_ROWS", rows},
       {"MASU_SPLIT", split},
       {"MASU_PACKED", packed_elements},
-      {"MASU_ALL_HALVES", first.kind == SlotRule::Kind::bits && first.slots == half_slots},
+      {"MASU_ALL_HALVES", first.kind == SlotRule::Kind::bits && first.slots == half_slots && channels == 1},
       {"MASU_PRIVATE_SLOTS", private_slots},
       {"MASU_CLUSTER", cluster},
       {"MASU_SLOT_SHIFT", slot_shift},

@@ -62,14 +62,16 @@ void RowKernels::count(Stream& stream, const CountedData& data, const BufferBase
     const histogram_plan::Plan& plan = whole != 0 ? *rows_plan_ : plan_;
     const std::uint64_t length = whole != 0 ? row_elements_ : std::min({left, row_elements_ - in_row, most});
     const std::uint64_t rows = std::max<std::uint64_t>(whole, 1);
+    call::Arguments all(call::At{at.buffer, at.offset + done * size}, length, rows,
+                        whole != 0 ? row_elements_ * size : std::uint64_t{0}, static_cast<std::uint32_t>(slots()),
+                        rules_.arguments(0), call::memory_of(totals),
+                        totals.byte_offset() / sizeof(std::uint64_t) + row * slots() * plan_.channels);
+    if (plan.in_tables()) all.add(call::Arguments(totals, totals, std::uint64_t{0}));  // nothing to copy beside
+    all.add(rules_.local(plan));
     launches.push_back(
         (whole != 0 ? *rows_kernels_ : kernels_)
             .launch(stream, plan.kernel_name(),
-                    whole != 0 ? std::min<std::uint64_t>(whole, plan.groups) : plan.groups_for(length, size),
-                    call::At{at.buffer, at.offset + done * size}, length, rows,
-                    whole != 0 ? row_elements_ * size : std::uint64_t{0}, static_cast<std::uint32_t>(slots()),
-                    rules_.arguments(0), call::memory_of(totals),
-                    totals.byte_offset() / sizeof(std::uint64_t) + row * slots() * plan_.channels, rules_.local(plan)));
+                    whole != 0 ? std::min<std::uint64_t>(whole, plan.groups) : plan.groups_for(length, size), all));
     done += length * rows;
   }
 }
