@@ -265,7 +265,7 @@ TEST_F(CudaCommandTest, MemoryIsKeptOnceNothingUsesIt) {
   EXPECT_TRUE(is_kept([](runtime::Memory&) {}));
   EXPECT_TRUE(is_kept([](runtime::Memory& memory) { (void)memory.place(); }));
   EXPECT_FALSE(is_kept([](runtime::Memory& memory) { (void)memory.native(); }));
-  const auto waited = [&] { return ask_fake_driver("fake_cuda_stream_synchronizations"); };
+  const auto waited = [&] { return ask_fake_driver("fake_cuda_event_synchronizations"); };
   const int before = waited();
   EXPECT_TRUE(is_kept([](runtime::Memory&) {}));
   EXPECT_EQ(waited(), before);
@@ -273,7 +273,7 @@ TEST_F(CudaCommandTest, MemoryIsKeptOnceNothingUsesIt) {
   EXPECT_EQ(waited(), before + 1);
   stream_->finish();
   EXPECT_TRUE(is_kept([](runtime::Memory&) {}));
-  EXPECT_EQ(waited(), before + 2);
+  EXPECT_EQ(waited(), before + 1);
 }
 
 // Somebody else captures a graph in the global mode: what allocates, releases, loads and asks does not end that.
