@@ -356,10 +356,6 @@ void* fake_cuda_synchronized(void) {  // the stream that was waited for last
 static int is_captured(void* stream) {
   return (uintptr_t)stream >= 0x9000 && (uintptr_t)stream < 0xa000;
 }
-static int stream_synchronizations;
-int fake_cuda_stream_synchronizations(void) {
-  return stream_synchronizations;
-}
 static int synchronized_captures;
 int fake_cuda_synchronized_captures(void) {  // which ends them
   return synchronized_captures;
@@ -370,7 +366,6 @@ int cuStreamSynchronize(void* stream) {
     ++synchronized_captures;
     return capture_unsupported;
   }
-  ++stream_synchronizations;
   synchronized = stream;
   return ok;
 }
