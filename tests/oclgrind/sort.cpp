@@ -188,7 +188,8 @@ void packed(const Device& device, std::size_t count) {
 template <class T>
 void few(const Device& device, std::size_t count, Order order, bool in_place) {
   std::vector<T> keys = make_keys<T>(count);
-  for (std::size_t i = 0; i < count; ++i) keys[i] = static_cast<T>(keys[i] % 3 * 40 + i * 7919 % count);
+  constexpr std::uint64_t halves = sizeof(T) == 8 ? 0x100000001 : 1;  // keys go to buckets by their upper 32 bits
+  for (std::size_t i = 0; i < count; ++i) keys[i] = static_cast<T>((keys[i] % 3 * 40 + i * 7919 % count) * halves);
   sort_alone(device, keys, order, in_place,
              [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
                sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
