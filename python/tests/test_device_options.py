@@ -320,6 +320,7 @@ def test_where_and_initial_that_are_refused(device):
             (TypeError, None, lambda: masu.sum(a, initial=1j)),
             (OverflowError, None, lambda: masu.sum(masu.to_device(np.ones(3, "i4"), device), initial=np.inf)),
             (OverflowError, None, lambda: masu.sum(masu.to_device(np.ones((0, 2), "u8"), device), initial=-1)),
+            (OverflowError, None, lambda: masu.sum(masu.to_device(np.ones(6, "u1"), device), dtype="u1", initial=300)),
             (ValueError, None, lambda: masu.sum(masu.to_device(np.ones(3, bool), device), initial=np.nan)),
             (ValueError, "there must be more than 1 elements",
              lambda: masu.var(a, ddof=1, where=np.arange(12).reshape(3, 4) < 1))):
