@@ -7,12 +7,12 @@
 /// descending, so zeros and NaNs keep their bits.
 /// **Limits.** Every dtype; 64-bit sizes; values are records of 1 to 64 bytes.
 /// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n); bitonic: O(n log^2 n).
-/// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it or 4 MiB more; for argsort on
-/// devices, where the keys stay, two copies of them and one of the indices; for values that are gathered at the end (of
-/// sizes other than 1, 2, 4, 8 and 16 bytes, or unaligned) their order twice as well. Many keys of 4 bytes with values
-/// or indices take 16 bytes a key (20 where floats have values) and a copy of the values on devices with much local
-/// memory; with less memory, another algorithm is used. sort_workspace() and argsort_workspace() return the bytes. On
-/// `cpu` it is at most that; sorted input needs none.
+/// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it and 64 KiB, or 3 MiB, more; for
+/// argsort on devices, where the keys stay, two copies of them and one of the indices; for values that are gathered at
+/// the end (of sizes other than 1, 2, 4, 8 and 16 bytes, or unaligned) their order twice as well. Many keys of 4 bytes
+/// with values or indices take 16 bytes a key (20 where floats have values) and a copy of the values on devices with
+/// much local memory; with less memory, another algorithm is used. sort_workspace() and argsort_workspace() return the
+/// bytes. On `cpu` it is at most that; sorted input needs none.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. An error found before the
 /// work begins leaves all data untouched; a device that is lost during the call may leave old and new data mixed. All
 /// functions may be called from many threads at once, on different data.

@@ -5,21 +5,14 @@
 //   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
 // Equal keys may change places, where nobody can see it. Where a bucket has too many keys, keys crowd, or zeros of both signs or
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
-// sort_placed.cl and group_scan.cl stand in front of this file.
+// sort_placed.cl, group_scan.cl and sort_unroll.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_few.cpp:
 // - MASU_GROUP   work-items in a work-group: 512
 // - MASU_ITEMS   keys that a work-item of few_finish holds
 // - MASU_LOADS   the most keys of a work-item that few_count and few_part take
 // - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
-// - MASU_UNROLL  1: loops over the keys of a work-item are unrolled, so that they lie in registers
 
-#if MASU_UNROLL
-#define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#else
-#define MASU_UNROLLED _Pragma("nounroll")
-#endif
-#define MASU_ROLLED _Pragma("unroll 1")
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.

@@ -48,8 +48,9 @@ Layout layout_of(const Plan& plan, const sort_once::Plan& once, Dtype dtype, std
   layout.totals = reserve(bins * std::uint64_t{4});
   layout.shares = reserve(plan.tiles(count) * bins * 4);
   layout.begins = reserve((plan.parts(count) + 1) * 4);
-  if (once.group != 0) layout.once.tables = reserve(once.table_bytes(count));
-  layout.bytes = end;
+  // When sort_once begins, nothing reads the shares any more.
+  layout.once.tables = layout.shares;
+  layout.bytes = std::max(end, layout.shares + (once.group != 0 ? once.table_bytes(count) : 0));
   return layout;
 }
 

@@ -3,25 +3,17 @@
 //   keys_first   parts all keys by the upper 8 bits
 //   keys_second  parts each of these parts by the other bits of the bucket
 // sort_keys_count.cl has found where they go. Equal keys may change places: where that can be seen they are packed
-// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl
-// and sort_lists.cl stand in front of this file.
+// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl,
+// sort_lists.cl and sort_unroll.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
 // - MASU_GROUP          work-items in a work-group of the partitions
 // - MASU_ITEMS          keys of a work-item of the partitions: a multiple of 4
 // - MASU_RESIDENT       work-groups of the partitions that share a compute unit
 // - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
-// - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
 
 #define MASU_TILE MASU_PART_TILE
 #define MASU_COUNTERS 4096  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
-
-// A processor's compiler takes long over loops that are unrolled between barriers, and gains nothing.
-#if MASU_UNROLL
-#define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#else
-#define MASU_UNROLLED _Pragma("nounroll")
-#endif
 
 #define MASU_BUCKETS (1U << MASU_BUCKET_BITS)
 // Keys of 16 bytes, as the caller has them and as they are parted.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in front of this
-// file.
+// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl and sort_unroll.cl stand in
+// front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
 // - MASU_GROUP      work-items in a work-group
@@ -11,16 +11,9 @@
 // - MASU_LISTED     0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
 // - MASU_JOIN_BITS  a bucket is 2^this neighbouring ones of sort_keys.cl, joined
 // - MASU_BIN_KEYS   that may share a bin, where keys are compared within their bins
-// - MASU_UNROLL     1: loops over the keys of a work-item are unrolled, so that they lie in registers
 // - MASU_BIN_BITS   of a key, by which it goes into a bin
 // - MASU_ENTRY_MOST  keys that sort_finish.cl takes
 
-#if MASU_UNROLL
-#define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#else
-#define MASU_UNROLLED _Pragma("nounroll")
-#endif
-#define MASU_ROLLED _Pragma("unroll 1")
 // Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
 #define MASU_LIST_PARAMETERS const ulong entries_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
 #define MASU_LIST_ARGUMENTS entries_at, opens_at, rows_at, tiles_at,

@@ -163,10 +163,11 @@ constexpr auto files(Names... more) noexcept {
   return sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl",
                           "src/sort/device/sort_lists.cl", more...);
 }
-inline constexpr auto part_files = files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl");
-inline constexpr auto crowded_files =
-    files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
-inline constexpr auto finish_files = files("src/sort/device/sort_keys_finish.cl");
+inline constexpr auto part_files =
+    files("src/sort/device/sort_unroll.cl", "src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl");
+inline constexpr auto crowded_files = files("src/sort/device/sort_unroll.cl", "src/sort/device/sort_keys.cl",
+                                            "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
+inline constexpr auto finish_files = files("src/sort/device/sort_unroll.cl", "src/sort/device/sort_keys_finish.cl");
 inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
 inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
 inline constexpr auto entry_files = sort_plan::files("src/sort/device/sort_placed.cl", "src/sort/device/sort_rank.cl",

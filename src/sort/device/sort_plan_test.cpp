@@ -2,10 +2,13 @@
 // Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
 #include "sort/device/sort_plan.h"
 
+#include "sort/device/sort_few.h"
+
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace masu {
@@ -42,6 +45,22 @@ TEST(SortPlan, TilesFitLocalMemory) {
   }
   EXPECT_FALSE(sort_plan::carried(3));
   EXPECT_FALSE(sort_plan::carried(32));
+}
+
+// What sort.h promises: one copy of the keys, and at most a quarter of it and 64 KiB, or 3 MiB, more.
+TEST(SortPlan, MemoryOfFewKeys) {
+  DeviceInfo device = test::plan_devices().front();
+  device.local_bytes_total = 233472;
+  for (const Dtype dtype : {Dtype::u32, Dtype::f32, Dtype::i64, Dtype::f64}) {
+    for (std::uint64_t count = 1; count < std::uint64_t{1} << 23; count += count / 7 + 1) {
+      if (!sort_few::serves(device, dtype, count)) continue;
+      const std::uint64_t keys = count * size_of(dtype);
+      EXPECT_LE(sort_few::workspace_bytes(device, dtype, count),
+                keys + std::max(keys / 4 + (1U << 16), std::uint64_t{3} << 20))
+          << to_string(dtype) << " " << count;
+    }
+  }
+  EXPECT_TRUE(sort_few::serves(device, Dtype::u32, 100000));
 }
 
 }  // namespace
