@@ -32,7 +32,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     if _arrays.foreign(a):
         dtype = _arrays.numpy_dtype("mean", dtype)
         if where is _NoValue and device is None and (keepdims is _NoValue or type(keepdims) is bool):
-            found = _masu.enqueue_mean(a, axis, keepdims is True, _arrays.code_of(dtype), out)
+            found = _masu.enqueue_mean(a, axis, _arrays.code_of(dtype), out, keepdims is True)
             if found is not None:
                 return found
         return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
@@ -85,7 +85,7 @@ def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correcti
         if (where is _NoValue and mean is _NoValue and correction is _NoValue and device is None
                 and (keepdims is _NoValue or type(keepdims) is bool)):
             enqueue = _masu.enqueue_std if function is std else _masu.enqueue_var
-            found = enqueue(a, axis, keepdims is True, _arrays.code_of(dtype), out, ddof)
+            found = enqueue(a, axis, _arrays.code_of(dtype), out, keepdims is True, ddof)
             if found is not None:
                 return found
         return _arrays.in_kind(function, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,

@@ -88,10 +88,6 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     [4.0, 3.0, nan]
     """
     if _arrays.foreign(a):
-        if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
-            sorted_there = _masu.enqueue_sort(a, axis, descending is True, out)
-            if sorted_there is not None:
-                return sorted_there
         return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending, out=out,
                                device=device)
     return _ordered(_masu.sort, np.sort, None, a, axis, kind, order, stable, descending, out, device)
@@ -117,10 +113,6 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
         order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, out=out, device=device)
         return _arrays.like_series(a, order) if out is None else out
     if _arrays.foreign(a):
-        if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
-            order_there = _masu.enqueue_argsort(a, axis, descending is True, out)
-            if order_there is not None:
-                return order_there
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                out=out, device=device)
     return _ordered(_masu.argsort, np.argsort, np.intp, a, axis, kind, order, stable, descending, out, device)
@@ -142,14 +134,10 @@ def _places(kth, length):
     return sorted({k % length for k in places})
 
 
-def _part(function, numpys, call, enqueue, dtype, a, kth, axis, kind, order, out, device):
+def _part(function, numpys, call, dtype, a, kth, axis, kind, order, out, device):
     """partition or argpartition; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
     if _arrays.foreign(a):
-        if kind == "introselect" and order is None and device is None:
-            parted_there = enqueue(a, kth, axis, out)
-            if parted_there is not None:
-                return parted_there
         return _arrays.in_kind(function, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
     data = host(a)
     if data is NUMPY or order is not None or kind != "introselect":
@@ -185,8 +173,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    return _part(partition, np.partition, _masu.partition, _masu.enqueue_partition, None, a, kth, axis, kind, order, out,
-                 device)
+    return _part(partition, np.partition, _masu.partition, None, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls
@@ -197,10 +184,10 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, d
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    return _part(argpartition, np.argpartition, _masu.argpartition, _masu.enqueue_argpartition, np.intp, a, kth, axis, kind,
-                 order, out, device)
+    return _part(argpartition, np.argpartition, _masu.argpartition, np.intp, a, kth, axis, kind, order, out, device)
 
 
+@_masu.with_plain_calls
 def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
@@ -218,10 +205,6 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
         if type(v) is _ndarray and v.size < _small.limit or type(v) is int or type(v) is float:
             return a.searchsorted(v, side, sorter)
     if _arrays.foreign(a, v):
-        if sorter is None and device is None and (side == "left" or side == "right"):
-            places = _masu.enqueue_searchsorted(a, v, side == "right", out)
-            if places is not None:
-                return places
         return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, out=out, device=device)
     if out is not None:
         return written("searchsorted", out, searchsorted(a, v, side, sorter, device=device), a, v)

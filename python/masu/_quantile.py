@@ -370,10 +370,6 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
 def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
     if _arrays.foreign(a):
-        if (keepdims is np._NoValue or type(keepdims) is bool) and device is None:
-            found = _masu.enqueue_median(a, axis, keepdims is True, out, plain is not None)
-            if found is not None:
-                return found
         return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,
                                keepdims=keepdims, device=device)
     data = NUMPY if plain is not None and _little(a, device) else host(a)
@@ -387,6 +383,7 @@ def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     return numpys(a, axis, out, overwrite_input, keepdims)
 
 
+@_masu.with_plain_calls
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, device=None):
     """The median along an axis, as `numpy.median`.
 
@@ -410,6 +407,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     return _of_middle(np.median, None, a, axis, out, overwrite_input, keepdims, device)
 
 
+@_masu.with_plain_calls
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValue, *, device=None):
     """The median along an axis of what is no NaN, as `numpy.nanmedian`.
 

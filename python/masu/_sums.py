@@ -23,6 +23,7 @@ def _loop_dtype(data, dtype, out):
     return data.dtype if out is None else np.promote_types(data.dtype, out.dtype)
 
 
+@_masu.with_plain_calls
 def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
 
@@ -77,7 +78,7 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         dtype = _arrays.numpy_dtype("sum", dtype)
         if (initial is _NoValue and where is _NoValue and device is None
                 and (keepdims is _NoValue or type(keepdims) is bool)):
-            total = _masu.enqueue_sum(a, axis, keepdims is True, _arrays.code_of(dtype), out)
+            total = _masu.enqueue_sum(a, axis, _arrays.code_of(dtype), out, keepdims is True)
             if total is not None:
                 return total
         return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,
@@ -218,9 +219,6 @@ def dot(a, b, out=None, *, device=None):
     1.0
     """
     if _arrays.foreign(a, b):
-        product = _masu.enqueue_dot(a, b, out) if device is None else None
-        if product is not None:
-            return product
         return _arrays.in_kind(dot, a, b, out=out, device=device)
     left, right = host(a), host(b)
     if left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:

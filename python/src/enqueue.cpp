@@ -82,6 +82,39 @@ void* kept_workspace(std::int32_t ordinal) {
   return found->second.native();
 }
 
+// Words that are zeros between calls: those of the default stream, and a part for each captured call, whose graph may be
+// replayed beside any other work, and does not tell when it goes.
+class Zeros {
+ public:
+  static constexpr std::uint64_t most_bytes = 4096;  // of a call
+  // Null where there is no memory.
+  static Zeros* of(std::int32_t ordinal) {
+    // Never destroyed: the driver may be gone then.
+    static auto& all = *new std::map<std::int32_t, Zeros>;
+    const auto found = all.find(ordinal);
+    if (found != all.end()) return &found->second;
+    try {
+      return &all.emplace(ordinal, cuda_device(ordinal)).first->second;
+    } catch (const masu::Error&) {
+      return nullptr;
+    }
+  }
+  explicit Zeros(const masu::Device& device) : memory_(device.upload(std::vector<std::byte>(all_bytes))) {}
+  [[nodiscard]] void* of_default_stream() const { return memory_.native(); }
+  [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return bytes <= all_bytes - used_; }
+  void* take(std::uint64_t bytes) {
+    constexpr std::uint64_t alignment = 32;
+    const std::uint64_t at = used_;
+    used_ = std::min((at + bytes + alignment - 1) / alignment * alignment, all_bytes);
+    return static_cast<std::byte*>(memory_.native()) + at;
+  }
+
+ private:
+  static constexpr std::uint64_t all_bytes = std::uint64_t{1} << 20;
+  masu::Buffer<std::byte> memory_;
+  std::uint64_t used_ = most_bytes;
+};
+
 }  // namespace
 
 struct EnqueuedCall::Known {
@@ -129,7 +162,11 @@ void EnqueuedCall::input(const Tensor& tensor) {
 void EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape) {
   std::uint64_t bytes = masu::size_of(dtype);
   for (const std::int64_t length : shape) bytes *= static_cast<std::uint64_t>(length);
-  made_[outputs_++] = {dtype, boolean, bytes, shape, nullptr, nullptr, nullptr, Made::whole};
+  Output& output = made_[outputs_++];
+  output.dtype = dtype;
+  output.boolean = boolean;
+  output.bytes = bytes;
+  output.shape = shape;
 }
 
 bool EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given) {
@@ -158,22 +195,24 @@ bool EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::
   return true;
 }
 
-const masu::BufferBase* EnqueuedCall::zeros(std::uint64_t bytes) {
-  constexpr std::uint64_t kept_bytes = 4096;
-  void* stream = nullptr;
-  if (bytes > kept_bytes) return nullptr;
-  if (!library_.stream(ordinal_, stream)) PyErr_Clear();  // run() is told, too
-  else if (stream == nullptr) {
-    // Never destroyed: the driver may be gone then.
-    static auto& all = *new std::map<std::int32_t, masu::Buffer<std::byte>>;
-    auto found = all.find(ordinal_);
-    if (found == all.end()) {
-      const std::vector<std::byte> none(kept_bytes);
-      found = all.emplace(ordinal_, cuda_device(ordinal_).upload(none)).first;
-    }
-    return &found->second;
+bool EnqueuedCall::ask_for_stream() {
+  if (!asked_) asked_ = library_.stream(ordinal_, stream_);
+  return asked_;
+}
+
+bool EnqueuedCall::zeros(std::uint64_t bytes) {
+  if (!ask_for_stream()) {
+    PyErr_Clear();  // run() is told, too
+    return false;
   }
-  return nullptr;
+  const Zeros* const all = bytes <= Zeros::most_bytes ? Zeros::of(ordinal_) : nullptr;
+  if (all == nullptr) return false;
+  if (stream_ != nullptr &&
+      (!all->has(bytes) || !masu::Stream::wrap(cuda_device(ordinal_), stream_).capturing())) {
+    return false;
+  }
+  zero_bytes_ = bytes;
+  return true;
 }
 
 EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {
@@ -182,14 +221,14 @@ EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& pr
     operands.push_back({key_.counts[i] * masu::size_of(key_.dtypes[i]), key_.misaligned[i]});
   }
   for (std::size_t i = 0; i < outputs_; ++i) operands.push_back({made_[i].bytes, key_.misaligned[most_inputs + i]});
+  if (zero_bytes_ != 0) operands.push_back({zero_bytes_});
   const auto known = std::make_shared<Known>();
-  void* stream = nullptr;
-  if (!library_.stream(ordinal_, stream)) return Outcome::failed;
+  if (!ask_for_stream()) return Outcome::failed;
   bool capturing = false;
   try {
     known->recording = call([&] {
       const masu::Device device = cuda_device(ordinal_);
-      capturing = masu::Stream::wrap(device, stream).capturing();
+      capturing = masu::Stream::wrap(device, stream_).capturing();
       return masu::Recording(
           device, operands, [&](auto buffers) { calls(device, buffers); },
           [&] {
@@ -220,28 +259,32 @@ bool EnqueuedCall::find() {
 EnqueuedCall::Outcome EnqueuedCall::run() {
   if (!known_->recording) return Outcome::not_plain;
   const masu::Recording& recording = *known_->recording;
-  void* stream = nullptr;
-  if (!library_.stream(ordinal_, stream)) return Outcome::failed;
+  if (!ask_for_stream()) return Outcome::failed;
+  const bool in_order = stream_ == nullptr;  // the default stream
+  std::size_t operands = inputs_;
   for (std::size_t i = 0; i < outputs_; ++i) {
     Output& output = made_[i];
     if (output.address == nullptr) {
-      output.made = library_.make(ordinal_, output.dtype, output.boolean, output.shape);
-      if (output.made == nullptr) return Outcome::failed;
-      output.address = output.made->data();
+      const bool few = in_order && output.bytes <= Made::few_bytes;
+      if (!output.made.make(library_, ordinal_, output.dtype, output.boolean, output.shape, few)) return Outcome::failed;
+      output.address = output.made.data();
     }
-    addresses_[inputs_ + i] = output.address;
+    addresses_[operands++] = output.address;
   }
-  std::unique_ptr<Made> workspace;
+  if (zero_bytes_ != 0) {
+    Zeros& all = *Zeros::of(ordinal_);
+    addresses_[operands++] = in_order ? all.of_default_stream() : all.take(zero_bytes_);
+  }
+  Made workspace;
   const std::uint64_t bytes = recording.workspace_bytes();
-  const bool keeps = stream == nullptr && bytes <= kept_workspace_bytes;
+  const bool keeps = in_order && bytes <= kept_workspace_bytes;
   if (bytes != 0 && !keeps) {
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(bytes)};
-    workspace = library_.make(ordinal_, masu::Dtype::u8, false, shape);
-    if (workspace == nullptr) return Outcome::failed;
+    if (!workspace.make(library_, ordinal_, masu::Dtype::u8, false, shape)) return Outcome::failed;
   }
   try {
-    void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(ordinal_) : workspace->data();
-    const bool captured = recording.enqueue(stream, {addresses_.data(), inputs_ + outputs_}, room);
+    void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(ordinal_) : workspace.data();
+    const bool captured = recording.enqueue(stream_, {addresses_.data(), operands}, room);
     if (captured && !known_->captured) {
       known_->captured = true;
       Cache::instance().captured.push_back(known_);
@@ -255,11 +298,10 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
 
 EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
   if (!known_->recording) return Outcome::not_plain;
-  void* handle = nullptr;
-  if (!library_.stream(ordinal_, handle)) return Outcome::failed;
+  if (!ask_for_stream()) return Outcome::failed;
   try {
     const masu::Device device = cuda_device(ordinal_);
-    masu::Stream stream = masu::Stream::wrap(device, handle);
+    masu::Stream stream = masu::Stream::wrap(device, stream_);
     if (stream.capturing()) return Outcome::not_plain;
     Number told(device, ordinal_);
     made_[outputs_ - 1].address = told.data();
@@ -281,11 +323,11 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
         output.given_length = static_cast<std::int64_t>(number);
         continue;
       }
-      std::unique_ptr<Made> cut = library_.make(ordinal_, output.dtype, output.boolean, shape);
-      if (cut == nullptr) return Outcome::failed;
-      auto target = buffer(cut->data(), bytes);
-      stream.copy(target, buffer(output.made->data(), bytes));
-      output.made = std::move(cut);
+      Made cut;
+      if (!cut.make(library_, ordinal_, output.dtype, output.boolean, shape)) return Outcome::failed;
+      auto target = buffer(cut.data(), bytes);
+      stream.copy(target, buffer(output.made.data(), bytes));
+      output.made.swap(cut);
     }
   } catch (const masu::Error& error) {
     if (PyErr_Occurred() == nullptr) set_exception(error);
@@ -295,8 +337,8 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
 }
 
 PyObject* EnqueuedCall::give() {
-  const auto one = [](const Output& output) {
-    return output.given != nullptr ? Py_NewRef(output.given) : output.made->give(output.given_length);
+  const auto one = [](Output& output) {
+    return output.given != nullptr ? Py_NewRef(output.given) : output.made.give(output.given_length);
   };
   if (outputs_ == 1) return one(made_[0]);
   PyObject* results = PyTuple_New(static_cast<Py_ssize_t>(outputs_));

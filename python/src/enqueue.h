@@ -48,7 +48,7 @@ class EnqueuedCall {
  public:
   static constexpr std::size_t most_inputs = 2;
   static constexpr std::size_t most_outputs = 3;
-  static constexpr std::size_t most_operands = most_inputs + most_outputs;
+  static constexpr std::size_t most_operands = most_inputs + most_outputs + 1;
   static constexpr std::size_t most_options = 6;
   using Calls = std::function<void(const masu::Device&, std::span<masu::Buffer<std::byte>>)>;
   using Prepare = std::function<std::shared_ptr<void>(const masu::Device&)>;
@@ -67,9 +67,9 @@ class EnqueuedCall {
   bool output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given);
   // Of the output that came last, of one dimension, only so many elements are given.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
-  // Memory of the default stream's where that is the library's current one, whose work is done in order: it is zeros
-  // between calls. Null elsewhere.
-  const masu::BufferBase* zeros(std::uint64_t bytes);
+  // Another operand, behind the outputs: memory that is zeros before and behind the work, and of no two calls at a time.
+  // Of the default stream, whose work is done in order, or of a captured call for good. False where there is none.
+  bool zeros(std::uint64_t bytes);
   // Whether the commands are known; else they must be recorded.
   bool find();
   // Records `calls`, whose buffers are the inputs, then the outputs. `prepare` makes on the device, before, what the
@@ -101,19 +101,25 @@ class EnqueuedCall {
     bool boolean = false;
     std::uint64_t bytes = 0;
     std::span<const std::int64_t> shape;
-    std::unique_ptr<Made> made;
+    Made made;
     PyObject* given = nullptr;  // the caller's, which holds it
     void* address = nullptr;    // of its memory
     std::int64_t given_length = Made::whole;
   };
 
+  // Of the library; false with an exception set. It is asked once.
+  bool ask_for_stream();
+
   Library& library_;
   std::int32_t ordinal_;
+  bool asked_ = false;
+  void* stream_ = nullptr;
   Key key_;
   std::shared_ptr<Known> known_;  // stays, whatever other threads do
   std::size_t inputs_ = 0;
   std::size_t options_ = 0;
   std::size_t outputs_ = 0;
+  std::uint64_t zero_bytes_ = 0;
   std::array<void*, most_operands> addresses_{};
   std::array<Output, most_outputs> made_;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions have in common that only enqueue (enqueue.h). Each returns None for what is not plain, which
-// Python then does in the usual way: enqueue_sort(a, axis, …) and so on. `axis` is None or an int, of what is reduced
+// What the functions have in common that only enqueue (enqueue.h). What is not plain Python does in the usual way. `axis` is None or an int, of what is reduced
 // also a tuple of these; `dtype` None or NumPy's code, "f4"; `out` None or the array for the result.
 #pragma once
 
 #include "enqueue.h"
+#include "function.h"
 #include "lines.h"
 
 #include <masu/stream.h>
@@ -25,20 +25,27 @@ using Arguments = std::span<PyObject* const>;
 using Buffers = std::span<Buffer<std::byte>>;
 using Outcome = EnqueuedCall::Outcome;
 
-// A function of the module: `work(arguments)` is run anew when it answers `again`, with null.
+// What a call comes to: `work(arguments)`, which is run anew when it answers `again`. Null without an exception for what
+// is not plain.
 struct Answer {
   Outcome outcome = Outcome::not_plain;
   PyObject* result = nullptr;
 };
 
 template <Answer (*work)(Arguments)>
+PyObject* answered(Arguments arguments) {
+  for (;;) {
+    const Answer answer = work(arguments);
+    if (answer.outcome != Outcome::again) return answer.result;
+  }
+}
+
+// The same as a function of the module, for calls that Python makes ready: None for what is not plain.
+template <Answer (*work)(Arguments)>
 PyObject* function(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t count) {
   try {
-    for (;;) {
-      const Answer answer = work({arguments, static_cast<std::size_t>(count)});
-      if (answer.outcome == Outcome::not_plain) return Py_NewRef(Py_None);
-      if (answer.outcome != Outcome::again) return answer.result;
-    }
+    PyObject* const result = answered<work>({arguments, static_cast<std::size_t>(count)});
+    return result != nullptr || PyErr_Occurred() != nullptr ? result : Py_NewRef(Py_None);
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const std::exception& error) {

@@ -110,7 +110,11 @@ Answer topk(Arguments arguments) {
   });
 }
 
-// (a, v, right, out)
+bool is_text(PyObject* object, const char* text) {
+  return PyUnicode_CheckExact(object) != 0 && PyUnicode_CompareWithASCIIString(object, text) == 0;
+}
+
+// (a, v, side, out), the side None for that on the left
 Answer searchsorted(Arguments arguments) {
   Tensor sorted;
   Tensor values;
@@ -118,7 +122,8 @@ Answer searchsorted(Arguments arguments) {
   if (library == nullptr || library != take(arguments[1], values)) return {};
   if (sorted.dtype != values.dtype || sorted.boolean != values.boolean) return {};
   if (sorted.ordinal != values.ordinal || sorted.dimensions != 1) return {};
-  const bool right = arguments[2] == Py_True;
+  const bool right = is_text(arguments[2], "right");
+  if (!right && arguments[2] != Py_None && !is_text(arguments[2], "left")) return {};
   EnqueuedCall call(Function::searchsorted, *library, sorted.ordinal);
   call.input(sorted);
   call.input(values);
@@ -260,19 +265,35 @@ Answer unique(Arguments arguments) {
 }  // namespace
 
 void register_enqueue(nb::module_& m) {
+  using Kind = TensorCall::Kind;
   static PyMethodDef methods[] = {
-      entry<sort<Function::sort>>("enqueue_sort"),
-      entry<sort<Function::argsort>>("enqueue_argsort"),
-      entry<part<Function::partition>>("enqueue_partition"),
-      entry<part<Function::argpartition>>("enqueue_argpartition"),
-      entry<topk>("enqueue_topk"),
-      entry<searchsorted>("enqueue_searchsorted"),
-      entry<histogram>("enqueue_histogram"),
-      entry<bincount>("enqueue_bincount"),
-      entry<unique>("enqueue_unique"),
+      entry<topk>("enqueue_topk"),         entry<histogram>("enqueue_histogram"),
+      entry<bincount>("enqueue_bincount"), entry<unique>("enqueue_unique"),
       {},
   };
   if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
+  const TensorCall::Parameter a{"a", Kind::given};
+  const TensorCall::Parameter axis{"axis", Kind::last};
+  const TensorCall::Parameter kind{"kind", Kind::refused};
+  const TensorCall::Parameter order{"order", Kind::refused};
+  const TensorCall::Parameter out{"out", Kind::none};
+  const TensorCall::Parameter device{"device", Kind::refused};
+  const auto sorting = [&](const char* name, TensorCall::Work work) {
+    return TensorCall(
+        name, work, 4,
+        {a, axis, kind, order, {"stable", Kind::ignored}, {"descending", Kind::flag}, out, device});
+  };
+  const auto parting = [&](const char* name, TensorCall::Work work) {
+    return TensorCall(name, work, 5, {a, {"kth", Kind::given}, axis, kind, order, out, device});
+  };
+  add_tensor_calls({
+      sorting("sort", answered<sort<Function::sort>>),
+      sorting("argsort", answered<sort<Function::argsort>>),
+      parting("partition", answered<part<Function::partition>>),
+      parting("argpartition", answered<part<Function::argpartition>>),
+      TensorCall("searchsorted", answered<searchsorted>, 4,
+                 {a, {"v", Kind::given}, {"side", Kind::none}, {"sorter", Kind::refused}, out, device}),
+  });
 }
 
 }  // namespace masu_python

@@ -36,17 +36,23 @@ void as_dtype(Stream& stream, const Buffer<std::byte>& from, Dtype dtype, Buffer
   static_cast<void>(masu::convert(stream, from, dtype, to, other, {.overflow = masu::Overflow::wrap}));
 }
 
+// Whether work-groups may share a row, which takes memory of zeros.
+bool takes_zeros(const Tensor& tensor) {
+  constexpr std::uint64_t least_bytes = std::uint64_t{1} << 15;
+  return tensor.count * masu::size_of(tensor.dtype) >= least_bytes;
+}
+
 using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
                                         const masu::SumOptions&);
 
-// (a, axis, keepdims, dtype, out), with ddof behind them
+// (a, axis, dtype, out, keepdims), with ddof behind them
 template <Function which, SumForm form>
 Answer reduce(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
   std::int64_t ddof = 0;
-  const bool keep = arguments[2] == Py_True;
+  const bool keep = arguments[4] == Py_True;
   if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
   if (arguments.size() > 5 && (!integer(arguments[5], ddof) || ddof < 0)) return {};
   if (lines.length <= static_cast<std::uint64_t>(ddof)) return {};
@@ -54,19 +60,19 @@ Answer reduce(Arguments arguments) {
   const bool floats = masu::is_float(x.dtype);
   const Dtype usual = is_sum ? summed(x) : floats ? x.dtype : Dtype::f64;
   Dtype result{};
-  if (!dtype_of(arguments[3], usual, result)) return {};
+  if (!dtype_of(arguments[2], usual, result)) return {};
   const bool rounded = masu::is_float(result);
   if (!rounded && (floats || !is_sum)) return {};
   EnqueuedCall call(which, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
-  const masu::BufferBase* const zeros = call.zeros(lines.number() * sizeof(std::uint32_t));
-  call.option(static_cast<std::uint64_t>(ddof) << 1 | static_cast<std::uint64_t>(zeros != nullptr));
+  const bool zeros = takes_zeros(x) && call.zeros(lines.number() * sizeof(std::uint32_t));
+  call.option(static_cast<std::uint64_t>(ddof) << 1 | static_cast<std::uint64_t>(zeros));
   call.option(static_cast<std::uint64_t>(result));
-  if (!call.output(result, false, lines.reduced(keep), arguments[4])) return {};
+  if (!call.output(result, false, lines.reduced(keep), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof), .zeros = zeros};
+    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof), .zeros = zeros ? &data[2] : nullptr};
     if (rounded) options.result = result;
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
@@ -90,18 +96,18 @@ using MedianForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dty
                                            const masu::SelectionOptions&);
 constexpr MedianForm median_form = masu::median;
 
-// (a, axis, keepdims, out, nan), the last whether NaNs are left out
+// (a, axis, out, keepdims); `nan`: NaNs are left out
+template <bool nan>
 Answer median(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
-  const bool keep = arguments[2] == Py_True;
+  const bool keep = arguments[3] == Py_True;
   if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
-  const bool nan = arguments[4] == Py_True;
   EnqueuedCall call(nan ? Function::nan_median : Function::median, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
-  if (!call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep), arguments[3])) return {};
+  if (!call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep), arguments[2])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
@@ -121,12 +127,12 @@ Answer dot(Arguments arguments) {
   EnqueuedCall call(Function::dot, *library, x.ordinal);
   call.input(x);
   call.input(y);
-  const masu::BufferBase* const zeros = call.zeros(sizeof(std::uint32_t));
-  call.option(static_cast<std::uint64_t>(zeros != nullptr));
+  const bool zeros = takes_zeros(x) && call.zeros(sizeof(std::uint32_t));
+  call.option(static_cast<std::uint64_t>(zeros));
   if (!call.output(x.dtype, false, {}, arguments[2])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{.zeros = zeros};
+    masu::SumOptions options{.zeros = zeros ? &data[3] : nullptr};
     const Dtype total = summed(x);
     if (masu::is_float(total)) options.result = total;
     if (total == x.dtype || masu::size_of(x.dtype) == sizeof(std::uint64_t)) {
@@ -174,17 +180,38 @@ Answer cumsum(Arguments arguments) {
 }  // namespace
 
 void register_enqueued_sums(nb::module_& m) {
-  static PyMethodDef methods[] = {
-      entry<reduce<Function::sum, masu::sum>>("enqueue_sum"),
-      entry<reduce<Function::mean, masu::mean>>("enqueue_mean"),
-      entry<reduce<Function::variance, masu::variance>>("enqueue_var"),
-      entry<reduce<Function::deviation, masu::standard_deviation>>("enqueue_std"),
-      entry<median>("enqueue_median"),
-      entry<dot>("enqueue_dot"),
-      entry<cumsum>("enqueue_cumsum"),
-      {},
-  };
+  using Kind = TensorCall::Kind;
+  constexpr Answer (*total)(Arguments) = reduce<Function::sum, masu::sum>;
+  constexpr Answer (*average)(Arguments) = reduce<Function::mean, masu::mean>;
+  constexpr Answer (*variance)(Arguments) = reduce<Function::variance, masu::variance>;
+  constexpr Answer (*deviation)(Arguments) = reduce<Function::deviation, masu::standard_deviation>;
+  // With dtypes that Python names.
+  static PyMethodDef methods[] = {entry<total>("enqueue_sum"),     entry<average>("enqueue_mean"),
+                                  entry<variance>("enqueue_var"),  entry<deviation>("enqueue_std"),
+                                  entry<cumsum>("enqueue_cumsum"), {}};
   if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
+  const TensorCall::Parameter a{"a", Kind::given};
+  const TensorCall::Parameter axis{"axis", Kind::none};
+  const TensorCall::Parameter dtype{"dtype", Kind::none};
+  const TensorCall::Parameter out{"out", Kind::none};
+  const TensorCall::Parameter keepdims{"keepdims", Kind::flag};
+  const TensorCall::Parameter device{"device", Kind::refused};
+  const auto spread = [&](const char* name, TensorCall::Work work) {
+    return TensorCall(name, work, 4, {a, axis, dtype, out, keepdims, {"ddof", Kind::zero}, device});
+  };
+  const auto middle = [&](const char* name, TensorCall::Work work) {
+    return TensorCall(name, work, 5, {a, axis, out, {"overwrite_input", Kind::ignored}, keepdims, device});
+  };
+  add_tensor_calls({
+      TensorCall("sum", answered<total>, 5, {a, axis, dtype, out, keepdims, device}),
+      TensorCall("mean", answered<average>, 5, {a, axis, dtype, out, keepdims, device}),
+      spread("var", answered<variance>),
+      spread("std", answered<deviation>),
+      middle("median", answered<median<false>>),
+      middle("nanmedian", answered<median<true>>),
+      TensorCall("dot", answered<dot>, 3, {a, {"b", Kind::given}, out, device}),
+      TensorCall("cumsum", answered<cumsum>, 4, {a, axis, dtype, out, device}),
+  });
 }
 
 }  // namespace masu_python

@@ -5,6 +5,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace masu_python {
 namespace {
@@ -19,7 +21,8 @@ namespace {
 struct CompiledFunction {
   PyObject head;
   vectorcallfunc call;
-  PlainCall plain;
+  PlainCall plain;            // null where there is none
+  const TensorCall* tensors;  // likewise
   PyObject* python;
   PyObject* attributes;
 };
@@ -32,7 +35,11 @@ PyObject* called(PyObject* self, PyObject* const* values, std::size_t count, PyO
   const CompiledFunction& function = compiled(self);
   const auto positional = static_cast<std::size_t>(PyVectorcall_NARGS(count));
   try {
-    if (PyObject* const result = function.plain({values, positional, names})) return result;
+    const Given given{values, positional, names};
+    PyObject* result = function.plain != nullptr ? function.plain(given) : nullptr;
+    if (result != nullptr) return result;
+    if (function.tensors != nullptr && PyErr_Occurred() == nullptr) result = (*function.tensors)(given);
+    if (result != nullptr) return result;
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const masu::Error& error) {
@@ -120,6 +127,12 @@ constexpr std::pair<std::string_view, PlainCall> calls[] = {
 #undef MASU_ENTRY
 };
 
+std::vector<const char*> names_of(std::span<const TensorCall::Parameter> parameters) {
+  std::vector<const char*> names;
+  for (const TensorCall::Parameter& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
 // A decorator: the function, whose plain calls are compiled.
 nb::object with_plain_calls(nb::object function) {
   const std::string name = nb::borrow<nb::str>(function.attr("__name__")).c_str();
@@ -127,7 +140,8 @@ nb::object with_plain_calls(nb::object function) {
   for (const auto& [known, call] : calls) {
     if (known == name) plain = call;
   }
-  if (plain == nullptr)
+  const TensorCall* const tensors = tensor_call(name);
+  if (plain == nullptr && tensors == nullptr)
     throw nb::value_error(("with_plain_calls: no plain calls of " + name + " are compiled").c_str());
   static PyObject* const type = function_type();
   if (type == nullptr) throw nb::python_error();
@@ -135,6 +149,7 @@ nb::object with_plain_calls(nb::object function) {
   if (self == nullptr) throw nb::python_error();
   self->call = called;
   self->plain = plain;
+  self->tensors = tensors;
   self->python = function.inc_ref().ptr();
   self->attributes = nullptr;
   nb::object made = nb::steal(reinterpret_cast<PyObject*>(self));
@@ -145,7 +160,68 @@ nb::object with_plain_calls(nb::object function) {
 
 }  // namespace
 
-Parameters::Parameters(std::size_t positional, std::initializer_list<const char*> names) : positional_(positional) {
+TensorCall::TensorCall(const char* name, Work work, std::size_t positional, std::initializer_list<Parameter> parameters)
+    : name_(name), work_(work), parameters_(positional, names_of({parameters.begin(), parameters.size()})) {
+  for (const Parameter& parameter : parameters) kinds_[count_++] = parameter.kind;
+}
+
+PyObject* TensorCall::operator()(const Given& given) const {
+  static PyObject* const zero = PyLong_FromLong(0);
+  static PyObject* const last = PyLong_FromLong(-1);
+  Parameters::Values values;
+  if (!parameters_.take(given, values)) return nullptr;
+  std::size_t arguments = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    PyObject* const value = values[i];
+    PyObject* argument = value;
+    switch (kinds_[i]) {
+      case Kind::given:
+        if (value == nullptr) return nullptr;
+        break;
+      case Kind::none:
+        if (value == nullptr) argument = Py_None;
+        break;
+      case Kind::last:
+        if (value == nullptr) argument = last;
+        break;
+      case Kind::zero:
+        if (value == nullptr) argument = zero;
+        break;
+      case Kind::flag:
+        if (value == nullptr) argument = Py_False;
+        else if (value != Py_True && value != Py_False) return nullptr;
+        break;
+      case Kind::refused:
+        if (!is_none(value)) return nullptr;
+        continue;
+      case Kind::ignored: continue;
+    }
+    values[arguments++] = argument;
+  }
+  return work_({values.data(), arguments});
+}
+
+namespace {
+
+std::vector<TensorCall>& tensor_calls() {
+  static auto& all = *new std::vector<TensorCall>;
+  return all;
+}
+
+}  // namespace
+
+const TensorCall* tensor_call(std::string_view name) {
+  const auto found = std::ranges::find(tensor_calls(), name, &TensorCall::name);
+  return found == tensor_calls().end() ? nullptr : &*found;
+}
+
+void add_tensor_calls(std::initializer_list<TensorCall> calls) {
+  std::vector<TensorCall>& all = tensor_calls();
+  all.reserve(64);  // functions keep their addresses
+  all.insert(all.end(), calls);
+}
+
+Parameters::Parameters(std::size_t positional, std::span<const char* const> names) : positional_(positional) {
   for (const char* const name : names) names_[count_++] = PyUnicode_InternFromString(name);
 }
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
+#include <string_view>
 
 namespace masu_python {
 
@@ -32,7 +34,9 @@ class Parameters {
   using Values = std::array<PyObject*, most>;  // null: not given
 
   // `positional`: how many of the first may be given without a name.
-  Parameters(std::size_t positional, std::initializer_list<const char*> names);
+  Parameters(std::size_t positional, std::span<const char* const> names);
+  Parameters(std::size_t positional, std::initializer_list<const char*> names)
+      : Parameters(positional, std::span(names.begin(), names.size())) {}
   // False for others.
   bool take(const Given& given, Values& values) const noexcept;
 
@@ -45,6 +49,42 @@ class Parameters {
 inline bool is_none(PyObject* value) noexcept {
   return value == nullptr || value == Py_None;
 }
+
+// A plain call on tensors (enqueue_function.h): its parameters, and the arguments that `work` gets for them.
+class TensorCall {
+ public:
+  enum class Kind : std::uint8_t {
+    given,    // required
+    none,     // None where it is not given
+    last,     // -1
+    zero,     // 0
+    flag,     // False; other than bools are not plain
+    ignored,  // no argument
+    refused   // no argument, and to be None
+  };
+  struct Parameter {
+    const char* name;
+    Kind kind;
+  };
+  using Work = PyObject* (*)(std::span<PyObject* const>);
+
+  // `positional`: how many of the first parameters may be given without a name.
+  TensorCall(const char* name, Work work, std::size_t positional, std::initializer_list<Parameter> parameters);
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  // Null without an exception for a call that is not plain.
+  PyObject* operator()(const Given& given) const;
+
+ private:
+  std::string_view name_;
+  Work work_;
+  Parameters parameters_;
+  std::array<Kind, Parameters::most> kinds_{};
+  std::size_t count_ = 0;
+};
+
+// The call of this name; null where there is none. They are added when the module is made.
+const TensorCall* tensor_call(std::string_view name);
+void add_tensor_calls(std::initializer_list<TensorCall> calls);
 
 // How many elements are few (masu._small.limit), times a factor.
 std::uint64_t small_limit(std::uint64_t times = 1) noexcept;

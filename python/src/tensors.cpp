@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.h"
 
+#include "enqueue.h"
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,27 +128,57 @@ void set_error(void* library, const char* kind, const char* message) {
   Py_DECREF(type);
 }
 
-class MadeByExchange final : public Made {
+// Blocks of device memory for results of few bytes, which tensors borrow: PyTorch takes longer for an allocation than
+// for a kernel's launch. Work of the default stream is done in order, so a block is used again as soon as its tensor is
+// gone, which a thread without the GIL may tell.
+class FewBytes {
  public:
-  MadeByExchange(const dlpack::Exchange& exchange, dlpack::Managed* managed) : exchange_(exchange), managed_(managed) {}
-  ~MadeByExchange() override {
-    if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
-  }
-  MadeByExchange(const MadeByExchange&) = delete;
-  MadeByExchange& operator=(const MadeByExchange&) = delete;
-  [[nodiscard]] void* data() const noexcept override {
-    return static_cast<std::byte*>(managed_->array.data) + managed_->array.byte_offset;
-  }
-  PyObject* give(std::int64_t length) override {
-    if (length != whole) managed_->array.shape[0] = length;
-    void* object = nullptr;
-    return exchange_.object_of(std::exchange(managed_, nullptr), &object) == 0 ? static_cast<PyObject*>(object)
-                                                                               : nullptr;
+  explicit FewBytes(std::int32_t ordinal)
+      : memory_(cuda_device(ordinal).allocate<std::byte>(blocks * Made::few_bytes)) {}
+  // Null where all blocks are in use.
+  dlpack::Managed* take(const dlpack::Array& prototype) noexcept {
+    for (Word& word : words_) {
+      std::uint64_t free = word.free.load(std::memory_order_relaxed);
+      if (free == 0) continue;
+      const int bit = std::countr_zero(free);
+      word.free.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acquire);  // others only set bits
+      const auto at = static_cast<std::size_t>(&word - words_.data()) * 64 + static_cast<std::size_t>(bit);
+      Block& block = blocks_[at];
+      block.home = &word;
+      block.bit = std::uint64_t{1} << bit;
+      block.managed = {{1, 0}, &block, let_go, 0, prototype};
+      block.managed.array.data = static_cast<std::byte*>(memory_.native()) + at * Made::few_bytes;
+      for (std::int32_t axis = 0; axis < prototype.ndim; ++axis) {
+        block.lengths[static_cast<std::size_t>(axis)] = prototype.shape[axis];
+        block.strides[static_cast<std::size_t>(axis)] = prototype.strides[axis];
+      }
+      block.managed.array.shape = block.lengths.data();
+      block.managed.array.strides = block.strides.data();
+      return &block.managed;
+    }
+    return nullptr;
   }
 
  private:
-  const dlpack::Exchange& exchange_;
-  dlpack::Managed* managed_;
+  static constexpr std::size_t blocks = 128;
+  struct Word {
+    std::atomic<std::uint64_t> free = ~std::uint64_t{0};
+  };
+  struct Block {
+    dlpack::Managed managed;
+    std::array<std::int64_t, most_dimensions> lengths;
+    std::array<std::int64_t, most_dimensions> strides;
+    Word* home;
+    std::uint64_t bit;
+  };
+  static void let_go(dlpack::Managed* managed) {
+    const auto* block = static_cast<const Block*>(managed->context);
+    block->home->free.fetch_or(block->bit, std::memory_order_release);
+  }
+
+  masu::Buffer<std::byte> memory_;
+  std::array<Word, blocks / 64> words_;
+  std::array<Block, blocks> blocks_;
 };
 
 // A library whose type has DLPack's functions: PyTorch from 2.10 on.
@@ -187,10 +225,11 @@ class ExchangeLibrary final : public Library {
     return exchange_.current_stream(dlpack::cuda, ordinal, &handle) == 0;
   }
 
-  std::unique_ptr<Made> make(std::int32_t ordinal, masu::Dtype dtype, bool boolean,
-                             std::span<const std::int64_t> shape) override {
-    std::array<std::int64_t, most_dimensions> lengths{};
-    std::array<std::int64_t, most_dimensions> strides{};
+ private:
+  void* make(std::int32_t ordinal, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, bool few,
+             void*& data) override {
+    std::array<std::int64_t, most_dimensions> lengths;
+    std::array<std::int64_t, most_dimensions> strides;
     std::int64_t stride = 1;
     for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
       lengths[axis] = shape[axis];
@@ -204,14 +243,41 @@ class ExchangeLibrary final : public Library {
                             strides.data(),
                             0};
     dlpack::Managed* managed = nullptr;
-    if (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr) {
+    if (FewBytes* const blocks = few ? few_bytes(ordinal) : nullptr) managed = blocks->take(prototype);
+    if (managed == nullptr && (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr)) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
       return nullptr;
     }
-    return std::make_unique<MadeByExchange>(exchange_, managed);
+    data = static_cast<std::byte*>(managed->array.data) + managed->array.byte_offset;
+    return managed;
+  }
+  PyObject* give(void* made, std::int64_t length) override {
+    auto* const managed = static_cast<dlpack::Managed*>(made);
+    if (length != Made::whole) managed->array.shape[0] = length;
+    void* object = nullptr;
+    return exchange_.object_of(managed, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
+  }
+  void drop(void* made) noexcept override {
+    auto* const managed = static_cast<dlpack::Managed*>(made);
+    if (managed->deleter != nullptr) managed->deleter(managed);
   }
 
- private:
+  // Null where there is no memory.
+  static FewBytes* few_bytes(std::int32_t ordinal) {
+    // Never destroyed: tensors and the driver may go in any order.
+    static auto& all = *new std::vector<std::unique_ptr<FewBytes>>;
+    const auto at = static_cast<std::size_t>(ordinal);
+    if (at >= all.size()) all.resize(at + 1);
+    if (all[at] == nullptr) {
+      try {
+        all[at] = std::make_unique<FewBytes>(ordinal);
+      } catch (const masu::Error&) {
+        return nullptr;
+      }
+    }
+    return all[at].get();
+  }
+
   static bool is_contiguous(const dlpack::Array& array) {
     if (array.strides == nullptr) return true;
     std::int64_t expected = 1;
@@ -259,21 +325,6 @@ bool number(PyObject* object, const char* name, std::uint64_t& value) {
   return PyErr_Occurred() == nullptr;
 }
 
-class MadeByCupy final : public Made {
- public:
-  MadeByCupy(PyObject* array, std::uint64_t address) : array_(array), address_(address) {}
-  [[nodiscard]] void* data() const noexcept override {
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
-  }
-  PyObject* give(std::int64_t length) override {
-    return length == whole ? array_.release() : PySequence_GetSlice(array_.get(), 0, length);
-  }
-
- private:
-  Owned array_;
-  std::uint64_t address_;
-};
-
 class CupyLibrary final : public Library {
  public:
   // False where it is not as known.
@@ -302,8 +353,9 @@ class CupyLibrary final : public Library {
     return true;
   }
 
-  std::unique_ptr<Made> make(std::int32_t /*ordinal*/, masu::Dtype dtype, bool boolean,
-                             std::span<const std::int64_t> shape) override {
+ private:
+  void* make(std::int32_t /*ordinal*/, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
+             bool /*few*/, void*& data) override {
     const Owned lengths(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     if (!lengths) return nullptr;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -316,10 +368,15 @@ class CupyLibrary final : public Library {
     const Owned memory(array ? PyObject_GetAttrString(array.get(), "data") : nullptr);
     std::uint64_t address = 0;
     if (!memory || !number(memory.get(), "ptr", address)) return nullptr;
-    return std::make_unique<MadeByCupy>(array.release(), address);
+    data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+    return array.release();
   }
+  PyObject* give(void* made, std::int64_t length) override {
+    Owned array(static_cast<PyObject*>(made));
+    return length == Made::whole ? array.release() : PySequence_GetSlice(array.get(), 0, length);
+  }
+  void drop(void* made) noexcept override { Py_DECREF(static_cast<PyObject*>(made)); }
 
- private:
   bool taken(PyObject* array, Tensor& tensor) const {
     const Owned memory(PyObject_GetAttrString(array, "data"));
     const Owned current(PyObject_CallNoArgs(device_));

@@ -10,8 +10,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <utility>
 
 namespace masu_python {
 
@@ -35,17 +35,6 @@ struct Tensor {
   bool measure();
 };
 
-// What a library made, until it is given to Python or goes.
-class Made {
- public:
-  virtual ~Made() = default;
-  [[nodiscard]] virtual void* data() const noexcept = 0;
-  // A new reference; null with an exception set. Called once. `length`: so many of the elements of one dimension, or
-  // all.
-  static constexpr std::int64_t whole = -1;
-  virtual PyObject* give(std::int64_t length = whole) = 0;
-};
-
 // A library of arrays. Null and false stand for an exception that is set, unless said otherwise.
 class Library {
  public:
@@ -55,9 +44,49 @@ class Library {
   virtual bool take(PyObject* array, Tensor& tensor) = 0;
   // The stream to which it gives work for the device now.
   virtual bool stream(std::int32_t ordinal, void*& handle) = 0;
-  // Uninitialised, of its allocator, in the order of that stream.
-  virtual std::unique_ptr<Made> make(std::int32_t ordinal, masu::Dtype dtype, bool boolean,
-                                     std::span<const std::int64_t> shape) = 0;
+
+ private:
+  friend class Made;
+  // Uninitialised, of its allocator, in the order of that stream: what stands for the array until it is given, and its
+  // memory. `few`: less than few_bytes, for work of the default stream, which no graph captures.
+  virtual void* make(std::int32_t ordinal, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
+                     bool few, void*& data) = 0;
+  // The array, a new reference, with so many of the elements of one dimension, or all. It is `made` no more.
+  virtual PyObject* give(void* made, std::int64_t length) = 0;
+  virtual void drop(void* made) noexcept = 0;
+};
+
+// What a library made, until it is given to Python or goes.
+class Made {
+ public:
+  static constexpr std::int64_t whole = -1;
+  static constexpr std::uint64_t few_bytes = 512;  // what PyTorch's allocator takes at least
+
+  Made() = default;
+  ~Made() {
+    if (made_ != nullptr) library_->drop(made_);
+  }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  void swap(Made& other) noexcept {
+    std::swap(library_, other.library_);
+    std::swap(made_, other.made_);
+    std::swap(data_, other.data_);
+  }
+  bool make(Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
+            std::span<const std::int64_t> shape, bool few = false) {
+    library_ = &library;
+    made_ = library.make(ordinal, dtype, boolean, shape, few, data_);
+    return made_ != nullptr;
+  }
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  // Called once.
+  PyObject* give(std::int64_t length = whole) { return library_->give(std::exchange(made_, nullptr), length); }
+
+ private:
+  Library* library_ = nullptr;
+  void* made_ = nullptr;
+  void* data_ = nullptr;
 };
 
 // The library whose arrays are of exactly this type, not of one derived from it; null, with no exception set, for

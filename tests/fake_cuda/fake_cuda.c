@@ -169,6 +169,11 @@ int cuCtxPopCurrent_v2(void** context) {
   return ok;
 }
 
+int cuCtxGetCurrent(void** context) {
+  *context = depth == 0 ? 0 : pushed[depth - 1];
+  return ok;
+}
+
 #define NEEDS_CONTEXT \
   if (depth == 0) return invalid_context
 

@@ -36,6 +36,7 @@ typedef struct {
   PyObject_HEAD Array array;
   int64_t shape[most_dimensions], strides[most_dimensions];
   void* owned;
+  struct Managed* managed;  // whose memory it is
   int requires_grad, negative, device_type;
 } Tensor;
 
@@ -81,6 +82,7 @@ static void dealloc(PyObject* self) {
     free(tensor->owned);
     ++released;
   }
+  if (tensor->managed != NULL) tensor->managed->deleter(tensor->managed);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -168,10 +170,12 @@ static int managed_of(void* object, Managed** out) {
   return -1;
 }
 static int object_of(Managed* managed, void** object) {
-  Tensor* tensor = (Tensor*)managed->context;
+  Tensor* tensor = (Tensor*)tensor_type.tp_alloc(&tensor_type, 0);
+  tensor->array = managed->array;
   for (int axis = 0; axis < managed->array.ndim; ++axis) tensor->shape[axis] = managed->array.shape[axis];
-  *object = managed->context;
-  free(managed);
+  contiguous(tensor);
+  tensor->managed = managed;
+  *object = tensor;
   return 0;
 }
 static int array_of(void* object, Array* array) {

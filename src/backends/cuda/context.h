@@ -104,10 +104,10 @@ class Context {
 };
 
 // Whether a graph is being captured from the stream. The context must be current where it is a default stream. The
-// driver has an error for those while another stream is captured: they are not.
+// driver has an error for those while another stream is captured: they are not. The legacy default stream never is.
 inline bool is_capturing(const Driver& driver, CUstream stream) noexcept {
   int status = 0;
-  return driver.stream_is_capturing(stream, &status) == success && status == capture_active;
+  return stream != nullptr && driver.stream_is_capturing(stream, &status) == success && status == capture_active;
 }
 
 // While it lives, this thread may allocate, release and wait though another one captures a graph in the global mode,
@@ -126,18 +126,22 @@ class BesideCaptures {
   int mode_ = capture_mode_relaxed;  // then this thread's before
 };
 
-// Makes a context current in this thread, and the caller's own current again at the end.
+// Makes a context current in this thread, and the caller's own current again at the end. Mostly it is current already.
 class ContextScope {
  public:
   explicit ContextScope(const Context& context) : ContextScope(context, std::nothrow) {
     context.check(code_, "cuCtxPushCurrent");
   }
   // For destructors: current() says whether it worked.
-  ContextScope(const Context& context, std::nothrow_t) noexcept
-      : driver_(context.driver()), code_(driver_.ctx_push_current(context.handle())) {}
+  ContextScope(const Context& context, std::nothrow_t) noexcept : driver_(context.driver()) {
+    CUcontext own = nullptr;
+    if (driver_.ctx_get_current(&own) == success && own == context.handle()) return;
+    code_ = driver_.ctx_push_current(context.handle());
+    pushed_ = current();
+  }
   ~ContextScope() {
     CUcontext popped = nullptr;
-    if (current()) driver_.ctx_pop_current(&popped);
+    if (pushed_) driver_.ctx_pop_current(&popped);
   }
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
@@ -145,7 +149,8 @@ class ContextScope {
 
  private:
   const Driver& driver_;
-  CUresult code_;
+  CUresult code_ = success;
+  bool pushed_ = false;
 };
 
 }  // namespace masu::cuda

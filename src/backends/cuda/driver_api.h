@@ -86,6 +86,7 @@ inline constexpr int jit_error_log_buffer_size_bytes = 6;
   X(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                \
   X(ctx_push_current, cuCtxPushCurrent_v2, (CUcontext))                                                           \
   X(ctx_pop_current, cuCtxPopCurrent_v2, (CUcontext*))                                                            \
+  X(ctx_get_current, cuCtxGetCurrent, (CUcontext*))                                                               \
   X(ctx_get_device, cuCtxGetDevice, (CUdevice*))                                                                  \
   X(ctx_synchronize, cuCtxSynchronize, ())                                                                        \
   X(mem_get_info, cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                  \
