@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What gpu_calls.py and gpu_options.py have in common: data, the arrays of libraries, comparing, and running checks."""
+import concurrent.futures
+import functools
+import os
+import subprocess
 import sys
+import time
 import traceback
 
 import numpy as np
@@ -18,7 +23,8 @@ except ImportError:
 
 random = np.random.default_rng(11)
 DTYPES = "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
-SIZES = [1, 2, 31, 1000, 1024, 4099, 65536, 300_007, 1 << 20, (1 << 22) + 5]
+SIZES = [1, 31, 1000, 1024, 4099, 65536, 300_007]
+LARGE_SIZES = [1 << 20, (1 << 22) + 5]
 UNSIGNED = {"u2", "u4", "u8"}  # whose tensors PyTorch has and does little with
 
 
@@ -93,29 +99,61 @@ def each(result):
     return result if isinstance(result, tuple) else (result,)
 
 
-def run(checks):
-    """Runs those whose names have one of the command's arguments in them; what the process returns."""
+def of_each(parts):
+    """A decorator: the check is one for each of `parts`, its argument."""
+    def with_parts(check):
+        check.parts = tuple(parts)
+        return check
+    return with_parts
+
+
+def run(names):
+    """Runs the checks of a module whose names have one of the command's arguments in them; what the process returns.
+
+    All of them run in processes of their own, some at a time: most of their time kernels are compiled.
+    """
+    checks = {}
+    for name, check in names.items():
+        if name.startswith("check_"):
+            checks.update({f"{name} {part}": functools.partial(check, part) for part in check.parts}
+                          if hasattr(check, "parts") else {name: check})
     wanted = [argument for argument in sys.argv[1:] if argument != "masu"]
-    if "masu" in sys.argv[1:]:
+    own = "masu" in sys.argv[1:]
+    if not wanted and not own:
+        return run_apart(checks)
+    if own:
         LIBRARIES[:] = [OnDevice]
     kept, failed, ran = [], 0, 0
-    for check in checks:
-        if wanted and not any(part in check.__name__ for part in wanted):
+    for name, check in checks.items():
+        if wanted and name not in wanted and not any(part in name for part in wanted if " " not in part):
             continue
         ran += 1
+        start = time.monotonic()
         try:
             kept.append(check())
             synchronize()
-            print(f"{check.__name__}: passed", flush=True)
+            print(f"{name}: passed, {time.monotonic() - start:.1f} s", flush=True)
         except Exception:
             failed += 1
-            print(f"{check.__name__}: FAILED\n{traceback.format_exc(limit=-3)}", flush=True)
+            print(f"{name}: FAILED\n{traceback.format_exc(limit=-3)}", flush=True)
             try:
                 synchronize()
             except RuntimeError as error:
                 print(f"the device is lost: {error}", flush=True)
                 break
     print(f"{ran} checks, {failed} failed")
+    return 1 if failed else 0
+
+
+def run_apart(checks):
+    """Each check in a process of its own."""
+    def one(name):
+        done = subprocess.run([sys.executable, sys.argv[0], name], capture_output=True, text=True)
+        print((done.stdout + done.stderr).strip().removesuffix("1 checks, 0 failed").strip(), flush=True)
+        return done.returncode
+    with concurrent.futures.ThreadPoolExecutor(min(len(checks), os.cpu_count(), 12)) as threads:
+        failed = sum(code != 0 for code in threads.map(one, checks))
+    print(f"{len(checks)} checks, {failed} failed")
     return 1 if failed else 0
 
 

@@ -7,7 +7,7 @@ import sys
 import warnings
 
 import numpy as np
-from gpu_arrays import DTYPES, LIBRARIES, UNSIGNED, Torch, cupy, each, host, random, run, same, torch
+from gpu_arrays import DTYPES, LIBRARIES, UNSIGNED, Torch, cupy, each, host, of_each, random, run, same, torch
 
 import masu
 
@@ -34,18 +34,18 @@ def refuses(error, call):
         raise AssertionError(f"no {error}")
 
 
-def check_descending():
+@of_each(("f2", "f4", "f8"))
+def check_descending(dtype):
     """NaN is last in descending order too, and what is equal keeps its order and bits."""
     for library in LIBRARIES:
-        for dtype in ("f2", "f4", "f8"):
-            for shape in ((9,), (3000,), (100_003,), (40, 300), (3, 70_000), (7, 3, 50), (3000, 2), (1 << 21,)):
-                data = with_nans(dtype, shape)
-                array = library.give(data)
-                for axis in (None, *range(data.ndim)):
-                    for function in (masu.sort, masu.argsort):
-                        want = function(data, axis, descending=True)
-                        for _ in TURNS:
-                            same(library.get(function(array, axis, descending=True)), want)
+        for shape in ((9,), (3000,), (100_003,), (40, 300), (3, 70_000), (7, 3, 50), (3000, 2), (1 << 21,)):
+            data = with_nans(dtype, shape)
+            array = library.give(data)
+            for axis in (None, *range(data.ndim)):
+                for function in (masu.sort, masu.argsort):
+                    want = function(data, axis, descending=True)
+                    for _ in TURNS:
+                        same(library.get(function(array, axis, descending=True)), want)
         for function in (masu.sort, masu.argsort):
             data = host("i4", 5000)
             same(library.get(function(library.give(data), descending=True)), function(data, descending=True))
@@ -70,62 +70,62 @@ METHODS = ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observati
            "weibull", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest")
 
 
-def check_quantiles():
+@of_each(DTYPES)
+def check_quantiles(dtype):
     many = np.linspace(0, 1, 23)
     for library in LIBRARIES:
-        for dtype in DTYPES:
-            for shape in ((1,), (1000,), (100_003,), (40, 300), (3, 70_000), (7, 3, 50)) + (((1 << 22) + 5,),) * (library.name != "masu"):
-                for make in (with_nans, lambda dtype, shape: host(dtype, int(np.prod(shape))).reshape(shape)):
-                    if make is with_nans and dtype[0] != "f":
-                        continue
-                    data = make(dtype, shape)
-                    array = library.give(data)
-                    for turn, axis in enumerate((None, *range(data.ndim))):
-                        some = METHODS if data.size < 5000 and dtype in ("f4", "i4", "u1") else METHODS[turn::3]
-                        for number, method in enumerate(some):
-                            if dtype == "bool" and method not in ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"):
-                                continue
-                            q = (0.3, [0.1, 0.5, 0.99], np.float32([[0, 0.4]]), 1, many)[number % 5]
-                            keepdims = number % 2 == 0
-                            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                                warnings.simplefilter("ignore")
-                                want = quiet(np.asarray(masu.quantile(data, q, axis, method=method, keepdims=keepdims)))
-                                scaled = q * 100 if type(q) in (int, float) else np.multiply(q, 100)
-                                hundred = quiet(np.asarray(masu.percentile(data, scaled, axis, method=method)))
-                            for _ in TURNS:
-                                try:
-                                    same(quiet(library.get(masu.quantile(array, q, axis, method=method, keepdims=keepdims))), want)
-                                    same(quiet(library.get(masu.percentile(array, scaled, axis, method=method))), hundred)
-                                except Exception as error:
-                                    raise AssertionError(f"{dtype} {shape} {axis} {method} {q}: {error}") from error
+        for shape in ((1,), (1000,), (100_003,), (40, 300), (3, 70_000), (7, 3, 50)) + (((1 << 22) + 5,),) * (library is Torch and dtype in ("f4", "i8", "u1")):
+            for make in (with_nans, lambda dtype, shape: host(dtype, int(np.prod(shape))).reshape(shape)):
+                if make is with_nans and dtype[0] != "f":
+                    continue
+                data = make(dtype, shape)
+                array = library.give(data)
+                for turn, axis in enumerate((None, *range(data.ndim))):
+                    some = METHODS if data.size < 5000 and dtype in ("f4", "i4", "u1") else METHODS[turn::3]
+                    for number, method in enumerate(some):
+                        if dtype == "bool" and method not in ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"):
+                            continue
+                        q = (0.3, [0.1, 0.5, 0.99], np.float32([[0, 0.4]]), 1, many)[number % 5]
+                        keepdims = number % 2 == 0
+                        with warnings.catch_warnings(), np.errstate(all="ignore"):
+                            warnings.simplefilter("ignore")
+                            want = quiet(np.asarray(masu.quantile(data, q, axis, method=method, keepdims=keepdims)))
+                            scaled = q * 100 if type(q) in (int, float) else np.multiply(q, 100)
+                            hundred = quiet(np.asarray(masu.percentile(data, scaled, axis, method=method)))
+                        for _ in TURNS:
+                            try:
+                                same(quiet(library.get(masu.quantile(array, q, axis, method=method, keepdims=keepdims))), want)
+                                same(quiet(library.get(masu.percentile(array, scaled, axis, method=method))), hundred)
+                            except Exception as error:
+                                raise AssertionError(f"{dtype} {shape} {axis} {method} {q}: {error}") from error
         data = library.give(host("f4", 50))
         for q in (1.5, -0.1, [0.5, 2], np.nan, "x", [[[0.5]]]):
             refuses((ValueError, TypeError), lambda: masu.quantile(data, q))
         refuses(ValueError, lambda: masu.quantile(data, 0.5, method="no such"))
 
 
-def check_without_nan():
+@of_each(("f2", "f4", "f8", "i4"))
+def check_without_nan(dtype):
     """NumPy's dtype depends on whether its first line has a number, so the first line has."""
     for library in LIBRARIES:
-        for dtype in ("f2", "f4", "f8", "i4"):
-            for shape in ((9,), (5000,), (100_003,), (40, 300), (7, 3, 50)):
-                data = with_nans(dtype, shape) if dtype[0] == "f" else host(dtype, int(np.prod(shape))).reshape(shape)
-                if dtype[0] == "f":
-                    data[np.isinf(data)] = 3
-                    data += np.asarray(0, dtype)  # zeros without a sign
-                if data.ndim > 1:
-                    data[0] = np.arange(data[0].size).reshape(data[0].shape) % 50
-                array = library.give(data)
-                for axis in (None, *range(data.ndim)):
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        wanted = [quiet(np.asarray(call(data))) for call in without_nan(axis)]
-                    for _ in TURNS:
-                        for number, (call, want) in enumerate(zip(without_nan(axis), wanted)):
-                            try:
-                                same(quiet(library.get(call(array))), want)
-                            except Exception as error:
-                                raise AssertionError(f"{dtype} {shape} {axis}, call {number}: {error}") from error
+        for shape in ((9,), (5000,), (100_003,), (40, 300), (7, 3, 50)):
+            data = with_nans(dtype, shape) if dtype[0] == "f" else host(dtype, int(np.prod(shape))).reshape(shape)
+            if dtype[0] == "f":
+                data[np.isinf(data)] = 3
+                data += np.asarray(0, dtype)  # zeros without a sign
+            if data.ndim > 1:
+                data[0] = np.arange(data[0].size).reshape(data[0].shape) % 50
+            array = library.give(data)
+            for axis in (None, *range(data.ndim)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    wanted = [quiet(np.asarray(call(data))) for call in without_nan(axis)]
+                for _ in TURNS:
+                    for number, (call, want) in enumerate(zip(without_nan(axis), wanted)):
+                        try:
+                            same(quiet(library.get(call(array))), want)
+                        except Exception as error:
+                            raise AssertionError(f"{dtype} {shape} {axis}, call {number}: {error}") from error
 
 
 def without_nan(axis):
@@ -134,36 +134,36 @@ def without_nan(axis):
             lambda a: masu.nanpercentile(a, 30, axis), lambda a: masu.nanquantile(a, 0.3, axis, method="nearest", keepdims=True)]
 
 
-def check_several_axes():
+@of_each(("f4", "i4", "u1"))
+def check_several_axes(dtype):
     for library in LIBRARIES:
         for shape in ((4, 5, 6), (60, 3, 500), (2, 300, 4, 90), (7, 1, 5), (3, 4, 5, 6, 2)):
-            for dtype in ("f4", "i4", "u1"):
-                data = host(dtype, int(np.prod(shape))).reshape(shape)
-                array = library.give(data)
-                for axes in ((0, 1), (0, 2), (2, 1), (1, -1), (0, 1, 2), (-1, 0), (0, 2, len(shape) - 1) if len(shape) > 3 else (1,)):
-                    for function in (masu.sum, masu.mean, masu.var, masu.std, masu.median):
-                        for keepdims in (False, True):
-                            want = function(data, axes, keepdims=keepdims)
-                            for _ in TURNS:
-                                same(library.get(function(array, axes, keepdims=keepdims)), np.asarray(want))
-
-
-def check_dtypes():
-    for library in LIBRARIES:
-        for source in DTYPES:
-            data = host(source, 6000).reshape(30, 200)
+            data = host(dtype, int(np.prod(shape))).reshape(shape)
             array = library.give(data)
-            for dtype in DTYPES[1:]:
-                if source[0] == "f" and dtype[0] != "f" or library is Torch and dtype in UNSIGNED:
-                    continue
-                with np.errstate(all="ignore"):
-                    for axis in (None, 0, 1):
+            for axes in ((0, 1), (0, 2), (2, 1), (1, -1), (0, 1, 2), (-1, 0), (0, 2, len(shape) - 1) if len(shape) > 3 else (1,)):
+                for function in (masu.sum, masu.mean, masu.var, masu.std, masu.median):
+                    for keepdims in (False, True):
+                        want = function(data, axes, keepdims=keepdims)
                         for _ in TURNS:
-                            same(library.get(masu.sum(array, axis, dtype)), np.asarray(masu.sum(data, axis, dtype)))
-                            same(library.get(masu.cumsum(array, axis, dtype)), masu.cumsum(data, axis, dtype))
-                            if dtype[0] == "f":
-                                for function in (masu.mean, masu.std):
-                                    same(library.get(function(array, axis, dtype)), np.asarray(function(data, axis, dtype)))
+                            same(library.get(function(array, axes, keepdims=keepdims)), np.asarray(want))
+
+
+@of_each(DTYPES)
+def check_dtypes(source):
+    for library in LIBRARIES:
+        data = host(source, 6000).reshape(30, 200)
+        array = library.give(data)
+        for dtype in DTYPES[1:]:
+            if source[0] == "f" and dtype[0] != "f" or library is Torch and dtype in UNSIGNED:
+                continue
+            with np.errstate(all="ignore"):
+                for axis in (None, 0, 1):
+                    for _ in TURNS:
+                        same(library.get(masu.sum(array, axis, dtype)), np.asarray(masu.sum(data, axis, dtype)))
+                        same(library.get(masu.cumsum(array, axis, dtype)), masu.cumsum(data, axis, dtype))
+                        if dtype[0] == "f":
+                            for function in (masu.mean, masu.std):
+                                same(library.get(function(array, axis, dtype)), np.asarray(function(data, axis, dtype)))
         if library is Torch:
             same(Torch.get(masu.sum(array, dtype=torch.float32)), np.asarray(masu.sum(data, dtype="f4")))
             refuses(TypeError, lambda: masu.sum(array, dtype=torch.bfloat16))
@@ -311,4 +311,4 @@ def check_misaligned():
 
 
 if __name__ == "__main__":
-    sys.exit(run([value for name, value in globals().items() if name.startswith("check_")]))
+    sys.exit(run(globals()))
