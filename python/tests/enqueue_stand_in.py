@@ -292,6 +292,22 @@ for count in (1000, 1234):
 masu.histogram(tensor(1234), 13, (0, 1))
 assert DRIVER.fake_cuda_last_stream() == 0x9000 and DRIVER.fake_cuda_synchronized() != 0x9000
 
+# What counts the work-groups of a shared row is filled where neither the default stream nor a graph keeps zeros.
+large = tensor(1 << 18, "f8")
+for stream, filled in ((0, 0), (0x9000, 0), (0x5000, 1)):
+    fake_tensors.set_stream(stream)
+    for call in (lambda: masu.sum(large), lambda: masu.mean(large)):
+        call()
+        fills, launches = DRIVER.fake_cuda_fills(), DRIVER.fake_cuda_launches()
+        call()
+        assert DRIVER.fake_cuda_fills() == fills + filled and DRIVER.fake_cuda_launches() == launches + 1, stream
+fake_tensors.set_stream(0x9000)
+for _ in range(40_000):  # more captured calls than there are zeros for
+    masu.sum(large)
+fills = DRIVER.fake_cuda_fills()
+masu.sum(large)
+assert DRIVER.fake_cuda_fills() == fills + 1
+
 
 class Streamed:
     """Of a library whose stream is captured, in the usual way."""
