@@ -99,6 +99,9 @@ class MASU_EXPORT KernelArgument {
   /// not 1, 2, 3, 4, 8 or 16.
   static KernelArgument value(ArgumentType type, const void* elements);
 
+  /// The memory that a buffer lies in, from its beginning on.
+  static KernelArgument whole_memory(const BufferBase& buffer);
+
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   /// Of the value, or of an element of the buffer.
   [[nodiscard]] ArgumentType type() const noexcept { return type_; }

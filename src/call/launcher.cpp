@@ -9,8 +9,7 @@
 namespace masu::call {
 
 KernelArgument memory_of(const BufferBase& buffer) {
-  const auto& memory = buffer.memory();
-  return KernelArgument(Buffer<const std::byte>(buffer.device(), memory, 0, memory->bytes()));
+  return KernelArgument::whole_memory(buffer);
 }
 
 void Arguments::add(const At& at) {

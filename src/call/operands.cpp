@@ -162,7 +162,7 @@ void check_workspace(std::string_view function, const BufferBase& workspace, con
     refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", what, workspace_alignment, begin));
   }
   for (const BufferBase* operand : operands) {
-    if (operand != nullptr) check_apart(function, fmt::format("{} and data", what), workspace, *operand);
+    if (operand != nullptr && overlap(workspace, *operand)) refuse_overlap(function, fmt::format("{} and data", what));
   }
 }
 

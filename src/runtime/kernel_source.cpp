@@ -42,7 +42,7 @@ std::string own_program_text(std::string_view prelude, std::span<const std::stri
                              std::span<const Define> defines) {
   std::string text(prelude);
   if (!text.empty() && text.back() != '\n') text += '\n';
-  for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name, define.value);
+  for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name(), define.value());
   for (const std::string_view path : paths) {
     if (!text.empty() && text.back() != '\n') text += '\n';
     text += fmt::format("#line 1 \"{}\"\n", path);
@@ -60,10 +60,13 @@ std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_
   };
   if (kernel_directory() != nullptr) return program();
   std::string name;
-  constexpr std::size_t usual_length = 2048;
+  constexpr std::size_t usual_length = 1000;
   name.reserve(usual_length);
   for (const std::string_view path : paths) (name += path) += ' ';
-  for (const Define& define : defines) (((name += define.name) += '=') += define.value) += ' ';
+  for (const Define& define : defines) {  // with their lengths behind them, which part them
+    const char lengths[] = {static_cast<char>(define.name().size()), static_cast<char>(define.text().size())};
+    name.append(define.text()).append(lengths, sizeof lengths);
+  }
   Kept& kept = device.kept();
   {
     const std::lock_guard lock(kept.mutex);

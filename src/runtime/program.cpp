@@ -82,6 +82,14 @@ KernelArgument::KernelArgument(const BufferBase& buffer, ArgumentType element)
       offset_(buffer.byte_offset()),
       memory_(buffer.memory()) {}
 
+KernelArgument KernelArgument::whole_memory(const BufferBase& buffer) {
+  KernelArgument argument(LocalMemory{0});
+  argument.kind_ = Kind::buffer;
+  argument.memory_ = buffer.memory();
+  argument.size_ = argument.memory_->bytes();
+  return argument;
+}
+
 KernelArgument KernelArgument::value(ArgumentType type, const void* elements) {
   constexpr std::array<std::uint8_t, 6> widths{1, 2, 3, 4, 8, 16};
   if (std::ranges::find(widths, type.width) == widths.end()) {

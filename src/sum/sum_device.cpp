@@ -156,24 +156,20 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   const std::uint64_t divisor = both ? rule_.ddof : rule_.function == Function::mean ? count_ : 1;
   const std::uint64_t begin = workspace.byte_offset();
   const std::uint64_t shares = plan.shares(rows_, count_);
-  const call::Arguments inputs(call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_, shares,
-                               call::At{workspace, begin}, begin + flags_at());
-  call::Arguments finishing = inputs;
-  finishing.add(call::Arguments(what_of(), divisor, static_cast<std::uint32_t>(format.precision),
-                                static_cast<std::int32_t>(format.lowest),
-                                static_cast<std::uint32_t>(8 * size_of(result)),
-                                call::At{data.results, data.results_at}, call::At{data.status, data.status_at}));
   const LocalMemory parts = call::local<std::uint64_t>(std::uint64_t{1} + plan.part_words() * plan.group);
   const auto finish = [&](std::string_view kernel, std::uint64_t groups, const call::Arguments& own,
                           std::uint64_t unsure) {
-    call::Arguments all = finishing;
-    all.add(own);
-    all.add(call::Arguments(LocalMemory{plan.local_bytes()}, call::local<std::uint64_t>(plan.words()),
-                            call::local<std::uint32_t>(plan.words()), call::local<std::uint32_t>(plan.value_words()),
-                            call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows), parts,
-                            call::local<std::uint32_t>(unsure)));
     launches.push_back(
-        call::Kernels(device_, plan.files(true), plan.defines(true), plan.group).launch(stream, kernel, groups, all));
+        call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
+            .launch(stream, kernel, groups, call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_, shares,
+                    call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
+                    static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.lowest),
+                    static_cast<std::uint32_t>(8 * size_of(result)), call::At{data.results, data.results_at},
+                    call::At{data.status, data.status_at}, own, LocalMemory{plan.local_bytes()},
+                    call::local<std::uint64_t>(plan.words()), call::local<std::uint32_t>(plan.words()),
+                    call::local<std::uint32_t>(plan.value_words()),
+                    call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows), parts,
+                    call::local<std::uint32_t>(unsure)));
   };
   if (by_teams()) {
     const std::uint32_t rounds = plan.team_rounds(rows_, count_);
