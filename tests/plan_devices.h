@@ -55,9 +55,9 @@ void expect_defines(const Make& make) {
   ASSERT_EQ(first.size(), again.size());
   std::set<std::string> names;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    EXPECT_TRUE(names.insert(first[i].name).second) << first[i].name << " twice";
-    EXPECT_TRUE(first[i].name.starts_with("MASU_")) << first[i].name;
-    EXPECT_EQ(first[i].value, again[i].value) << first[i].name;
+    EXPECT_TRUE(names.emplace(first[i].name()).second) << first[i].name() << " twice";
+    EXPECT_TRUE(first[i].name().starts_with("MASU_")) << first[i].name();
+    EXPECT_EQ(first[i].text(), again[i].text());
   }
 }
 

@@ -45,5 +45,17 @@ TEST(KernelSource, OwnProgramsAreAssembledInOrder) {
   EXPECT_TRUE(own_program_text("", prelude, {}).starts_with("#line 1"));
 }
 
+TEST(KernelSource, DefinesHaveNamesAndValues) {
+  const Define defines[] = {{"A", true}, {"B", -7}, {"C", ~std::uint64_t{0}}, {"D", "x"}, {"E", ""}};
+  std::string text;
+  for (const Define& define : defines) text.append(define.name()).append("=").append(define.value()).append(" ");
+  EXPECT_EQ(text, "A=1 B=-7 C=18446744073709551615 D=x E= ");
+  EXPECT_EQ(Define("NAME", "value").text(), "NAMEvalue");
+  const std::string longest(90, 'v');
+  EXPECT_EQ(Define("NAME", longest).value(), longest);
+  MASU_EXPECT_ERROR(Define("NAMES", longest), invalid_argument, "at most 94 bytes");
+  MASU_EXPECT_ERROR(Define(longest, 1), invalid_argument, "at most 94 bytes");
+}
+
 }  // namespace
 }  // namespace masu::runtime
