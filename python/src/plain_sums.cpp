@@ -2,6 +2,7 @@
 // Plain calls of dot products, means, variances and standard deviations of arrays of NumPy's.
 #include "arrays.h"
 #include "function.h"
+#include "host_lines.h"
 #include "lines.h"
 #include "module.h"
 #include "short_sum.h"
@@ -23,11 +24,6 @@ namespace {
 using masu::Dtype;
 
 constexpr std::uint64_t brief_work = 16384;  // elements: so little work that the GIL is kept
-
-const masu::Device& this_device() {
-  static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
-  return cpu;
-}
 
 template <class F>
 auto made(std::uint64_t count, const F& work) {
@@ -72,7 +68,7 @@ struct SummedLines {
     rows = static_cast<std::uint64_t>(lengths[1]);
     const std::size_t size = masu::size_of(dtype);
     copy.resize(count * size);
-    masu::transpose(this_device(), masu::ConstRecordsView(static_cast<const std::byte*>(a.data), size, count),
+    masu::transpose(this_cpu(), masu::ConstRecordsView(static_cast<const std::byte*>(a.data), size, count),
                     count / rows, rows, masu::RecordsView(copy.data(), size, count));
     data.data = copy.data();
     return true;
@@ -110,11 +106,11 @@ PyObject* moment(const Given& given, Moment which) {
   options.ddof = static_cast<std::uint64_t>(ddof);
   const masu::SumResult found = made(count, [&] {
     switch (which) {
-      case Moment::mean: return masu::mean(this_device(), lines.data, options);
-      case Moment::variance: return masu::variance(this_device(), lines.data, options);
+      case Moment::mean: return masu::mean(this_cpu(), lines.data, options);
+      case Moment::variance: return masu::variance(this_cpu(), lines.data, options);
       case Moment::deviation: break;
     }
-    return masu::standard_deviation(this_device(), lines.data, options);
+    return masu::standard_deviation(this_cpu(), lines.data, options);
   });
   if (lines.shape.empty()) return new_numpy_scalar(options.result, found.value());
   PyObject* const result = new_numpy_array(lines.shape, options.result);
@@ -150,7 +146,7 @@ PyObject* plain::dot(const Given& given) {
     return nullptr;
   }
   const masu::SumResult product = made(count, [&] {
-    return masu::dot(this_device(), {dtype, a->data, count}, {dtype, b->data, count}, options_of(dtype, 1));
+    return masu::dot(this_cpu(), {dtype, a->data, count}, {dtype, b->data, count}, options_of(dtype, 1));
   });
   return scalar_of(dtype, product.value());
 }
