@@ -11,7 +11,6 @@ from ._lines import NUMPY, axes_of, check_out, contiguous, device_for, host, lin
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
-_ndarray = np.ndarray
 _NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
 # From 2.3 on; what is older always sorts.
@@ -201,6 +200,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, d
                  order, out, device)
 
 
+@_masu.with_plain_calls
 def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
@@ -214,9 +214,6 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
     [0, 1, 3]
     """
-    if device is None and type(a) is _ndarray and out is None:
-        if type(v) is _ndarray and v.size < _small.limit or type(v) is int or type(v) is float:
-            return a.searchsorted(v, side, sorter)
     if _arrays.foreign(a, v):
         if sorter is None and device is None and (side == "left" or side == "right"):
             places = _masu.enqueue_searchsorted(a, v, side == "right", out)

@@ -88,13 +88,14 @@ struct NumpySort {
 NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
   static const bool wide = numpy_uses({"AVX512_SKX", "AVX2", "X86_V3", "X86_V4", "ASIMD"});
   static const bool narrow = numpy_uses({"AVX512_ICL", "ASIMD"});
+  static const bool halves = numpy_uses({"AVX512_SPR"});
   constexpr std::uint64_t few_halves = 128;
   constexpr std::uint64_t short_line = 64;
   constexpr std::uint64_t digits_pay = 512;
   switch (masu::size_of(dtype)) {
     case 1: return {length < short_line ? 0 : small_limit(2), true};
     case 2:
-      if (dtype == Dtype::f16) return {std::min(small_limit(), few_halves), false};
+      if (dtype == Dtype::f16) return {halves ? small_limit(4) : std::min(small_limit(), few_halves), false};
       if (!narrow && length < digits_pay) return {0, true};
       return narrow ? NumpySort{small_limit(alone ? 128 : 8), false} : NumpySort{small_limit(4), true};
     default: return {small_limit(!wide || length < short_line ? 1 : alone ? 64 : 8), false};
@@ -279,6 +280,25 @@ PyObject* plain::topk(const Given& given) {
   return type(best, places).release().ptr();
 }
 
+// Of few values, which NumPy finds.
+PyObject* plain::searchsorted(const Given& given) {
+  static const Parameters parameters(4, {"a", "v", "side", "sorter"});
+  static PyObject* const method = PyUnicode_InternFromString("searchsorted");
+  static PyObject* const left = PyUnicode_InternFromString("left");
+  static PyObject* const scalar = numpy_function("generic");
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || values[1] == nullptr || numpy_array(values[0]) == nullptr) return nullptr;
+  if (const NumpyArray* const sought = numpy_array(values[1])) {
+    if (sought->count() >= small_limit()) return nullptr;
+  } else if (small_limit() == 0 || (PyLong_CheckExact(values[1]) == 0 && PyFloat_CheckExact(values[1]) == 0 &&
+                                    PyObject_IsInstance(values[1], scalar) != 1)) {
+    return nullptr;
+  }
+  PyObject* const of[] = {values[0], values[1], values[2] == nullptr ? left : values[2],
+                          values[3] == nullptr ? Py_None : values[3]};
+  return PyObject_VectorcallMethod(method, of, 4, nullptr);
+}
+
 // Of few elements, which NumPy sorts sooner and into the order that masu gives them.
 PyObject* plain::unique(const Given& given) {
   static const Parameters parameters(4, {"ar", "return_index", "return_inverse", "return_counts"});
@@ -293,12 +313,13 @@ PyObject* plain::unique(const Given& given) {
   Dtype dtype{};
   if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0) return nullptr;
   constexpr std::uint64_t few = 128;
-  const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
   const std::uint64_t count = a->count();
-  if (count == 0 || count >= (sorted_fast ? numpy_sort(dtype, count, false).few : std::min(small_limit(), few)) ||
-      (unordered(dtype, a->data, count) & order_tells) != 0) {
-    return nullptr;
-  }
+  const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
+  const bool narrow = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
+  std::uint64_t most = std::min(small_limit(), few);
+  if (sorted_fast) most = numpy_sort(dtype, count, false).few;
+  else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits
+  if (count == 0 || count >= most || (unordered(dtype, a->data, count) & order_tells) != 0) return nullptr;
   static PyObject* const numpys = numpy_function("unique");
   return PyObject_Vectorcall(numpys, given.values, given.count, given.names);
 }
