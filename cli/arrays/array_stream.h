@@ -9,6 +9,7 @@
 
 #include <masu/device.h>
 #include <masu/io.h>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -70,6 +71,8 @@ class ArrayStream {
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   // Bytes of the largest piece that next passes give.
   void limit_pieces(std::uint64_t bytes) { piece_bytes_ = std::min(piece_bytes_, bytes); }
+  // The same of the smallest, before the first pass, whatever little memory is allowed.
+  void least_pieces(std::uint64_t bytes) { piece_bytes_ = std::max(piece_bytes_, bytes); }
 
   // Gives every piece of this rank's data, until `take` says false. A later pass starts from the beginning again.
   void pass(const std::function<bool(const ArrayView&)>& take);

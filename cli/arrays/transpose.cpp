@@ -13,6 +13,8 @@
 namespace masu::cli {
 namespace {
 
+constexpr std::uint64_t least_piece = std::uint64_t{16} << 10;  // bytes
+
 constexpr const char* transpose_examples = R"(Examples:
   masu transpose table.npy -o turned.npy
   masu transpose photo.png -o turned.npy
@@ -84,7 +86,10 @@ class TransposeJob {
     if (copied) copy();
     const std::uint64_t column_bytes = std::max<std::uint64_t>(1, matrix_.rows * pixel_);
     const std::uint64_t width = std::max<std::uint64_t>(1, memory / 2 / column_bytes);
-    if (!copied && width < matrix_.columns) stream_.keep();
+    if (!copied && width < matrix_.columns) {
+      stream_.keep();
+      stream_.least_pieces(least_piece);  // by single elements so many passes would take hours
+    }
     for (std::uint64_t first = 0; !copied && first < matrix_.columns; first += width) {
       turn(first, std::min(width, matrix_.columns - first));
     }

@@ -22,6 +22,9 @@ def has_dtype(array):
 
 def native(array):
     """The array C-contiguous, aligned and in native byte order: itself where it is so already."""
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned and array.dtype.isnative:
+        return array
     return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
 
 

@@ -158,14 +158,17 @@ def edges_and_specs(columns, bins, range, where, finite=False):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     if len(ranges) != len(columns):
         raise ValueError("range argument must have one entry per dimension")
-    edges, specs = [], []
-    for column, rule, ends in zip(columns, each, ranges):
-        uniform = np.ndim(rule) == 0
-        needed = uniform and ends is None
-        pair = _histogram.extremes(column, where, finite) if needed else np.empty(0, column.dtype)
-        found = np.histogramdd(pair.reshape(-1, 1), [operator.index(rule) if uniform else rule], [ends])[1][0]
-        edges.append(found)
-        specs.append(_bins.column_spec(column.dtype, found, uniform, ends))
+    uniform = [np.ndim(rule) == 0 for rule in each]
+    rules = [operator.index(rule) if even else rule for rule, even in zip(each, uniform)]
+    proxies = [_histogram.extremes(column, where, finite) if even and ends is None else np.zeros(2, column.dtype)
+               for column, even, ends in zip(columns, uniform, ranges)]
+    try:
+        edges = np.histogramdd(np.stack(proxies, 1), rules, ranges)[1]  # of extremes alone, all columns in one call
+    except ValueError:
+        edges = [np.histogramdd(proxy.reshape(-1, 1), [rule], [ends])[1][0]
+                 for proxy, rule, ends in zip(proxies, rules, ranges)]
+    specs = [_bins.column_spec(column.dtype, found, even, ends)
+             for column, found, even, ends in zip(columns, edges, uniform, ranges)]
     return edges, specs
 
 

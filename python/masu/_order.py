@@ -11,7 +11,6 @@ from ._lines import NUMPY, axes_of, check_out, contiguous, device_for, host, lin
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
-_ndarray = np.ndarray
 _NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
 # From 2.3 on; what is older always sorts.
@@ -201,9 +200,6 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
     [0, 1, 3]
     """
-    if device is None and type(a) is _ndarray and out is None:
-        if type(v) is _ndarray and v.size < _small.limit or type(v) is int or type(v) is float:
-            return a.searchsorted(v, side, sorter)
     if _arrays.foreign(a, v):
         return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, out=out, device=device)
     if out is not None:

@@ -12,8 +12,6 @@ __all__ = ["cumsum", "dot", "sum"]
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
-# Times the limit of small arrays: up to there NumPy adds integers of 64 bits, and smaller ones, as fast, to the same bits.
-_WIDE_PAY, _NARROW_PAY = 256, 2
 
 
 def _loop_dtype(data, dtype, out):
@@ -40,40 +38,6 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     >>> float(masu.sum([1e100, 1.0, -1e100]))
     1.0
     """
-    if (type(a) is _ndarray and dtype is None and out is None and keepdims is _NoValue and initial is _NoValue
-            and where is _NoValue):
-        kind = a.dtype.char
-        if kind in "def":
-            if axis is None and a.size and a.ndim and a.flags.carray and a.dtype.isnative:
-                return a.dtype.type(_masu.sum_all(a, device_for(device, a.size)))
-            if kind != "e" and type(axis) is int and a.ndim == 2 and a.size and -2 <= axis < 2 and a.dtype.isnative:
-                by_columns = a if axis in (0, -2) else a.T
-                if by_columns.flags.carray and device_for(device, a.size).kind == "cpu":
-                    result = np.empty(by_columns.shape[1], a.dtype)
-                    _masu.sum_columns(by_columns, result)
-                    return result
-                if by_columns.flags.f_contiguous or a.size < _small.limit:
-                    return _sum_lines(by_columns.T, device)
-        elif kind in "bBhHiIlLqQ?" and device is None and (
-                axis is not None or a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else _NARROW_PAY)):
-            return np.add.reduce(a, axis)
-    if (type(where) is _ndarray and type(a) is _ndarray and where.shape == a.shape and where.dtype.char == "?"
-            and a.dtype.char in _names and axis is None and dtype is None and out is None and keepdims is _NoValue
-            and initial is _NoValue):
-        chosen = a[where]
-        return sum(chosen, device=device) if chosen.size else a.dtype.type(0)
-    return _sum(a, axis, dtype, out, keepdims, initial, where, device)
-
-
-def _sum_lines(lines, device):
-    """The sums of the lines of a matrix of floats."""
-    dtype = lines.dtype if lines.dtype.isnative else lines.dtype.newbyteorder("=")
-    result = np.empty(lines.shape[0], dtype)
-    _masu.sum_rows(contiguous(lines, dtype), result, _names[dtype.char], device_for(device, lines.size))
-    return result
-
-
-def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     if _arrays.foreign(a):
         dtype = _arrays.numpy_dtype("sum", dtype)
         if (initial is _NoValue and where is _NoValue and device is None

@@ -98,7 +98,7 @@ PyObject* numpy_function(const char* name);
 // clang-format off
 #define MASU_PLAIN_CALLS(X)                                                                 \
   X(sort) X(argsort) X(partition) X(argpartition) X(topk) X(unique) X(bincount) X(digitize) \
-  X(dot) X(cumsum) X(mean) X(var) X(std)
+  X(searchsorted) X(sum) X(dot) X(cumsum) X(mean) X(var) X(std)
 // clang-format on
 
 namespace plain {

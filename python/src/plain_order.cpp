@@ -2,6 +2,7 @@
 // Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
 #include "arrays.h"
 #include "function.h"
+#include "host_lines.h"
 #include "lines.h"
 #include "module.h"
 #include "unordered.h"
@@ -26,30 +27,34 @@ using masu::Dtype;
 constexpr unsigned order_tells = has_both_zeros | has_other_nan;  // of what NumPy's sort does not keep the bits
 constexpr std::uint64_t short_elements = 16384;                   // so little work that the GIL is kept
 
-// The axis along which a call works: all elements as one line where it is None.
-struct Along {
-  bool flat = false;
-  std::int64_t axis = 0;
-  std::uint64_t length = 0;
-  [[nodiscard]] bool last(const NumpyArray& a) const {
-    return a.dimensions == 1 || (!flat && axis == a.dimensions - 1);
-  }
-};
+// Whether masu works on an array of so many elements at once, with the GIL.
+bool is_short(const NumpyArray& a) {
+  return a.is_plain() && a.count() < short_elements && stays_here(a.count());
+}
 
-// `axis`: None, an int, or null for the last one. False for what has no elements, and for an axis that is not plain.
-bool find_axis(const NumpyArray& a, PyObject* axis, Along& along) {
-  if (a.dimensions == 0 || a.count() == 0) return false;
-  along.flat = axis == Py_None;
-  along.axis = a.dimensions - 1;
-  along.length = a.count();
-  if (along.flat) return true;
-  if (axis != nullptr) {
-    std::int64_t number = 0;
-    if (!integer(axis, number) || number < -a.dimensions || number >= a.dimensions) return false;
-    along.axis = number < 0 ? number + a.dimensions : number;
+// A new array like `a`, or of places, whose lines work(rows, memory for their results) writes.
+template <class T, class F>
+PyObject* new_lines(const NumpyArray& a, Dtype from, const HostLines& lines, T dtype, std::size_t size, const F& work) {
+  const auto flat = static_cast<Py_ssize_t>(a.count());
+  nb::object result = nb::steal(new_numpy_array(lines.flat ? std::span(&flat, 1) : a.shape(), dtype));
+  if (!result.is_valid()) return nullptr;
+  std::vector<std::byte> memory;
+  const masu::ArrayView data(from, lines.as_rows(a.data, masu::size_of(from), memory), a.count());
+  void* const to = data_of(result.ptr());
+  if (lines.inner == 1) {
+    work(data, to);
+  } else {
+    std::vector<std::byte> rows(a.count() * size);
+    work(data, static_cast<void*>(rows.data()));
+    lines.put_rows(rows, size, to);
   }
-  along.length = static_cast<std::uint64_t>(a.shape()[static_cast<std::size_t>(along.axis)]);
-  return true;
+  return result.release().ptr();
+}
+template <class F>
+PyObject* new_places(const NumpyArray& a, Dtype from, const HostLines& lines, const F& work) {
+  return new_lines(a, from, lines, Dtype::i64, sizeof(std::uint64_t), [&](const masu::ArrayView& data, void* to) {
+    work(data, std::span(static_cast<std::uint64_t*>(to), data.count));
+  });
 }
 
 // Arguments with which every order of NumPy's is masu's.
@@ -83,12 +88,15 @@ struct NumpySort {
 NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
   static const bool wide = numpy_uses({"AVX512_SKX", "AVX2", "X86_V3", "X86_V4", "ASIMD"});
   static const bool narrow = numpy_uses({"AVX512_ICL", "ASIMD"});
+  static const bool halves = numpy_uses({"AVX512_SPR"});
   constexpr std::uint64_t few_halves = 128;
   constexpr std::uint64_t short_line = 64;
+  constexpr std::uint64_t digits_pay = 512;
   switch (masu::size_of(dtype)) {
-    case 1: return {small_limit(2), true};
+    case 1: return {length < short_line ? 0 : small_limit(2), true};
     case 2:
-      if (dtype == Dtype::f16) return {std::min(small_limit(), few_halves), false};
+      if (dtype == Dtype::f16) return {halves ? small_limit(4) : std::min(small_limit(), few_halves), false};
+      if (!narrow && length < digits_pay) return {0, true};
       return narrow ? NumpySort{small_limit(alone ? 128 : 8), false} : NumpySort{small_limit(4), true};
     default: return {small_limit(!wide || length < short_line ? 1 : alone ? 64 : 8), false};
   }
@@ -102,12 +110,18 @@ PyObject* plain::sort(const Given& given) {
   Parameters::Values values{};
   if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  Along along;
+  HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !find_axis(*a, values[1], along)) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !lines.find(*a, values[1])) return nullptr;
   const std::uint64_t count = a->count();
-  const NumpySort numpys = numpy_sort(dtype, along.length, masu::cpu_threads() == 1);
-  if (count >= numpys.few || (count >= small_limit(8) && !stays_here(count))) return nullptr;
+  const NumpySort numpys = numpy_sort(dtype, lines.length, masu::cpu_threads() == 1);
+  if (count >= numpys.few) {
+    if (small_limit() == 0 || !is_short(*a)) return nullptr;
+    return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
+      masu::sort(this_cpu(), data, masu::MutableArrayView{dtype, to, count}, {.rows = lines.rows()});
+    });
+  }
+  if (count >= small_limit(8) && !stays_here(count)) return nullptr;
   static PyObject* const flatten = PyUnicode_InternFromString("flatten");
   static PyObject* const copy = PyUnicode_InternFromString("copy");
   static PyObject* const keep = PyUnicode_InternFromString("K");
@@ -116,11 +130,11 @@ PyObject* plain::sort(const Given& given) {
   static PyObject* const stable = PyUnicode_InternFromString("stable");
   PyObject* const of[] = {values[0], keep};
   nb::object result =
-      nb::steal(PyObject_VectorcallMethod(along.flat ? flatten : copy, of, along.flat ? 1 : 2, nullptr));
+      nb::steal(PyObject_VectorcallMethod(lines.flat ? flatten : copy, of, lines.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
   // A copy has no gaps.
   if (a->is_float() && (unordered(dtype, data_of(result.ptr()), count) & order_tells) != 0) return nullptr;
-  PyObject* const by[] = {result.ptr(), along.flat || values[1] == nullptr ? last : values[1], stable};
+  PyObject* const by[] = {result.ptr(), lines.flat || values[1] == nullptr ? last : values[1], stable};
   PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
   if (done == nullptr) return nullptr;
   Py_DECREF(done);
@@ -131,22 +145,23 @@ PyObject* plain::sort(const Given& given) {
 PyObject* plain::argsort(const Given& given) {
   static const Parameters parameters(4, {"a", "axis", "kind", "order", "stable"});
   constexpr std::uint64_t few_to_order = 512;
+  constexpr std::uint64_t most_in_lanes = 512;  // elements of a row
   Parameters::Values values{};
   if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  Along along;
+  HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !find_axis(*a, values[1], along)) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(*a, values[1])) return nullptr;
   const std::uint64_t count = a->count();
   const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
-  if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
-  if (count >= few_to_order && !by_digits && a->dimensions == 1 && a->is_plain()) {
-    nb::object order = nb::steal(new_numpy_array(a->shape(), Dtype::i64));
-    if (!order.is_valid()) return nullptr;
-    static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
-    masu::argsort(cpu, {dtype, a->data, count}, masu::MutableArrayView{Dtype::u64, data_of(order.ptr()), count});
-    return order.release().ptr();
+  const bool by_masu =
+      lines.rows() == 1 ? count >= few_to_order && !by_digits : !by_digits || lines.length <= most_in_lanes;
+  if (by_masu && small_limit() != 0 && is_short(*a)) {
+    return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
+      masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.rows()});
+    });
   }
+  if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
   static PyObject* const method = PyUnicode_InternFromString("argsort");
   static PyObject* const last = PyLong_FromLong(-1);
   static PyObject* const stable = PyUnicode_InternFromString("stable");
@@ -201,26 +216,22 @@ PyObject* part(const Given& given, bool indices) {
     return nullptr;
   }
   const NumpyArray* const a = numpy_array(values[0]);
-  Along along;
+  HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || !find_axis(*a, values[2], along) || !along.last(*a)) {
-    return nullptr;
-  }
-  const std::uint64_t count = a->count();
+  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(*a, values[2]) || !is_short(*a)) return nullptr;
   Places places;
-  if (count >= short_elements || !stays_here(count) ||
-      !find_places(values[1], static_cast<std::int64_t>(along.length), places)) {
+  if (!find_places(values[1], static_cast<std::int64_t>(lines.length), places)) {
     return nullptr;
   }
-  nb::object result =
-      nb::steal(indices ? new_numpy_array(a->shape(), Dtype::i64) : new_numpy_array(a->shape(), a->dtype));
-  if (!result.is_valid()) return nullptr;
-  const masu::ArrayView data(dtype, a->data, count);
-  void* const to = data_of(result.ptr());
-  const std::uint64_t rows = count / along.length;
-  if (indices) masu::argpartition_rows(data, rows, places, {static_cast<std::uint64_t*>(to), count});
-  else masu::partition_rows(data, rows, places, masu::MutableArrayView{dtype, to, count});
-  return result.release().ptr();
+  const std::uint64_t rows = lines.rows();
+  if (indices) {
+    return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
+      masu::argpartition_rows(data, rows, places, to);
+    });
+  }
+  return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
+    masu::partition_rows(data, rows, places, masu::MutableArrayView{dtype, to, data.count});
+  });
 }
 
 }  // namespace
@@ -240,27 +251,25 @@ PyObject* plain::topk(const Given& given) {
   if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  Along along;
+  HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || !find_axis(*a, values[2], along) || !along.last(*a)) {
+  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(*a, values[2]) || lines.inner != 1 || !is_short(*a) ||
+      (lines.flat && a->dimensions != 1)) {
     return nullptr;
   }
   std::int64_t k = 0;
+  if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > lines.length) return nullptr;
   const std::uint64_t count = a->count();
-  if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > along.length || count >= short_elements ||
-      !stays_here(count)) {
-    return nullptr;
-  }
   static const nb::handle type = nb::object(nb::module_::import_("masu._order").attr("TopK")).release();
-  static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
   std::vector<Py_ssize_t> shape(a->shape().begin(), a->shape().end());
   shape.back() = k;
   const nb::object best = nb::steal(new_numpy_array(shape, a->dtype));
   const nb::object places = nb::steal(new_numpy_array(shape, Dtype::i64));
   if (!best.is_valid() || !places.is_valid()) return nullptr;
-  const std::uint64_t rows = count / along.length;
+  const std::uint64_t rows = count / lines.length;
   const masu::TopkOptions options{.largest = values[3] != Py_False, .rows = rows};
-  const masu::TopkResult found = masu::topk(cpu, {dtype, a->data, count}, static_cast<std::uint64_t>(k), options);
+  const masu::TopkResult found =
+      masu::topk(this_cpu(), {dtype, a->data, count}, static_cast<std::uint64_t>(k), options);
   const std::size_t bytes = static_cast<std::size_t>(k) * masu::size_of(dtype);
   auto* to = static_cast<std::byte*>(data_of(best.ptr()));
   auto* to_places = static_cast<std::uint64_t*>(data_of(places.ptr()));
@@ -269,6 +278,25 @@ PyObject* plain::topk(const Given& given) {
     std::copy_n(found.indices(row).data(), k, to_places + row * static_cast<std::uint64_t>(k));
   }
   return type(best, places).release().ptr();
+}
+
+// Of few values, which NumPy finds.
+PyObject* plain::searchsorted(const Given& given) {
+  static const Parameters parameters(4, {"a", "v", "side", "sorter"});
+  static PyObject* const method = PyUnicode_InternFromString("searchsorted");
+  static PyObject* const left = PyUnicode_InternFromString("left");
+  static PyObject* const scalar = numpy_function("generic");
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || values[1] == nullptr || numpy_array(values[0]) == nullptr) return nullptr;
+  if (const NumpyArray* const sought = numpy_array(values[1])) {
+    if (sought->count() >= small_limit()) return nullptr;
+  } else if (small_limit() == 0 || (PyLong_CheckExact(values[1]) == 0 && PyFloat_CheckExact(values[1]) == 0 &&
+                                    PyObject_IsInstance(values[1], scalar) != 1)) {
+    return nullptr;
+  }
+  PyObject* const of[] = {values[0], values[1], values[2] == nullptr ? left : values[2],
+                          values[3] == nullptr ? Py_None : values[3]};
+  return PyObject_VectorcallMethod(method, of, 4, nullptr);
 }
 
 // Of few elements, which NumPy sorts sooner and into the order that masu gives them.
@@ -285,12 +313,13 @@ PyObject* plain::unique(const Given& given) {
   Dtype dtype{};
   if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0) return nullptr;
   constexpr std::uint64_t few = 128;
-  const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
   const std::uint64_t count = a->count();
-  if (count == 0 || count >= (sorted_fast ? numpy_sort(dtype, count, false).few : std::min(small_limit(), few)) ||
-      (unordered(dtype, a->data, count) & order_tells) != 0) {
-    return nullptr;
-  }
+  const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
+  const bool narrow = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
+  std::uint64_t most = std::min(small_limit(), few);
+  if (sorted_fast) most = numpy_sort(dtype, count, false).few;
+  else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits
+  if (count == 0 || count >= most || (unordered(dtype, a->data, count) & order_tells) != 0) return nullptr;
   static PyObject* const numpys = numpy_function("unique");
   return PyObject_Vectorcall(numpys, given.values, given.count, given.names);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain calls of dot products, means, variances and standard deviations of arrays of NumPy's.
+// Plain calls of sums, dot products, means, variances and standard deviations of arrays of NumPy's.
 #include "arrays.h"
 #include "function.h"
+#include "host_lines.h"
 #include "lines.h"
 #include "module.h"
+#include "runtime/half.h"
 #include "short_sum.h"
 
 #include <masu/device.h>
@@ -24,11 +26,6 @@ using masu::Dtype;
 
 constexpr std::uint64_t brief_work = 16384;  // elements: so little work that the GIL is kept
 
-const masu::Device& this_device() {
-  static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
-  return cpu;
-}
-
 template <class F>
 auto made(std::uint64_t count, const F& work) {
   return count <= brief_work ? work() : call(work);
@@ -46,90 +43,166 @@ PyObject* scalar_of(Dtype dtype, double value) {
   return half(value).release().ptr();
 }
 
-// The lines of which means and variances are made: rows in memory, or a copy of them.
-struct SummedLines {
-  masu::ArrayView data;
-  std::uint64_t rows = 1;
-  std::vector<Py_ssize_t> shape;  // of the results
-  std::vector<std::byte> copy;
-
-  // `axis`: None, the last one, or the first of two.
-  bool find(const NumpyArray& a, Dtype dtype, PyObject* axis) {
-    const std::uint64_t count = a.count();
-    data = {dtype, a.data, count};
-    if (is_none(axis)) return true;
-    std::int64_t number = 0;
-    if (!integer(axis, number)) return false;
-    if (number < 0) number += a.dimensions;
-    const auto lengths = a.shape();
-    if (number == a.dimensions - 1) {
-      shape.assign(lengths.begin(), lengths.end() - 1);
-      rows = count / static_cast<std::uint64_t>(lengths.back());
-      return true;
+// The lines of an array that are reduced to one number each.
+class Reduction {
+ public:
+  // False for what is not plain: much data with gaps, other axes than None and an int. `keep`: null or a bool.
+  bool find(PyObject* array, PyObject* axis, PyObject* keep) {
+    const NumpyArray* a = numpy_array(array);
+    if (a == nullptr || !dtype_of(*a, dtype_) || (keep != nullptr && PyBool_Check(keep) == 0)) return false;
+    const std::uint64_t count = a->count();
+    if (!stays_here(count)) return false;
+    if (!a->is_plain()) {
+      static PyObject* const copy = PyUnicode_InternFromString("copy");
+      if (count > brief_work || !a->is_native()) return false;
+      copy_ = nb::steal(PyObject_VectorcallMethod(copy, &array, 1, nullptr));
+      a = copy_.is_valid() ? numpy_array(copy_.ptr()) : nullptr;
+      if (a == nullptr || !a->is_plain()) return false;
     }
-    if (number != 0 || a.dimensions != 2 || count > brief_work) return false;
-    shape.assign(1, lengths[1]);
-    rows = static_cast<std::uint64_t>(lengths[1]);
-    const std::size_t size = masu::size_of(dtype);
-    copy.resize(count * size);
-    masu::transpose(this_device(), masu::ConstRecordsView(static_cast<const std::byte*>(a.data), size, count),
-                    count / rows, rows, masu::RecordsView(copy.data(), size, count));
-    data.data = copy.data();
+    if (!lines_.find(*a, axis == nullptr ? Py_None : axis)) return false;
+    if (lines_.inner != 1 && count > brief_work) return false;
+    array_ = a;
+    for (int i = 0; i < a->dimensions; ++i) {
+      if (!lines_.flat && i != lines_.axis) shape_.push_back(a->shape()[static_cast<std::size_t>(i)]);
+      else if (keep == Py_True) shape_.push_back(1);
+    }
     return true;
   }
+  [[nodiscard]] Dtype dtype() const { return dtype_; }
+  [[nodiscard]] std::uint64_t length() const { return lines_.length; }
+  [[nodiscard]] std::uint64_t rows() const { return lines_.rows(); }
+  // Whether they are the columns of one matrix of f32 or f64.
+  [[nodiscard]] bool are_columns() const {
+    return lines_.outer == 1 && lines_.inner != 1 && (dtype_ == Dtype::f32 || dtype_ == Dtype::f64);
+  }
+  // Calls work(elements, columns, results) for columns.
+  template <class F>
+  PyObject* of_columns(const F& work) const {
+    nb::object result = nb::steal(new_numpy_array(shape_, dtype_));
+    if (!result.is_valid()) return nullptr;
+    work(masu::ArrayView(dtype_, array_->data, array_->count()), rows(),
+         masu::MutableArrayView{dtype_, data_of(result.ptr()), rows()});
+    return result.release().ptr();
+  }
+  // The results that work(rows) makes, a SumResult of f64 that are rounded to `rounded`.
+  template <class F>
+  PyObject* of_rows(Dtype rounded, const F& work) const {
+    const std::uint64_t count = array_->count();
+    std::vector<std::byte> memory;
+    const masu::ArrayView data(dtype_, lines_.as_rows(array_->data, masu::size_of(dtype_), memory), count);
+    const masu::SumResult found = made(count, [&] { return work(data); });
+    if (shape_.empty()) return scalar_of(rounded, found.value());
+    PyObject* const result = new_numpy_array(shape_, rounded);
+    if (result == nullptr) return nullptr;
+    const auto put = [&](auto* to) {
+      using T = std::remove_pointer_t<decltype(to)>;
+      for (std::uint64_t row = 0; row < rows(); ++row) {
+        if constexpr (std::is_same_v<T, masu::Half>) to[row] = masu::runtime::to_half(found.value(row));
+        else to[row] = static_cast<T>(found.value(row));
+      }
+    };
+    void* const to = data_of(result);
+    if (rounded == Dtype::f16) put(static_cast<masu::Half*>(to));
+    else if (rounded == Dtype::f32) put(static_cast<float*>(to));
+    else put(static_cast<double*>(to));
+    return result;
+  }
+
+ private:
+  const NumpyArray* array_ = nullptr;
+  nb::object copy_;  // of an array with gaps
+  Dtype dtype_{};
+  HostLines lines_;
+  std::vector<Py_ssize_t> shape_;  // of the results
 };
 
 enum class Moment { mean, variance, deviation };
 
 PyObject* moment(const Given& given, Moment which) {
-  static const Parameters of_mean(2, {"a", "axis"});
-  static const Parameters of_spread(5, {"a", "axis", "dtype", "out", "ddof"});
+  static const Parameters of_mean(5, {"a", "axis", "dtype", "out", "keepdims"});
+  static const Parameters of_spread(6, {"a", "axis", "dtype", "out", "ddof", "keepdims"});
+  const bool is_mean = which == Moment::mean;
   Parameters::Values values{};
-  if (!(which == Moment::mean ? of_mean : of_spread).take(given, values)) return nullptr;
+  if (!(is_mean ? of_mean : of_spread).take(given, values) || !is_none(values[2]) || !is_none(values[3]))
+    return nullptr;
   std::int64_t ddof = 0;
-  if (which != Moment::mean && (!is_none(values[2]) || !is_none(values[3]))) return nullptr;
-  if (which != Moment::mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
-  const NumpyArray* const a = numpy_array(values[0]);
-  Dtype dtype{};
-  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || dtype == Dtype::f16) return nullptr;
-  const std::uint64_t count = a->count();
-  SummedLines lines;
-  std::int64_t axis = 0;
-  if (which == Moment::mean && masu::is_float(dtype) && a->dimensions == 2 && count != 0 && count <= brief_work &&
-      !is_none(values[1]) && integer(values[1], axis) && (axis == 0 || axis == -2) && stays_here(count)) {
-    const std::span<const Py_ssize_t> columns = a->shape().subspan(1);
-    nb::object result = nb::steal(new_numpy_array(columns, dtype));
-    if (!result.is_valid()) return nullptr;
-    const auto number = static_cast<std::uint64_t>(columns[0]);
-    masu::mean_columns({dtype, a->data, count}, number, masu::MutableArrayView{dtype, data_of(result.ptr()), number});
-    return result.release().ptr();
-  }
-  if (count == 0 || a->dimensions == 0 || !stays_here(count) || !lines.find(*a, dtype, values[1])) return nullptr;
-  if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= count / lines.rows) return nullptr;
-  masu::SumOptions options = options_of(dtype, lines.rows);
+  if (!is_mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
+  Reduction reduction;
+  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5])) return nullptr;
+  if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= reduction.length()) return nullptr;
+  if (is_mean && reduction.are_columns()) return reduction.of_columns(masu::mean_columns);
+  masu::SumOptions options = options_of(reduction.dtype(), reduction.rows());
   options.ddof = static_cast<std::uint64_t>(ddof);
-  const masu::SumResult found = made(count, [&] {
+  return reduction.of_rows(options.result, [&](const masu::ArrayView& data) {
     switch (which) {
-      case Moment::mean: return masu::mean(this_device(), lines.data, options);
-      case Moment::variance: return masu::variance(this_device(), lines.data, options);
+      case Moment::mean: return masu::mean(this_cpu(), data, options);
+      case Moment::variance: return masu::variance(this_cpu(), data, options);
       case Moment::deviation: break;
     }
-    return masu::standard_deviation(this_device(), lines.data, options);
+    return masu::standard_deviation(this_cpu(), data, options);
   });
-  if (lines.shape.empty()) return new_numpy_scalar(options.result, found.value());
-  PyObject* const result = new_numpy_array(lines.shape, options.result);
-  if (result == nullptr) return nullptr;
-  const auto put = [&](auto* to) {
-    for (std::uint64_t row = 0; row < lines.rows; ++row) {
-      to[row] = static_cast<std::remove_pointer_t<decltype(to)>>(found.value(row));
-    }
-  };
-  if (options.result == Dtype::f32) put(static_cast<float*>(data_of(result)));
-  else put(static_cast<double*>(data_of(result)));
-  return result;
+}
+
+// The elements where a mask of the same shape is true, both plain.
+nb::object chosen(PyObject* array, PyObject* where) {
+  const NumpyArray* const a = numpy_array(array);
+  const NumpyArray* const mask = numpy_array(where);
+  if (a == nullptr || mask == nullptr || !mask->is_bool() || !std::ranges::equal(a->shape(), mask->shape())) return {};
+  return nb::steal(PyObject_GetItem(array, where));
+}
+
+// Of integers as NumPy adds them, unless there are so many that threads pay.
+PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values) {
+  constexpr std::uint64_t wide_pay = 256;
+  constexpr std::uint64_t narrow_pay = 2;
+  static PyObject* const reduce = nb::object(nb::module_::import_("numpy").attr("add").attr("reduce")).release().ptr();
+  static PyObject* const names[] = {PyUnicode_InternFromString("keepdims"), PyUnicode_InternFromString("initial"),
+                                    PyUnicode_InternFromString("where")};
+  Dtype dtype{};
+  if (!dtype_of(a, dtype)) return nullptr;
+  const bool rarely = values[4] != nullptr || values[5] != nullptr || values[6] != nullptr;
+  if (is_none(values[1]) && !rarely && a.count() >= small_limit(masu::size_of(dtype) == 8 ? wide_pay : narrow_pay)) {
+    return nullptr;
+  }
+  PyObject* arguments[5] = {values[0], values[1] == nullptr ? Py_None : values[1]};
+  PyObject* given[3];
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (values[4 + i] == nullptr) continue;
+    given[more] = names[i];
+    arguments[2 + more++] = values[4 + i];
+  }
+  const nb::object named = nb::steal(more == 0 ? nullptr : PyTuple_New(static_cast<Py_ssize_t>(more)));
+  for (std::size_t i = 0; i < more; ++i) PyTuple_SetItem(named.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(given[i]));
+  return PyObject_Vectorcall(reduce, arguments, 2, named.ptr());
 }
 
 }  // namespace
+
+// Of integers NumPy's; of floats exact.
+PyObject* plain::sum(const Given& given) {
+  static const Parameters parameters(7, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"});
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || !is_none(values[2]) || !is_none(values[3])) return nullptr;
+  const NumpyArray* const a = numpy_array(values[0]);
+  if (a == nullptr) return nullptr;
+  if (a->is_integer() || a->is_bool()) return sum_of_integers(*a, values);
+  if (values[5] != nullptr) return nullptr;
+  PyObject* array = values[0];
+  nb::object part;
+  if (values[6] != nullptr) {
+    if (!is_none(values[1]) || values[4] != nullptr || a->count() > brief_work) return nullptr;
+    part = chosen(array, values[6]);
+    if (!part.is_valid()) return nullptr;
+    array = part.ptr();
+  }
+  Reduction reduction;
+  if (!reduction.find(array, values[1], values[4])) return nullptr;
+  if (reduction.are_columns()) return reduction.of_columns(masu::sum_columns);
+  const masu::SumOptions options = options_of(reduction.dtype(), reduction.rows());
+  return reduction.of_rows(options.result,
+                           [&](const masu::ArrayView& data) { return masu::sum(this_cpu(), data, options); });
+}
 
 // Of integers NumPy's; of two lines of floats exact.
 PyObject* plain::dot(const Given& given) {
@@ -150,7 +223,7 @@ PyObject* plain::dot(const Given& given) {
     return nullptr;
   }
   const masu::SumResult product = made(count, [&] {
-    return masu::dot(this_device(), {dtype, a->data, count}, {dtype, b->data, count}, options_of(dtype, 1));
+    return masu::dot(this_cpu(), {dtype, a->data, count}, {dtype, b->data, count}, options_of(dtype, 1));
   });
   return scalar_of(dtype, product.value());
 }

@@ -73,38 +73,6 @@ void dot_there(nb::handle x, nb::handle y, nb::handle result) {
   });
 }
 
-// The exact sums of short rows, rounded once to their dtype: narrow sums, and wide ones where those leave it open.
-constexpr std::uint64_t short_row = 64;
-template <class T, class R>
-void sum_short_rows(const Device& device, const T* x, std::uint64_t rows, std::uint64_t length, R* sums) {
-  constexpr std::uint64_t looked_after = std::uint64_t{1} << 14;  // rows
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    if (row % looked_after == 0) masu::check_interrupted();
-    const T* const elements = x + row * length;
-    Compensated sum;
-    for (std::uint64_t i = 0; i < length; ++i) sum.add(static_cast<double>(elements[i]));
-    const std::optional<double> rounded = sum.rounded<T>();
-    sums[row] = static_cast<R>(
-        rounded ? *rounded
-                : masu::sum(device, masu::ArrayView(masu::dtype_of<T>, elements, length), rounded_to(masu::dtype_of<T>))
-                      .value());
-  }
-}
-bool sum_short_rows(const Device& device, const Input& input, const Output& output, Dtype rounded) {
-  if (input.on_device() || device.kind() != masu::DeviceKind::cpu || rounded != input.dtype() || output.count() == 0) {
-    return false;
-  }
-  const std::uint64_t length = input.count() / output.count();
-  if (length > short_row) return false;
-  const auto sum = [&](const auto* x) {
-    if (output.dtype() == Dtype::f32) sum_short_rows(device, x, output.count(), length, output.data<float>());
-    else sum_short_rows(device, x, output.count(), length, output.data<double>());
-    return true;
-  };
-  if (input.dtype() == Dtype::f32) return sum(input.data<float>());
-  return input.dtype() == Dtype::f64 && output.dtype() == Dtype::f64 && sum(input.data<double>());
-}
-
 // The exact sums of rows: of floats, rounded once to `rounded`, into f64 or f32, which hold that; of integers into i64
 // or u64. Those of rows on a device into its memory, rounded to the result's dtype, integers modulo 2^64.
 void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& device) {
@@ -117,7 +85,6 @@ void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& d
         return masu::sum(stream, input.buffer(), input.dtype(), results, options);
       });
     }
-    if (sum_short_rows(device, input, output, rounded)) return;
     masu::SumOptions options = rounded_to(rounded);
     options.rows = output.count();
     const masu::SumResult sums = masu::sum(device, input.view(), options);

@@ -266,28 +266,33 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
     take(row, x + row * length, found, !is_float(dtype_of<T>));
   };
   const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
-    if constexpr (cpu::is_wide<T>) {
-      std::array<T, std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most)> sorted;
-      const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
-      for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
-        const std::uint64_t here = std::min(at_once, first + count - begin);
-        if (!are_plain(x + begin * length, here * length)) {
+    using Work = WorkOf<T>;
+    std::array<Work, std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most)> sorted;
+    const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
+    for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
+      const std::uint64_t here = std::min(at_once, first + count - begin);
+      const T* const block = x + begin * length;
+      if constexpr (cpu::is_wide<T>) {
+        if (!are_plain(block, here * length)) {
           for (std::uint64_t row = begin; row < begin + here; ++row) one(row, found, Threads::one);
           continue;
         }
-        cpu::sort_short_rows(x + begin * length, here, length, sorted.data());
-        for (std::uint64_t row = 0; row < here; ++row) {
-          const T* const in_order = sorted.data() + row * length;
-          for (std::size_t p = 0; p < places.size(); ++p) {
-            const T element = in_order[places[p]];
-            std::uint64_t from = places[p];
-            std::uint64_t end = places[p] + 1;
-            while (from != 0 && in_order[from - 1] == element) --from;
-            while (end != length && in_order[end] == element) ++end;
-            found[p] = {element, from, end - from};
-          }
-          take(begin + row, x + (begin + row) * length, found, true);
+        cpu::sort_short_rows(block, here, length, sorted.data());
+      } else {
+        std::transform(block, block + here * length, sorted.begin(), ordered_key<T>);
+        cpu::sort_short_rows(sorted.data(), here, length, sorted.data());
+      }
+      for (std::uint64_t row = 0; row < here; ++row) {
+        const Work* const in_order = sorted.data() + row * length;
+        for (std::size_t p = 0; p < places.size(); ++p) {
+          const Work element = in_order[places[p]];
+          std::uint64_t from = places[p];
+          std::uint64_t end = places[p] + 1;
+          while (from != 0 && in_order[from - 1] == element) --from;
+          while (end != length && in_order[end] == element) ++end;
+          found[p] = {element, from, end - from};
         }
+        take(begin + row, x + (begin + row) * length, found, true);
       }
     }
   };
@@ -298,7 +303,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
     Found found(places.size());
     const std::uint64_t first = task * rows_a_task;
     const std::uint64_t end = std::min(rows, first + rows_a_task);
-    if (cpu::is_wide<T> && cpu::are_short_rows(end - first, length)) return short_rows(first, end - first, found);
+    if (cpu::are_short_rows(end - first, length)) return short_rows(first, end - first, found);
     for (std::uint64_t row = first; row < end; ++row) one(row, found, threads);
   });
 }

@@ -8,6 +8,7 @@
 #include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
 #include "sum/sum_quick.h"
+#include "sum/sum_quick_rows.h"
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
 
@@ -32,6 +33,7 @@ using Function = SumRule::Function;
 namespace {
 
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
+constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
 constexpr std::uint64_t status_bytes = call::workspace_alignment;  // a word that nobody looks at
 
 [[noreturn]] void refuse(const std::string& rule) {
@@ -130,7 +132,6 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
       const bool quick = proves && cpu::quick_arithmetic();
       for (std::uint64_t row = first; row < end; ++row) one(from + row * length, with + row * length, row, quick);
     };
-    constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
     if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) return some(0, rows);
     const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
     runtime::parallel_tasks((rows + each - 1) / each,
@@ -140,6 +141,29 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   else all(static_cast<const double*>(x.data), static_cast<const double*>(y.data));
 }
 
+// The same of rows that are worked on many at a time, of any dtype.
+void add_together(const SumRule& rule, const ArrayView& x, std::uint64_t rows, std::uint64_t length, Results& results) {
+  const std::size_t bytes = length * size_of(rule.dtype);
+  const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
+  runtime::parallel_tasks((rows + each - 1) / each, [&](std::uint64_t task) {
+    const std::uint64_t first = task * each;
+    const std::uint64_t here = std::min(rows - first, each);
+    const auto* const from = static_cast<const std::byte*>(x.data) + first * bytes;
+    std::vector<double> values(here);
+    std::vector<std::uint8_t> sure(here);
+    if (cpu::quick_arithmetic()) cpu::quick_rows(rule, from, here, length, values.data(), sure.data());
+    for (std::uint64_t row = 0; row < here; ++row) {
+      if (sure[row] != 0) {
+        results.take(first + row, values[row]);
+        continue;
+      }
+      Totals totals;
+      cpu::add_totals(rule.dtype, rule.needs(), from + row * bytes, from + row * bytes, length, totals);
+      results.take(first + row, totals);
+    }
+  });
+}
+
 SumResult of_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
                   const SumOptions& options, std::atomic<bool>* misfit = nullptr) {
   const SumRule rule = rule_of(function, x.dtype, options);
@@ -147,10 +171,12 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
   check_lengths(rule, x.count, y.count);
   const std::uint64_t row = check_rows(rule, x.count, options);
   Results results(rule, options, row, misfit);
-  if (is_quick(rule, device, row)) {
+  const bool together = call::on_cpu(device) && cpu::are_quick_rows(rule, options.rows, row);
+  if (together || is_quick(rule, device, row)) {
     call::start_times(options.times);
     const call::Timer timer(options.times, &Times::compute);
-    add_quickly(rule, x, y, options.rows, row, results);
+    if (together) add_together(rule, x, options.rows, row, results);
+    else add_quickly(rule, x, y, options.rows, row, results);
     return results.finish();
   }
   RowSums sums(device, x.dtype, rule.needs(), row, results.sink());
@@ -355,61 +381,6 @@ SumResult variance(const Device& device, const ArrayView& x, const SumOptions& o
 }
 SumResult standard_deviation(const Device& device, const ArrayView& x, const SumOptions& options) {
   return of_host(Function::standard_deviation, device, x, x, options);
-}
-
-namespace {
-
-// `mean`: or the sums.
-void columns_of(std::string_view function, bool mean, const ArrayView& x, std::uint64_t columns,
-                const MutableArrayView& result) {
-  if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
-    refuse(fmt::format("{}: the dtype must be f32 or f64, got {}", function, to_string(x.dtype)));
-  }
-  call::check_dtype(function, x.dtype, result.dtype);
-  if (columns == 0 || x.count % columns != 0) {
-    refuse(fmt::format("{}: columns must be >= 1 and divide the {} elements, got {}", function, x.count, columns));
-  }
-  if (result.count != columns) {
-    refuse(fmt::format("{}: the result must have {} elements, got {}", function, columns, result.count));
-  }
-  const std::uint64_t rows = x.count / columns;
-  if (mean && rows == 0) refuse(fmt::format("{}: needs at least one element, got 0", function));
-  const std::uint64_t divisor = mean ? rows : 1;
-  const auto all = [&]<class T>(const T* from, T* to) {
-    constexpr std::uint64_t task_columns = 512;
-    constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
-    const auto some = [&](std::uint64_t first, std::uint64_t end) {
-      std::vector<std::uint8_t> sure(end - first);
-      if (cpu::quick_arithmetic() && divisor >> 52 == 0) {
-        cpu::quick_columns(from, rows, columns, first, end, divisor, to + first, sure.data());
-      }
-      std::vector<T> column;
-      for (std::uint64_t c = first; c < end; ++c) {
-        if (sure[c - first] != 0) continue;
-        column.resize(rows);
-        for (std::uint64_t row = 0; row < rows; ++row) column[row] = from[row * columns + c];
-        Totals totals;
-        cpu::add_totals(x.dtype, {.values = true}, column.data(), column.data(), rows, totals);
-        const fixed::Part sum(totals.values);
-        to[c] = static_cast<T>(mean ? fixed::mean_of(sum, rows, x.dtype) : fixed::sum_of(sum, x.dtype));
-      }
-    };
-    if (x.count < threads_pay) return some(0, columns);
-    runtime::parallel_tasks((columns + task_columns - 1) / task_columns, [&](std::uint64_t task) {
-      some(task * task_columns, std::min(columns, (task + 1) * task_columns));
-    });
-  };
-  if (x.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<float*>(result.data));
-  else all(static_cast<const double*>(x.data), static_cast<double*>(result.data));
-}
-
-}  // namespace
-
-void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
-  columns_of("sum_columns", false, x, columns, result);
-}
-void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
-  columns_of("mean_columns", true, x, columns, result);
 }
 
 SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options) {

@@ -63,8 +63,8 @@ HWY_INLINE void AddWords(std::uint64_t count, const At& at, Total& total) {
   }
 }
 
-template <class T>
-HWY_INLINE void AddIntegers(const T* HWY_RESTRICT x, std::uint64_t count, fixed::Sum& total) {
+template <class T, class Total>
+HWY_INLINE void AddIntegers(const T* HWY_RESTRICT x, std::uint64_t count, Total& total) {
   if constexpr (sizeof(T) < 8)
     AddNarrow<T>(
         count, [x](std::uint64_t i) HWY_ATTR { return x[i]; }, total);
@@ -73,8 +73,8 @@ HWY_INLINE void AddIntegers(const T* HWY_RESTRICT x, std::uint64_t count, fixed:
         count, [x](std::uint64_t i) HWY_ATTR { return x[i]; }, total);
 }
 
-template <class T>
-HWY_INLINE void AddIntegerProducts(const T* x, const T* y, std::uint64_t count, fixed::Products& total) {
+template <class T, class Total>
+HWY_INLINE void AddIntegerProducts(const T* x, const T* y, std::uint64_t count, Total& total) {
   using Product = Twice<T>;
   const auto at = [x, y](std::uint64_t i) HWY_ATTR { return static_cast<Product>(x[i]) * static_cast<Product>(y[i]); };
   if constexpr (sizeof(T) <= 2) {

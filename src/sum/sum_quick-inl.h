@@ -136,6 +136,13 @@ struct QuickMoments {
     squares_error = hn::Add(hn::Add(squares_error, other.squares_error), AddTo(squares, other.squares));
   }
   template <class F>
+  HWY_INLINE void EachField(const F& f) {
+    f(sum);
+    f(sum_error);
+    f(squares);
+    f(squares_error);
+  }
+  template <class F>
   HWY_INLINE QuickMoments Each(const F& f) const {
     return {f(sum), f(sum_error), f(squares), f(squares_error)};
   }

@@ -13,22 +13,6 @@
 #include <type_traits>
 #include <vector>
 
-#ifndef MASU_QUICK_SQUARES
-#define MASU_QUICK_SQUARES
-namespace masu::cpu {
-namespace {
-// Sums and what their additions rounded.
-struct QuickSquares {
-  double sum = 0;
-  double sum_error = 0;
-  double squares = 0;
-  double squares_error = 0;
-  double additions = 0;  // that each passes through at most
-};
-}  // namespace
-}  // namespace masu::cpu
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sum/sum_quick.cpp"
 #include <hwy/foreach_target.h>
@@ -141,12 +125,15 @@ QuickSquares QuickSquaresOf(const T* x, std::size_t count) {
 template <bool Products>
 bool QuickSplitLoop(const double* x, const double* y, std::size_t count, QuickPart& found) {
   constexpr std::size_t sampled = 32;
-  double sample = 0;
-  for (std::size_t i = 0; i < sampled; ++i) sample = std::max(sample, std::fabs(Products ? x[i] * y[i] : x[i]));
-  const QuickUnits units(count);
-  const double unit = units.Unit(sample);
   const QD d;
   const std::size_t lanes = hn::Lanes(d);
+  QV sample = hn::Zero(d);
+  for (std::size_t i = 0; i < sampled; i += lanes) {
+    const QV number = Products ? hn::Mul(QuickLoad(x + i), QuickLoad(y + i)) : QuickLoad(x + i);
+    sample = hn::Max(sample, hn::Abs(number));
+  }
+  const QuickUnits units(count);
+  const double unit = units.Unit(hn::GetLane(hn::MaxOfLanes(d, sample)));
   const QV one = hn::Set(d, 1.0);
   QuickSize size(hn::Set(d, unit));
   const auto add = [&](std::size_t at, QuickSplit& to)
@@ -271,7 +258,9 @@ std::optional<double> quick_result(const QuickPart& total, Dtype result, std::ui
   return result == Dtype::f32 ? quick_rounded<float>(total, divisor) : quick_rounded<double>(total, divisor);
 }
 
-// n sum(x^2) - sum(x)^2 over n (n - ddof): differences of sums of two doubles each.
+}  // namespace
+
+// Differences of sums of two doubles each.
 std::optional<double> spread_of(const QuickSquares& found, std::uint64_t count, std::uint64_t ddof, bool root,
                                 Dtype result) {
   const auto n = static_cast<double>(count);
@@ -298,8 +287,6 @@ std::optional<double> spread_of(const QuickSquares& found, std::uint64_t count, 
   return root ? certain_root<double>(rest, rest_error, bound, divisor)
               : certain_quotient<double>(rest, rest_error, bound, divisor);
 }
-
-}  // namespace
 
 bool quick_arithmetic() noexcept {
   volatile double tiny = std::numeric_limits<double>::denorm_min();

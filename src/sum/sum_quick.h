@@ -31,6 +31,21 @@ std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype resu
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
 
+// Sums of numbers and of their squares, and what their additions rounded.
+struct QuickSquares {
+  double sum = 0;
+  double sum_error = 0;
+  double squares = 0;
+  double squares_error = 0;
+  double additions = 0;  // that each passes through at most
+};
+// n sum(x^2) - sum(x)^2 over n (n - ddof), or with `root` its root.
+std::optional<double> spread_of(const QuickSquares& found, std::uint64_t count, std::uint64_t ddof, bool root,
+                                Dtype result);
+// Those of the columns of a matrix.
+void quick_squares(const float* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
+void quick_squares(const double* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
+
 // The variance of up to quick_spread_elements elements, n - ddof the divisor, or with `root` its root, rounded to
 // `result`. By the calling thread.
 inline constexpr std::uint64_t quick_spread_elements = std::uint64_t{1} << 15;

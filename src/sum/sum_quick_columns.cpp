@@ -3,6 +3,7 @@
 #include "sum/sum_quick.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -23,6 +24,10 @@ constexpr std::uint64_t column_rows_together = 16;  // rows that are read side b
 struct ColumnSums {
   static constexpr std::size_t most_fields = 5;
   HWY_ALIGN double fields[most_fields][column_strip];
+  explicit ColumnSums(std::size_t columns) {
+    const std::size_t lanes = hn::Lanes(QD());
+    for (auto& field : fields) std::fill_n(field, (columns + lanes - 1) / lanes * lanes, 0.0);
+  }
 };
 
 // Split numbers, of columns.
@@ -90,7 +95,7 @@ std::optional<double> ColumnResult(double sum, double error, double bound, doubl
 template <class S, class T>
 void ColumnsBy(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double divisor, T* result,
                std::uint8_t* sure) {
-  ColumnSums sums = {};
+  ColumnSums sums(columns);
   AddColumns<S>(x, rows, stride, columns, sums);
   for (std::size_t c = 0; c < columns; ++c) {
     const double error = std::is_same_v<S, QuickPlain> ? 0 : sums.fields[2][c];
@@ -104,7 +109,7 @@ void ColumnsBy(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t
 // By split numbers; false where one is larger than its column's first ones let expect.
 bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double divisor,
                   double* result, std::uint8_t* sure) {
-  ColumnSums sums = {};
+  ColumnSums sums(columns);
   const QuickUnits rule(rows);
   double* const units = sums.fields[4];
   for (std::uint64_t row = 0; row < column_rows_together; ++row) {
@@ -141,7 +146,25 @@ void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uin
   }
 }
 
+template <class T>
+void SquaresOfColumns(const T* x, std::uint64_t rows, std::uint64_t count, QuickSquares* found) {
+  constexpr bool exact = HWY_NATIVE_FMA != 0 || std::is_same_v<T, float>;
+  for (std::uint64_t first = 0; first < count; first += column_strip) {
+    const std::size_t columns = std::min<std::uint64_t>(column_strip, count - first);
+    ColumnSums sums(columns);
+    AddColumns<QuickMoments>(x + first, rows, count, columns, sums);
+    for (std::size_t c = 0; c < columns; ++c) {
+      found[first + c] = {sums.fields[0][c], sums.fields[1][c],
+                          exact ? sums.fields[2][c] : std::numeric_limits<double>::infinity(), sums.fields[3][c],
+                          static_cast<double>(rows)};
+    }
+  }
+}
+
 #define MASU_QUICK_COLUMNS(name, T)                                                                                  \
+  void QuickSquares##name(const T* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found) {              \
+    SquaresOfColumns(x, rows, columns, found);                                                                       \
+  }                                                                                                                  \
   void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double divisor, \
                           T* result, std::uint8_t* sure) {                                                           \
     QuickColumns(x, rows, stride, count, divisor, result, sure);                                                     \
@@ -159,6 +182,10 @@ namespace masu::cpu {
 
 #define MASU_QUICK_COLUMNS(name, T)                                                                                 \
   HWY_EXPORT(QuickColumns##name);                                                                                   \
+  HWY_EXPORT(QuickSquares##name);                                                                                   \
+  void quick_squares(const T* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found) {                  \
+    HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, rows, columns, found);                                              \
+  }                                                                                                                 \
   void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end, \
                      std::uint64_t divisor, T* result, std::uint8_t* sure) {                                        \
     HWY_DYNAMIC_DISPATCH(QuickColumns##name)                                                                        \

@@ -231,7 +231,11 @@ TEST(Certain, QuotientsToo) {
   EXPECT_FALSE(certain_quotient<double>(0, 0, 0x1p-1074, 3));
   EXPECT_EQ(certain_quotient<double>(1, 0, 0x1p-60, 3), 1.0 / 3);
   EXPECT_FALSE(certain_quotient<double>(1, 0, 0x1p-52, 3));
-  EXPECT_FALSE(certain_quotient<double>(1, 0x1p-53, 0, 1));  // a tie
+  EXPECT_EQ(certain_quotient<double>(1, 0x1p-53, 0, 1), 1);  // halfway: to the even one
+  EXPECT_EQ(certain_quotient<double>(1 + 0x1p-52, 0x1p-53, 0, 1), 1 + 0x1p-51);
+  EXPECT_EQ(certain_quotient<double>(-3 - 0x3p-51, -0x3p-53, 0, 3), -1 - 0x1p-50 / 2);
+  EXPECT_EQ(certain_quotient<float>(1, 0x1p-24, 0, 1), 1);
+  EXPECT_FALSE(certain_quotient<double>(1, 0x1p-53, 0x1p-120, 1));
   EXPECT_EQ(certain_quotient<double>(1, 0x1p-53 + 0x1p-80, 0, 1), 1 + 0x1p-52);
   EXPECT_EQ(certain_quotient<float>(1, 0, 0, 3), static_cast<double>(1.0F / 3));
   EXPECT_FALSE(certain_quotient<double>(0x1p-1000, 0, 0, 3));

@@ -112,7 +112,7 @@ extra_headers() {
   source "$root/tools/setup.sh"
   cmake -S "$root" --preset release -B "$work/release" >/dev/null || echo "the preset release does not configure"
   grep -E '^(GTest|GMock|benchmark|OpenCV)_DIR:' "$work/release/CMakeCache.txt"
-  ninja -C "$build" -t deps 2>/dev/null | sed -n '/^\(tests\|distributed\)\//,/^$/d; s/^ *\(\/usr\/.*\)/\1/p' | sort -u |
+  ninja -C "$build" -t deps 2>/dev/null | sed -n '/^\(tests\|distributed\|bench\/peers\)\//,/^$/d; s/^ *\(\/usr\/.*\)/\1/p' | sort -u |
     xargs -r -n 500 dpkg-query -S 2>/dev/null | sed 's/:.*//' | sort -u | grep -xFf <(list_packages test bench | cut -d' ' -f1)
 }
 if command -v dpkg-query >/dev/null; then

@@ -6,8 +6,11 @@
 #include "sort/cpu/sort_cpu_stable.h"
 #include "sort/cpu/sort_short_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -58,30 +61,65 @@ void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads thread
 
 constexpr std::uint64_t short_rows_at_once = 2048;  // elements
 
-// Rows too short for a call each: many at a time in the lanes of vectors, but those near elements whose order their
-// bits do not tell.
-template <class T>
-void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+// Calls f(first, count) for rows that are worked on together, by tasks.
+template <class F>
+void blocks_of_rows(std::uint64_t rows, std::uint64_t length, const F& f) {
   const std::uint64_t rows_at_once = cpu::short_rows_in(short_rows_at_once, length);
   const std::uint64_t rows_a_task = cpu::short_rows_in(cpu::task_elements, length);
   runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
     const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
     for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
-      const std::uint64_t here = std::min(rows_at_once, end - first);
-      T* const begin = x + first * length;
-      if constexpr (std::is_floating_point_v<T>) {
-        if (cpu::specials_of(begin, here * length).are_seen()) {
-          for (std::uint64_t row = 0; row < here; ++row) {
-            cpu::sort_keys(dtype_of<T>, begin + row * length, length, order, Threads::one);
-          }
-          continue;
+      f(first, std::min(rows_at_once, end - first));
+    }
+  });
+}
+
+// Rows too short for a call each: many at a time in the lanes of vectors, but those near elements whose order their
+// bits do not tell.
+template <class T>
+void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+  blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
+    T* const begin = x + first * length;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (cpu::specials_of(begin, here * length).are_seen()) {
+        for (std::uint64_t row = 0; row < here; ++row) {
+          cpu::sort_keys(dtype_of<T>, begin + row * length, length, order, Threads::one);
         }
+        return;
       }
-      cpu::sort_short_rows(begin, here, length, begin);
-      if (order == Order::ascending) continue;
-      for (std::uint64_t row = 0; row < here; ++row) {
-        std::reverse(begin + row * length, begin + (row + 1) * length);
-      }
+    }
+    cpu::sort_short_rows(begin, here, length, begin);
+    if (order == Order::ascending) return;
+    for (std::uint64_t row = 0; row < here; ++row) std::reverse(begin + row * length, begin + (row + 1) * length);
+  });
+}
+
+// The ordered key, which ascends where elements descend.
+template <class T>
+KeyOf<T> key_in(Order order, T x) {
+  const KeyOf<T> key = ordered_key(x);
+  return order == Order::ascending ? key : static_cast<KeyOf<T>>(~key);
+}
+
+// Elements of 1 and 2 bytes as keys of 4. A key tells all bits of an integer; of f16 an index stands below it.
+template <class T>
+void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+  constexpr bool by_place = std::is_same_v<T, Half>;
+  constexpr unsigned index_bits = by_place ? 16 : 0;
+  blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
+    T* const begin = x + first * length;
+    const std::uint64_t count = here * length;
+    const cpu::Scratch memory(count * (sizeof(std::uint32_t) + sizeof(T)));
+    auto* const lanes = memory.as<std::uint32_t>();
+    T* const before = memory.as<T>(count * sizeof(std::uint32_t));
+    if constexpr (by_place) std::copy_n(begin, count, before);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      lanes[i] = std::uint32_t{key_in(order, begin[i])} << index_bits | static_cast<std::uint32_t>(by_place ? i : 0);
+    }
+    cpu::sort_short_rows(lanes, here, length, lanes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if constexpr (by_place) begin[i] = before[lanes[i] & 0xffffU];
+      else begin[i] = value_of_key<T>(key_in(order, static_cast<KeyOf<T>>(lanes[i])));
     }
   });
 }
@@ -92,63 +130,109 @@ bool short_rows_alone(const SortJob& job) {
          cpu::are_short_rows(job.pieces.rows, job.pieces.longest());
 }
 
+constexpr std::uint64_t counted_from = 128;  // elements of a byte, whose values are rather counted
+
 bool sort_as_short_rows(Dtype dtype, void* keys, const SortJob& job) {
   if (!short_rows_alone(job)) return false;
   const std::uint64_t length = job.pieces.longest();
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    T* const x = static_cast<T*>(keys);
     if constexpr (cpu::is_wide<T>) {
-      sort_short_rows_in_place(static_cast<T*>(keys), job.pieces.rows, length, job.order);
+      sort_short_rows_in_place(x, job.pieces.rows, length, job.order);
+    } else {
+      if (sizeof(T) == 1 && length > counted_from) return false;
+      sort_narrow_rows(x, job.pieces.rows, length, job.order);
     }
-    return cpu::is_wide<T>;
+    return true;
   });
 }
 
-// Writes the order of each of `rows` short rows, whose elements' places in it are found by comparing each with each.
+// Writes the orders of short rows: keys above the indices, which are sorted in the lanes of vectors. Of keys of 8 bytes
+// those bits in which they differ, or as many of them as there is room for: what is alike then is ordered by itself.
 template <class T, class Index>
 void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, Index* indices) {
-  const std::uint64_t rows_at_once = cpu::short_rows_in(short_rows_at_once, length);
-  const std::uint64_t rows_a_task = cpu::short_rows_in(cpu::task_elements, length);
-  runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+  using Lane = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::uint64_t>;
+  constexpr unsigned lane_bits = 8 * sizeof(Lane);
+  const auto index_bits = static_cast<unsigned>(std::bit_width(length - 1));
+  blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
+    const T* const begin = x + first * length;
+    Index* const to = indices + first * length;
+    const std::uint64_t count = here * length;
+    const cpu::Scratch memory(count * sizeof(Lane));
+    Lane* const lanes = memory.as<Lane>();
+    for (std::uint64_t i = 0; i < count; ++i) lanes[i] = key_in(order, begin[i]);
+    Lane least = 0;
+    unsigned dropped = 0;
+    if constexpr (sizeof(T) == 8) {
+      const auto [low, high] = std::minmax_element(lanes, lanes + count);
+      const auto bits = static_cast<unsigned>(std::bit_width(*high - *low)) + index_bits;
+      least = *low;
+      dropped = bits > lane_bits ? bits - lane_bits : 0;
+    }
+    for (Lane* row = lanes; row != lanes + count; row += length) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        row[i] = (row[i] - least) >> dropped << index_bits | static_cast<Lane>(i);
+      }
+    }
+    cpu::sort_short_rows(lanes, here, length, lanes);
+    const Lane mask = (Lane{1} << index_bits) - 1;
+    std::uint64_t pairs = 0;  // of neighbours that are alike
+    for (std::uint64_t i = 0; i < count; ++i) {
+      to[i] = static_cast<Index>(lanes[i] & mask);
+      pairs += i != 0 && (lanes[i] ^ lanes[i - 1]) <= mask ? 1 : 0;
+    }
+    if (dropped == 0 || pairs == 0) return;
+    for (std::uint64_t row = 0; row < here; ++row) {
+      const auto alike = [&](std::uint64_t i, std::uint64_t j) {
+        return (lanes[row * length + i] ^ lanes[row * length + j]) <= mask;
+      };
+      const auto comes_before = [&, of_row = begin + row * length](Index i, Index j) {
+        return key_in(order, of_row[i]) < key_in(order, of_row[j]);
+      };
+      for (std::uint64_t i = 0, end = 0; i < length; i = end) {
+        for (end = i + 1; end < length && alike(i, end);) ++end;
+        if (end - i > 1) std::stable_sort(to + row * length + i, to + row * length + end, comes_before);
+      }
+    }
+  });
+}
+
+// The same of shorter ones, by comparing each element with each.
+template <class T, class Index>
+void rank_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, Index* indices) {
+  blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
     std::array<std::uint8_t, std::max(short_rows_at_once, cpu::lanes_most * cpu::ranked_row_most)> ranks;
-    const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
-    for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
-      const std::uint64_t here = std::min(rows_at_once, end - first);
-      const T* const begin = x + first * length;
-      Index* to = indices + first * length;
-      if constexpr (std::is_floating_point_v<T>) {
-        if (cpu::specials_of(begin, here * length).are_seen()) {
-          for (std::uint64_t row = 0; row < here; ++row) {
-            cpu::sort_order(dtype_of<T>, reinterpret_cast<const std::byte*>(begin + row * length),
-                            reinterpret_cast<std::byte*>(to + row * length), sizeof(Index), length, order,
-                            Threads::one);
-          }
-          continue;
-        }
-      }
-      cpu::rank_short_rows(begin, here, length, order == Order::descending, ranks.data());
-      for (const std::uint8_t* rank = ranks.data(); rank != ranks.data() + here * length; rank += length) {
-        for (std::uint64_t i = 0; i < length; ++i) to[rank[i]] = static_cast<Index>(i);
-        to += length;
-      }
+    const T* const begin = x + first * length;
+    Index* to = indices + first * length;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (cpu::specials_of(begin, here * length).are_seen()) return order_short_rows(begin, here, length, order, to);
+    }
+    cpu::rank_short_rows(begin, here, length, order == Order::descending, ranks.data());
+    for (const std::uint8_t* rank = ranks.data(); rank != ranks.data() + here * length; rank += length) {
+      for (std::uint64_t i = 0; i < length; ++i) to[rank[i]] = static_cast<Index>(i);
+      to += length;
     }
   });
 }
 
 bool order_as_short_rows(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
+  if (!short_rows_alone(job)) return false;
   const std::uint64_t length = job.pieces.longest();
-  if (!short_rows_alone(job) || length > cpu::ranked_row_most) return false;
-  return dispatch(keys.dtype, [&](auto tag) {
+  const std::uint64_t rows = job.pieces.rows;
+  dispatch(keys.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (cpu::is_wide<T>) {
-      const auto write = [&](auto* to) {
-        order_short_rows(static_cast<const T*>(keys.data), job.pieces.rows, length, job.order, to);
-      };
-      if (size_of(indices.dtype) == 4) write(static_cast<std::uint32_t*>(indices.data));
-      else write(static_cast<std::uint64_t*>(indices.data));
-    }
-    return cpu::is_wide<T>;
+    const T* const x = static_cast<const T*>(keys.data);
+    const auto write = [&](auto* to) {
+      if constexpr (cpu::is_wide<T>) {
+        if (length <= cpu::ranked_row_most) return rank_short_rows(x, rows, length, job.order, to);
+      }
+      order_short_rows(x, rows, length, job.order, to);
+    };
+    if (size_of(indices.dtype) == 4) write(static_cast<std::uint32_t*>(indices.data));
+    else write(static_cast<std::uint64_t*>(indices.data));
   });
+  return true;
 }
 
 }  // namespace

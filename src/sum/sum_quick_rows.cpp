@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sum/sum_quick_rows.h"
+
+#include "elements/each_type.h"
+#include "runtime/half.h"
+#include "sum/compensated.h"
+#include "sum/sum_quick.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#ifndef MASU_INTEGER_TOTALS
+#define MASU_INTEGER_TOTALS
+namespace masu::cpu {
+namespace {
+__extension__ using SignedWide = __int128;
+// Exact, as all totals of quick rows are less than 2^127.
+struct WideTotal {
+  SignedWide value = 0;
+  void add(std::int64_t number, int exponent) noexcept { value += SignedWide{number} << exponent; }
+  void add(std::uint64_t number, int exponent, bool /*negative*/) noexcept { value += SignedWide{number} << exponent; }
+};
+struct IntegerTotals {
+  WideTotal sum;
+  WideTotal squares;
+};
+}  // namespace
+}  // namespace masu::cpu
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sum/sum_quick_rows.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "sum/sum_integers-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class T>
+HWY_INLINE void AddRow(const T* x, std::uint64_t length, bool squares, IntegerTotals& totals) {
+  AddIntegers(x, length, totals.sum);
+  if constexpr (sizeof(T) < 8) {
+    if (squares) AddIntegerProducts(x, x, length, totals.squares);
+  }
+}
+#define MASU_TOTALS_OF_ROW(name, T)                                                               \
+  void TotalsOfRow##name(const T* x, std::uint64_t length, bool squares, IntegerTotals& totals) { \
+    AddRow(x, length, squares, totals);                                                           \
+  }
+MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
+#undef MASU_TOTALS_OF_ROW
+
+// The sum of f16, which is exact in any order.
+double SumOfHalves(const Half* x, std::uint64_t length) {
+  constexpr std::uint64_t chains = 16;
+  std::array<double, chains> sums{};
+  double sum = 0;
+  std::uint64_t i = 0;
+  for (; i + chains <= length; i += chains) {
+    for (std::uint64_t k = 0; k < chains; ++k) sums[k] += static_cast<double>(runtime::to_float(x[i + k]));
+  }
+  for (; i < length; ++i) sum += static_cast<double>(runtime::to_float(x[i]));
+  for (const double each : sums) sum += each;
+  return sum;
+}
+
+}  // namespace
+}  // namespace masu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace masu::cpu {
+namespace {
+
+using Function = SumRule::Function;
+
+constexpr std::uint64_t most_integers = std::uint64_t{1} << 15;  // squares of bytes are added in 32 bits
+constexpr std::uint64_t most_halves = std::uint64_t{1} << 13;    // multiples of 2^-24 below 2^16 add up to 53 bits
+constexpr std::uint64_t most_turned = 32;                        // floats of a row that is turned into a column
+constexpr std::uint64_t turned_rows = 64;
+
+#define MASU_TOTALS_OF_ROW(name, T)                                                           \
+  HWY_EXPORT(TotalsOfRow##name);                                                              \
+  void totals_of_row(const T* x, std::uint64_t length, bool squares, IntegerTotals& totals) { \
+    HWY_DYNAMIC_DISPATCH(TotalsOfRow##name)(x, length, squares, totals);                      \
+  }
+MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
+#undef MASU_TOTALS_OF_ROW
+HWY_EXPORT(SumOfHalves);
+
+bool is_spread(const SumRule& rule) noexcept {
+  return rule.function == Function::variance || rule.function == Function::standard_deviation;
+}
+
+// number / divisor, or its root.
+std::optional<double> quotient_of(SignedWide number, std::uint64_t divisor, bool root, Dtype result) {
+  if (number == 0) return 0;
+  double sum = static_cast<double>(static_cast<std::int64_t>(number >> 32)) * 0x1p32;
+  double error = add_exactly(sum, static_cast<double>(static_cast<std::uint32_t>(number)));
+  if (number >> 84 != 0 && number >> 84 != -1) {
+    sum = static_cast<double>(number);
+    error = static_cast<double>(number - static_cast<SignedWide>(sum));
+  }
+  const auto by = static_cast<double>(divisor);
+  if (result == Dtype::f32) {
+    return root ? certain_root<float>(sum, error, 0, by) : certain_quotient<float>(sum, error, 0, by);
+  }
+  if (root) return certain_root<double>(sum, error, 0, by);
+  return error == 0 ? sum / by : certain_quotient<double>(sum, error, 0, by);
+}
+
+template <class T>
+std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t length) {
+  IntegerTotals totals;
+  totals_of_row(x, length, is_spread(rule), totals);
+  const SignedWide sum = totals.sum.value;
+  if (!is_spread(rule)) return quotient_of(sum, length, false, rule.result);
+  const auto n = static_cast<SignedWide>(length);
+  return quotient_of(n * totals.squares.value - sum * sum, length * (length - rule.ddof),
+                     rule.function == Function::standard_deviation, rule.result);
+}
+
+// The number that has been rounded to f64, rounded to f16, where both of its neighbours say the same.
+std::optional<double> to_half_of(std::optional<double> number) {
+  if (!number) return std::nullopt;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Half low = runtime::to_half(std::nextafter(*number, -infinity));
+  const Half high = runtime::to_half(std::nextafter(*number, infinity));
+  if (low.bits != high.bits) return std::nullopt;
+  return runtime::to_double(low);
+}
+
+std::optional<double> of_halves(const SumRule& rule, const Half* x, std::uint64_t length) {
+  if (is_spread(rule)) {
+    std::array<float, most_halves> numbers;
+    for (std::uint64_t i = 0; i < length; ++i) numbers[i] = runtime::to_float(x[i]);
+    return to_half_of(
+        quick_spread(numbers.data(), length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64));
+  }
+  const double sum = HWY_DYNAMIC_DISPATCH(SumOfHalves)(x, length);
+  if (!std::isfinite(sum)) return std::nullopt;
+  // A quotient by so small a number that is no half of two f16 is farther from it than f64 rounds.
+  const double number = rule.function == Function::mean ? sum / static_cast<double>(length) : sum;
+  return runtime::to_double(runtime::to_half(number)) + 0.0;  // no zero is negative
+}
+
+// Rows of floats as columns.
+template <class T>
+void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t length, double* results,
+            std::uint8_t* sure) {
+  std::array<T, most_turned * turned_rows> columns;
+  std::array<T, turned_rows> found;
+  std::array<QuickSquares, turned_rows> squares;
+  for (std::uint64_t first = 0; first < rows; first += turned_rows) {
+    const std::uint64_t here = std::min(turned_rows, rows - first);
+    for (std::uint64_t row = 0; row < here; ++row) {
+      const T* const from = x + (first + row) * length;
+      T* to = columns.data() + row;
+      for (std::uint64_t i = 0; i < length; ++i, to += here) *to = from[i];
+    }
+    if (is_spread(rule)) {
+      quick_squares(columns.data(), length, here, squares.data());
+      for (std::uint64_t row = 0; row < here; ++row) {
+        const auto spread =
+            spread_of(squares[row], length, rule.ddof, rule.function == Function::standard_deviation, rule.result);
+        sure[first + row] = spread.has_value() ? 1 : 0;
+        results[first + row] = spread.value_or(0);
+      }
+      continue;
+    }
+    quick_columns(columns.data(), length, here, 0, here, rule.function == Function::mean ? length : 1, found.data(),
+                  sure + first);
+    std::copy_n(found.begin(), here, results + first);
+  }
+}
+
+}  // namespace
+
+bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept {
+  const bool sum = rule.function == Function::sum;
+  if (length == 0 || (!sum && rule.function != Function::mean && !is_spread(rule))) return false;
+  if (rule.dtype == Dtype::f16) return rule.result == Dtype::f16 && length <= most_halves;
+  if (is_float(rule.dtype)) {
+    return rows > 1 && length <= most_turned &&
+           (rule.result == rule.dtype || (is_spread(rule) && rule.result != Dtype::f16));
+  }
+  return !sum && length <= most_integers && rule.result != Dtype::f16 && (size_of(rule.dtype) < 8 || !is_spread(rule));
+}
+
+void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
+                std::uint8_t* sure) {
+  dispatch(rule.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* const from = static_cast<const T*>(x);
+    if constexpr (std::is_floating_point_v<T>) {
+      turned(rule, from, rows, length, results, sure);
+    } else {
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        std::optional<double> found;
+        if constexpr (std::is_same_v<T, Half>) found = of_halves(rule, from + row * length, length);
+        else found = of_integers(rule, from + row * length, length);
+        sure[row] = found.has_value() ? 1 : 0;
+        results[row] = found.value_or(0);
+      }
+    }
+  });
+}
+
+}  // namespace masu::cpu
+#endif
