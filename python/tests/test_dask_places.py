@@ -246,3 +246,40 @@ def test_digits_behind_fronts(many):
                                  (inside >> np.uint64(left - width) & np.uint64((1 << width) - 1)).astype(int)), 1)
             assert np.array_equal(counts, expected)
             assert np.array_equal(np.frombuffer(_masu.collect_keys(x, left, fronts), np.uint64), inside)
+
+
+def outcome_of(call):
+    """(shape, dtype, values) of each result, or the error's type."""
+    try:
+        found = call()
+        found = [np.asarray(one) for one in (found if isinstance(found, tuple) else (found,))]
+    except (ValueError, TypeError) as error:  # AxisError is both a ValueError and an IndexError
+        return type(error)
+    return [(one.shape, one.dtype, one.tolist()) for one in found]
+
+
+@pytest.mark.parametrize("name", ["sum", "min", "max", "argmin", "argmax", "mean", "var", "std", "median", "sort", "argsort"])
+@pytest.mark.parametrize("axis", [None, 0, -1, 1, (), (0,)])
+def test_an_array_of_no_dimensions(name, axis):
+    x = np.array(3.0)
+    assert outcome_of(lambda: getattr(md, name)(da.from_array(x, chunks=()), axis=axis).compute()) == \
+        outcome_of(lambda: getattr(np, name)(x, axis=axis))
+
+
+def test_distinct_values_of_no_dimensions():
+    x = np.array(3)
+    wanted = {"return_index": True, "return_inverse": True, "return_counts": True}
+    found = md.unique(da.from_array(x, chunks=()), **wanted)
+    assert found[2].shape == () and outcome_of(lambda: dask.compute(*found)) == outcome_of(lambda: np.unique(x, **wanted))
+
+
+@pytest.mark.filterwarnings("ignore")  # NumPy's, of empty lines
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "median"])
+def test_totals_of_nothing(name, shape):
+    for axis in (None, 0, 1, (0, 1)):
+        for keepdims in (False, True):
+            found = getattr(md, name)(da.empty(shape, chunks=2), axis=axis, keepdims=keepdims)
+            expected = getattr(np, name)(np.empty(shape), axis=axis, keepdims=keepdims)
+            assert found.shape == expected.shape
+            np.testing.assert_array_equal(found.compute(), expected, strict=True)

@@ -42,7 +42,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     if return_inverse:
         places = tasks.each("inverse", partial(_places, device), [found] * x.numblocks[0], _graph.blocks(x))
         inverse = tasks.array(places, x.chunks, np.dtype(np.intp))
-        if ar.ndim > 1:
+        if ar.ndim != 1:
             inverse = inverse.reshape(ar.shape).rechunk(ar.chunks) if ar.size else da.zeros(ar.shape, dtype=np.intp, chunks=ar.chunks)
         results.append(inverse)
     if return_counts:

@@ -48,7 +48,7 @@ def _extreme(name, a, axis, keepdims, split_every):
     dtype = np.dtype(np.intp) if place else a.dtype.newbyteorder("=")
     if place and axis is not None and np.ndim(axis):
         raise TypeError(f"{name}: axis must be an integer or None, got {axis!r}")
-    axes = _graph.axes_of(a, axis)
+    axes = _graph.axes_of(a, axis, True)
     if any(a.shape[i] == 0 for i in (range(a.ndim) if axes is None else axes)):
         raise ValueError(f"{name}: the array must not be empty")
     if axes is not None:

@@ -261,9 +261,9 @@ def _fan(split_every, function="masu.dask"):
     return fan
 
 
-def axes_of(a, axis):
-    """The axes that are reduced; None for all of them."""
-    if axis is None:
+def axes_of(a, axis, of_scalar=False):
+    """The axes that are reduced; None for all of them. `of_scalar`: an array of no dimensions has axis 0, as in NumPy's ufuncs."""
+    if axis is None or of_scalar and a.ndim == 0 and not isinstance(axis, tuple) and operator.index(axis) in (0, -1):
         return None
     axes = normalize_axis_tuple(axis, a.ndim)
     return None if len(axes) == a.ndim else axes

@@ -53,8 +53,8 @@ def _sorted(name, a, axis, device):
     of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
     if a.ndim > 1:
         _graph.known(name, a)
-    if axis is None:
-        a, axis = _graph.flat(a), 0
+    if axis is None or name == "argsort" and a.ndim == 0:
+        a, axis = _graph.flat(a), 0 if axis is None else axis
     axis = normalize_axis_index(axis, a.ndim)
     if a.ndim > 1 or a.numblocks[0] < 2:
         whole = a if a.numblocks[axis] == 1 else a.rechunk({axis: -1})

@@ -30,7 +30,7 @@ def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=No
     result = _sums.sum(np.zeros(1, a.dtype), dtype=dtype).dtype
     if result.char not in "?bBhHiIlLqQefd":
         raise TypeError(f"sum: dtype must be an integer or float16 to float64, got {result}")
-    axes = _graph.axes_of(a, axis)
+    axes = _graph.axes_of(a, axis, True)
     if axes is not None:
         return _graph.along(partial(_sums.sum, dtype=dtype, device=device), a, axes, result, keepdims)
     tasks = _graph.Tasks("sum", a, result, keepdims, split_every, device, over=[a])
