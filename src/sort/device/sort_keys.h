@@ -22,7 +22,7 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload
 // or, for tests, all or none.
 enum class ByDigitsWhere : std::uint8_t { automatic, all, none };
 
-// Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. A workspace of
+// Sorts `keys`, which sort_keys serves, into `result`, which may be the same, or, with indices, null. A workspace of
 // workspace_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without workspace, others than
 // bucket_bits_of().
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,

@@ -107,7 +107,7 @@ Subject Subject::of(Dtype dtype, const Payload& payload, std::uint64_t count) {
   if (payload.kind == Payload::Kind::indices) subject.index_bytes = payload.bytes;
   if (payload.kind == Payload::Kind::records) subject.value_bytes = payload.bytes;
   // Few different ones, each of which makes programs of its own.
-  subject.index_bits = std::clamp(static_cast<unsigned>(std::bit_width(count - 1) + 1) / 2 * 2, 22U, 31U);
+  subject.index_bits = std::clamp(static_cast<unsigned>(std::bit_width(count - 1) + 1) / 2 * 2, 22U, 32U);
   return subject;
 }
 

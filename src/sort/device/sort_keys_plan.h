@@ -20,7 +20,7 @@ struct Subject {
   Dtype dtype;
   std::size_t index_bytes = 0;
   std::size_t value_bytes = 0;
-  unsigned index_bits = 31;  // of a packed key, below the key's own 32
+  unsigned index_bits = 32;  // of a packed key, below the key's own 32
 
   static Subject of(Dtype dtype, const Payload& payload, std::uint64_t count);
   [[nodiscard]] bool packed() const noexcept { return index_bytes != 0 || value_bytes != 0; }

@@ -41,7 +41,7 @@ inline uint upper_key(const uint bits, const uint flip) {
 }
 inline ulong indexed_key(const ulong upper, const uint index) { return upper << MASU_INDEX_BITS | index; }
 
-#define MASU_INDEX_OF(packed) ((uint)(packed) & ((1U << MASU_INDEX_BITS) - 1))
+#define MASU_INDEX_OF(packed) ((uint)((packed) & (((ulong)1 << MASU_INDEX_BITS) - 1)))
 // The bits of a key. What several bits are packed to, NaNs and zeros, is looked up where it came from.
 inline uint unpacked_key(const ulong packed, const uint flip, __global const uint *source) {
   const uint key = (uint)(packed >> MASU_INDEX_BITS) ^ flip;
