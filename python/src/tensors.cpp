@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.h"
 
-#include "enqueue.h"
-
-#include <masu/buffer.h>
-#include <masu/device.h>
-
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -128,59 +121,6 @@ void set_error(void* library, const char* kind, const char* message) {
   Py_DECREF(type);
 }
 
-// Blocks of device memory for results of few bytes, which tensors borrow: PyTorch takes longer for an allocation than
-// for a kernel's launch. Work of the default stream is done in order, so a block is used again as soon as its tensor is
-// gone, which a thread without the GIL may tell.
-class FewBytes {
- public:
-  explicit FewBytes(std::int32_t ordinal)
-      : memory_(cuda_device(ordinal).allocate<std::byte>(blocks * Made::few_bytes)) {}
-  // Null where all blocks are in use.
-  dlpack::Managed* take(const dlpack::Array& prototype) noexcept {
-    for (Word& word : words_) {
-      std::uint64_t free = word.free.load(std::memory_order_relaxed);
-      if (free == 0) continue;
-      const int bit = std::countr_zero(free);
-      word.free.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acquire);  // others only set bits
-      const auto at = static_cast<std::size_t>(&word - words_.data()) * 64 + static_cast<std::size_t>(bit);
-      Block& block = blocks_[at];
-      block.home = &word;
-      block.bit = std::uint64_t{1} << bit;
-      block.managed = {{1, 0}, &block, let_go, 0, prototype};
-      block.managed.array.data = static_cast<std::byte*>(memory_.native()) + at * Made::few_bytes;
-      for (std::int32_t axis = 0; axis < prototype.ndim; ++axis) {
-        block.lengths[static_cast<std::size_t>(axis)] = prototype.shape[axis];
-        block.strides[static_cast<std::size_t>(axis)] = prototype.strides[axis];
-      }
-      block.managed.array.shape = block.lengths.data();
-      block.managed.array.strides = block.strides.data();
-      return &block.managed;
-    }
-    return nullptr;
-  }
-
- private:
-  static constexpr std::size_t blocks = 128;
-  struct Word {
-    std::atomic<std::uint64_t> free = ~std::uint64_t{0};
-  };
-  struct Block {
-    dlpack::Managed managed;
-    std::array<std::int64_t, most_dimensions> lengths;
-    std::array<std::int64_t, most_dimensions> strides;
-    Word* home;
-    std::uint64_t bit;
-  };
-  static void let_go(dlpack::Managed* managed) {
-    const auto* block = static_cast<const Block*>(managed->context);
-    block->home->free.fetch_or(block->bit, std::memory_order_release);
-  }
-
-  masu::Buffer<std::byte> memory_;
-  std::array<Word, blocks / 64> words_;
-  std::array<Block, blocks> blocks_;
-};
-
 // A library whose type has DLPack's functions: PyTorch from 2.10 on.
 class ExchangeLibrary final : public Library {
  public:
@@ -226,7 +166,7 @@ class ExchangeLibrary final : public Library {
   }
 
  private:
-  void* make(std::int32_t ordinal, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, bool few,
+  void* make(std::int32_t ordinal, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
              void*& data) override {
     std::array<std::int64_t, most_dimensions> lengths;
     std::array<std::int64_t, most_dimensions> strides;
@@ -243,8 +183,7 @@ class ExchangeLibrary final : public Library {
                             strides.data(),
                             0};
     dlpack::Managed* managed = nullptr;
-    if (FewBytes* const blocks = few ? few_bytes(ordinal) : nullptr) managed = blocks->take(prototype);
-    if (managed == nullptr && (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr)) {
+    if (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
       return nullptr;
     }
@@ -260,22 +199,6 @@ class ExchangeLibrary final : public Library {
   void drop(void* made) noexcept override {
     auto* const managed = static_cast<dlpack::Managed*>(made);
     if (managed->deleter != nullptr) managed->deleter(managed);
-  }
-
-  // Null where there is no memory.
-  static FewBytes* few_bytes(std::int32_t ordinal) {
-    // Never destroyed: tensors and the driver may go in any order.
-    static auto& all = *new std::vector<std::unique_ptr<FewBytes>>;
-    const auto at = static_cast<std::size_t>(ordinal);
-    if (at >= all.size()) all.resize(at + 1);
-    if (all[at] == nullptr) {
-      try {
-        all[at] = std::make_unique<FewBytes>(ordinal);
-      } catch (const masu::Error&) {
-        return nullptr;
-      }
-    }
-    return all[at].get();
   }
 
   static bool is_contiguous(const dlpack::Array& array) {
@@ -355,7 +278,7 @@ class CupyLibrary final : public Library {
 
  private:
   void* make(std::int32_t /*ordinal*/, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
-             bool /*few*/, void*& data) override {
+             void*& data) override {
     const Owned lengths(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     if (!lengths) return nullptr;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {

@@ -48,9 +48,9 @@ class Library {
  private:
   friend class Made;
   // Uninitialised, of its allocator, in the order of that stream: what stands for the array until it is given, and its
-  // memory. `few`: less than few_bytes, for work of the default stream, which no graph captures.
+  // memory.
   virtual void* make(std::int32_t ordinal, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
-                     bool few, void*& data) = 0;
+                     void*& data) = 0;
   // The array, a new reference, with so many of the elements of one dimension, or all. It is `made` no more.
   virtual PyObject* give(void* made, std::int64_t length) = 0;
   virtual void drop(void* made) noexcept = 0;
@@ -60,7 +60,6 @@ class Library {
 class Made {
  public:
   static constexpr std::int64_t whole = -1;
-  static constexpr std::uint64_t few_bytes = 512;  // what PyTorch's allocator takes at least
 
   Made() = default;
   ~Made() {
@@ -74,9 +73,9 @@ class Made {
     std::swap(data_, other.data_);
   }
   bool make(Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
-            std::span<const std::int64_t> shape, bool few = false) {
+            std::span<const std::int64_t> shape) {
     library_ = &library;
-    made_ = library.make(ordinal, dtype, boolean, shape, few, data_);
+    made_ = library.make(ordinal, dtype, boolean, shape, data_);
     return made_ != nullptr;
   }
   [[nodiscard]] void* data() const noexcept { return data_; }

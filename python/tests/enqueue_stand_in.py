@@ -54,7 +54,7 @@ def enqueued(call, want):
     return result
 
 
-# On the default stream a workspace of up to 1 MiB is masu's own, and 128 results of up to 512 bytes.
+# On the default stream a workspace of up to 1 MiB is masu's own.
 small = tensor(1000)
 masu.sum(small)
 masu.sum(small)
@@ -62,19 +62,7 @@ fake_tensors.set_stream(0)
 masu.sum(small)
 made, launched = fake_tensors.counts()[0], DRIVER.fake_cuda_launches()
 masu.sum(small)
-assert fake_tensors.counts()[0] == made and DRIVER.fake_cuda_launches() == launched + 1
-many = [masu.sum(small) for _ in range(200)]
-assert fake_tensors.counts()[0] == made + 72 and len({one.address // 512 for one in many}) == 200
-assert all(of(one) == ((), "f4") for one in many)
-freed = many[100].address
-thread = threading.Thread(target=many.pop, args=(100,))
-thread.start()
-thread.join()
-rows = masu.sum(tensor((4, 32, 5)), 2)
-assert of(rows) == ((4, 32), "f4") and rows.address == freed and fake_tensors.counts()[0] == made + 72
-assert masu.sum(tensor((129, 2)), 1).address // 512 not in {one.address // 512 for one in many}
-assert fake_tensors.counts()[0] == made + 73
-del many, rows
+assert fake_tensors.counts()[0] == made + 1 and DRIVER.fake_cuda_launches() == launched + 1
 
 for count in (1, 1000, 100_000):
     for dtype in CODES:
