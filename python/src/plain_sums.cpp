@@ -59,7 +59,7 @@ class Reduction {
       a = copy_.is_valid() ? numpy_array(copy_.ptr()) : nullptr;
       if (a == nullptr || !a->is_plain()) return false;
     }
-    if (!lines_.find(*a, axis == nullptr ? Py_None : axis)) return false;
+    if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
     if (lines_.inner != 1 && count > brief_work) return false;
     array_ = a;
     for (int i = 0; i < a->dimensions; ++i) {
