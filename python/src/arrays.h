@@ -73,9 +73,6 @@ class MaybeInput : public Array {
   explicit MaybeInput(nb::handle array) noexcept;
   [[nodiscard]] masu::ArrayView view() const noexcept { return {dtype_, data_, count_}; }
   [[nodiscard]] int dimensions() const noexcept { return view_.ndim; }
-  [[nodiscard]] std::uint64_t last_length() const noexcept {
-    return static_cast<std::uint64_t>(view_.shape[view_.ndim - 1]);
-  }
   [[nodiscard]] std::span<const Py_ssize_t> shape() const noexcept {
     return {view_.shape, static_cast<std::size_t>(view_.ndim)};
   }

@@ -30,22 +30,23 @@ struct HostLines {
 
   // `along`: None, an int, or null for the last axis. False for what has no elements, and for an axis that is not
   // plain.
-  bool find(const NumpyArray& a, PyObject* along) {
-    if (a.dimensions == 0 || a.count() == 0) return false;
+  bool find(std::span<const Py_ssize_t> shape, PyObject* along) {
+    const auto dimensions = static_cast<std::int64_t>(shape.size());
+    length = 1;
+    for (const auto extent : shape) length *= static_cast<std::uint64_t>(extent);
+    if (dimensions == 0 || length == 0) return false;
     flat = along == Py_None;
-    axis = a.dimensions - 1;
-    length = a.count();
+    axis = dimensions - 1;
     if (flat) return true;
     if (along != nullptr) {
       std::int64_t number = 0;
-      if (!integer(along, number) || number < -a.dimensions || number >= a.dimensions) return false;
-      axis = number < 0 ? number + a.dimensions : number;
+      if (!integer(along, number) || number < -dimensions || number >= dimensions) return false;
+      axis = number < 0 ? number + dimensions : number;
     }
-    const std::span<const Py_ssize_t> shape = a.shape();
     const auto at = static_cast<std::size_t>(axis);
     for (std::size_t i = 0; i < at; ++i) outer *= static_cast<std::uint64_t>(shape[i]);
-    for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= static_cast<std::uint64_t>(shape[i]);
     length = static_cast<std::uint64_t>(shape[at]);
+    for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= static_cast<std::uint64_t>(shape[i]);
     return true;
   }
   [[nodiscard]] std::uint64_t rows() const { return outer * inner; }

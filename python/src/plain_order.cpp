@@ -112,7 +112,7 @@ PyObject* plain::sort(const Given& given) {
   const NumpyArray* const a = numpy_array(values[0]);
   HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !lines.find(*a, values[1])) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !lines.find(a->shape(), values[1])) return nullptr;
   const std::uint64_t count = a->count();
   const NumpySort numpys = numpy_sort(dtype, lines.length, masu::cpu_threads() == 1);
   if (count >= numpys.few) {
@@ -151,7 +151,7 @@ PyObject* plain::argsort(const Given& given) {
   const NumpyArray* const a = numpy_array(values[0]);
   HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(*a, values[1])) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[1])) return nullptr;
   const std::uint64_t count = a->count();
   const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
   const bool by_masu =
@@ -218,7 +218,7 @@ PyObject* part(const Given& given, bool indices) {
   const NumpyArray* const a = numpy_array(values[0]);
   HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(*a, values[2]) || !is_short(*a)) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[2]) || !is_short(*a)) return nullptr;
   Places places;
   if (!find_places(values[1], static_cast<std::int64_t>(lines.length), places)) {
     return nullptr;
@@ -253,7 +253,7 @@ PyObject* plain::topk(const Given& given) {
   const NumpyArray* const a = numpy_array(values[0]);
   HostLines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(*a, values[2]) || lines.inner != 1 || !is_short(*a) ||
+  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[2]) || lines.inner != 1 || !is_short(*a) ||
       (lines.flat && a->dimensions != 1)) {
     return nullptr;
   }

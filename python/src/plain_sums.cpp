@@ -5,9 +5,9 @@
 #include "host_lines.h"
 #include "lines.h"
 #include "module.h"
-#include "runtime/half.h"
 #include "short_sum.h"
 
+#include <masu/convert.h>
 #include <masu/device.h>
 #include <masu/sum.h>
 #include <masu/transpose.h>
@@ -59,7 +59,7 @@ class Reduction {
       a = copy_.is_valid() ? numpy_array(copy_.ptr()) : nullptr;
       if (a == nullptr || !a->is_plain()) return false;
     }
-    if (!lines_.find(*a, axis == nullptr ? Py_None : axis)) return false;
+    if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
     if (lines_.inner != 1 && count > brief_work) return false;
     array_ = a;
     for (int i = 0; i < a->dimensions; ++i) {
@@ -95,16 +95,20 @@ class Reduction {
     PyObject* const result = new_numpy_array(shape_, rounded);
     if (result == nullptr) return nullptr;
     const auto put = [&](auto* to) {
-      using T = std::remove_pointer_t<decltype(to)>;
       for (std::uint64_t row = 0; row < rows(); ++row) {
-        if constexpr (std::is_same_v<T, masu::Half>) to[row] = masu::runtime::to_half(found.value(row));
-        else to[row] = static_cast<T>(found.value(row));
+        to[row] = static_cast<std::remove_pointer_t<decltype(to)>>(found.value(row));
       }
     };
     void* const to = data_of(result);
-    if (rounded == Dtype::f16) put(static_cast<masu::Half*>(to));
-    else if (rounded == Dtype::f32) put(static_cast<float*>(to));
-    else put(static_cast<double*>(to));
+    if (rounded == Dtype::f32) {
+      put(static_cast<float*>(to));
+    } else if (rounded == Dtype::f64) {
+      put(static_cast<double*>(to));
+    } else {  // which numbers of f64 are already
+      std::vector<double> halves(rows());
+      put(halves.data());
+      masu::convert(this_cpu(), masu::ArrayView(halves), masu::MutableArrayView{rounded, to, rows()}, {});
+    }
     return result;
   }
 
@@ -270,23 +274,15 @@ PyObject* plain::cumsum(const Given& given) {
       count == 0 || count > short_sum_elements || !stays_here(count)) {
     return nullptr;
   }
-  std::int64_t axis = a->dimensions - 1;
-  if (is_none(values[1])) {
-    if (a->dimensions != 1) return nullptr;
-  } else if (!integer(values[1], axis)) {
+  HostLines lines;
+  if (!lines.find(a->shape(), values[1] == nullptr ? Py_None : values[1]) || (lines.flat && a->dimensions != 1))
     return nullptr;
-  }
-  if (axis < 0) axis += a->dimensions;
-  const auto shape = a->shape();
-  const bool last = axis == a->dimensions - 1;
-  if (!last && (axis != 0 || a->dimensions != 2)) return nullptr;
-  const auto length = static_cast<std::uint64_t>(shape[static_cast<std::size_t>(axis)]);
-  const std::uint64_t lines = count / length;
-  nb::object result = nb::steal(new_numpy_array(shape, dtype));
+  if (lines.inner != 1 && lines.outer != 1) return nullptr;
+  nb::object result = nb::steal(new_numpy_array(a->shape(), dtype));
   if (!result.is_valid()) return nullptr;
   const auto sum = [&]<class T>(const T* x) {
-    return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines, length, last ? 1 : lines,
-                           last ? length : 1);
+    return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines.rows(), lines.length, lines.inner,
+                           lines.inner == 1 ? lines.length : 1);
   };
   const bool found =
       dtype == Dtype::f32 ? sum(static_cast<const float*>(a->data)) : sum(static_cast<const double*>(a->data));

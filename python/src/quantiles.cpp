@@ -2,6 +2,7 @@
 // Medians and quantiles of little data in host memory, in one call: NumPy's functions spend more time on their
 // arguments than on the data. None for what NumPy warns of, and for all that is not plain.
 #include "arrays.h"
+#include "host_lines.h"
 #include "lines.h"
 #include "module.h"
 #include "quantile_points.h"
@@ -28,25 +29,22 @@ using masu::Buffer;
 using masu::Device;
 using masu::Dtype;
 
-// A C-contiguous array whose lines along its last axis, or all of whose elements, are rows.
+// A C-contiguous array whose lines along an axis, or all of whose elements, are rows.
 struct Rows {
   const MaybeInput& input;
   std::uint64_t number = 1;
   std::uint64_t length = 0;
   masu::ArrayView data{};
-  std::vector<std::byte> kept{};  // what is no NaN
+  HostLines lines{};
+  std::vector<std::byte> kept{};  // rows, or what is no NaN
 
-  // `axis`: None or an int. False for another axis than the last, and for what is empty.
+  // `axis`: None or an int. False for what is empty.
   bool find(PyObject* axis) {
-    const int dimensions = input.dimensions();
     data = input.view();
-    if (data.count == 0 || dimensions == 0) return false;
-    length = data.count;
-    if (axis == Py_None) return true;
-    std::int64_t last = 0;
-    if (!integer(axis, last) || (last != -1 && last != dimensions - 1)) return false;
-    length = input.last_length();
-    number = data.count / length;
+    if (data.count == 0 || !lines.find(input.shape(), axis)) return false;  // no elements: not contiguous, too
+    length = lines.length;
+    number = lines.rows();
+    data.data = lines.as_rows(data.data, masu::size_of(data.dtype), kept);
     return true;
   }
   [[nodiscard]] bool have_nan() const { return (unordered(data.dtype, data.data, data.count) & has_nan) != 0; }
@@ -147,7 +145,8 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
   std::vector<std::int64_t> shape = front;
   if (axis != Py_None) {
     const auto kept = rows.input.shape();
-    shape.insert(shape.end(), kept.begin(), kept.end() - 1);
+    shape.insert(shape.end(), kept.begin(), kept.end());
+    shape.erase(shape.end() - static_cast<std::ptrdiff_t>(kept.size()) + rows.lines.axis);
   }
   const nb::object lengths = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -162,7 +161,7 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
       fill_with_nan(bytes, dtype);
       return shape.empty() ? nb::object(result[nb::tuple()]) : result;
     }
-    static const Device& cpu = *new Device(Device::open("cpu"));
+    const Device& cpu = this_cpu();
     const masu::ArrayView from = rows.data;
     const std::span<const std::byte> data(static_cast<const std::byte*>(from.data),
                                           from.count * masu::size_of(from.dtype));

@@ -12,7 +12,7 @@ from masu import _small
 
 DTYPES = "?bBhHiIlLqQefd"
 COMPILED = (masu.sort, masu.argsort, masu.partition, masu.argpartition, masu.topk, masu.unique, masu.bincount, masu.digitize,
-            masu.dot, masu.mean, masu.var, masu.std)
+            masu.searchsorted, masu.sum, masu.cumsum, masu.dot, masu.mean, masu.var, masu.std)
 
 
 @pytest.fixture(autouse=True, params=[0, 4096])
@@ -88,6 +88,9 @@ def test_sorts_and_their_kin(dtype):
             places = np.atleast_1d(kth)
             np.testing.assert_array_equal(parted[..., places], line[..., places])
             same(masu.argpartition(x, kth), masu.argpartition.__wrapped__(x, kth))
+        for axis in (0, None):
+            same(masu.partition(x, 0, axis), masu.partition.__wrapped__(x, 0, axis))
+            same(masu.argpartition(x, 0, axis), masu.argpartition.__wrapped__(x, 0, axis))
         for largest in (True, False):
             found = masu.topk(x, k + 1 if k + 1 <= x.shape[-1] else 1, largest=largest)
             assert type(found) is masu.TopK
@@ -106,6 +109,12 @@ def test_means_and_products(dtype):
                 if ddof < (x.size if axis is None else x.shape[axis]):
                     same(masu.var(x, axis, ddof=ddof), masu.var.__wrapped__(x, axis, ddof=ddof))
                     same(masu.std(x, axis, ddof=ddof), masu.std.__wrapped__(x, axis, ddof=ddof))
+            for options in ({}, {"keepdims": True}, {"keepdims": False}):
+                same(masu.sum(x, axis, **options), masu.sum.__wrapped__(x, axis, **options))
+                same(masu.mean(x, axis, **options), masu.mean.__wrapped__(x, axis, **options))
+                same(masu.std(x, axis, **options), masu.std.__wrapped__(x, axis, **options))
+        for options in ({"where": x > 0}, {"where": x != x}, {"where": True}, {"initial": 3}, {"keepdims": True, "initial": 0}):
+            same(masu.sum(x, **options), masu.sum.__wrapped__(x, **options))
         if x.ndim == 1:
             y = x[::-1].copy()
             same(masu.dot(x, y), masu.dot.__wrapped__(x, y))
@@ -129,6 +138,16 @@ def test_counts(dtype):
             same(masu.bincount(x, minlength=200), np.bincount(x, minlength=200))
             same(masu.bincount(x, weights), np.bincount(x, weights))
             same(masu.bincount(x, weights=weights, minlength=3), np.bincount(x, weights=weights, minlength=3))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places_in_sorted_data(dtype):
+    rng = np.random.default_rng(4)
+    x = np.sort(data(dtype, rng, 50))
+    for sought in (x[7], x[7].item(), 0, 0.5, x[::-3], x.reshape(5, 10), data(dtype, rng, 6000)):
+        for options in ({}, {"side": "right"}, {"sorter": np.arange(50)}):
+            same(masu.searchsorted(x, sought, **options), np.searchsorted(x, sought, **options))
+            same(masu.searchsorted.__wrapped__(x, sought, **options), np.searchsorted(x, sought, **options))
 
 
 def test_errors_are_numpys():

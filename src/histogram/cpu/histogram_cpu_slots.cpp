@@ -95,9 +95,9 @@ void SlotWriter::prepare(std::uint64_t elements) {
   const bool has_loop = f32_ != nullptr || f64_ != nullptr || guide_f32_ || guide_f64_;
   if (!of_value_.empty() || (has_loop && !narrow)) return;
   prepared_ += elements;
-  if (narrow) {
-    if (prepared_ >= table_pays) make_table();
-  } else if (rule_.kind != Bins::Kind::integers && rule_.n <= most_guided && prepared_ >= guide_pays + 4 * rule_.n) {
+  if (narrow && prepared_ >= table_pays) return make_table();
+  if (has_loop || rule_.dtype == Dtype::f16) return;
+  if (rule_.kind != Bins::Kind::integers && rule_.n <= most_guided && prepared_ >= guide_pays + 4 * rule_.n) {
     if (rule_.dtype == Dtype::f32) {
       guide_f32_.emplace(rule_);
     } else {
