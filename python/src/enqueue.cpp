@@ -82,8 +82,8 @@ void* kept_workspace(std::int32_t ordinal) {
   return found->second.native();
 }
 
-// Words that are zeros between calls: those of the default stream, and a part for each captured call, whose graph may be
-// replayed beside any other work, and does not tell when it goes.
+// Words that are zeros between calls: those of the default stream, and a part for each captured call, whose graph may
+// be replayed beside any other work, and does not tell when it goes.
 class Zeros {
  public:
   static constexpr std::uint64_t most_bytes = 4096;  // of a call
@@ -207,8 +207,7 @@ bool EnqueuedCall::zeros(std::uint64_t bytes) {
   }
   const Zeros* const all = bytes <= Zeros::most_bytes ? Zeros::of(ordinal_) : nullptr;
   if (all == nullptr) return false;
-  if (stream_ != nullptr &&
-      (!all->has(bytes) || !masu::Stream::wrap(cuda_device(ordinal_), stream_).capturing())) {
+  if (stream_ != nullptr && (!all->has(bytes) || !masu::Stream::wrap(cuda_device(ordinal_), stream_).capturing())) {
     return false;
   }
   zero_bytes_ = bytes;
@@ -266,7 +265,8 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
     Output& output = made_[i];
     if (output.address == nullptr) {
       const bool few = in_order && output.bytes <= Made::few_bytes;
-      if (!output.made.make(library_, ordinal_, output.dtype, output.boolean, output.shape, few)) return Outcome::failed;
+      if (!output.made.make(library_, ordinal_, output.dtype, output.boolean, output.shape, few))
+        return Outcome::failed;
       output.address = output.made.data();
     }
     addresses_[operands++] = output.address;

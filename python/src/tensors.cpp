@@ -244,7 +244,8 @@ class ExchangeLibrary final : public Library {
                             0};
     dlpack::Managed* managed = nullptr;
     if (FewBytes* const blocks = few ? few_bytes(ordinal) : nullptr) managed = blocks->take(prototype);
-    if (managed == nullptr && (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr)) {
+    if (managed == nullptr &&
+        (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr)) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
       return nullptr;
     }
