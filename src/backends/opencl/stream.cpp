@@ -116,7 +116,9 @@ Stream::~Stream() {
 
 cl_event* Stream::wanted(Mark mark, cl_event& event) {
   last_.reset();
-  return ++commands_ == expected_ && own_ || mark == Mark::yes ? &event : nullptr;
+  ++commands_;
+  const bool ends = own_ && commands_ == expected_;
+  return ends || mark == Mark::yes ? &event : nullptr;
 }
 
 Stream::Done Stream::queued(cl_int code, cl_event event, const char* function, const char* what, Mark mark) {
