@@ -41,7 +41,8 @@ class EachArchitecture : public ::testing::TestWithParam<int> {
         runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"), files, defines);
     const MacroCheck macros(text);
     std::string given;
-    for (const runtime::Define& define : defines) given.append(1, ' ').append(define.name()).append(1, '=').append(define.value());
+    for (const runtime::Define& define : defines)
+      given.append(1, ' ').append(define.name()).append(1, '=').append(define.value());
     EXPECT_THAT(macros.undefined(), ::testing::IsEmpty()) << given;
     EXPECT_TRUE(macros.whole()) << given;
     if (!cuda::nvrtc().usable()) return;

@@ -39,6 +39,33 @@ TEST_P(StreamTest, CommandsRunInOrder) {
   EXPECT_EQ(a.read(), std::vector<std::uint32_t>(count, 2));
 }
 
+// The event of the last command may stand for the point, whatever the number of commands before it.
+TEST_P(StreamTest, PointsStandBehindWhateverCameBefore) {
+  Stream stream(device, Timing::off);
+  Stream other(device, Timing::off);
+  constexpr std::size_t count = 1U << 20;
+  Buffer<std::uint32_t> a = device.allocate<std::uint32_t>(count);
+  Buffer<std::uint32_t> b = device.allocate<std::uint32_t>(count);
+  Buffer<std::uint32_t> keys = device.upload(std::vector<std::uint32_t>(1000, 7));
+  std::uint32_t value = 0;
+  for (const unsigned commands : {1U, 1U, 3U, 3U, 3U, 2U, 1U, 0U, 0U, 2U, 2U}) {
+    for (unsigned i = 0; i < commands; ++i) {
+      stream.fill(a, ++value);
+      if (i == 1) static_cast<void>(sort(stream, keys, Dtype::u32));
+    }
+    const Event here = stream.record();
+    const Event again = stream.record();
+    if (commands % 2 == 0) here.wait();
+    other.wait(here);
+    other.copy(b, a);
+    other.finish();
+    EXPECT_TRUE(here.ready());
+    EXPECT_EQ(b.read(), std::vector<std::uint32_t>(count, value));
+    again.wait();
+    stream.wait(other.record());
+  }
+}
+
 TEST_P(StreamTest, EventsHaveTimes) {
   Stream stream(device);
   Buffer<std::uint32_t> buffer = device.allocate<std::uint32_t>(1U << 22);

@@ -67,8 +67,9 @@ class EnqueuedCall {
   bool output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given);
   // Of the output that came last, of one dimension, only so many elements are given.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
-  // Another operand, behind the outputs: memory that is zeros before and behind the work, and of no two calls at a time.
-  // Of the default stream, whose work is done in order, or of a captured call for good. False where there is none.
+  // Another operand, behind the outputs: memory that is zeros before and behind the work, and of no two calls at a
+  // time. Of the default stream, whose work is done in order, or of a captured call for good. False where there is
+  // none.
   bool zeros(std::uint64_t bytes);
   // Whether the commands are known; else they must be recorded.
   bool find();

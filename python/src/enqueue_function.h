@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions have in common that only enqueue (enqueue.h). What is not plain Python does in the usual way. `axis` is None or an int, of what is reduced
-// also a tuple of these; `dtype` None or NumPy's code, "f4"; `out` None or the array for the result.
+// What the functions have in common that only enqueue (enqueue.h). What is not plain Python does in the usual way.
+// `axis` is None or an int, of what is reduced also a tuple of these; `dtype` None or NumPy's code, "f4"; `out` None or
+// the array for the result.
 #pragma once
 
 #include "enqueue.h"
@@ -25,8 +26,8 @@ using Arguments = std::span<PyObject* const>;
 using Buffers = std::span<Buffer<std::byte>>;
 using Outcome = EnqueuedCall::Outcome;
 
-// What a call comes to: `work(arguments)`, which is run anew when it answers `again`. Null without an exception for what
-// is not plain.
+// What a call comes to: `work(arguments)`, which is run anew when it answers `again`. Null without an exception for
+// what is not plain.
 struct Answer {
   Outcome outcome = Outcome::not_plain;
   PyObject* result = nullptr;

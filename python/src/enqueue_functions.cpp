@@ -267,8 +267,10 @@ Answer unique(Arguments arguments) {
 void register_enqueue(nb::module_& m) {
   using Kind = TensorCall::Kind;
   static PyMethodDef methods[] = {
-      entry<topk>("enqueue_topk"),         entry<histogram>("enqueue_histogram"),
-      entry<bincount>("enqueue_bincount"), entry<unique>("enqueue_unique"),
+      entry<topk>("enqueue_topk"),
+      entry<histogram>("enqueue_histogram"),
+      entry<bincount>("enqueue_bincount"),
+      entry<unique>("enqueue_unique"),
       {},
   };
   if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
@@ -279,9 +281,8 @@ void register_enqueue(nb::module_& m) {
   const TensorCall::Parameter out{"out", Kind::none};
   const TensorCall::Parameter device{"device", Kind::refused};
   const auto sorting = [&](const char* name, TensorCall::Work work) {
-    return TensorCall(
-        name, work, 4,
-        {a, axis, kind, order, {"stable", Kind::ignored}, {"descending", Kind::flag}, out, device});
+    return TensorCall(name, work, 4,
+                      {a, axis, kind, order, {"stable", Kind::ignored}, {"descending", Kind::flag}, out, device});
   };
   const auto parting = [&](const char* name, TensorCall::Work work) {
     return TensorCall(name, work, 5, {a, {"kth", Kind::given}, axis, kind, order, out, device});

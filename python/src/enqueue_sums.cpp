@@ -72,7 +72,8 @@ Answer reduce(Arguments arguments) {
   if (!call.output(result, false, lines.reduced(keep), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof), .zeros = zeros ? &data[2] : nullptr};
+    masu::SumOptions options{
+        .rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof), .zeros = zeros ? &data[2] : nullptr};
     if (rounded) options.result = result;
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);

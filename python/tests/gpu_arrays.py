@@ -23,7 +23,7 @@ except ImportError:
 
 random = np.random.default_rng(11)
 DTYPES = "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
-SIZES = [1, 31, 1000, 1024, 4099, 65536, 300_007]
+SIZES = [1, 1000, 4099, 65536, 300_007]
 LARGE_SIZES = [1 << 20, (1 << 22) + 5]
 UNSIGNED = {"u2", "u4", "u8"}  # whose tensors PyTorch has and does little with
 
@@ -147,11 +147,12 @@ def run(names):
 
 def run_apart(checks):
     """Each check in a process of its own."""
+    environment = {"MASU_THREADS": "2", **os.environ}
     def one(name):
-        done = subprocess.run([sys.executable, sys.argv[0], name], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, sys.argv[0], name], capture_output=True, text=True, env=environment)
         print((done.stdout + done.stderr).strip().removesuffix("1 checks, 0 failed").strip(), flush=True)
         return done.returncode
-    with concurrent.futures.ThreadPoolExecutor(min(len(checks), os.cpu_count(), 12)) as threads:
+    with concurrent.futures.ThreadPoolExecutor(min(len(checks), os.cpu_count(), 16)) as threads:
         failed = sum(code != 0 for code in threads.map(one, checks))
     print(f"{len(checks)} checks, {failed} failed")
     return 1 if failed else 0

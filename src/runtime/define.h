@@ -13,8 +13,8 @@
 
 namespace masu::runtime {
 
-// One "#define NAME VALUE" in front of masu's own kernel files. A bool is 0 or 1. Of a fixed size, since calls make some
-// tens of them.
+// One "#define NAME VALUE" in front of masu's own kernel files. A bool is 0 or 1. Of a fixed size, since calls make
+// some tens of them.
 class Define {
  public:
   Define(std::string_view name, std::string_view value) : Define(name) {
@@ -31,7 +31,9 @@ class Define {
     end_ = static_cast<std::uint8_t>(std::to_chars(begin + name_bytes_, begin + text_.size(), whole).ptr - begin);
   }
   [[nodiscard]] std::string_view name() const noexcept { return {text_.data(), name_bytes_}; }
-  [[nodiscard]] std::string_view value() const noexcept { return {text_.data() + name_bytes_, std::size_t{end_} - name_bytes_}; }
+  [[nodiscard]] std::string_view value() const noexcept {
+    return {text_.data() + name_bytes_, std::size_t{end_} - name_bytes_};
+  }
   // Both, behind each other.
   [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), end_}; }
 

@@ -161,8 +161,8 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
                           std::uint64_t unsure) {
     launches.push_back(
         call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
-            .launch(stream, kernel, groups, call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_, shares,
-                    call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
+            .launch(stream, kernel, groups, call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_,
+                    shares, call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
                     static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.lowest),
                     static_cast<std::uint32_t>(8 * size_of(result)), call::At{data.results, data.results_at},
                     call::At{data.status, data.status_at}, own, LocalMemory{plan.local_bytes()},

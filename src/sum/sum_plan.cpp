@@ -79,9 +79,9 @@ struct Shape {
 // The fastest of those tried on an H200, 2026-11: see README.md.
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   if (!device.gpu) return {64, 1, 1};
-  if (inputs == Inputs::products) return {1024, 4, 1};
-  if (inputs == Inputs::both && device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8)
-    return {512, 8, 2};
+  const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
+  if (inputs == Inputs::products) return quick ? Shape{512, 4, 1} : Shape{1024, 4, 1};
+  if (inputs == Inputs::both && quick) return {512, 8, 2};
   if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
   return device.kind == DeviceKind::cuda ? Shape{512, 8, 2} : Shape{256, 4, 8};
 }
