@@ -20,7 +20,7 @@ class Sampled {
  public:
   explicit Sampled(std::uint64_t samples)
       : least_(std::exchange(detail::least_sampled, {0, 0})),
-        samples_(std::exchange(detail::quantile_samples, samples)),
+        samples_(std::exchange(detail::quantile_samples, {samples, samples})),
         each_(std::exchange(detail::quantile_samples_a_rank, 1)) {}
   ~Sampled() {
     detail::least_sampled = least_;
@@ -32,7 +32,7 @@ class Sampled {
 
  private:
   std::array<std::uint64_t, 2> least_;
-  std::uint64_t samples_;
+  std::array<std::uint64_t, 2> samples_;
   std::uint64_t each_;
 };
 

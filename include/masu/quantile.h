@@ -109,8 +109,8 @@ class MASU_EXPORT QuantileFinder {
   /// have ended. As a rule it is then read once: the first pass takes `samples` elements of it, the second one counts
   /// what is below and between elements of all samples and keeps copies of the latter, a few percent, and the others go
   /// over these. With 0 samples, where the samples mislead and where elements have less than 4 bytes passes go over all
-  /// data. Parts give samples in proportion to their elements, 2^14 in all are a good number; all parts give some or
-  /// all none.
+  /// data. Parts give samples in proportion to their elements, 2^14 to 2^15 in all are a good number; all parts give
+  /// some or all none.
   void hold(const ArrayView& data, std::uint64_t samples);
   /// The same of memory of this finder's device.
   void hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples);

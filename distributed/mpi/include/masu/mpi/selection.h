@@ -25,8 +25,8 @@ namespace detail {
 inline std::uint64_t exact_places = std::uint64_t{1} << 51;
 
 /// So many elements of all ranks are sampled, and at least so many a rank on average, where a rank has so many elements
-/// or more on average: on the CPU, on other devices. Others in tests.
-inline std::uint64_t quantile_samples = std::uint64_t{1} << 14;
+/// or more on average. Two numbers: on the CPU, on other devices. Others in tests.
+inline std::array<std::uint64_t, 2> quantile_samples{std::uint64_t{1} << 15, std::uint64_t{1} << 14};
 inline std::uint64_t quantile_samples_a_rank = 256;
 inline std::array<std::uint64_t, 2> least_sampled{std::uint64_t{1} << 18, std::uint64_t{1} << 27};
 
@@ -48,8 +48,9 @@ inline QuantileFinder find_places(Call& call, const Part& x, std::span<const dou
     finder.emplace(*device, x.dtype(), q, QuantileOptions{.method = method});
     std::uint64_t samples = 0;  // of this rank, in proportion to its elements; of all ranks some or of none
     const auto ranks = static_cast<std::uint64_t>(call.group().size());
-    if (all_count / ranks >= least_sampled[device->kind() == DeviceKind::cpu ? 0 : 1]) {
-      const std::uint64_t of_all = std::max(quantile_samples, ranks * quantile_samples_a_rank);
+    const std::size_t kind = device->kind() == DeviceKind::cpu ? 0 : 1;
+    if (all_count / ranks >= least_sampled[kind]) {
+      const std::uint64_t of_all = std::max(quantile_samples[kind], ranks * quantile_samples_a_rank);
       samples = 1 + static_cast<std::uint64_t>(static_cast<double>(of_all) * static_cast<double>(x.count()) /
                                                static_cast<double>(all_count));
     }
