@@ -376,6 +376,34 @@ TEST_P(StatesOnDevice, QuantilesInPasses) {
   MASU_EXPECT_ERROR(other.merge(finder), invalid_argument, "4 quantiles (0, 0.1, 0.5, 0.99) of f32 by lower");
 }
 
+TEST_P(StatesOnDevice, QuantilesOfHeldData) {
+  const std::vector<double> q{0, 0.1, 0.5, 0.99};
+  auto x = awkward<float>(3000);
+  std::erase_if(x, [](float value) { return std::isnan(value); });
+  const auto holder = [&] {
+    QuantileFinder finder(device, Dtype::f32, q);
+    finder.hold(ArrayView(x), 300);
+    return finder;
+  };
+  QuantileFinder finder = holder();
+  int passes = 0;
+  do {
+    const Bytes state = finder.bytes();
+    EXPECT_EQ(QuantileFinder::from_bytes(device, state).bytes(), state);
+    if (device.kind() == DeviceKind::cpu) {
+      expect_checked(state, [&](const Bytes& b) {
+        QuantileFinder changed = holder();
+        changed.take(b);
+        if (changed.next_pass()) return (void)changed.bytes();
+        (void)changed.result();
+      });
+    }
+    ++passes;
+  } while (finder.next_pass());
+  EXPECT_GE(passes, 3);
+  EXPECT_EQ(finder.result(), exact_quantiles(Device::open("cpu"), ArrayView(x), q));
+}
+
 TEST_P(StatesOnDevice, ScansGoOnAfterSums) {
   const auto check = [&](const auto& x) {
     using T = std::remove_cvref_t<decltype(x[0])>;

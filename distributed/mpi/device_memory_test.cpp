@@ -8,6 +8,7 @@
 #include <masu/masu.h>
 
 #include <cstdlib>
+#include <optional>
 
 namespace masu::mpi::test {
 namespace {
@@ -143,9 +144,15 @@ TYPED_TEST(MpiDeviceMemory, Selections) {
   constexpr Dtype dtype = dtype_of<TypeParam>;
   const std::vector<double> q{0, 0.25, 0.5, 0.99, 1};
   this->each([&](const ArrayView& x, const BufferBase& whole, const Buffer<TypeParam>& mine) {
-    expect_all_same(
-        "quantiles", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q); },
-        [&] { return masu::exact_quantiles(this->cpu, x, q); }, [&] { return masu::exact_quantiles(whole, dtype, q); });
+    for (const std::uint64_t samples : {0, 100, 4096}) {
+      std::optional<Sampled> sampled;
+      if (samples != 0) sampled.emplace(samples);
+      expect_all_same(
+          "quantiles", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q); },
+          [&] { return masu::exact_quantiles(this->cpu, x, q); },
+          [&] { return masu::exact_quantiles(whole, dtype, q); });
+    }
+    const Sampled sampled(1000);
     expect_all_same(
         "median", [&] { return median(MPI_COMM_WORLD, mine); }, [&] { return masu::median(this->cpu, x); },
         [&] { return masu::median(whole, dtype); });

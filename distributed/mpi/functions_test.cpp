@@ -85,6 +85,10 @@ TYPED_TEST(MpiFunctions, Selections) {
     expect_same(
         "quantiles", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q); },
         [&] { return masu::exact_quantiles(cpu, ArrayView(x), q); });
+    const Sampled sampled(cuts[1] % 2 == 0 ? 30 : 600);
+    expect_same(
+        "quantiles by a sample", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q); },
+        [&] { return masu::exact_quantiles(cpu, ArrayView(x), q); });
     for (const std::uint64_t places : {detail::exact_places, std::uint64_t{0}}) {
       const std::uint64_t before = std::exchange(detail::exact_places, places);
       expect_same(

@@ -2,6 +2,7 @@
 // Memory that runs out on one rank: for every function each allocation of a call fails in its turn, alone or with all
 // after it. Then the call is an error on every rank, or on none.
 #include "distributions.h"
+#include "outcomes.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>
@@ -123,6 +124,11 @@ TEST(MpiMemory, ThatRunsOutOnOneRankIsAnErrorOfAll) {
       {"joint_histogram", [&] { (void)joint_histogram(MPI_COMM_WORLD, columns, fixed); }},
       {"weighted_histogram", [&] { (void)weighted_histogram(MPI_COMM_WORLD, columns, x, fixed); }},
       {"exact_quantiles", [&] { (void)exact_quantiles(MPI_COMM_WORLD, x, q); }},
+      {"exact_quantiles by a sample",
+       [&] {
+         const Sampled sampled(64);
+         (void)exact_quantiles(MPI_COMM_WORLD, x, q);
+       }},
       {"median", [&] { (void)median(MPI_COMM_WORLD, x); }},
       {"topk", [&] { (void)topk(MPI_COMM_WORLD, x, 10); }},
       {"topk of many", [&] { (void)topk(MPI_COMM_WORLD, x, 500); }},

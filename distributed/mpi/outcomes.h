@@ -6,12 +6,35 @@
 #include <masu/masu.h>
 #include <masu/mpi.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace masu::mpi::test {
+
+// Quantiles of any data begin with a sample of so many elements, as long as this lives.
+class Sampled {
+ public:
+  explicit Sampled(std::uint64_t samples)
+      : least_(std::exchange(detail::least_sampled, {0, 0})),
+        samples_(std::exchange(detail::quantile_samples, {samples, samples})),
+        each_(std::exchange(detail::quantile_samples_a_rank, 1)) {}
+  ~Sampled() {
+    detail::least_sampled = least_;
+    detail::quantile_samples = samples_;
+    detail::quantile_samples_a_rank = each_;
+  }
+  Sampled(const Sampled&) = delete;
+  Sampled& operator=(const Sampled&) = delete;
+
+ private:
+  std::array<std::uint64_t, 2> least_;
+  std::array<std::uint64_t, 2> samples_;
+  std::uint64_t each_;
+};
 
 // What a call returns or throws, as bytes.
 template <class F>

@@ -178,6 +178,8 @@ void selections(Chance& chance, const Data& x, const Part& mine) {
   std::vector<double> q(chance.below(5));
   for (double& one : q) one = chance.coin() ? static_cast<double>(chance.below(5)) / 4 : chance.real(0, 1);
   const QuantileOptions options{.method = static_cast<QuantileMethod>(chance.below(13))};
+  std::optional<Sampled> sampled;
+  if (chance.coin()) sampled.emplace(1 + chance.below(2000));
   expect_same_at(
       root, "quantiles", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q, options, root); },
       [&] { return masu::exact_quantiles(cpu, x.view(), q, options); });

@@ -105,6 +105,18 @@ class MASU_EXPORT QuantileFinder {
   void add(const ArrayView& data);
   /// The same in memory of this finder's device.
   void add_buffer(const BufferBase& data, Dtype dtype);
+  /// In place of add(): all the data, or this finder's part of it, which must stay there unchanged until the passes
+  /// have ended. As a rule it is then read once: the first pass takes `samples` elements of it, the second one counts
+  /// what is below and between elements of all samples and keeps copies of the latter, a few percent, and the others go
+  /// over these. With 0 samples, where the samples mislead and where elements have less than 4 bytes passes go over all
+  /// data. Parts give samples in proportion to their elements, 2^14 to 2^15 in all are a good number; all parts give
+  /// some or all none.
+  void hold(const ArrayView& data, std::uint64_t samples);
+  /// The same of memory of this finder's device.
+  void hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples);
+  /// Of a finder that holds a part of the data: what all parts' finders have found in this pass, bytes() of them
+  /// merged. Comes before next_pass(). Throws invalid_argument for what from_bytes() refuses, and for other quantiles.
+  void take(std::span<const std::byte> bytes);
   /// Takes what another finder of the same dtype, quantiles and method, on a device of the same kind (`cpu` or none)
   /// and in the same pass has taken in that pass. Throws invalid_argument where they differ, and where they have 2^63
   /// elements or more together.

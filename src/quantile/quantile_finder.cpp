@@ -2,6 +2,7 @@
 // Quantiles of data that comes in pieces, in passes.
 #include "call/operands.h"
 #include "call/state_bytes.h"
+#include "quantile/quantile_narrowing.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantiles.h"
 
@@ -51,12 +52,41 @@ void Quantiles::append(const std::function<std::uint64_t(std::size_t)>& key, std
 
 struct QuantileFinder::State {
   State(const Device& on, Dtype type, std::span<const double> wanted, const QuantileOptions& asked)
-      : device(on), dtype(type), q(wanted.begin(), wanted.end()), method(asked.method), finder(on, type) {}
+      : device(on),
+        dtype(type),
+        q(wanted.begin(), wanted.end()),
+        method(asked.method),
+        finder(on, type),
+        narrowing(type) {}
+
+  [[nodiscard]] bool is_of_all() const noexcept { return narrowing.phase() == Narrowing::Phase::all; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return is_of_all() ? finder.count() : narrowing.count(); }
+  void know_places(std::uint64_t elements) {
+    if (!quantiles) quantiles = std::make_unique<Quantiles>(dtype, method, elements, q);
+  }
+  // Those that the finder looks for.
+  [[nodiscard]] std::vector<std::uint64_t> sought() const {
+    const std::span<const std::uint64_t> places = quantiles->places();
+    if (is_of_all()) return {places.begin(), places.end()};
+    return narrowing.listed_places(places);
+  }
+  // What this pass and the passes before it found is the finder's.
+  [[nodiscard]] bool is_finders() const {
+    return is_of_all() || (narrowing.phase() == Narrowing::Phase::lists && !sought().empty());
+  }
+  void check_pieces() const {
+    if (narrowing.holds()) call::refuse("quantile", "a finder that holds its data takes no more, got more data");
+  }
+  void write(call::StateWriter& to) const;
+  // What write() wrote behind the quantiles and `done`.
+  void read(call::StateReader& from);
+
   Device device;
   Dtype dtype;
   std::vector<double> q;
   QuantileMethod method;
   PlaceFinder finder;
+  Narrowing narrowing;
   std::unique_ptr<Quantiles> quantiles;
   bool done = false;
 };
@@ -76,22 +106,39 @@ QuantileFinder::~QuantileFinder() = default;
 
 void QuantileFinder::add(const ArrayView& data) {
   call::check_dtype("quantile", state_->dtype, data.dtype);
+  state_->check_pieces();
   state_->finder.add(data);
 }
 
 void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
   call::check_dtype("quantile", state_->dtype, dtype);
   call::check_device("quantile", state_->device, data);
+  state_->check_pieces();
   state_->finder.add(data, data.byte_offset(), call::count_of("quantile", data, dtype));
+}
+
+void QuantileFinder::hold(const ArrayView& data, std::uint64_t samples) {
+  call::check_dtype("quantile", state_->dtype, data.dtype);
+  state_->check_pieces();
+  state_->narrowing.hold(HeldData(state_->device, data), samples, state_->finder);
+}
+
+void QuantileFinder::hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples) {
+  call::check_dtype("quantile", state_->dtype, dtype);
+  call::check_device("quantile", state_->device, data);
+  (void)call::count_of("quantile", data, dtype);
+  state_->check_pieces();
+  state_->narrowing.hold(HeldData(data, dtype), samples, state_->finder);
 }
 
 void QuantileFinder::merge(const QuantileFinder& other) {
   State& s = *state_;
   const State& from = *other.state_;
-  if (s.dtype != from.dtype || s.q != from.q || s.method != from.method || !s.finder.merge(from.finder)) {
+  if (s.dtype != from.dtype || s.q != from.q || s.method != from.method || s.done != from.done ||
+      !s.narrowing.merge(from.narrowing) || (s.is_finders() && !s.finder.merge(from.finder))) {
     const auto text = [](const State& of) {
       return fmt::format("{} quantiles ({}) of {} by {}, {} elements so far", of.q.size(), fmt::join(of.q, ", "),
-                         to_string(of.dtype), to_string(of.method), of.finder.count());
+                         to_string(of.dtype), to_string(of.method), of.count());
     };
     call::refuse("QuantileFinder::merge",
                  fmt::format("both must be in the same pass for the same, got {} and {}", text(s), text(from)));
@@ -99,47 +146,90 @@ void QuantileFinder::merge(const QuantileFinder& other) {
 }
 
 namespace {
-constexpr call::StateName quantile_state{"QuantileFinder", "MQUA"};
+
+constexpr call::StateName quantile_state{"QuantileFinder", "MQUA", 2};
+
+// Of what a state is.
+struct Wanted {
+  Dtype dtype;
+  QuantileMethod method;
+  std::vector<double> q;
+};
+Wanted read_wanted(call::StateReader& from) {
+  Wanted wanted{from.dtype(), {}, {}};
+  wanted.method = static_cast<QuantileMethod>(from.below(static_cast<std::uint64_t>(QuantileMethod::nearest) + 1, 1));
+  for (const std::uint64_t one : from.numbers(from.number())) wanted.q.push_back(std::bit_cast<double>(one));
+  return wanted;
+}
+
 }  // namespace
 
+void QuantileFinder::State::write(call::StateWriter& to) const {
+  to.dtype(dtype);
+  to.number(static_cast<std::uint64_t>(method), 1);
+  to.number(q.size());
+  for (const double one : q) to.real(one);
+  to.number(done ? 1 : 0, 1);
+  narrowing.write(to);
+  if (is_finders()) finder.write(to);
+}
+
+void QuantileFinder::State::read(call::StateReader& from) {
+  done = from.flag();
+  narrowing.read(from);
+  if (narrowing.phase() == Narrowing::Phase::counts || narrowing.phase() == Narrowing::Phase::lists) {
+    from.require(narrowing.count() != 0);
+    know_places(narrowing.count());
+  }
+  if (is_finders()) {
+    std::vector<std::uint64_t> places;
+    finder.read(from, [&](std::uint64_t elements) {
+      if (is_of_all()) know_places(elements);
+      places = sought();
+      return std::span<const std::uint64_t>(places);
+    });
+    from.require(done == finder.done());
+  } else {
+    from.require(done == (narrowing.phase() == Narrowing::Phase::lists));
+  }
+  from.end();
+}
+
 std::vector<std::byte> QuantileFinder::bytes() const {
-  const State& s = *state_;
   call::StateWriter to(quantile_state);
-  to.dtype(s.dtype);
-  to.number(static_cast<std::uint64_t>(s.method), 1);
-  to.number(s.done ? 1 : 0, 1);
-  to.number(s.q.size());
-  for (const double one : s.q) to.real(one);
-  s.finder.write(to);
+  state_->write(to);
   return to.finish();
 }
 
 QuantileFinder QuantileFinder::from_bytes(const Device& device, std::span<const std::byte> bytes) {
   call::StateReader from(quantile_state, bytes);
-  const Dtype dtype = from.dtype();
-  const auto method =
-      static_cast<QuantileMethod>(from.below(static_cast<std::uint64_t>(QuantileMethod::nearest) + 1, 1));
-  const bool done = from.flag();
-  std::vector<double> q;
-  for (const std::uint64_t one : from.numbers(from.number())) q.push_back(std::bit_cast<double>(one));
-  QuantileFinder result(device, dtype, q, {.method = method});
-  State& s = *result.state_;
-  s.done = done;
-  s.finder.read(from, [&](std::uint64_t count) {
-    s.quantiles = std::make_unique<Quantiles>(dtype, method, count, q);
-    return s.quantiles->places();
-  });
-  from.end();
-  from.require(done == s.finder.done());
+  const Wanted wanted = read_wanted(from);
+  QuantileFinder result(device, wanted.dtype, wanted.q, {.method = wanted.method});
+  result.state_->read(from);
   return result;
+}
+
+void QuantileFinder::take(std::span<const std::byte> bytes) {
+  State& s = *state_;
+  call::StateReader from(quantile_state, bytes);
+  const Wanted wanted = read_wanted(from);
+  if (wanted.dtype != s.dtype || wanted.q != s.q || wanted.method != s.method) {
+    call::refuse("QuantileFinder::take", "the bytes must be of the same quantiles, got others");
+  }
+  s.read(from);
 }
 
 bool QuantileFinder::next_pass() {
   State& s = *state_;
   if (s.done) return false;
-  if (s.finder.count() == 0) call::refuse("quantile", "there must be data, got no elements");
-  if (!s.quantiles) s.quantiles = std::make_unique<Quantiles>(s.dtype, s.method, s.finder.count(), s.q);
-  s.done = !s.finder.next_pass(s.quantiles->places());
+  if (s.count() == 0) call::refuse("quantile", "there must be data, got no elements");
+  s.know_places(s.count());
+  if (s.is_finders()) {
+    s.done = !s.finder.next_pass(s.sought());
+    if (!s.done && s.narrowing.holds()) s.narrowing.give(s.finder);
+  } else {
+    s.done = !s.narrowing.next_pass(s.quantiles->places(), s.quantiles->last_is_for_nan(), s.finder);
+  }
   return !s.done;
 }
 
@@ -147,7 +237,7 @@ std::vector<Quantile> QuantileFinder::result() const {
   const State& s = *state_;
   if (!s.done) call::refuse("quantile", "the passes must have ended before there is a result");
   std::vector<Quantile> result;
-  s.quantiles->append([&](std::size_t i) { return s.finder.key(s.quantiles->places()[i]); }, result);
+  s.quantiles->append([&](std::size_t i) { return s.narrowing.key(s.quantiles->places()[i], s.finder); }, result);
   return result;
 }
 
@@ -156,7 +246,7 @@ Dtype QuantileFinder::dtype() const noexcept {
 }
 
 std::uint64_t QuantileFinder::count() const noexcept {
-  return state_->finder.count();
+  return state_->count();
 }
 
 Times QuantileFinder::times() const {

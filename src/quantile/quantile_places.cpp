@@ -7,6 +7,8 @@
 #include "quantile/quantile_cpu.h"
 #include "quantile/quantile_plan.h"
 
+#include <masu/sort.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -200,7 +202,7 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
   }
   ++passes_;
   if (collecting_) {
-    std::sort(collected_.begin(), collected_.end());
+    sort(device_, MutableArrayView(collected_));
     for (auto& [place, known] : found_) {
       const auto first = std::lower_bound(collected_.begin(), collected_.end(), known.prefix << left_);
       if (known.rest >= static_cast<std::uint64_t>(collected_.end() - first)) {

@@ -21,12 +21,12 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
 }
 
-// Places of the sample between a place and its bound: a sample of equal parts varies less than a binomial one.
+}  // namespace
+
+// A sample of equal parts varies less than a binomial one.
 double reach(double samples, double part) {
   return deviations * std::sqrt(samples * part * (1 - part)) + 3;
 }
-
-}  // namespace
 
 std::vector<std::string_view> Plan::files(Part part) {
   if (part == Part::points) {
@@ -48,14 +48,21 @@ std::vector<std::string_view> Plan::files(Part part) {
       result.insert(result.end(), {"src/elements/scrambled.cl", "src/quantile/selection_passes.cl"});
       break;
     case Part::sorted: result.emplace_back("src/quantile/selection_sorted.cl"); break;
+    case Part::ranges:
+      result.insert(result.end(), {"src/elements/totals.cl", "src/quantile/selection_ranges.cl"});
+      break;
   }
   return result;
 }
 
-std::vector<runtime::Define> Plan::defines(Part part) const {
+std::vector<runtime::Define> Plan::defines(Part part, std::size_t ranges, unsigned listed) const {
   std::vector<runtime::Define> more{{"MASU_GROUP", work_items(part)},
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
-  if (part == Part::passes) {
+  if (part == Part::ranges) {
+    more.emplace_back("MASU_RANGES", ranges);
+    more.emplace_back("MASU_LISTED", listed);
+  }
+  if (part == Part::passes || part == Part::ranges) {
     const ValueType type = value_type(dtype);
     more.insert(more.end(), {{"MASU_UNROLL", unroll},
                              {"MASU_GROUPS_A_UNIT", groups_a_unit},

@@ -15,7 +15,7 @@
 namespace masu::selection_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part : std::uint8_t { alone, passes, sorted, points, numbers };
+enum class Part : std::uint8_t { alone, passes, sorted, points, numbers, ranges };
 
 // Elements of a row that the passes take: their numbers fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -27,6 +27,10 @@ inline constexpr std::uint64_t few_rows = 16;
 // More places than this are looked up in sorted rows.
 inline constexpr std::size_t few_places = 8;
 inline constexpr std::size_t places_a_launch = 8;  // of the lookup
+
+// Ranges of one pass, as in selection_ranges.cl; what a pass finds, in words of 32 bits.
+inline constexpr std::size_t most_ranges = 6;
+inline constexpr std::size_t ranges_words = 4 * most_ranges + 2;
 
 // Work-groups of a compute unit that read a long row at a time.
 inline constexpr unsigned groups_a_unit = 3;
@@ -50,7 +54,8 @@ struct Plan {
   std::uint64_t least_bounded = 0;
 
   [[nodiscard]] static std::vector<std::string_view> files(Part part);
-  [[nodiscard]] std::vector<runtime::Define> defines(Part part) const;
+  // Of a pass for ranges: how many, and a bit for each that is listed.
+  [[nodiscard]] std::vector<runtime::Define> defines(Part part, std::size_t ranges = 1, unsigned listed = 1) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
   [[nodiscard]] unsigned passes() const noexcept;
   // 16-byte vectors that a work-group of many takes at a time.
@@ -63,6 +68,9 @@ struct Plan {
   [[nodiscard]] std::size_t counting_words() const noexcept;
 };
 Plan make(const DeviceInfo& device, Dtype dtype);
+
+// Places of a sample between a place, which has `part` of the elements below it, and its bound.
+double reach(double samples, double part);
 
 // The bounds of two neighbouring places.
 struct Bounds {

@@ -131,6 +131,12 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
     compiles(selection_plan::Part::sorted, {"selection_gather", "selection_medians"});
     compiles(selection_plan::Part::points, {"selection_points"});
+    for (const unsigned ranges : {1U, 3U, unsigned{selection_plan::most_ranges}}) {
+      if (size_of(dtype) < 4) continue;
+      constexpr auto part = selection_plan::Part::ranges;
+      const unsigned listed = ranges == 3 ? 7U : ranges - 1;  // all, some, none
+      expect_compiles(selection.files(part), selection.defines(part, ranges, listed), {"selection_ranges"});
+    }
     if (is_float(dtype))
       compiles(selection_plan::Part::numbers, {"selection_number_medians", "selection_number_points"});
   }

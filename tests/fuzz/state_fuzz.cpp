@@ -112,6 +112,21 @@ std::vector<State> states() {
       if (!estimator.next_pass()) break;
     }
   }
+  // Held data in each of its passes.
+  const auto holder = [cpu, data, q] {
+    QuantileFinder holds(cpu, Dtype::f32, q);
+    holds.hold(data, 8);
+    return holds;
+  };
+  QuantileFinder held = holder();
+  do {
+    const auto taken = [holder](std::span<const std::byte> bytes) {
+      QuantileFinder takes = holder();
+      takes.take(bytes);
+      return takes;
+    };
+    all.push_back(state(held.bytes(), taken, next_pass));
+  } while (held.next_pass());
   return all;
 }
 

@@ -24,6 +24,12 @@ namespace detail {
 /// Of fewer elements, each place p is the one nearest to (n - 1) q with q = p / (n - 1) as a double. Smaller in tests.
 inline std::uint64_t exact_places = std::uint64_t{1} << 51;
 
+/// So many elements of all ranks are sampled, and at least so many a rank on average, where a rank has so many elements
+/// or more on average. Two numbers: on the CPU, on other devices. Others in tests.
+inline std::array<std::uint64_t, 2> quantile_samples{std::uint64_t{1} << 15, std::uint64_t{1} << 14};
+inline std::uint64_t quantile_samples_a_rank = 256;
+inline std::array<std::uint64_t, 2> least_sampled{std::uint64_t{1} << 18, std::uint64_t{1} << 27};
+
 /// A finder whose passes have ended.
 inline QuantileFinder find_places(Call& call, const Part& x, std::span<const double> q, QuantileMethod method) {
   // Finders of one kind of device can be merged; where there are both, all work on the CPU.
@@ -32,28 +38,35 @@ inline QuantileFinder find_places(Call& call, const Part& x, std::span<const dou
   call.agree();
   call.group().least(kinds);
   const bool mixed = kinds[0] == 0 && kinds[1] == 0;
+  std::uint64_t all_count = x.count();
+  call.group().sum({&all_count, 1});
   Bytes memory;
   std::optional<Device> device;
   std::optional<QuantileFinder> finder;
   call.attempt([&] {
     device = mixed ? Device::open("cpu") : x.device();
     finder.emplace(*device, x.dtype(), q, QuantileOptions{.method = method});
-    if (mixed) (void)x.host(memory);
+    std::uint64_t samples = 0;  // of this rank, in proportion to its elements; of all ranks some or of none
+    const auto ranks = static_cast<std::uint64_t>(call.group().size());
+    const std::size_t kind = device->kind() == DeviceKind::cpu ? 0 : 1;
+    if (all_count / ranks >= least_sampled[kind]) {
+      const std::uint64_t of_all = std::max(quantile_samples[kind], ranks * quantile_samples_a_rank);
+      samples = 1 + static_cast<std::uint64_t>(static_cast<double>(of_all) * static_cast<double>(x.count()) /
+                                               static_cast<double>(all_count));
+    }
+    if (mixed || x.buffer() == nullptr) finder->hold(x.host(memory), samples);
+    else finder->hold_buffer(*x.buffer(), x.dtype(), samples);
   });
   for (bool more = true; more;) {
     Bytes mine;
-    call.attempt([&] {
-      if (mixed && x.buffer() != nullptr) finder->add(ArrayView(x.dtype(), memory.data(), x.count()));
-      else x.add_to(*finder);
-      mine = finder->bytes();
-    });
+    call.attempt([&] { mine = finder->bytes(); });
     const Bytes all = call.combine(std::move(mine), [&](const Bytes& before, const Bytes& after) {
       QuantileFinder both = QuantileFinder::from_bytes(*device, before);
       both.merge(QuantileFinder::from_bytes(*device, after));
       return both.bytes();
     });
     call.attempt([&] {
-      finder = QuantileFinder::from_bytes(*device, all);
+      finder->take(all);
       more = finder->next_pass();
     });
     call.agree();
