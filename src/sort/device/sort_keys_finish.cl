@@ -116,8 +116,6 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   const uint flip = flipped != 0 ? MASU_ALL_BITS : 0;
   const uint before = (uint)((size_t)keys_at >> 2 & 3);  // keys from a multiple of 16 bytes to the bucket's first
   const uint edge = MASU_EDGE + before;
-  // Keys that are not there are counted and kept where nobody looks, so that none waits for the one before it.
-  const uint unused = (MASU_MOST + MASU_EDGE + MASU_BEHIND + 15) / 16 * 16 + lid;
   const uint first = keys_at[0] & 0xffff;
   uint keys[MASU_ITEMS];
   uint differ = 0;
@@ -139,10 +137,10 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   }
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint bin = bin_of(keys[i]);
-    const uint word = i * MASU_GROUP + lid < size ? bin_word(bin) : MASU_WORDS + lid;
-    const uint rank = atomic_add(&counters[word], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff;
-    keys[i] = masu_computed(keys[i] | rank << 16);  // fewer registers: bins are made again
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i]);
+      keys[i] |= (atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff) << 16;
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
@@ -153,9 +151,11 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   if (most > MASU_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint bin = bin_of(keys[i] & 0xffff);
-    const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
-    kept[kept_at(i * MASU_GROUP + lid < size ? edge + place : unused)] = (ushort)keys[i];
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i] & 0xffff);
+      const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
+      kept[kept_at(edge + place)] = (ushort)keys[i];
+    }
   }
   for (uint i = lid; i < edge; i += MASU_GROUP) kept[kept_at(i)] = 0;
   for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(edge + size + i)] = 0xffff;

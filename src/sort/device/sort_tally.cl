@@ -49,10 +49,10 @@ inline void add_to_table(__global uint *table, const bool halves, const uint val
   else atomic_add(&table[value], number);
 }
 
-// Counts `number` keys of a value in its word. Returns how many there were.
-inline uint add_to_value(const uint value, const uint number, __local uint *word) {
+// Counts `number` keys of a value. Returns how many there were.
+inline uint add_to_value(const uint value, const uint number, __local uint *counters) {
   const uint upper = (value & 1) << 4;
-  return atomic_add(word, number << upper) >> upper & 0xffff;
+  return atomic_add(&counters[spread_word(value >> 1)], number << upper) >> upper & 0xffff;
 }
 // What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
 inline void settle_value(const uint value, const uint least, __local uint *counters, __local uint *overflows,
@@ -64,7 +64,7 @@ inline void settle_value(const uint value, const uint least, __local uint *count
 
 #define MASU_HELD 8  // values that a work-item counts at once
 // Counts those of `values` that are in the range from `least` on, by their places there. All are added before any is looked
-// at, as an addition takes long to return: those that are not in the range to a word of the work-item that is not used yet.
+// at: an addition takes long to return.
 MASU_INLINE void tally_values(const uint *values, const uint least, __local uint *memory, __global uint *table,
                               const bool halves, const uint lid) {
   __local uint *const counters = MASU_TALLY_COUNTERS(memory);
@@ -78,7 +78,7 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
       const bool agree = masu_lanes_agree(values[k]);
       if (values[k] < MASU_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
         const uint number = agree ? MASU_SHUFFLE_LANES : 1;
-        const uint old = add_to_value(values[k], number, &counters[spread_word(values[k] >> 1)]);
+        const uint old = add_to_value(values[k], number, counters);
         if (old < 0x8000 && old + number >= 0x8000) settle_value(values[k], least, counters, overflows, table, halves);
       }
     }
@@ -86,14 +86,15 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
   }
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_HELD; ++k) {
-    olds[k] = add_to_value(values[k], 1, values[k] < MASU_RANGE ? &counters[spread_word(values[k] >> 1)] : &memory[lid]);
+    olds[k] = 0;
+    if (values[k] < MASU_RANGE) olds[k] = add_to_value(values[k], 1, counters);
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_HELD; ++k) full = full || (values[k] < MASU_RANGE && olds[k] == 0x7fff);
+  for (uint k = 0; k < MASU_HELD; ++k) full = full || olds[k] == 0x7fff;
   if (full) {
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_HELD; ++k) {
-      if (values[k] < MASU_RANGE && olds[k] == 0x7fff) settle_value(values[k], least, counters, overflows, table, halves);
+      if (olds[k] == 0x7fff) settle_value(values[k], least, counters, overflows, table, halves);
     }
   }
 }
