@@ -12,6 +12,7 @@
 // - MASU_ITEMS   keys that a work-item of few_finish holds
 // - MASU_LOADS   the most keys of a work-item that few_count and few_part take
 // - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
+// - MASU_LOCAL_BITS  few_finish has 2^this bins: 8 for each work-item
 
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
@@ -231,7 +232,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
 }
 
 // Two counters of 16 bits a word.
-#define MASU_LOCAL_BINS 4096
+#define MASU_LOCAL_BINS (1 << MASU_LOCAL_BITS)
 #define MASU_WORDS (MASU_LOCAL_BINS / 2)
 #define MASU_MOST (MASU_GROUP * MASU_ITEMS)
 // Keys are compared within their bins where these are so many comparisons or fewer in all.
@@ -313,8 +314,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
   // 8 bytes: where the uppermost 32 bits are the same, by those below.
   const uint span = found[1] - found[0];
   const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, MASU_LOCAL_BINS)
-                     : span == 0             ? 32 - 12
-                                             : 32 - clz(span) + 32 - 12;
+                     : span == 0             ? 32 - MASU_LOCAL_BITS
+                                             : 32 - clz(span) + 32 - MASU_LOCAL_BITS;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {

@@ -19,10 +19,12 @@ constexpr std::uint64_t most_keys = std::uint64_t{1} << 23;
 constexpr std::uint64_t many_keys = std::uint64_t{1} << 19;  // from which on there are more work-groups
 constexpr std::uint64_t header_bytes = 64;
 constexpr unsigned bins = 2048;
+constexpr unsigned local_bits = 12;                            // of few_finish's bins
 constexpr std::uint64_t many_floats = std::uint64_t{1} << 21;  // whose buckets differ much in size
 
 std::uint64_t finish_bytes(const Plan& plan, Dtype dtype) {
-  return 4096 * 2 + (group + 4) * std::uint64_t{4} + std::uint64_t{group} * plan.items * size_of(dtype);
+  return (std::uint64_t{2} << local_bits) + (group + 4) * std::uint64_t{4} +
+         std::uint64_t{group} * plan.items * size_of(dtype);
 }
 
 std::uint64_t part_bytes(const Plan& plan, Dtype dtype) {
@@ -83,6 +85,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
   add("MASU_ITEMS", plan.items);
   add("MASU_LOADS", plan.loads);
   add("MASU_BINS", bins);
+  add("MASU_LOCAL_BITS", local_bits);
   add("MASU_UNROLL", info.gpu ? 1 : 0);
   return defines;
 }

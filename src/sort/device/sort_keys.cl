@@ -64,8 +64,11 @@ inline uint kept_at(const uint i) { return i ^ (i >> (MASU_ELEMENT_BYTES == 4 ? 
 inline void clear_counters(__local uint *counters, const uint lid) {
   for (uint i = lid; i < MASU_COUNTERS; i += MASU_GROUP) counters[i] = 0;
 }
+inline uint count_at(const uint word, const uint digit, __local uint *counters) {
+  return atomic_add(&counters[word], 1U << upper_of(digit)) >> upper_of(digit) & 0xffff;
+}
 inline uint count_digit(const uint digit, const uint column, __local uint *counters) {
-  return atomic_add(&counters[counter_of(digit, column)], 1U << upper_of(digit)) >> upper_of(digit) & 0xffff;
+  return count_at(counter_of(digit, column), digit, counters);
 }
 inline uint digit_begin(const uint digit, const uint column, __local const uint *counters) {
   return counters[counter_of(digit, column)] >> upper_of(digit) & 0xffff;
@@ -149,11 +152,11 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     const bool stays = (partial && (place < lo || place >= hi)) || (first && MASU_IS_SPECIAL(keys[i]));
     // Fewer registers: without their indices.
     if (first) keys[i] = MASU_PACKED ? upper_key(keys[i], flip) : masu_computed(upper_key(keys[i], flip));
-    uint rank = 0;
-    if (!checked || !stays) {
-      rank = count_digit(digit_of(keys[i], held_shift), column, counters);
-      if (checked) moves |= 1U << i;
-    }
+    // What stays is counted where nobody looks, so that no addition waits for the one before it.
+    const uint digit = digit_of(keys[i], held_shift);
+    const bool counts = !checked || !stays;
+    const uint rank = count_at(counts ? counter_of(digit, column) : MASU_COUNTERS + 256 + lid, digit, counters);
+    if (checked && counts) moves |= 1U << i;
     ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -297,15 +300,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
   __global uint *const starts = MASU_AT(uint, starts_at);
-  if (tile >= starts[MASU_FIRST_TILES + 256]) return;
+  const uint tiles = starts[MASU_FIRST_TILES + 256];
   for (uint part = lid; part < 256; part += MASU_GROUP) {
     const uint first = starts[MASU_FIRST_TILES + part];
-    if (tile < first || tile >= starts[MASU_FIRST_TILES + part + 1]) continue;
-    found[0] = part;
-    found[1] = tile - first;
-    found[2] = starts[MASU_FIRST_KEYS + part];
-    found[3] = starts[MASU_CURSORS + part];  // where the last key has gone
+    uint4 what;
+    what.x = part;
+    what.y = tile - first;
+    what.z = starts[MASU_FIRST_KEYS + part];
+    what.w = starts[MASU_CURSORS + part];  // where the last key has gone
+    // All is read at once, and what is not of this tile is written where nobody reads it.
+    const bool here = tile >= first && tile < starts[MASU_FIRST_TILES + part + 1];
+    ((__local uint4 *)local_memory)[here ? 0 : 1 + lid] = what;
   }
+  if (tile >= tiles) return;
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint part = found[0];
   const uint begin = found[2];

@@ -126,7 +126,7 @@ class Sorter {
   void count() {
     launch("keys_count", std::uint64_t{tuning_.units} * (tuning_.two_steps ? 6 : 1), tuning_.count_group, keys_,
            memory_, at(layout_.header), at(layout_.counts), count_, flipped_, by_digits_.crowded_pairs,
-           tuning_.two_steps ? columns : call::local<std::uint16_t>(tuning_.buckets() + 4));
+           tuning_.two_steps ? columns : call::local<std::uint16_t>(tuning_.buckets() + 64));
   }
   void parts() {
     launch("keys_parts", 1, 256, memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), flipped_,
@@ -271,8 +271,9 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::ui
   const Subject subject = Subject::of(dtype, payload, count);
   if (count > most_keys || !takes(subject, info, payload)) return false;
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
-  return info.local_bytes >= std::max({tuning.part_bytes(), tuning.finish_bytes(Finish::all),
-                                       tuning.tally_group != 0 ? tuning.tally_bytes(true) : 0});
+  // With 48 KiB all work-groups would count each bucket together.
+  if (tuning.tallies && tuning.tally_ranges != 1 && subject.bucket_keys > tuning.finish.tile()) return false;
+  return info.local_bytes >= tuning.local_bytes();
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
@@ -284,8 +285,8 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* workspace, DeviceWork& work, unsigned bucket_bits,
-          ByDigitsWhere by_digits) {
-  const Subject subject = Subject::of(dtype, payload, job.pieces.count);
+          ByDigitsWhere by_digits, std::uint64_t shaped_for) {
+  const Subject subject = Subject::of(dtype, payload, shaped_for != 0 ? shaped_for : job.pieces.count);
   if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, job.pieces.count);
   Sorter(stream, keys, result, payload, subject, job, workspace, bucket_bits, by_digits, work).run();
 }

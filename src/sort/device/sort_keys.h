@@ -23,10 +23,10 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload
 enum class ByDigitsWhere : std::uint8_t { automatic, all, none };
 
 // Sorts `keys`, which sort_keys serves, into `result`, which may be the same, or, with indices, null. A workspace of
-// workspace_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without workspace, others than
-// bucket_bits_of().
+// workspace_bytes(), from a multiple of 16 on; null: allocated. For tests, without workspace: `bucket_bits` that are
+// not 0 stand for bucket_bits_of(), and kernels have the shapes that they have for `shaped_for` keys, if that is not 0.
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* workspace, DeviceWork& work, unsigned bucket_bits = 0,
-          ByDigitsWhere by_digits = ByDigitsWhere::automatic);
+          ByDigitsWhere by_digits = ByDigitsWhere::automatic, std::uint64_t shaped_for = 0);
 
 }  // namespace masu::sort_keys

@@ -40,16 +40,19 @@ inline uint columns_of(__local const uint *counters, const uint lid) {
 }
 #else
 #define MASU_COUNT_WORDS (MASU_BUCKETS / 2)
-// Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word: what runs over half of one goes to
-// `totals` at once. Others may add meanwhile: fewer than the other half.
-inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals) {
-  const uint word = spread_word(bucket >> 1);
+// Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word. Returns how many there were.
+inline uint add_to_bucket(const uint bucket, const uint number, __local uint *counters) {
   const uint upper = (bucket & 1) << 4;
-  const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
-  if (old < 0x8000 && old + number >= 0x8000) {
-    atomic_sub(&counters[word], 0x8000U << upper);
-    atomic_add(&totals[bucket], 0x8000U);
-  }
+  return atomic_add(&counters[spread_word(bucket >> 1)], number << upper) >> upper & 0xffff;
+}
+// What runs over half of a counter goes to `totals` at once. Others may add meanwhile: fewer than the other half.
+inline void settle_bucket(const uint bucket, __local uint *counters, __global uint *totals) {
+  atomic_sub(&counters[spread_word(bucket >> 1)], 0x8000U << ((bucket & 1) << 4));
+  if (bucket < MASU_BUCKETS) atomic_add(&totals[bucket], 0x8000U);
+}
+inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals) {
+  const uint old = add_to_bucket(bucket, number, counters);
+  if (old < 0x8000 && old + number >= 0x8000) settle_bucket(bucket, counters, totals);
 }
 #endif
 
@@ -85,7 +88,7 @@ inline void count_key(const MASU_SOURCE bits, const MASU_SOURCE flip, __local ui
 #endif
 }
 
-#define MASU_NO_BUCKET 0x80000000U
+#define MASU_NO_BUCKET MASU_BUCKETS  // has a counter, of which nothing is made
 #if MASU_TWO_STEPS
 inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
                          const uint lid, uint *hot, Specials *specials) {
@@ -101,7 +104,7 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 }
 #else
 
-// Buckets of a vector of keys; those that are special have none. Keys of bucket *hot are counted by one lane, where an
+// Counts a vector of keys; those that are special have no bucket. Keys of bucket *hot are counted by one lane, where an
 // eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
 #define MASU_HOT_KEYS max(MASU_SOURCE_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_SOURCE_VECTOR)
 inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
@@ -110,30 +113,43 @@ inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uin
   unpack_source(vector, keys);
   uint buckets[MASU_SOURCE_VECTOR];
   uint own = 0;
+  bool special = false;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-    buckets[k] = bucket_of(upper_key(keys[k], flip));
-    if (MASU_IS_SPECIAL(keys[k])) {
-      buckets[k] = MASU_NO_BUCKET;
-      count_special(keys[k], specials);
-    }
+    buckets[k] = MASU_IS_SPECIAL(keys[k]) ? MASU_NO_BUCKET : bucket_of(upper_key(keys[k], flip));
+    special = special || MASU_IS_SPECIAL(keys[k]);
     own += buckets[k] == *hot ? 1 : 0;
+  }
+  if (special) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+      if (MASU_IS_SPECIAL(keys[k])) count_special(keys[k], specials);
+    }
   }
   const uint in_hot = masu_sum_lanes(own);
   if (in_hot >= MASU_HOT_KEYS) {
-    if (*hot != MASU_NO_BUCKET && lid % MASU_SHUFFLE_LANES == 0) {
-      count_bucket(*hot, in_hot, counters, totals);
-    }
+    if (lid % MASU_SHUFFLE_LANES == 0) count_bucket(*hot, in_hot, counters, totals);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-      if (buckets[k] != *hot && buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals);
+      if (buckets[k] != *hot) count_bucket(buckets[k], 1, counters, totals);
     }
     return;
   }
   *hot = masu_first_lane(buckets[0]);
+  // All are added before any is looked at: an addition takes long to return.
+  uint olds[MASU_SOURCE_VECTOR];
+  bool full = false;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-    if (buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals);
+    olds[k] = add_to_bucket(buckets[k], 1, counters);
+  }
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) full = full || olds[k] == 0x7fff;
+  if (full) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+      if (olds[k] == 0x7fff) settle_bucket(buckets[k], counters, totals);
+    }
   }
 }
 

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 namespace masu::sort_keys {
 
 namespace {
 
-constexpr std::uint64_t bucket_keys = 4096;  // on average
 // Keys of 4 bytes have a faster finish where they have 16 bits in common; from so many keys on.
 constexpr std::uint64_t narrow_keys = std::uint64_t{1} << 26;
 constexpr unsigned row_words = 260;
@@ -37,11 +37,31 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide)
       return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, false, 256, u};
-    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, false, 256, u};
+    return {{512, 20, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, false, 256, u};
   }
   if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 18, 1}, 12, {}, 0, 0, 1, 256, true, 256, u};
   const unsigned middle = info.max_work_group_size >= 512 ? 512 : 256;
   return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, true, 256, u};
+}
+
+// keys_finish where buckets have more keys: the first that has room for so many.
+struct Grown {
+  unsigned bucket_keys;
+  Shape finish;
+  unsigned bin_bits;
+};
+constexpr std::array<Grown, 3> grown = {
+    {{8192, {512, 18, 3}, 13}, {16384, {512, 34, 2}, 14}, {32768, {1024, 34, 1}, 14}}};
+constexpr std::array<Grown, 2> grown_in_little = {{{8192, {512, 18, 1}, 13}, {16384, {512, 34, 1}, 12}}};
+
+void grow(Tuning& tuning, unsigned bucket_keys, const DeviceInfo& info) {
+  const std::span<const Grown> all = tuning.tally_ranges == 1 ? std::span<const Grown>(grown) : grown_in_little;
+  const auto one = std::ranges::find_if(all, [&](const Grown& shape) {
+    return bucket_keys <= shape.bucket_keys && shape.finish.group <= info.max_work_group_size;
+  });
+  if (bucket_keys <= tuning.finish.tile() || one == all.end()) return;
+  tuning.finish = one->finish;
+  tuning.bin_bits = one->bin_bits;
 }
 
 // Whether keys_finish keeps 16 bits of each key.
@@ -108,13 +128,16 @@ Subject Subject::of(Dtype dtype, const Payload& payload, std::uint64_t count) {
   if (payload.kind == Payload::Kind::records) subject.value_bytes = payload.bytes;
   // Few different ones, each of which makes programs of its own.
   subject.index_bits = std::clamp(static_cast<unsigned>(std::bit_width(count - 1) + 1) / 2 * 2, 22U, 32U);
+  // 3 % more fit where keys are uniform.
+  const std::uint64_t least = (count >> most_bucket_bits) * 32 / 33;
+  subject.bucket_keys = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(least, usual_bucket_keys)));
   return subject;
 }
 
 unsigned bucket_bits_of(const Subject& subject, std::uint64_t count) {
   const bool four = subject.key_bytes() == 4;
   if (four && count >= narrow_keys) return most_bucket_bits;
-  return std::clamp(static_cast<unsigned>(std::bit_width((count - 1) / bucket_keys)), least_bucket_bits,
+  return std::clamp(static_cast<unsigned>(std::bit_width((count - 1) / usual_bucket_keys)), least_bucket_bits,
                     four ? most_bucket_bits - 1 : most_bucket_bits);
 }
 
@@ -151,6 +174,10 @@ std::uint64_t Tuning::finish_bytes(Finish which) const noexcept {
   return (std::uint64_t{4} << (bits(which) - 1)) + kept + (shape(which).group + 4) * std::uint64_t{4} +
          (value_bytes != 0 ? keys * 2 : 0);
 }
+std::uint64_t Tuning::local_bytes() const noexcept {
+  return std::max({part_bytes(), finish_bytes(Finish::all), middle.group != 0 ? finish_bytes(Finish::middle) : 0,
+                   tally_group != 0 ? tally_bytes(true) : 0});
+}
 std::uint64_t Tuning::tally_bytes(bool counters) const noexcept {
   return (tally_group * 10 + 4 + (counters ? 32768 / tally_ranges + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
 }
@@ -171,10 +198,12 @@ Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket
   tuning.tallies = tuning.tally_group != 0 && tuning.key_bytes == 4;
   tuning.bucket_bits = tuning.tallies ? most_bucket_bits : bucket_bits;
   tuning.join_bits = tuning.bucket_bits - bucket_bits;
+  if (narrow(tuning, Finish::all)) grow(tuning, subject.bucket_keys, info);
   // Whole keys lie in local memory.
   if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
   tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
-  tuning.finish_most = tuning.tallies ? tuning.most : tuning.finish.tile();
+  tuning.finish_most = tuning.tallies && tuning.join_bits != 0 ? tuning.most : tuning.finish.tile();
+  if (tuning.middle.tile() <= tuning.finish_most) tuning.middle = {};
   return tuning;
 }
 

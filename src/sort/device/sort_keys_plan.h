@@ -14,13 +14,17 @@
 
 namespace masu::sort_keys {
 
+// Keys of a bucket if they are uniform, unless there are so many that buckets of 16 bits have more.
+inline constexpr unsigned usual_bucket_keys = 4096;
+
 // What is sorted: keys alone, or keys of 4 bytes, each packed above its index into one of 8, with indices as the result
 // or with values that move with them.
 struct Subject {
   Dtype dtype;
   std::size_t index_bytes = 0;
   std::size_t value_bytes = 0;
-  unsigned index_bits = 32;  // of a packed key, below the key's own 32
+  unsigned index_bits = 32;                  // of a packed key, below the key's own 32
+  unsigned bucket_keys = usual_bucket_keys;  // of 4 bytes alone, by their upper 16 bits, or a little fewer
 
   static Subject of(Dtype dtype, const Payload& payload, std::uint64_t count);
   [[nodiscard]] bool packed() const noexcept { return index_bytes != 0 || value_bytes != 0; }
@@ -98,6 +102,8 @@ struct Tuning {
   [[nodiscard]] std::uint64_t finish_bytes(Finish which) const noexcept;
   // With the counters of crowd_tally and huge_count, or with what huge_fill needs of them.
   [[nodiscard]] std::uint64_t tally_bytes(bool counters) const noexcept;
+  // The most of all kernels but sort_finish.cl's, which takes what there is.
+  [[nodiscard]] std::uint64_t local_bytes() const noexcept;
 };
 Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
 

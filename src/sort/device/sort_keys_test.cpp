@@ -152,6 +152,27 @@ TEST_P(SortKeys, SizesAroundTiles) {
   }
 }
 
+// Work-groups as for so many keys that each bucket has more, with a bucket of as many as one takes, and one more or
+// less.
+TEST_P(SortKeys, ShapesForManyKeys) {
+  bucket_bits = sort_keys::most_bucket_bits;
+  for (const unsigned log : {29U, 30U, 31U}) {
+    shaped_for = std::uint64_t{1} << log;
+    const auto subject = sort_keys::Subject::of(Dtype::u32, {}, shaped_for);
+    const unsigned tile = sort_keys::tuning_of(device.info(), subject, bucket_bits).finish_most;
+    for (const std::uint64_t size : {tile - 1, tile, tile + 1}) {
+      for (const std::uint32_t mask : {0xffffU, 0xff0fU, 0x0300U, 0U}) {
+        expect_sorted(keys_by<std::uint32_t>(size + 3,
+                                             [&](auto& random, auto i) {
+                                               return i < size ? 0x12340000U | (random() & mask) : i * 0x50000000U;
+                                             }),
+                      size % 2 == 0 ? Order::ascending : Order::descending, mask != 0,
+                      "shape for 2^" + std::to_string(log) + ", mask " + std::to_string(mask));
+      }
+    }
+  }
+}
+
 // Orders, and values beside their keys: what is equal keeps its order.
 struct Bytes16 {
   std::uint64_t words[2];
@@ -181,7 +202,9 @@ class PackedKeys : public test::EachDevice {
     const Payload payload{Payload::Kind::indices, &indices, sizeof(Index)};
     const SortJob job{order, SortAlgorithm::automatic, {keys.size(), 1, {}}};
     if (once) sort_once::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work);
-    else sort_keys::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work, bucket_bits);
+    else
+      sort_keys::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work, bucket_bits,
+                      sort_keys::ByDigitsWhere::automatic, shaped_for);
     stream.finish();
     EXPECT_TRUE(std::ranges::equal(indices.read(), stable_order(keys, order)));
     EXPECT_TRUE(test::bits_of(there.read()) == test::bits_of(all));
@@ -212,7 +235,9 @@ class PackedKeys : public test::EachDevice {
     const SortJob job{order, SortAlgorithm::automatic, {keys.size(), 1, {}}};
     const BufferBase* result = in_place ? &there : &other;
     if (once) sort_once::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work);
-    else sort_keys::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work, bucket_bits);
+    else
+      sort_keys::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work, bucket_bits,
+                      sort_keys::ByDigitsWhere::automatic, shaped_for);
     stream.finish();
     const std::vector<std::uint32_t> from = stable_order(keys, order);
     std::vector<T> expected(keys.size());
@@ -227,6 +252,7 @@ class PackedKeys : public test::EachDevice {
     }
   }
   unsigned bucket_bits = 0;
+  std::uint64_t shaped_for = 0;
   bool once = false;  // by sort_once
 };
 
@@ -274,6 +300,13 @@ TEST_P(PackedKeys, Once) {
 TEST_P(SortKeys, Once) {
   if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
   once = true;
+  // Tiles of all sizes, and whole ones that follow others.
+  for (const std::uint64_t size : {1U, 40007U, 150001U, 300007U, 700001U, 5000011U}) {
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & random(); }),
+                            "and2");
+    expect_sorted_both_ways(keys_by<std::int64_t>(size, [](auto& random, auto) { return random() & random(); }),
+                            "and2");
+  }
   each_crowd<std::uint64_t>(200003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
   each_crowd<std::int32_t>(200003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
   expect_sorted_both_ways(test::make_keys<float>(test::Keys::special, 300007), "special");
@@ -335,6 +368,16 @@ TEST_P(PackedKeys, FloatsKeepZerosAndNansInOrder) {
         expect_values<Bytes16>(keys, order, true, "floats");
       }
     }
+  }
+}
+
+// Indices of 32 bits, as of more than 2^30 keys.
+TEST_P(PackedKeys, WideIndices) {
+  shaped_for = std::uint64_t{1} << 32;
+  for (const auto kind : {test::Keys::special, test::Keys::few}) {
+    const std::vector<float> keys = test::make_keys<float>(kind, 30011);
+    expect_order<std::uint64_t>(keys, Order::descending, "floats");
+    expect_values<std::uint32_t>(keys, Order::ascending, true, "floats");
   }
 }
 

@@ -40,7 +40,7 @@ class AloneSorts : public EachDevice {
     const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
     if (few) sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
     else if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
-    else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits);
+    else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits, shaped_for);
     stream.finish();
     std::vector<T> expected = keys;
     std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},
@@ -52,8 +52,9 @@ class AloneSorts : public EachDevice {
   }
   unsigned bucket_bits = 0;  // as for so many keys
   sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
-  bool once = false;  // by sort_once
-  bool few = false;   // by sort_few
+  std::uint64_t shaped_for = 0;  // keys, if not 0
+  bool once = false;             // by sort_once
+  bool few = false;              // by sort_few
 
   template <class T>
   void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {

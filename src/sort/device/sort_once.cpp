@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 30;  // their places have 30 bits
 constexpr std::uint64_t asked_orders = std::uint64_t{1}
-                                       << 22;    // orders of so many integers of 4 bytes are left to sort_keys
+                                       << 22;  // orders of so many integers of 4 bytes are left to sort_keys
+constexpr unsigned least_items = 4;
 constexpr unsigned count_bytes = 64 << 10;       // of the counters of all digits
 constexpr unsigned resident_local_bytes = 1024;  // that a compute unit keeps for each work-group
 
@@ -49,6 +50,12 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count) {
   while (!fits() && plan.items > 4) --plan.items;
   plan.groups = info.compute_units * plan.resident;
   if (!fits() || info.max_work_group_size < plan.group || plan.groups <= plan.adders) return {};
+  // Few keys go to all work-groups that sort. Few different sizes, each of which makes a program of its own.
+  while (plan.items / 2 >= least_items &&
+         count <= std::uint64_t{plan.group} * (plan.items / 2) * (plan.groups - plan.adders)) {
+    plan.items /= 2;
+  }
+  plan.local_bytes = local_bytes_of(plan, kind);
   return plan;
 }
 

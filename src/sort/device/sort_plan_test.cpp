@@ -3,6 +3,8 @@
 #include "sort/device/sort_plan.h"
 
 #include "sort/device/sort_few.h"
+#include "sort/device/sort_keys.h"
+#include "sort/device/sort_keys_plan.h"
 
 #include "plan_devices.h"
 
@@ -61,6 +63,51 @@ TEST(SortPlan, MemoryOfFewKeys) {
     }
   }
   EXPECT_TRUE(sort_few::serves(device, Dtype::u32, 100000));
+}
+
+// Up to 2^32 - 2^20 keys go from a histogram on, and uniform ones fill no bucket more than a work-group finishes, where
+// one can.
+TEST(SortPlan, ManyKeys) {
+  DeviceInfo device = test::plan_devices().front();
+  device.local_bytes_total = device.local_bytes + 1024;
+  DeviceInfo little = device;
+  little.kind = DeviceKind::opencl;
+  little.local_bytes = std::uint64_t{48} << 10;
+  constexpr std::uint64_t most = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 20);
+  for (const Dtype dtype : {Dtype::u32, Dtype::f32, Dtype::i64, Dtype::f64}) {
+    EXPECT_FALSE(sort_keys::serves(device, dtype, {}, most + 1));
+    for (const std::uint64_t count : {std::uint64_t{1} << 29, std::uint64_t{1} << 30, (std::uint64_t{1} << 31) - 1,
+                                      std::uint64_t{1} << 31, (std::uint64_t{1} << 31) + 1, most}) {
+      const std::uint64_t keys = count * size_of(dtype);
+      EXPECT_TRUE(sort_keys::serves(device, dtype, {}, count)) << to_string(dtype) << " " << count;
+      EXPECT_LE(sort_keys::workspace_bytes(device, dtype, {}, count), keys + keys / 4)
+          << to_string(dtype) << " " << count;
+      if (size_of(dtype) == 8) continue;
+      EXPECT_EQ(sort_keys::serves(little, dtype, {}, count), count <= std::uint64_t{1} << 30);
+      for (const DeviceInfo& info : {device, little}) {
+        const auto subject = sort_keys::Subject::of(dtype, {}, count);
+        const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, sort_keys::most_bucket_bits);
+        test::expect_group(tuning.finish.group, info);
+        EXPECT_LE(tuning.local_bytes(), info.local_bytes);
+        // Words of counters that a work-item scans, in vectors of four.
+        const unsigned words = (1U << (tuning.bin_bits - 1)) / tuning.finish.group;
+        EXPECT_TRUE(words % 4 == 0 && words >= 4 && words <= 16) << words;
+        if (count <= (std::uint64_t{1} << (tuning.tally_ranges == 1 ? 31 : 30))) {
+          EXPECT_GE(tuning.finish_most, (count >> 16) + (count >> 20));
+        }
+      }
+    }
+  }
+}
+
+// Packed keys have bits for all indices.
+TEST(SortPlan, BitsOfIndices) {
+  for (const std::uint64_t count : {std::uint64_t{1} << 22, (std::uint64_t{1} << 30) + 1, std::uint64_t{1} << 31,
+                                    (std::uint64_t{1} << 31) + 1, std::uint64_t{1} << 32}) {
+    const auto subject = sort_keys::Subject::of(Dtype::f32, {Payload::Kind::indices, nullptr, 8}, count);
+    EXPECT_GE(std::uint64_t{1} << subject.index_bits, count);
+    EXPECT_LE(subject.key_bits(), 64U);
+  }
 }
 
 }  // namespace

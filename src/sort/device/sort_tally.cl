@@ -49,16 +49,53 @@ inline void add_to_table(__global uint *table, const bool halves, const uint val
   else atomic_add(&table[value], number);
 }
 
-// Counts `number` keys of a value of the range from `least` on, by its place there. What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
-MASU_INLINE void tally_value(const uint value, const uint number, const uint least, __local uint *counters,
-                             __local uint *overflows, __global uint *table, const bool halves) {
-  const uint word = spread_word(value >> 1);
+// Counts `number` keys of a value. Returns how many there were.
+inline uint add_to_value(const uint value, const uint number, __local uint *counters) {
   const uint upper = (value & 1) << 4;
-  const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
-  if (old < 0x8000 && old + number >= 0x8000) {
-    atomic_sub(&counters[word], 0x8000U << upper);
-    if (table != 0) add_to_table(table, halves, least + value, 0x8000U);
-    else overflows[1 + atomic_inc(&overflows[0])] = value;
+  return atomic_add(&counters[spread_word(value >> 1)], number << upper) >> upper & 0xffff;
+}
+// What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
+inline void settle_value(const uint value, const uint least, __local uint *counters, __local uint *overflows,
+                         __global uint *table, const bool halves) {
+  atomic_sub(&counters[spread_word(value >> 1)], 0x8000U << ((value & 1) << 4));
+  if (table != 0) add_to_table(table, halves, least + value, 0x8000U);
+  else overflows[1 + atomic_inc(&overflows[0])] = value;
+}
+
+#define MASU_HELD 8  // values that a work-item counts at once
+// Counts those of `values` that are in the range from `least` on, by their places there. All are added before any is looked
+// at: an addition takes long to return.
+MASU_INLINE void tally_values(const uint *values, const uint least, __local uint *memory, __global uint *table,
+                              const bool halves, const uint lid) {
+  __local uint *const counters = MASU_TALLY_COUNTERS(memory);
+  __local uint *const overflows = MASU_RUN_OVER(memory);
+  uint olds[MASU_HELD];
+  bool full = false;
+  // Where a lane's first keys agree, others may.
+  if (masu_lanes_agree(values[0])) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_HELD; ++k) {
+      const bool agree = masu_lanes_agree(values[k]);
+      if (values[k] < MASU_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
+        const uint number = agree ? MASU_SHUFFLE_LANES : 1;
+        const uint old = add_to_value(values[k], number, counters);
+        if (old < 0x8000 && old + number >= 0x8000) settle_value(values[k], least, counters, overflows, table, halves);
+      }
+    }
+    return;
+  }
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_HELD; ++k) {
+    olds[k] = 0;
+    if (values[k] < MASU_RANGE) olds[k] = add_to_value(values[k], 1, counters);
+  }
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_HELD; ++k) full = full || olds[k] == 0x7fff;
+  if (full) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_HELD; ++k) {
+      if (olds[k] == 0x7fff) settle_value(values[k], least, counters, overflows, table, halves);
+    }
   }
 }
 
@@ -70,28 +107,43 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
   for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid == 0) overflows[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint first = 0; first < size; first += 8 * MASU_GROUP) {
-    uint values[8];
+  uint done = 0;
+  uint values[MASU_HELD];
+#if MASU_ELEMENT_BYTES == 4
+  // Vectors of 16 bytes, four of each work-item, as long as all have some.
+  const uint head = (uint)((16 - ((size_t)from & 15)) & 15) / 4;
+  if (size >= head + 16 * MASU_GROUP) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 8; ++k) {
+    for (uint k = 0; k < MASU_HELD; ++k) values[k] = (k == 0 && lid < head ? (uint)from[lid] & 0xffff : 0x10000) - least;
+    tally_values(values, least, memory, table, halves, lid);
+    __global const uint4 *vectors = (__global const uint4 *)(from + head) + lid;
+    for (done = head; size - done >= 16 * MASU_GROUP; done += 16 * MASU_GROUP) {
+      uint4 held[4];
+      MASU_PRAGMA_UNROLL
+      for (uint v = 0; v < 4; ++v) held[v] = vectors[v * MASU_GROUP];
+      vectors += 4 * MASU_GROUP;
+      MASU_PRAGMA_UNROLL
+      for (uint v = 0; v < 4; v += 2) {
+        values[0] = (held[v].x & 0xffff) - least;
+        values[1] = (held[v].y & 0xffff) - least;
+        values[2] = (held[v].z & 0xffff) - least;
+        values[3] = (held[v].w & 0xffff) - least;
+        values[4] = (held[v + 1].x & 0xffff) - least;
+        values[5] = (held[v + 1].y & 0xffff) - least;
+        values[6] = (held[v + 1].z & 0xffff) - least;
+        values[7] = (held[v + 1].w & 0xffff) - least;
+        tally_values(values, least, memory, table, halves, lid);
+      }
+    }
+  }
+#endif
+  for (uint first = done; first < size; first += MASU_HELD * MASU_GROUP) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_HELD; ++k) {
       const uint place = first + k * MASU_GROUP + lid;
       values[k] = (place < size ? (uint)from[place] & 0xffff : 0x10000) - least;
     }
-    // Where a lane's first keys agree, others may.
-    if (masu_lanes_agree(values[0])) {
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < 8; ++k) {
-        const bool agree = masu_lanes_agree(values[k]);
-        if (values[k] < MASU_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
-          tally_value(values[k], agree ? MASU_SHUFFLE_LANES : 1, least, counters, overflows, table, halves);
-        }
-      }
-    } else {
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < 8; ++k) {
-        if (values[k] < MASU_RANGE) tally_value(values[k], 1, least, counters, overflows, table, halves);
-      }
-    }
+    tally_values(values, least, memory, table, halves, lid);
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
 }
