@@ -19,7 +19,8 @@ inline bool is_last_group(__global uint *arrived, const ulong members, const boo
   return told[0] != 0;
 }
 
-// Before a launch with such work: through OpenCL, where a fill costs more than a launch.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void clear_arrived(__global uchar *memory, const ulong at, const ulong words) {
-  for (ulong i = get_global_id(0); i < words; i += get_global_size(0)) ((__global uint *)(memory + at))[i] = 0;
-}
+// The kernel that comes before a launch with such work through OpenCL, where a fill costs more than a launch: in programs that name it.
+#define MASU_CLEAR_ARRIVED                                                                                         \
+  __kernel MASU_WORK_GROUP(MASU_GROUP) void clear_arrived(__global uchar *memory, const ulong at, const ulong words) { \
+    for (ulong i = get_global_id(0); i < words; i += get_global_size(0)) ((__global uint *)(memory + at))[i] = 0; \
+  }

@@ -364,3 +364,5 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
     }
   }
 }
+
+MASU_CLEAR_ARRIVED

@@ -124,3 +124,5 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restr
     if (row < rows && lane % width == 0) store_count(row, count, found, MASU_TARGET_ARGUMENTS);
   }
 }
+
+MASU_CLEAR_ARRIVED
