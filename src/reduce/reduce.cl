@@ -4,7 +4,7 @@
 // A tile is what a work-group reads at once: MASU_VECTORS vectors of each work-item, side by side. A work-item takes the
 // least and the greatest of its part of a tile with plain minima, and only then looks whether that is better than what
 // it had; so it knows in which tile its extreme is met first, and no element costs more for the place. The first element
-// of that rank in the first such tile is sought when all else is done.
+// of that rank in the first such tile is sought when all else is done, by the last work-group of a row.
 //
 // Defines, all given by reduce_plan.cpp:
 // - MASU_GROUP    work-items in a work-group, a power of two
@@ -13,7 +13,8 @@
 // - MASU_SKIP     1: NaNs are left out
 // - MASU_MIN      1: the least is wanted
 // - MASU_MAX      1: the greatest is wanted
-// - MASU_WANTS_VALUES, MASU_WANTS_INDICES  bits of what extreme_targets writes
+// - MASU_WANTS_VALUES, MASU_WANTS_INDICES, MASU_WANTS_PLACES  bits of what is wanted of the least; those of the greatest
+//   stand MASU_WANTS_BITS higher
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 
@@ -134,52 +135,149 @@ MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BI
 #endif
 }
 
-// The least pair (rank, place) of each `width` work-items that lie side by side, in all of them. All work-items of the
-// group come here; `width` is a power of two.
-inline void least_pair(ulong *rank, ulong *place, const uint width, __local ulong *ranks, __local ulong *places) {
+// The least x of each `width` work-items that lie side by side, in all of them. All work-items of the group come here;
+// `width` is a power of two.
+inline ulong least_of(ulong x, const uint width, __local ulong *words) {
   const uint lane = (uint)get_local_id(0);
-  ranks[lane] = *rank;
-  places[lane] = *place;
+#if MASU_SHUFFLE_LANES > 1
+  for (uint mask = 1; mask < min(width, (uint)MASU_SHUFFLE_LANES); mask *= 2) {
+    const ulong other = (ulong)masu_shuffle_xor((uint)(x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask);
+    x = min(x, other);
+  }
+  if (width <= MASU_SHUFFLE_LANES) return x;
+  if (lane % MASU_SHUFFLE_LANES == 0) words[lane / MASU_SHUFFLE_LANES] = x;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint first = (lane & ~(width - 1)) / MASU_SHUFFLE_LANES;
+  for (uint i = 0; i < width / MASU_SHUFFLE_LANES; ++i) x = min(x, words[first + i]);
+#else
+  words[lane] = x;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint distance = width / 2; distance != 0; distance /= 2) {
-    if ((lane & (width - 1)) < distance) {
-      const ulong other = ranks[lane + distance];
-      const ulong other_place = places[lane + distance];
-      if (other < ranks[lane] || (other == ranks[lane] && other_place < places[lane])) {
-        ranks[lane] = other;
-        places[lane] = other_place;
-      }
-    }
+    if ((lane & (width - 1)) < distance) words[lane] = min(words[lane], words[lane + distance]);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  *rank = ranks[lane & ~(width - 1)];
-  *place = places[lane & ~(width - 1)];
+  x = words[lane & ~(width - 1)];
+#endif
   barrier(CLK_LOCAL_MEM_FENCE);
+  return x;
 }
 
-// `members` work-groups take the tiles of each row in turn. Each writes the rank of its extremes and the first tile
-// where it is met to parts: pairs, `members` for each row, first those of the least, then those of the greatest.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_parts(__global const uchar *restrict memory,
-                                                            const ulong memory_at, const ulong count, const ulong rows,
-                                                            const uint members, __global uchar *part_memory,
-                                                            const ulong parts_at, __local ulong *ranks,
-                                                            __local ulong *places) {
-  MASU_LOCAL_POINTER(ulong, ranks);   // MASU_GROUP
-  MASU_LOCAL_POINTER(ulong, places);  // MASU_GROUP
+// The least pair (rank, place), as above.
+inline void least_pair(ulong *rank, ulong *place, const uint width, __local ulong *words) {
+  const ulong least = least_of(*rank, width, words);
+  *place = least_of(*rank == least ? *place : ~(ulong)0, width, words);
+  *rank = least;
+}
+
+// Where the results of rows go: elements and u64, of the least and of the greatest. Of a row that has nothing but NaNs that are
+// skipped the index is 2^64 - 1, and the place that of the first.
+#define MASU_TARGETS                                                                                                   \
+  const uint wanted, __global uchar *min_memory, const ulong min_at, __global uchar *min_place_memory,               \
+      const ulong min_places_at, __global uchar *max_memory, const ulong max_at, __global uchar *max_place_memory,   \
+      const ulong max_places_at
+#define MASU_TARGET_ARGUMENTS \
+  wanted, min_memory, min_at, min_place_memory, min_places_at, max_memory, max_at, max_place_memory, max_places_at
+inline void store_extreme(const ulong row, const uint largest, const ulong place, const MASU_BITS bits, MASU_TARGETS) {
+  const uint wants = wanted >> MASU_WANTS_BITS * largest;
+  if ((wants & MASU_WANTS_VALUES) != 0) {
+    ((__global MASU_ELEMENT *)((largest != 0 ? max_memory : min_memory) + (largest != 0 ? max_at : min_at)))[row] =
+        (MASU_ELEMENT)bits;
+  }
+  if ((wants & (MASU_WANTS_INDICES | MASU_WANTS_PLACES)) != 0) {
+    const uint skipped = MASU_SKIP && (wants & MASU_WANTS_PLACES) == 0 &&
+                         extreme_rank(bits, largest, MASU_SKIP) == MASU_ALL_BITS;
+    ((__global ulong *)((largest != 0 ? max_place_memory : min_place_memory) +
+                        (largest != 0 ? max_places_at : min_places_at)))[row] = skipped ? ~(ulong)0 : place;
+  }
+}
+
+// Of the best that a work-group has found in its tiles: the rank, and in how manieth tile. Read and written by atomics, as the last
+// work-group of a row reads it in the launch that wrote it. No memory has room for 2^32 turns.
+#define MASU_PART_WORDS (1 + (MASU_ELEMENT_BYTES + 3) / 4)
+inline void leave_part(__global uint *part, const ulong rank, const uint turn) {
+  atomic_xchg(part, turn);
+  atomic_xchg(part + 1, (uint)rank);
+#if MASU_ELEMENT_BYTES == 8
+  atomic_xchg(part + 2, (uint)(rank >> 32));
+#endif
+}
+
+// The best of this one and of the parts of a row's members, in all work-items. One member has left none.
+#define MASU_PARTS_AT_ONCE 6
+inline void best_part(__global uint *parts, const uint members, ulong *rank, ulong *tile, __local ulong *words) {
+  for (uint first = members == 1 ? 1 : (uint)get_local_id(0); first < members; first += MASU_PARTS_AT_ONCE * MASU_GROUP) {
+    uint part[MASU_PARTS_AT_ONCE][MASU_PART_WORDS];
+    // All are under way together.
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_PARTS_AT_ONCE; ++i) {
+      const uint member = min(first + i * MASU_GROUP, members - 1);
+      MASU_PRAGMA_UNROLL
+      for (uint w = 0; w < MASU_PART_WORDS; ++w) part[i][w] = atomic_or(&parts[member * MASU_PART_WORDS + w], 0u);
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_PARTS_AT_ONCE; ++i) {
+      const uint member = min(first + i * MASU_GROUP, members - 1);
+      const ulong other = (MASU_ELEMENT_BYTES == 8 ? (ulong)part[i][MASU_PART_WORDS - 1] << 32 : 0) | part[i][1];
+      const ulong other_tile = (ulong)part[i][0] * members + member;
+      if (other < *rank || (other == *rank && other_tile < *tile)) {
+        *rank = other;
+        *tile = other_tile;
+      }
+    }
+  }
+  least_pair(rank, tile, MASU_GROUP, words);
+}
+
+// Seeks the first element of the rank in a tile of a row, and stores it.
+inline void find_extreme(__global const uchar *data, const ulong count, const ulong row, const uint largest,
+                         const ulong rank, const ulong tile, __local ulong *words, MASU_TARGETS) {
+  const uint lane = (uint)get_local_id(0);
+  const long first = (long)(tile * MASU_TILE) - (long)gap_of(data);
+  ulong place = ~(ulong)0;
+  // All loads are under way together; one after the other they took a tenth of the time of all.
+  if (first >= 0 && (ulong)first + MASU_TILE <= count) {
+    __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
+    uint all[4 * MASU_VECTORS];
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_VECTORS; ++i) words_of_vector(vectors[i * MASU_GROUP], all + 4 * i);
+    uint at = UINT_MAX;
+    MASU_PRAGMA_UNROLL
+    for (uint i = MASU_VECTORS * MASU_PER_VECTOR; i-- > 0;) {
+      at = extreme_rank(element_of(all, i), largest, MASU_SKIP) == (MASU_BITS)rank ? i : at;
+    }
+    if (at != UINT_MAX) {
+      place = (ulong)first + (at / MASU_PER_VECTOR * MASU_GROUP + lane) * MASU_PER_VECTOR + at % MASU_PER_VECTOR;
+    }
+  } else {
+    const ulong begin = first < 0 ? 0 : (ulong)first;
+    const ulong end = min((ulong)(first + (long)MASU_TILE), count);
+    for (ulong i = begin + lane; i < end && place == ~(ulong)0; i += MASU_GROUP) {
+      if (extreme_rank(element_at(data, i), largest, MASU_SKIP) == (MASU_BITS)rank) place = i;
+    }
+  }
+  place = least_of(place, MASU_GROUP, words);
+  if (lane == 0) store_extreme(row, largest, place, element_at(data, place), MASU_TARGET_ARGUMENTS);
+}
+
+// `members` work-groups take the tiles of each row in turn. Each leaves the rank of its extremes and the first tile where it is
+// met; the last one of a row takes the best of them, and seeks it. parts: `members` for each row, first those of the least, then those
+// of the greatest. left: a word for each row, of work-groups that were here: zeros before the launch. With one
+// member neither is used.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
+    __global const uchar *restrict memory, const ulong memory_at, const ulong count, const ulong rows,
+    const uint members, __global uchar *part_memory, const ulong parts_at, __global uchar *left_memory,
+    const ulong left_at, MASU_TARGETS, __local ulong *words, __local uint *told) {
+  MASU_LOCAL_POINTER(ulong, words);  // MASU_GROUP
+  MASU_LOCAL_POINTER(uint, told);    // 1
   const uint lane = (uint)get_local_id(0);
   const ulong row = get_group_id(0) / members;
-  const uint member = (uint)(get_group_id(0) % members);
+  const uint member = (uint)(get_group_id(0) - row * members);
   __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
   const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
-#if MASU_MIN
-  MASU_BITS best_least = MASU_ALL_BITS;
-  ulong least_tile = member;
-#endif
-#if MASU_MAX
-  MASU_BITS best_most = MASU_ALL_BITS;
-  ulong most_tile = member;
-#endif
+  MASU_BITS best[2] = {MASU_ALL_BITS, MASU_ALL_BITS};
+  uint turn[2] = {0, 0};
+  uint now = 0;
   for (ulong tile = member; tile < tiles; tile += members) {
     MASU_BITS least[MASU_LANES];
     MASU_BITS most[MASU_LANES];
@@ -199,111 +297,50 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_parts(__g
         take_word(MASU_TWICE((MASU_BITS)element_at(data, i) << MASU_TOP), least, most, 0);
       }
     }
-    MASU_BITS least_rank;
-    MASU_BITS most_rank;
-    ranks_of(least, most, &least_rank, &most_rank);
-#if MASU_MIN
-    if (least_rank < best_least) {
-      best_least = least_rank;
-      least_tile = tile;
-    }
-#endif
-#if MASU_MAX
-    if (most_rank < best_most) {
-      best_most = most_rank;
-      most_tile = tile;
-    }
-#endif
-  }
-  __global ulong *parts = (__global ulong *)(part_memory + parts_at) + 2 * (row * members + member);
-#if MASU_MIN
-  ulong least_best = best_least;
-  least_pair(&least_best, &least_tile, MASU_GROUP, ranks, places);
-  if (lane == 0) {
-    parts[0] = least_best;
-    parts[1] = least_tile;
-  }
-  parts += 2 * rows * members;
-#endif
-#if MASU_MAX
-  ulong most_best = best_most;
-  least_pair(&most_best, &most_tile, MASU_GROUP, ranks, places);
-  if (lane == 0) {
-    parts[0] = most_best;
-    parts[1] = most_tile;
-  }
-#endif
-}
-
-// A work-group for each row, and again for the greatest: takes the best of the members' parts, seeks its first element
-// in that tile, and writes index and bits to results.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_places(__global const uchar *restrict memory, const ulong memory_at,
-                                                         const ulong count, const ulong rows, const uint members,
-                                                         __global const uchar *restrict part_memory,
-                                                         const ulong parts_at, __global uchar *result_memory,
-                                                         const ulong results_at, __local ulong *ranks,
-                                                         __local ulong *places) {
-  MASU_LOCAL_POINTER(ulong, ranks);   // MASU_GROUP
-  MASU_LOCAL_POINTER(ulong, places);  // MASU_GROUP
-  const uint lane = (uint)get_local_id(0);
-  const ulong number = get_group_id(0);
-  const ulong row = number % rows;
-  const uint largest = !MASU_MIN || number >= rows;
-  __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
-  __global const ulong *parts = (__global const ulong *)(part_memory + parts_at) + 2 * number * members;
-  ulong rank = parts[0];
-  ulong tile = parts[1];
-  for (uint member = lane; member < members; member += MASU_GROUP) {
-    const ulong other = parts[2 * member];
-    const ulong other_tile = parts[2 * member + 1];
-    if (other < rank || (other == rank && other_tile < tile)) {
-      rank = other;
-      tile = other_tile;
-    }
-  }
-  least_pair(&rank, &tile, MASU_GROUP, ranks, places);
-  const long first = (long)(tile * MASU_TILE) - (long)gap_of(data);
-  ulong worse = 1;
-  ulong place = count;
-  // All loads are under way together; one after the other they took a tenth of the time of extreme_parts.
-  if (first >= 0 && (ulong)first + MASU_TILE <= count) {
-    __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
-    uint words[4 * MASU_VECTORS];
+    MASU_BITS ranks[2];
+    ranks_of(least, most, &ranks[0], &ranks[1]);
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_VECTORS; ++i) words_of_vector(vectors[i * MASU_GROUP], words + 4 * i);
-    MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_VECTORS * MASU_PER_VECTOR; ++i) {
-      if (worse == 0 || extreme_rank(element_of(words, i), largest, MASU_SKIP) != (MASU_BITS)rank) continue;
-      worse = 0;
-      place = (ulong)first + (i / MASU_PER_VECTOR * MASU_GROUP + lane) * MASU_PER_VECTOR + i % MASU_PER_VECTOR;
+    for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
+      if (ranks[largest] < best[largest]) {
+        best[largest] = ranks[largest];
+        turn[largest] = now;
+      }
     }
-  } else {
-    const ulong begin = first < 0 ? 0 : (ulong)first;
-    const ulong end = min((ulong)(first + (long)MASU_TILE), count);
-    for (ulong i = begin + lane; i < end; i += MASU_GROUP) {
-      if (worse == 0 || extreme_rank(element_at(data, i), largest, MASU_SKIP) != (MASU_BITS)rank) continue;
-      worse = 0;
-      place = i;
+    ++now;
+  }
+  __global uint *parts = (__global uint *)(part_memory + parts_at) + row * members * MASU_PART_WORDS;
+  const ulong apart = rows * members * MASU_PART_WORDS;
+  ulong rank[2];
+  ulong tile[2];
+  MASU_PRAGMA_UNROLL
+  for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
+    rank[largest] = best[largest];
+    ulong first_turn = turn[largest];
+    least_pair(&rank[largest], &first_turn, MASU_GROUP, words);
+    tile[largest] = first_turn * members + member;
+    if (lane == 0 && members > 1) {
+      leave_part(parts + (MASU_MIN ? largest : 0) * apart + member * MASU_PART_WORDS, rank[largest], (uint)first_turn);
     }
   }
-  least_pair(&worse, &place, MASU_GROUP, ranks, places);
-  if (lane == 0) {
-    __global ulong *result = (__global ulong *)(result_memory + results_at) + 2 * number;
-    result[0] = place;
-    result[1] = element_at(data, place);
+  __global uint *row_left = (__global uint *)(left_memory + left_at) + row;
+  const uint last = is_last_group(row_left, members, false, told) ? 1 : 0;
+  // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
+  for (uint l = 0; l < last; ++l) {
+    MASU_PRAGMA_UNROLL
+    for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
+      best_part(parts + (MASU_MIN ? largest : 0) * apart, members, &rank[largest], &tile[largest], words);
+      find_extreme(data, count, row, largest, rank[largest], tile[largest], words, MASU_TARGET_ARGUMENTS);
+    }
   }
 }
 
-// Short rows: `width` work-items take each, several rows side by side a work-group. Results as above.
+// Short rows: `width` work-items take each, several rows side by side a work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *restrict memory, const ulong memory_at,
                                                        const uint count, const ulong rows, const uint width,
-                                                       __global uchar *result_memory, const ulong results_at,
-                                                       __local ulong *ranks, __local ulong *places) {
-  MASU_LOCAL_POINTER(ulong, ranks);   // MASU_GROUP
-  MASU_LOCAL_POINTER(ulong, places);  // MASU_GROUP
+                                                       MASU_TARGETS, __local ulong *words) {
+  MASU_LOCAL_POINTER(ulong, words);  // MASU_GROUP
   const uint lane = (uint)get_local_id(0);
   const uint side_by_side = MASU_GROUP / width;
-  __global ulong *results = (__global ulong *)(result_memory + results_at);
   for (ulong first = get_group_id(0) * side_by_side; first < rows; first += get_num_groups(0) * side_by_side) {
     const ulong row = first + lane / width;
     __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
@@ -320,32 +357,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
       }
     }
     for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-      least_pair(&rank[largest], &place[largest], width, ranks, places);
+      least_pair(&rank[largest], &place[largest], width, words);
       if (row < rows && lane % width == 0) {
-        __global ulong *result = results + 2 * ((MASU_MIN && largest != 0 ? rows : 0) + row);
-        result[0] = place[largest];
-        result[1] = element_at(data, place[largest]);
+        store_extreme(row, largest, place[largest], element_at(data, place[largest]), MASU_TARGET_ARGUMENTS);
       }
     }
   }
 }
 
-// The extremes of each row, largest 0 or 1, as elements and u64, where they are wanted. Where NaNs are skipped and a row
-// has nothing else, the index is 2^64 - 1.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_targets(__global const uchar *restrict result_memory,
-                                                          const ulong results_at, const ulong rows, const uint largest,
-                                                          const uint wanted, __global uchar *value_memory,
-                                                          const ulong values_at, __global uchar *index_memory,
-                                                          const ulong indices_at) {
-  __global const ulong *results = (__global const ulong *)(result_memory + results_at) + 2 * MASU_MIN * largest * rows;
-  for (ulong row = get_global_id(0); row < rows; row += get_global_size(0)) {
-    const ulong bits = results[2 * row + 1];
-    if ((wanted & MASU_WANTS_VALUES) != 0) {
-      ((__global MASU_ELEMENT *)(value_memory + values_at))[row] = (MASU_ELEMENT)bits;
-    }
-    if ((wanted & MASU_WANTS_INDICES) != 0) {
-      const uint skipped = MASU_SKIP && extreme_rank((MASU_BITS)bits, largest, MASU_SKIP) == MASU_ALL_BITS;
-      ((__global ulong *)(index_memory + indices_at))[row] = skipped ? ~(ulong)0 : results[2 * row];
-    }
-  }
-}
+MASU_CLEAR_ARRIVED

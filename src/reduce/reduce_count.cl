@@ -5,7 +5,7 @@
 // Defines, all given by reduce_plan.cpp:
 // - MASU_GROUP    work-items in a work-group, a power of two
 // - MASU_VECTORS  16-byte vectors that a work-item reads at a time
-// - MASU_WANTS_NUMBERS, MASU_WANTS_ALL, MASU_WANTS_ANY  bits of what count_targets writes
+// - MASU_WANTS_NUMBERS, MASU_WANTS_ALL, MASU_WANTS_ANY  bits of what is wanted
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 
@@ -44,15 +44,30 @@ inline ulong sum_of(const ulong count, const uint width, __local ulong *sums) {
   return sum;
 }
 
-// `members` work-groups take the tiles of each row in turn, and write what each has counted.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_parts(__global const uchar *restrict memory, const ulong memory_at,
-                                                          const ulong count, const uint members,
+// What is told of each row's count, of `count` elements, where it is wanted.
+#define MASU_TARGETS                                                                                                   \
+  const uint wanted, __global uchar *number_memory, const ulong numbers_at, __global uchar *all_memory,              \
+      const ulong all_at, __global uchar *any_memory, const ulong any_at
+#define MASU_TARGET_ARGUMENTS wanted, number_memory, numbers_at, all_memory, all_at, any_memory, any_at
+inline void store_count(const ulong row, const ulong count, const ulong found, MASU_TARGETS) {
+  if ((wanted & MASU_WANTS_NUMBERS) != 0) ((__global ulong *)(number_memory + numbers_at))[row] = found;
+  if ((wanted & MASU_WANTS_ALL) != 0) all_memory[all_at + row] = found == count;
+  if ((wanted & MASU_WANTS_ANY) != 0) any_memory[any_at + row] = found != 0;
+}
+
+// `members` work-groups take the tiles of each row in turn, and leave what each has counted: two words, by atomics, as the last
+// one of a row adds them up. left: a word for each row, of work-groups that were here: zeros before the launch. With
+// one member neither is used.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *restrict memory, const ulong memory_at,
+                                                          const ulong count, const ulong rows, const uint members,
                                                           __global uchar *part_memory, const ulong parts_at,
-                                                          __local ulong *sums) {
+                                                          __global uchar *left_memory, const ulong left_at,
+                                                          MASU_TARGETS, __local ulong *sums, __local uint *told) {
   MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
+  MASU_LOCAL_POINTER(uint, told);   // 1
   const uint lane = (uint)get_local_id(0);
   const ulong row = get_group_id(0) / members;
-  const uint member = (uint)(get_group_id(0) % members);
+  const uint member = (uint)(get_group_id(0) - row * members);
   __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
   const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
@@ -75,28 +90,28 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_parts(__global const uchar *
     found += here;
   }
   found = sum_of(found, MASU_GROUP, sums);
-  if (lane == 0) ((__global ulong *)(part_memory + parts_at))[row * members + member] = found;
-}
-
-// A work-group for each row: adds up the members' counts.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void count_totals(const uint members, __global const uchar *restrict part_memory,
-                                                       const ulong parts_at, __global uchar *result_memory,
-                                                       const ulong results_at, __local ulong *sums) {
-  MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
-  const uint lane = (uint)get_local_id(0);
-  const ulong row = get_group_id(0);
-  __global const ulong *parts = (__global const ulong *)(part_memory + parts_at) + row * members;
-  ulong found = 0;
-  for (uint member = lane; member < members; member += MASU_GROUP) found += parts[member];
-  found = sum_of(found, MASU_GROUP, sums);
-  if (lane == 0) ((__global ulong *)(result_memory + results_at))[row] = found;
+  __global uint *parts = (__global uint *)(part_memory + parts_at) + 2 * row * members;
+  if (lane == 0 && members > 1) {
+    atomic_xchg(&parts[2 * member], (uint)found);
+    atomic_xchg(&parts[2 * member + 1], (uint)(found >> 32));
+  }
+  __global uint *row_left = (__global uint *)(left_memory + left_at) + row;
+  const uint last = is_last_group(row_left, members, false, told) ? 1 : 0;
+  // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
+  for (uint l = 0; l < last; ++l) {
+    found = lane == 0 && members == 1 ? found : 0;
+    for (uint i = lane; i < members && members > 1; i += MASU_GROUP) {
+      found += (ulong)atomic_or(&parts[2 * i + 1], 0u) << 32 | atomic_or(&parts[2 * i], 0u);
+    }
+    found = sum_of(found, MASU_GROUP, sums);
+  }
+  if (lane == 0 && last != 0) store_count(row, count, found, MASU_TARGET_ARGUMENTS);
 }
 
 // Short rows: `width` work-items take each, several rows side by side a work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restrict memory, const ulong memory_at,
                                                      const uint count, const ulong rows, const uint width,
-                                                     __global uchar *result_memory, const ulong results_at,
-                                                     __local ulong *sums) {
+                                                     MASU_TARGETS, __local ulong *sums) {
   MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
   const uint lane = (uint)get_local_id(0);
   const uint side_by_side = MASU_GROUP / width;
@@ -106,22 +121,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restr
     uint here = 0;
     for (uint i = lane % width; row < rows && i < count; i += width) here += is_nonzero(element_at(data, i));
     const ulong found = sum_of(here, width, sums);
-    if (row < rows && lane % width == 0) ((__global ulong *)(result_memory + results_at))[row] = found;
+    if (row < rows && lane % width == 0) store_count(row, count, found, MASU_TARGET_ARGUMENTS);
   }
 }
 
-// What is told of each row's count, of `count` elements, where it is wanted.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void count_targets(__global const uchar *restrict result_memory,
-                                                        const ulong results_at, const ulong rows, const ulong count,
-                                                        const uint wanted, __global uchar *number_memory,
-                                                        const ulong numbers_at, __global uchar *all_memory,
-                                                        const ulong all_at, __global uchar *any_memory,
-                                                        const ulong any_at) {
-  __global const ulong *results = (__global const ulong *)(result_memory + results_at);
-  for (ulong row = get_global_id(0); row < rows; row += get_global_size(0)) {
-    const ulong found = results[row];
-    if ((wanted & MASU_WANTS_NUMBERS) != 0) ((__global ulong *)(number_memory + numbers_at))[row] = found;
-    if ((wanted & MASU_WANTS_ALL) != 0) all_memory[all_at + row] = found == count;
-    if ((wanted & MASU_WANTS_ANY) != 0) any_memory[any_at + row] = found != 0;
-  }
-}
+MASU_CLEAR_ARRIVED

@@ -3,6 +3,8 @@
 
 #include "call/operands.h"
 
+#include <cstring>
+
 namespace masu {
 
 DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace,
@@ -11,84 +13,104 @@ DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan
       memory_(call::take_workspace("reduce", workspace, data.device(), plan.workspace(),
                                    {&data, targets.min, targets.max, targets.min_indices, targets.max_indices,
                                     targets.nonzero, targets.all, targets.any})),
-      parts_(memory_.slice(0, plan.part_bytes())),
-      results_(memory_.slice(plan.part_bytes(), plan.result_bytes())),
+      targets_(targets),
+      for_host_(targets.min == nullptr && targets.max == nullptr && targets.min_indices == nullptr &&
+                targets.max_indices == nullptr && targets.nonzero == nullptr && targets.all == nullptr &&
+                targets.any == nullptr),
       kernels_(data.device(), plan.files(), plan.defines(), plan.group) {}
 
-template <class... T>
-void DeviceReduce::launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
-  const LocalMemory words = call::local<std::uint64_t>(plan_.group);
-  launches_.push_back(plan_.counts() ? kernels_.launch(stream, name, groups, arguments..., words)
-                                     : kernels_.launch(stream, name, groups, arguments..., words, words));
+Buffer<std::byte> DeviceReduce::numbers(int which) const {
+  const bool second = which == 1 && wants(plan_.op, 0);
+  const std::uint64_t first = plan_.part_bytes() + plan_.left_bytes();
+  return memory_.slice(first + (second ? plan_.number_bytes() + plan_.value_bytes() : 0), plan_.number_bytes());
+}
+
+Buffer<std::byte> DeviceReduce::values(int which) const {
+  const bool second = which == 1 && wants(plan_.op, 0);
+  const std::uint64_t first = plan_.part_bytes() + plan_.left_bytes() + plan_.number_bytes();
+  return memory_.slice(first + (second ? plan_.number_bytes() + plan_.value_bytes() : 0), plan_.value_bytes());
+}
+
+// What is wanted, then the memory for each; what is not wanted is some memory that no one writes.
+call::Arguments DeviceReduce::targets() const {
+  std::uint32_t wanted = 0;
+  call::Arguments memory;
+  const auto add = [&](const BufferBase* target, std::uint32_t bit) {
+    if (target != nullptr) wanted |= bit;
+    memory.add(target != nullptr ? *target : memory_);
+  };
+  if (plan_.counts() && for_host_) {
+    const Buffer<std::byte> found = numbers(0);
+    add(&found, reduce_plan::wants_numbers);
+    add(nullptr, 0);
+    add(nullptr, 0);
+  } else if (plan_.counts()) {
+    add(targets_.nonzero, reduce_plan::wants_numbers);
+    add(targets_.all, reduce_plan::wants_all);
+    add(targets_.any, reduce_plan::wants_any);
+  }
+  for (int which = 0; which < 2 && !plan_.counts(); ++which) {
+    const auto bit = [&](std::uint32_t kind) { return kind << (which == 1 ? reduce_plan::wants_bits : 0); };
+    if (for_host_ && wants(plan_.op, which)) {
+      const Buffer<std::byte> elements = values(which);
+      const Buffer<std::byte> places = numbers(which);
+      add(&elements, bit(reduce_plan::wants_values));
+      add(&places, bit(reduce_plan::wants_places));
+    } else {
+      add(which == 0 ? targets_.min : targets_.max, bit(reduce_plan::wants_values));
+      add(which == 0 ? targets_.min_indices : targets_.max_indices, bit(reduce_plan::wants_indices));
+    }
+  }
+  call::Arguments all(wanted);
+  all.add(memory);
+  return all;
 }
 
 void DeviceReduce::start(Stream& stream, const BufferBase& data, std::uint64_t data_at) {
-  launches_.clear();
   const call::At from{data, data_at};
-  const std::uint32_t members = plan_.members;
-  if (members == 0) {
-    launch(stream, plan_.counts() ? "count_rows" : "extreme_rows", plan_.groups, from,
-           static_cast<std::uint32_t>(plan_.count), plan_.rows, std::uint32_t{plan_.width}, results_);
-  } else if (plan_.counts()) {
-    launch(stream, "count_parts", plan_.groups, from, plan_.count, members, parts_);
-    launch(stream, "count_totals", plan_.rows, members, parts_, results_);
-  } else {
-    launch(stream, "extreme_parts", plan_.groups, from, plan_.count, plan_.rows, members, parts_);
-    launch(stream, "extreme_places", plan_.rows * plan_.extremes(), from, plan_.count, plan_.rows, members, parts_,
-           results_);
+  const LocalMemory words = call::local<std::uint64_t>(plan_.group);
+  if (plan_.members == 0) {
+    launch_ = kernels_.launch(stream, plan_.counts() ? "count_rows" : "extreme_rows", plan_.groups, from,
+                              static_cast<std::uint32_t>(plan_.count), plan_.rows, std::uint32_t{plan_.width},
+                              targets(), words);
+    return;
   }
-}
-
-void DeviceReduce::put(Stream& stream, const ReduceTargets& targets) {
-  std::uint32_t wanted = 0;
-  call::Arguments places;
-  // What is not wanted is some memory that no one writes.
-  const auto add = [&](const BufferBase* target, std::uint32_t bit) {
-    if (target != nullptr) wanted |= bit;
-    places.add(target != nullptr ? *target : results_);
-  };
-  const auto write = [&](std::string_view kernel, const auto& what) {
-    launches_.push_back(
-        kernels_.launch(stream, kernel, plan_.target_groups(), results_, plan_.rows, what, wanted, places));
-  };
-  if (plan_.counts()) {
-    add(targets.nonzero, reduce_plan::wants_numbers);
-    add(targets.all, reduce_plan::wants_all);
-    add(targets.any, reduce_plan::wants_any);
-    return write("count_targets", plan_.count);
+  const call::At left{memory_, memory_.byte_offset() + plan_.part_bytes()};
+  if (plan_.left_bytes() != 0 && stream.device().kind() == DeviceKind::cuda) {
+    call::clear(stream, memory_, plan_.part_bytes(), plan_.left_bytes());
+  } else if (plan_.left_bytes() != 0) {
+    kernels_.launch(stream, "clear_arrived", (plan_.rows + plan_.group - 1) / plan_.group, left, plan_.rows);
   }
-  for (std::uint32_t largest = 0; largest < 2; ++largest) {
-    if (!wants(plan_.op, static_cast<int>(largest))) continue;
-    wanted = 0;
-    places = call::Arguments();
-    add(largest == 0 ? targets.min : targets.max, reduce_plan::wants_values);
-    add(largest == 0 ? targets.min_indices : targets.max_indices, reduce_plan::wants_indices);
-    write("extreme_targets", largest);
-  }
+  launch_ = kernels_.launch(stream, plan_.counts() ? "count_tiles" : "extreme_tiles", plan_.groups, from, plan_.count,
+                            plan_.rows, std::uint32_t{plan_.members}, memory_, left, targets(), words,
+                            call::local<std::uint32_t>(1));
 }
 
 std::vector<Reduced> DeviceReduce::fetch(Stream& stream) const {
-  std::vector<std::uint64_t> words(results_.size() / sizeof(std::uint64_t));
-  call::fetch(stream, results_, 0, words.data(), words.size() * sizeof(std::uint64_t));
+  const std::uint64_t first = plan_.part_bytes() + plan_.left_bytes();
+  std::vector<std::byte> bytes(plan_.workspace() - first);
+  call::fetch(stream, memory_, first, bytes.data(), bytes.size());
   stream.finish();
   std::vector<Reduced> found(plan_.rows);
-  if (plan_.counts()) {
-    for (std::uint64_t row = 0; row < plan_.rows; ++row) found[row].nonzero = words[row];
-    return found;
-  }
-  std::size_t at = 0;
+  const std::size_t size = size_of(plan_.dtype);
+  const std::byte* at = bytes.data();
   for (int which = 0; which < 2; ++which) {
-    if (!wants(plan_.op, which)) continue;
+    if (plan_.counts() ? which == 1 : !wants(plan_.op, which)) continue;
     const ExtremeRule rule{which == 1, plan_.skip};
-    for (std::uint64_t row = 0; row < plan_.rows; ++row, at += 2) {
-      found[row].extremes[which] = {rank_of_bits(plan_.dtype, rule, words[at + 1]), words[at], words[at + 1]};
+    for (std::uint64_t row = 0; row < plan_.rows; ++row) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, at + row * sizeof(number), sizeof(number));
+      if (plan_.counts()) {
+        found[row].nonzero = number;
+        continue;
+      }
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, at + plan_.number_bytes() + row * size, size);
+      found[row].extremes[which] = {rank_of_bits(plan_.dtype, rule, bits), number, bits};
     }
+    at += plan_.number_bytes() + plan_.value_bytes();
   }
   return found;
-}
-
-double DeviceReduce::seconds() const {
-  return call::seconds_of(launches_);
 }
 
 }  // namespace masu

@@ -10,7 +10,6 @@
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace masu {
@@ -18,29 +17,29 @@ namespace masu {
 class DeviceReduce {
  public:
   // For data of this buffer. With no `workspace`, memory is allocated; one must lie apart from the data and `targets`,
-  // which may be null.
+  // which may be null: where all are, the results are for fetch().
   DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace,
                const ReduceTargets& targets = {});
 
   // Launches all; the rows begin `data_at` bytes into the memory that the buffer lies in.
   void start(Stream& stream, const BufferBase& data, std::uint64_t data_at);
-  // Launches what writes the results to memory of the caller's.
-  void put(Stream& stream, const ReduceTargets& targets);
   // What was found in each row. Waits.
   std::vector<Reduced> fetch(Stream& stream) const;
-  // Device time of the launches; the stream's events must tell times. Waits.
-  [[nodiscard]] double seconds() const;
+  // Device time of the launch; the stream's events must tell times. Waits.
+  [[nodiscard]] double seconds() const { return launch_.seconds(); }
 
  private:
-  template <class... T>
-  void launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments);
+  // Results for the host: places or counts, and elements, of extreme 0 or 1.
+  [[nodiscard]] Buffer<std::byte> numbers(int which) const;
+  [[nodiscard]] Buffer<std::byte> values(int which) const;
+  [[nodiscard]] call::Arguments targets() const;
 
   reduce_plan::Plan plan_;
   Buffer<std::byte> memory_;
-  Buffer<std::byte> parts_;
-  Buffer<std::byte> results_;
+  ReduceTargets targets_;
+  bool for_host_;
   call::Kernels kernels_;
-  std::vector<Event> launches_;
+  Event launch_;
 };
 
 }  // namespace masu

@@ -16,11 +16,10 @@ TEST_P(ReduceNvrtc, EveryType) {
     for (const ReduceOp op : {ReduceOp::max, ReduceOp::minmax}) {
       const bool skip = op == ReduceOp::max;
       const auto plan = reduce_plan::make(test::nvrtc_gpu(), dtype, op, skip, 1, std::uint64_t{1} << 28);
-      expect_compiles(plan.files(), plan.defines(),
-                      {"extreme_parts", "extreme_places", "extreme_rows", "extreme_targets"});
+      expect_compiles(plan.files(), plan.defines(), {"extreme_tiles", "extreme_rows", "clear_arrived"});
     }
     const auto plan = reduce_plan::make(test::nvrtc_gpu(), dtype, ReduceOp::count_nonzero, false, 1, 1 << 20);
-    expect_compiles(plan.files(), plan.defines(), {"count_parts", "count_totals", "count_rows", "count_targets"});
+    expect_compiles(plan.files(), plan.defines(), {"count_tiles", "count_rows", "clear_arrived"});
   }
 }
 

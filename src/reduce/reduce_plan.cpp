@@ -14,28 +14,41 @@ namespace masu::reduce_plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> extreme_files = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                           "src/reduce/reduce.cl"};
-constexpr std::array<std::string_view, 2> count_files = {"src/elements/elements.cl", "src/reduce/reduce_count.cl"};
+constexpr std::string_view last_file = "src/elements/last_group.cl";
+constexpr std::array<std::string_view, 4> extreme_files = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                           last_file, "src/reduce/reduce.cl"};
+constexpr std::array<std::string_view, 3> count_files = {"src/elements/elements.cl", last_file,
+                                                         "src/reduce/reduce_count.cl"};
 
-constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
+// Of 256 work-items: as many as run at once. CUDA's compiler is told so, OpenCL's takes up to 64 registers.
+constexpr std::uint64_t groups_a_unit_cuda = 8;
+constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 constexpr std::uint64_t elements_an_item = 4;  // of a short row
-constexpr std::uint64_t most_target_groups = 1024;
-constexpr std::uint64_t word = sizeof(std::uint64_t);
 
 }  // namespace
 
 std::uint64_t Plan::part_bytes() const noexcept {
-  return call::aligned(rows * members * word * (counts() ? 1 : 2 * extremes()));
+  if (members <= 1) return 0;
+  // A rank, and a word for its tile; or a count.
+  const std::uint64_t words = counts() ? 2 : extremes() * (1 + (size_of(dtype) + 3) / 4);
+  return call::aligned(rows * members * words * sizeof(std::uint32_t));
 }
 
-std::uint64_t Plan::result_bytes() const noexcept {
-  return call::aligned(rows * word * (counts() ? 1 : 2 * extremes()));
+std::uint64_t Plan::left_bytes() const noexcept {
+  return members <= 1 ? 0 : call::aligned(rows * sizeof(std::uint32_t));
 }
 
-std::uint64_t Plan::target_groups() const noexcept {
-  return std::min((rows + group - 1) / group, most_target_groups);
+std::uint64_t Plan::number_bytes() const noexcept {
+  return call::aligned(rows * sizeof(std::uint64_t));
+}
+
+std::uint64_t Plan::value_bytes() const noexcept {
+  return counts() ? 0 : call::aligned(rows * size_of(dtype));
+}
+
+std::uint64_t Plan::workspace() const noexcept {
+  return part_bytes() + left_bytes() + (counts() ? 1 : extremes()) * (number_bytes() + value_bytes());
 }
 
 std::span<const std::string_view> Plan::files() const noexcept {
@@ -45,7 +58,7 @@ std::span<const std::string_view> Plan::files() const noexcept {
 
 std::vector<runtime::Define> Plan::defines() const {
   std::vector<runtime::Define> own{
-      {"MASU_GROUP", group}, {"MASU_VECTORS", vectors}, {"MASU_GROUPS_A_UNIT", groups_a_unit_gpu}};
+      {"MASU_GROUP", group}, {"MASU_VECTORS", vectors}, {"MASU_GROUPS_A_UNIT", groups_a_unit_cuda}};
   if (counts()) {
     own.push_back({"MASU_WANTS_NUMBERS", wants_numbers});
     own.push_back({"MASU_WANTS_ALL", wants_all});
@@ -57,6 +70,8 @@ std::vector<runtime::Define> Plan::defines() const {
   own.push_back({"MASU_MAX", wants(op, 1)});
   own.push_back({"MASU_WANTS_VALUES", wants_values});
   own.push_back({"MASU_WANTS_INDICES", wants_indices});
+  own.push_back({"MASU_WANTS_PLACES", wants_places});
+  own.push_back({"MASU_WANTS_BITS", wants_bits});
   return element_defines(dtype, std::move(own));
 }
 
@@ -66,7 +81,9 @@ Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::ui
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
   plan.group = group != 0 ? group : std::min(plan.group, most_items);
   if (most_groups == 0) {
-    most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+    most_groups = std::max(1U, device.compute_units) * (device.kind == DeviceKind::cuda ? groups_a_unit_cuda
+                                                        : device.gpu                    ? groups_a_unit_gpu
+                                                                                        : groups_a_unit_cpu);
   }
   if (count * size_of(dtype) <= short_row_bytes) {
     plan.width = static_cast<unsigned>(

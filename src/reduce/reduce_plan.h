@@ -18,9 +18,11 @@ namespace masu::reduce_plan {
 // Rows of at most this many bytes are short: a few work-items take each.
 inline constexpr std::uint64_t short_row_bytes = std::uint64_t{1} << 12;
 
-// What the last launch writes to the caller's memory; bits of `wanted` in the kernels.
+// What is wanted of each row; bits of `wanted` in the kernels. Of the greatest they stand `wants_bits` higher.
 inline constexpr std::uint32_t wants_values = 1;
 inline constexpr std::uint32_t wants_indices = 2;
+inline constexpr std::uint32_t wants_places = 4;  // of NaNs that are skipped too
+inline constexpr std::uint32_t wants_bits = 3;
 inline constexpr std::uint32_t wants_numbers = 1;
 inline constexpr std::uint32_t wants_all = 2;
 inline constexpr std::uint32_t wants_any = 4;
@@ -35,7 +37,7 @@ struct Plan {
   unsigned vectors = 4;      // 16-byte vectors that a work-item reads at a time
   unsigned members = 0;      // work-groups for each row; 0: rows are short
   unsigned width = 1;        // work-items for each short row
-  std::uint64_t groups = 1;  // work-groups of the first launch
+  std::uint64_t groups = 1;  // work-groups in all
 
   [[nodiscard]] bool counts() const noexcept { return op == ReduceOp::count_nonzero; }
   // Extremes of a row that are sought.
@@ -43,12 +45,13 @@ struct Plan {
   [[nodiscard]] std::uint64_t tile_elements() const noexcept {
     return std::uint64_t{group} * vectors * 16 / size_of(dtype);
   }
-  // What the first launch writes, and what the last one does, in bytes.
+  // What the work-groups of a row leave for its last one, and the words that count them, in bytes.
   [[nodiscard]] std::uint64_t part_bytes() const noexcept;
-  [[nodiscard]] std::uint64_t result_bytes() const noexcept;
-  [[nodiscard]] std::uint64_t workspace() const noexcept { return part_bytes() + result_bytes(); }
-  // Work-groups that write results to the caller's memory.
-  [[nodiscard]] std::uint64_t target_groups() const noexcept;
+  [[nodiscard]] std::uint64_t left_bytes() const noexcept;
+  // Results for the host: places or counts, and elements, of one kind of extreme.
+  [[nodiscard]] std::uint64_t number_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t value_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t workspace() const noexcept;
   [[nodiscard]] std::span<const std::string_view> files() const noexcept;
   [[nodiscard]] std::vector<runtime::Define> defines() const;
 };

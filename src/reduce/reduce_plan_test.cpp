@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -24,11 +25,15 @@ TEST(ReducePlan, EveryRowIsTaken) {
             ASSERT_EQ(plan.members == 0, is_short);
             ASSERT_EQ(plan.groups, is_short ? plan.groups : rows * plan.members);
             ASSERT_LE(plan.width, plan.group);
-            ASSERT_GE(plan.target_groups(), 1U);
-            // Pairs of place and bits for each extreme, or a count, of each row and of each work-group.
-            const std::uint64_t words = op == ReduceOp::count_nonzero ? 1 : op == ReduceOp::minmax ? 4 : 2;
-            ASSERT_GE(plan.result_bytes(), rows * words * 8);
-            ASSERT_GE(plan.part_bytes(), rows * plan.members * words * 8);
+            // For each row a place and an element of each extreme, or a count; for each work-group of those that share
+            // a row the same words, but of a place the turn alone; and a word for each row that is shared.
+            const bool counts = op == ReduceOp::count_nonzero;
+            const std::uint64_t results = counts ? 8 : plan.extremes() * (8 + size_of(dtype));
+            const std::uint64_t part = counts ? 8 : plan.extremes() * (4 + std::max<std::uint64_t>(size_of(dtype), 4));
+            const bool shared = plan.members > 1;
+            ASSERT_GE(plan.workspace(), rows * (results + (shared ? 4 + plan.members * part : 0)));
+            ASSERT_EQ(plan.left_bytes() != 0, shared);
+            ASSERT_EQ(plan.part_bytes() != 0, shared);
             ASSERT_EQ(plan.workspace() % 16, 0U);
             ASSERT_TRUE(!is_short || count <= std::numeric_limits<std::uint32_t>::max());
           }

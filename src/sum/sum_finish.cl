@@ -29,18 +29,6 @@
   MASU_LOCAL_POINTER(uint, value);       /* MASU_VALUE_WORDS */      \
   MASU_LOCAL_POINTER(uint, kept_totals); /* 2 * MASU_TABLE_ROWS */
 
-// Whether the other work-groups of a row have all been here.
-inline bool is_last(__global uint *arrived, const ulong shares, __local uint *told) {
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  if (get_local_id(0) == 0) {
-    masu_device_fence();
-    told[0] = atomic_inc(arrived) + 1 == shares ? 1u : 0;
-    masu_device_fence();
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  return told[0] != 0;
-}
-
 #if MASU_BOTH
 // words *= factor, which is at most 2^48.
 inline void multiply(__local uint *words, const ulong factor) {
@@ -142,7 +130,7 @@ MASU_APART void add_and_finish(__global const uchar *x, const ulong x_at, __glob
     add_unit(x, x_at, y, MASU_BOTH ? (ulong)of : y_at, count, rows, shares, unit, table,
              row_totals + of * (2 * MASU_TABLE_ROWS), kinds);
   }
-  finish_row(is_last(arrived, shares, words), row_totals, kinds, count, what, divisor, precision, least, bits,
+  finish_row(is_last_group(arrived, shares, true, words), row_totals, kinds, count, what, divisor, precision, least, bits,
              results + results_at + unit / shares * (bits / 8), (__global uint *)(status + status_at), digits, words,
              value, kept_totals);
 }

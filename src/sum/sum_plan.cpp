@@ -20,6 +20,7 @@ constexpr std::string_view sum_file = "src/sum/sum.cl";
 constexpr std::string_view floats_file = "src/sum/sum_floats.cl";
 constexpr std::string_view integers_file = "src/sum/sum_integers.cl";
 constexpr std::string_view add_file = "src/sum/sum_add.cl";
+constexpr std::string_view last_file = "src/elements/last_group.cl";
 constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
 constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
 constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
@@ -27,10 +28,12 @@ constexpr std::string_view rows_file = "src/sum/sum_rows.cl";
 constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
 constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
                                                            add_file};
-constexpr std::array<std::string_view, 9> finished_float_files = {
-    elements_file, totals_file, number_file, sum_file, floats_file, finish_file, certain_file, quick_file, rows_file};
-constexpr std::array<std::string_view, 9> finished_integer_files = {
-    elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file, rows_file};
+constexpr std::array<std::string_view, 10> finished_float_files = {
+    elements_file, totals_file, last_file,    number_file, sum_file,
+    floats_file,   finish_file, certain_file, quick_file,  rows_file};
+constexpr std::array<std::string_view, 10> finished_integer_files = {
+    elements_file, totals_file, last_file,    number_file, sum_file,
+    integers_file, finish_file, certain_file, quick_file,  rows_file};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned loads_a_row = 4;    // turns of loads of a work-item for each of very many rows
 constexpr unsigned integer_rows = 12;  // of 192 bits
@@ -81,7 +84,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
   if (inputs == Inputs::products) return quick ? Shape{512, 4, 1} : Shape{1024, 4, 1};
-  if (inputs == Inputs::both && quick) return {512, 8, 2};
+  if (inputs == Inputs::both && quick) return {512, 6, 2};
   if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
   return device.kind == DeviceKind::cuda ? Shape{512, 8, 2} : Shape{256, 4, 8};
 }

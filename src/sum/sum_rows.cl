@@ -239,7 +239,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
   const uint before = *decision;  // comes before the last part
   leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
   __global uint *row_left = left + left_at / 4 + row;
-  const uint last = is_last(row_left, shares, told) ? 1 : 0;
+  const uint last = is_last_group(row_left, shares, true, told) ? 1 : 0;
   // A loop and no condition, as above.
   for (uint l = 0; l < last; ++l) {
     if (first) *row_left = 0;

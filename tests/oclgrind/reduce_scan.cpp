@@ -36,8 +36,9 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
   const std::vector<T> data = reference::data_of<T>(Shape::special, rows * count, 3);
   const Buffer<T> there = padded(device, data);
   Stream stream(device);
-  DeviceReduce job(there, reduce_plan::make(as_gpu(device), dtype_of<T>, op, skip, rows, count, group, groups * rows),
-                   nullptr);
+  const reduce_plan::Plan plan =
+      reduce_plan::make(as_gpu(device), dtype_of<T>, op, skip, rows, count, group, groups * rows);
+  DeviceReduce job(there, plan, nullptr);
   job.start(stream, there, there.byte_offset());
   const std::vector<Reduced> found = job.fetch(stream);
   // The same in memory of the caller's.
@@ -48,7 +49,8 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
   ReduceTargets targets;
   (counts ? targets.nonzero : greatest ? targets.max_indices : targets.min_indices) = &numbers;
   if (!counts) (greatest ? targets.max : targets.min) = &values;
-  job.put(stream, targets);
+  DeviceReduce into_memory(there, plan, nullptr, targets);
+  into_memory.start(stream, there, there.byte_offset());
   stream.finish();
   const std::vector<std::uint64_t> told = numbers.read();
   bool right = true;

@@ -174,9 +174,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, 
 
 // `partitioned`: what is left of each slot within its part of the bins, 16 bits, is sorted by parts into blocks of MASU_BLOCK,
 // each of one part. Its temporary memory has, from these bytes on:
-// - counters_at  how many blocks there are; then, how many each part has
+// - counters_at  how many blocks each part has; then, how many of them have their place in the order
 // - begins_at    where the blocks of each part begin among all in the order of the parts, and how many there are
-// - owners_at    of each block: its part << 16 | its elements; its number among those of its part
+// - owners_at    of each block: its part << 16 | its elements; 0: it is not used
 // - order_at     the blocks in the order of the parts, each as its number << 9 | its elements
 // - sorted_at    the blocks
 #define MASU_TEMPORARY                                                                                         \
@@ -185,12 +185,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, 
 #define MASU_AT(type, at) ((__global type *)(temporary + (at)))
 
 #if MASU_KERNEL == MASU_KERNEL_SCATTER
-// `partitioned`, step 1: finds the slots and fills the blocks. A work-group has one block of each part that is not full, and takes
-// new ones by atomics. A tile of elements is brought into the order of its parts in local memory first, so that neighbours
+// `partitioned`, step 1: finds the slots and fills the blocks. A work-group has blocks of its own, as many as its tiles can
+// need: of each part it has one that is not full. A tile of elements is brought into the order of its parts in local memory first, so that neighbours
 // write to neighbours.
 #define MASU_TILE (MASU_GROUP * MASU_UNROLL)
 // What is left of the block in which a place lies: nothing where a block begins there.
 #define MASU_ROOM(place) ((0u - (place)) & (MASU_BLOCK - 1))
+// The blocks of the work-groups before this one: of the tiles that they take, the last of which may have fewer elements, and of
+// parts that are not full.
+#define MASU_TILE_BLOCKS ((MASU_TILE + MASU_BLOCK - 1) / MASU_BLOCK)
+#define MASU_BLOCKS_BEFORE(group)                                                                       \
+  ((group)*parts + ((group) * (tiles / groups) + min((group), tiles % groups)) * MASU_TILE_BLOCKS - \
+   ((group) > (tiles - 1) % groups ? tiles * MASU_TILE_BLOCKS - full : 0))
+// Blocks that more elements take.
+#define MASU_MORE(size, place) \
+  ((size) > MASU_ROOM(place) ? ((size)-MASU_ROOM(place) + MASU_BLOCK - 1) / MASU_BLOCK : 0)
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
                                                             __local uint *sizes, __local uint4 *moves,
                                                             __local uint *staged, __local uint *sums) {
@@ -208,6 +217,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
   const uint first = lane * each < parts ? lane * each : parts;
   const uint end = first + each < parts ? first + each : parts;
   for (uint p = first; p < end; ++p) moves[p].w = 0;
+  const uint groups = (uint)get_num_groups(0);
+  const uint tiles = (uint)((count + MASU_TILE - 1) / MASU_TILE);
+  const uint full = (tiles - 1) * MASU_TILE_BLOCKS +
+                    (uint)((count - (ulong)(tiles - 1) * MASU_TILE + MASU_BLOCK - 1) / MASU_BLOCK);
+  uint next_block = MASU_BLOCKS_BEFORE((uint)get_group_id(0));
+  const uint last_block = MASU_BLOCKS_BEFORE((uint)get_group_id(0) + 1);
   for (ulong tile = (ulong)get_group_id(0) * MASU_TILE; tile < count; tile += (ulong)get_num_groups(0) * MASU_TILE) {
     for (uint p = lane; p <= parts; p += MASU_GROUP) sizes[p] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -245,29 +260,29 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
       ranks[k / 2] = k % 2 == 0 ? rank : ranks[k / 2] | rank << 16;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    // An exclusive scan of the sizes, some parts to each work-item.
+    // An exclusive scan of the sizes, in the lower halves, and of the blocks that are to be taken, some parts to each work-item.
     uint sum = 0;
-    for (uint p = first; p < end; ++p) sum += sizes[p];
+    for (uint p = first; p < end; ++p) sum += MASU_MORE(sizes[p], moves[p].w) << 16 | sizes[p];
     uint all;
-    uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
+    const uint before = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
+    uint begin = before & 65535;
+    uint block = next_block + (before >> 16);
+    next_block += all >> 16;
     for (uint p = first; p < end; ++p) {
       const uint size = sizes[p];
       const uint place = moves[p].w;
       const uint room = MASU_ROOM(place);
+      const uint more = MASU_MORE(size, place);
       moves[p].x = UINT_MAX;
       moves[p].y = place - begin;
       moves[p].w = place + size;
-      if (size > room) {
-        const uint more = (size - room + MASU_BLOCK - 1) / MASU_BLOCK;
-        const uint block = atomic_add(&counters[0], more);
-        const uint number = atomic_add(&counters[1 + p], more);
-        for (uint b = 0; b < more; ++b) {
-          owners[2 * (block + b)] = p << 16 | MASU_BLOCK;
-          owners[2 * (block + b) + 1] = number + b;
-        }
+      if (more != 0) {
+        atomic_add(&counters[p], more);
+        for (uint b = 0; b < more; ++b) owners[block + b] = p << 16 | MASU_BLOCK;
         moves[p].x = begin + room;
         moves[p].z = block * MASU_BLOCK - (begin + room);
         moves[p].w = block * MASU_BLOCK + (size - room);
+        block += more;
       }
       sizes[p] = begin;
       begin += size;
@@ -294,18 +309,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
   }
   for (uint p = first; p < end; ++p) {
     const uint room = MASU_ROOM(moves[p].w);
-    if (room != 0) owners[2 * (moves[p].w / MASU_BLOCK)] = p << 16 | (MASU_BLOCK - room);
+    if (room != 0) owners[moves[p].w / MASU_BLOCK] = p << 16 | (MASU_BLOCK - room);
   }
+  for (uint b = next_block + lane; b < last_block; b += MASU_GROUP) owners[b] = 0;
 }
 #endif
 
 #if MASU_KERNEL == MASU_KERNEL_ORDER
-// `partitioned`, step 2: brings the blocks into the order of the parts. Each work-group sums the parts' blocks for itself.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const uint parts, __local uint *starts,
+// `partitioned`, step 2: brings the blocks into the order of the parts, those of a part in any order. Each work-group sums the
+// parts' blocks for itself, and finds places for some blocks at a time.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const uint parts, const uint blocks,
+                                                          __local uint *starts, __local uint *places,
                                                           __local uint *sums) {
   MASU_LOCAL_POINTER(uint, starts);
+  MASU_LOCAL_POINTER(uint, places);
   MASU_LOCAL_POINTER(uint, sums);
-  __global const uint *counters = MASU_AT(const uint, counters_at);
+  __global uint *counters = MASU_AT(uint, counters_at);
   __global uint *begins = MASU_AT(uint, begins_at);
   __global const uint *owners = MASU_AT(const uint, owners_at);
   __global uint *order = MASU_AT(uint, order_at);
@@ -314,19 +333,27 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const 
   const uint first = lane * each < parts ? lane * each : parts;
   const uint end = first + each < parts ? first + each : parts;
   uint sum = 0;
-  for (uint p = first; p < end; ++p) sum += counters[1 + p];
+  for (uint p = first; p < end; ++p) sum += counters[p];
   uint all;
   uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
   for (uint p = first; p < end; ++p) {
     starts[p] = begin;
     if (get_group_id(0) == 0) begins[p] = begin;
-    begin += counters[1 + p];
+    begin += counters[p];
   }
   if (get_global_id(0) == 0) begins[parts] = all;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint b = (uint)get_global_id(0); b < all; b += (uint)get_global_size(0)) {
-    const uint owner = owners[2 * b];
-    order[starts[owner >> 16] + owners[2 * b + 1]] = b << 9 | (owner & 511);
+  for (uint some = (uint)get_group_id(0) * MASU_GROUP; some < blocks; some += (uint)get_num_groups(0) * MASU_GROUP) {
+    for (uint p = lane; p < parts; p += MASU_GROUP) places[p] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint owner = some + lane < blocks ? owners[some + lane] : 0;
+    const uint rank = owner != 0 ? atomic_inc(&places[owner >> 16]) : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint p = lane; p < parts; p += MASU_GROUP) {
+      if (places[p] != 0) places[p] = starts[p] + atomic_add(&counters[parts + p], places[p]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (owner != 0) order[places[owner >> 16] + rank] = (some + lane) << 9 | (owner & 511);
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
 #endif

@@ -77,13 +77,16 @@ unsigned part_shift(const DeviceInfo& device) {
   return std::min(15U, static_cast<unsigned>(std::bit_width(table_limit(device))) - 1);
 }
 // Work-items that bring a tile into the order of its parts, and the elements of each: the largest that local memory
-// holds is used, as of large tiles more goes to each part at a time (10^6 bins of f32, 256 MiB on an H200: 350 us with
-// 1,024 work-items of 16, 446 with 512, 476 with 256, 508 with 512 of 8; 2026-11).
+// holds is used, as of large tiles more goes to each part at a time. Of few parts, two smaller ones share a compute
+// unit (256 MiB of f32 on an H200, one of 1,024 work-items, two of 512: 10^6 bins, 31 parts, 345 us, 322; 10^7 bins,
+// 306 parts, 467, 494; 2026-11).
 struct Tile {
   unsigned group;
   unsigned unroll;
 };
 constexpr std::array<Tile, 4> tiles{{{1024, 16}, {1024, 8}, {1024, 4}, {512, 4}}};
+constexpr Tile tile_of_few{512, 16};
+constexpr std::uint32_t few_parts = 64;
 // How many parts fit beside it.
 std::uint64_t parts_beside(const DeviceInfo& device, const Tile& tile) {
   constexpr std::uint64_t words_a_part = 5;
@@ -144,8 +147,8 @@ void set_partitioned(const DeviceInfo& device, std::uint64_t slots, Plan& plan) 
   }
   plan.slot_shift = part_shift(device);
   plan.parts = static_cast<std::uint32_t>(((slots - 1) >> plan.slot_shift) + 1);
-  const Tile tile =
-      *std::ranges::find_if(tiles, [&](const Tile& one) { return plan.parts <= parts_beside(device, one); });
+  const auto holds = [&](const Tile& one) { return plan.parts <= parts_beside(device, one); };
+  const Tile tile = plan.parts <= few_parts && holds(tile_of_few) ? tile_of_few : *std::ranges::find_if(tiles, holds);
   plan.group = work_group(device, tile.group);
   plan.unroll = tile.unroll;
   plan.kernel = KernelKind::scatter;

@@ -14,8 +14,8 @@ namespace {
 
 using histogram_plan::block_elements;
 
-// Of a block: its elements, two words that tell what it is, and its number in the order of the parts.
-constexpr std::uint64_t block_bytes = block_elements * sizeof(std::uint16_t) + 3 * sizeof(std::uint32_t);
+// Of a block: its elements, a word that tells what it is, and its number in the order of the parts.
+constexpr std::uint64_t block_bytes = block_elements * sizeof(std::uint16_t) + 2 * sizeof(std::uint32_t);
 
 std::uint64_t tile_of(const Plan& plan) {
   return std::uint64_t{plan.group} * plan.unroll;
@@ -25,24 +25,33 @@ std::uint64_t full_blocks(std::uint64_t elements) {
   return (elements + block_elements - 1) / block_elements;
 }
 
+// Two counters of blocks for each part.
+std::uint64_t counter_bytes(const Plan& plan) {
+  return call::aligned(2 * plan.parts * sizeof(std::uint32_t));
+}
+
+std::uint64_t tiles_of(const Plan& plan, std::uint64_t elements) {
+  return (elements + tile_of(plan) - 1) / tile_of(plan);
+}
+
 }  // namespace
 
-// The counters of blocks (one for each part, and one for all), and where parts begin.
+// The counters, and where parts begin.
 std::uint64_t Partitioner::parts_bytes(const Plan& plan) {
-  return 2 * call::aligned((plan.parts + 1) * sizeof(std::uint32_t));
+  return counter_bytes(plan) + call::aligned((plan.parts + 1) * sizeof(std::uint32_t));
 }
 
 std::uint64_t Partitioner::groups_for(const Plan& plan, std::uint64_t elements) {
   // Each has a block of each part that is not full: of those there are not many times as many as of the others.
   constexpr std::uint64_t times = 4;
-  const std::uint64_t full = full_blocks(elements);
-  const std::uint64_t tiles = (full * block_elements + tile_of(plan) - 1) / tile_of(plan);
-  const std::uint64_t open = std::min(times * full, histogram_plan::most_open_blocks);
-  return std::clamp<std::uint64_t>(std::min(tiles, open / plan.parts), 1, plan.groups);
+  const std::uint64_t open = std::min(times * full_blocks(elements), histogram_plan::most_open_blocks);
+  return std::clamp<std::uint64_t>(std::min(tiles_of(plan, elements), open / plan.parts), 1, plan.groups);
 }
 
 std::uint64_t Partitioner::blocks_for(const Plan& plan, std::uint64_t elements) {
-  return full_blocks(elements) + groups_for(plan, elements) * plan.parts;
+  const std::uint64_t whole = elements / tile_of(plan);
+  return whole * full_blocks(tile_of(plan)) + full_blocks(elements - whole * tile_of(plan)) +
+         groups_for(plan, elements) * plan.parts;
 }
 
 std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
@@ -82,22 +91,21 @@ void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Ar
                         const BufferBase& totals, std::vector<Event>& launches) {
   // The kernels get the memory whole and where the arrays begin in it: views of it are not for every device.
   const std::uint64_t counters_at = memory.byte_offset();
-  const std::uint64_t counter_bytes = parts_bytes(plan_) / 2;
   const std::uint64_t blocks = blocks_for(plan_, elements);
-  const std::uint64_t sorted_at = counters_at + 2 * counter_bytes;
+  const std::uint64_t sorted_at = counters_at + parts_bytes(plan_);
   const std::uint64_t owners_at = sorted_at + blocks * block_elements * sizeof(std::uint16_t);
-  const call::Arguments temporary(memory, counters_at + counter_bytes, owners_at,
-                                  owners_at + 2 * blocks * sizeof(std::uint32_t), sorted_at, plan_.parts);
+  const call::Arguments temporary(memory, counters_at + counter_bytes(plan_), owners_at,
+                                  owners_at + blocks * sizeof(std::uint32_t), sorted_at, plan_.parts);
   const auto launch = [&](Launch& step, std::uint64_t groups, const auto&... arguments) {
     launches.push_back(step.kernels.launch(stream, step.plan.kernel_name(), groups, arguments...));
   };
   const auto words = [](std::uint64_t count) { return call::local<std::uint32_t>(count); };
 
-  call::clear(stream, memory, 0, counter_bytes);
+  call::clear(stream, memory, 0, counter_bytes(plan_));
   launch(scatter_, groups_for(plan_, elements), input, temporary, words(std::uint64_t{1} + plan_.parts),
          words(std::uint64_t{4} * plan_.parts), words(tile_of(plan_)), words(plan_.group));
-  launch(order_, std::clamp<std::uint64_t>(blocks / plan_.group, 1, plan_.groups), temporary, words(plan_.parts),
-         words(order_.plan.local_words));
+  launch(order_, std::clamp<std::uint64_t>(blocks / plan_.group, 1, plan_.groups), temporary,
+         static_cast<std::uint32_t>(blocks), words(plan_.parts), words(plan_.parts), words(order_.plan.local_words));
   launch(parts_, std::clamp<std::uint64_t>(elements / tile_of(plan_), 1, parts_.plan.groups), temporary,
          static_cast<std::uint32_t>(slots_), call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t),
          words(parts_.plan.local_words));
