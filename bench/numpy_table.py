@@ -238,7 +238,7 @@ def every_case():
 
     for dtype in EVERY_DTYPE:
         real = dtype[0] == "f"
-        low, high = (-3, 3) if real else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        low, high = (-3, 3) if real else (int(np.iinfo(dtype).min), min(int(np.iinfo(dtype).max), 2**62))
         edges = np.linspace(low, high, 101)
         for function in ("sort", "argsort"):
             add(function, dtype, "", lambda f, x: f(x))

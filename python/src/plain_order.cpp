@@ -262,7 +262,7 @@ PyObject* plain::topk(const Given& given) {
   const std::uint64_t count = a->count();
   static const nb::handle type = nb::object(nb::module_::import_("masu._order").attr("TopK")).release();
   std::vector<Py_ssize_t> shape(a->shape().begin(), a->shape().end());
-  shape.back() = k;
+  shape[static_cast<std::size_t>(lines.axis)] = k;
   const nb::object best = nb::steal(new_numpy_array(shape, a->dtype));
   const nb::object places = nb::steal(new_numpy_array(shape, Dtype::i64));
   if (!best.is_valid() || !places.is_valid()) return nullptr;

@@ -48,6 +48,7 @@ def forms(dtype, rng):
     for count in (1, 2, 15, 63, 100, 700, 3000, 5000, 20000):
         yield data(dtype, rng, count)
     yield data(dtype, rng, (3, 5))
+    yield data(dtype, rng, (3, 2, 1))
     yield data(dtype, rng, (40, 100))
     yield data(dtype, rng, (4, 3, 50))
     yield data(dtype, rng, 300)[::3]
@@ -95,6 +96,8 @@ def test_sorts_and_their_kin(dtype):
             found = masu.topk(x, k + 1 if k + 1 <= x.shape[-1] else 1, largest=largest)
             assert type(found) is masu.TopK
             same(tuple(found), tuple(masu.topk.__wrapped__(x, found.values.shape[-1], largest=largest)))
+            for axis in range(-x.ndim, x.ndim):
+                same(tuple(masu.topk(x, 1, axis, largest=largest)), tuple(masu.topk.__wrapped__(x, 1, axis, largest=largest)))
         same(masu.unique(x), np.unique(x))
         same(masu.unique(x, True, return_counts=True), np.unique(x, True, return_counts=True))
         same(x, before)

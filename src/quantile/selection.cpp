@@ -28,7 +28,6 @@ namespace masu {
 
 namespace {
 
-using cpu::alike;
 using cpu::before;
 using cpu::PlacedElement;
 using cpu::Threads;

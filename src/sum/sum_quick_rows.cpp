@@ -29,6 +29,14 @@ struct IntegerTotals {
   WideTotal sum;
   WideTotal squares;
 };
+// Of numbers of 64 bits, high * 2^32 + low from the least of their dtype on.
+struct SplitTotals {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  fixed::Wide high_high = 0;
+  fixed::Wide high_low = 0;
+  fixed::Wide low_low = 0;
+};
 }  // namespace
 }  // namespace masu::cpu
 #endif
@@ -57,6 +65,21 @@ HWY_INLINE void AddRow(const T* x, std::uint64_t length, bool squares, IntegerTo
   }
 MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
 #undef MASU_TOTALS_OF_ROW
+
+SplitTotals SplitsOfRow(const std::uint64_t* x, std::uint64_t length, std::uint64_t sign) {
+  SplitTotals totals;
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const std::uint64_t number = x[i] ^ sign;
+    const std::uint64_t high = number >> fixed::digit_bits;
+    const std::uint64_t low = number & fixed::digit_mask;
+    totals.high += high;
+    totals.low += low;
+    totals.high_high += high * high;
+    totals.high_low += high * low;
+    totals.low_low += low * low;
+  }
+  return totals;
+}
 
 // The sum of f16, which is exact in any order.
 double SumOfHalves(const Half* x, std::uint64_t length) {
@@ -94,6 +117,7 @@ constexpr std::uint64_t turned_rows = 64;
   }
 MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
 #undef MASU_TOTALS_OF_ROW
+HWY_EXPORT(SplitsOfRow);
 HWY_EXPORT(SumOfHalves);
 
 bool is_spread(const SumRule& rule) noexcept {
@@ -117,8 +141,39 @@ std::optional<double> quotient_of(SignedWide number, std::uint64_t divisor, bool
   return error == 0 ? sum / by : certain_quotient<double>(sum, error, 0, by);
 }
 
+// A variance does not change where all numbers do by the same, so theirs is that of numbers from 0 on.
+std::optional<double> spread_of_wide(const SumRule& rule, const std::uint64_t* x, std::uint64_t length) {
+  constexpr std::uint64_t half = std::uint64_t{1} << 63;
+  const SplitTotals all = HWY_DYNAMIC_DISPATCH(SplitsOfRow)(x, length, is_signed(rule.dtype) ? half : 0);
+  const auto above = [n = static_cast<SignedWide>(length)](fixed::Wide products, std::uint64_t a, std::uint64_t b) {
+    return n * static_cast<SignedWide>(products) - static_cast<SignedWide>(a) * static_cast<SignedWide>(b);
+  };
+  Compensated sum;
+  const auto add = [&](SignedWide number, double unit) {
+    const auto first = static_cast<double>(number);
+    sum.add(first * unit);
+    sum.add(static_cast<double>(number - static_cast<SignedWide>(first)) * unit);
+  };
+  add(above(all.high_high, all.high, all.high), 0x1p64);
+  add(above(all.high_low, all.high, all.low), 0x1p33);
+  add(above(all.low_low, all.low, all.low), 1);
+  if (sum.sum == 0 && sum.error == 0 && sum.lost == 0) return 0;
+  double total = sum.sum;
+  const double rest = add_exactly(total, sum.error);
+  const auto by = static_cast<double>(length * (length - rule.ddof));
+  if (rule.function == Function::variance) {
+    return rule.result == Dtype::f32 ? certain_quotient<float>(total, rest, sum.bound(), by)
+                                     : certain_quotient<double>(total, rest, sum.bound(), by);
+  }
+  return rule.result == Dtype::f32 ? certain_root<float>(total, rest, sum.bound(), by)
+                                   : certain_root<double>(total, rest, sum.bound(), by);
+}
+
 template <class T>
 std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t length) {
+  if constexpr (sizeof(T) == 8) {
+    if (is_spread(rule)) return spread_of_wide(rule, reinterpret_cast<const std::uint64_t*>(x), length);
+  }
   IntegerTotals totals;
   totals_of_row(x, length, is_spread(rule), totals);
   const SignedWide sum = totals.sum.value;
@@ -192,7 +247,7 @@ bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t lengt
     return rows > 1 && length <= most_turned &&
            (rule.result == rule.dtype || (is_spread(rule) && rule.result != Dtype::f16));
   }
-  return !sum && length <= most_integers && rule.result != Dtype::f16 && (size_of(rule.dtype) < 8 || !is_spread(rule));
+  return !sum && length <= most_integers && rule.result != Dtype::f16;
 }
 
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -30,7 +31,8 @@ std::vector<T> numbers_of_rows(unsigned kind, std::size_t count) {
   constexpr bool is_real = is_float(dtype_of<T>);
   std::vector<T> x(count);
   for (T& each : x) {
-    const double number = kind == 2 ? 3 : kind == 1 ? static_cast<double>(random() % 9) : normal(random) * 60;
+    double number = kind == 2 ? 3 : kind == 1 ? static_cast<double>(random() % 9) : normal(random) * 60;
+    if (!is_signed(dtype_of<T>)) number = std::fabs(number);
     if constexpr (std::is_same_v<T, Half>) each = runtime::to_half(number);
     else if constexpr (is_real) each = static_cast<T>(number);
     else each = kind == 0 ? static_cast<T>(random()) : static_cast<T>(number);
@@ -63,7 +65,9 @@ void check_quick_rows(const SumRule& rule, unsigned kind, std::uint64_t rows, st
         << ", row " << row << " of " << rows << " of " << length;
   }
   if (!is_float(rule.dtype) && rule.function != Function::standard_deviation) {
-    EXPECT_LE(unsure, rows / 16) << rule.name();
+    EXPECT_LE(unsure, rows / 16) << rule.name() << " of " << to_string(rule.dtype) << " as " << to_string(rule.result)
+                                 << ", kind " << kind << ", ddof " << rule.ddof << ", " << rows << " rows of "
+                                 << length;
   }
 }
 
