@@ -65,7 +65,12 @@ void register_device(nb::module_& m) {
       .def(
           "__init__",
           [](Device* self, const std::string& id) {
-            Device device = call([&] { return Device::open(id); });
+            // Not by call(): importing the package opens the CPU, and reads nothing of the environment.
+            Device device = [&] {
+              const nb::gil_scoped_release released;
+              const Stoppable stoppable;
+              return Device::open(id);
+            }();
             new (self) Device(std::move(device));
           },
           nb::arg("id"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.h"
 
+#include <masu/device.h>
 #include <masu/error.h>
 #include <masu/version.h>
 
@@ -43,6 +44,10 @@ void set_exception(const masu::Error& error) {
 }
 
 Stoppable::Stoppable() : scope_(signal_raised) {}
+
+void read_environment() {
+  [[maybe_unused]] static const unsigned threads = masu::cpu_threads();
+}
 
 }  // namespace masu_python
 

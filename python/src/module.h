@@ -41,10 +41,14 @@ class Stoppable {
   masu::InterruptScope scope_;
 };
 
+// Reads MASU_THREADS, once, while no other thread of Python's can be writing the environment. With the GIL.
+void read_environment();
+
 // Makes a call of masu without the GIL, stoppable. masu::Error becomes the exception of Python that its code stands for
 // (see module.cpp). `work` must not touch Python; what it captures is made before.
 template <class F>
 auto call(F&& work) {
+  read_environment();
   const nb::gil_scoped_release released;
   const Stoppable stoppable;
   return std::forward<F>(work)();

@@ -170,6 +170,7 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
     auto to = Buffer<std::byte>::wrap_host(cpu, bytes);
     constexpr std::uint64_t most_held = 4096;  // elements for which the GIL is kept
     if (from.count > most_held) {
+      read_environment();
       const nb::gil_scoped_release released;
       work(stream, there, to);
     } else {

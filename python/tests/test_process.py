@@ -225,6 +225,30 @@ def test_too_little_memory_is_a_memory_error():
     assert told == "{'MemoryError'}"
 
 
+def test_the_environment_is_read_once():
+    """Calls run without the GIL, so another thread may be writing the environment: reading it then crashes."""
+    told = python("""
+        import os
+        import numpy as np
+        import masu
+        x = np.arange(300_000.0)
+        calls = [masu.sort, masu.unique, lambda x: masu.histogram(x, 10, (0, 1)), lambda x: masu.histogram(x, 10, (0, 1), weights=x)]
+        os.environ["MASU_THREADS"] = "two"
+        for call in (masu.sort, masu.cumsum):
+            try:
+                call(x)
+            except ValueError as error:
+                print(error)
+        os.environ["MASU_THREADS"] = "2"
+        for call in calls:
+            call(x)
+            os.environ["MASU_THREADS"] = "three"
+        print(masu.cpu_threads())
+    """)
+    wrong = 'cpu_threads: MASU_THREADS must be a whole number >= 1, got "two"'
+    assert told == f"{wrong}\n{wrong}\n2"
+
+
 def test_numbers_of_threads():
     before = masu.cpu_threads()
     masu.set_cpu_threads(1)

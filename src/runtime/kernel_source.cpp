@@ -58,7 +58,8 @@ std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_
   const auto program = [&] {
     return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
   };
-  if (kernel_directory() != nullptr) return program();
+  static const bool developing = kernel_directory() != nullptr;  // once, as other threads may write the environment
+  if (developing) return program();
   std::string name;
   constexpr std::size_t usual_length = 1000;
   name.reserve(usual_length);

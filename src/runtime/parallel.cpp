@@ -26,15 +26,12 @@ constexpr unsigned most_threads = 4096;
 
 std::atomic<unsigned> threads_set{0};
 
-}  // namespace
-
-void set_cpu_threads(unsigned threads) noexcept {
-  threads_set = std::min(threads, most_threads);
-}
-
-unsigned cpu_threads() {
-  if (const unsigned set = threads_set) return set;
-  if (const char* preset = std::getenv("MASU_THREADS"); preset != nullptr && *preset != '\0') {
+// The number in MASU_THREADS, 0 without one. Read once: getenv() crashes while another thread writes the environment,
+// as Python's os.environ does.
+unsigned threads_of_environment() {
+  static const unsigned number = [] {
+    const char* preset = std::getenv("MASU_THREADS");
+    if (preset == nullptr || *preset == '\0') return 0U;
     const std::string_view text(preset);
     unsigned threads = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
@@ -43,7 +40,19 @@ unsigned cpu_threads() {
                   fmt::format("cpu_threads: MASU_THREADS must be a whole number >= 1, got \"{}\"", text));
     }
     return std::min(threads, most_threads);
-  }
+  }();
+  return number;
+}
+
+}  // namespace
+
+void set_cpu_threads(unsigned threads) noexcept {
+  threads_set = std::min(threads, most_threads);
+}
+
+unsigned cpu_threads() {
+  if (const unsigned set = threads_set) return set;
+  if (const unsigned preset = threads_of_environment()) return preset;
   return std::max(1U, std::min(runtime::usable_cpus(), static_cast<unsigned>(tbb::this_task_arena::max_concurrency())));
 }
 
