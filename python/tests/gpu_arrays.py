@@ -24,7 +24,10 @@ except ImportError:
 random = np.random.default_rng(11)
 DTYPES = "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
 SIZES = [1, 1000, 4099, 65536, 300_007]
-LARGE_SIZES = [1 << 20, (1 << 22) + 5]
+LARGE = (1 << 22) + 5
+# Dtypes of which every size and call is checked. Most of the time kernels are compiled, and those of every dtype are the C++
+# tests' matter.
+WHOLE = ("u1", "i8", "f2", "f4")
 UNSIGNED = {"u2", "u4", "u8"}  # whose tensors PyTorch has and does little with
 
 

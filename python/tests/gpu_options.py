@@ -7,7 +7,7 @@ import sys
 import warnings
 
 import numpy as np
-from gpu_arrays import DTYPES, LIBRARIES, UNSIGNED, Torch, cupy, each, host, of_each, random, run, same, torch
+from gpu_arrays import DTYPES, LARGE, LIBRARIES, UNSIGNED, WHOLE, Torch, cupy, each, host, of_each, random, run, same, torch
 
 import masu
 
@@ -73,8 +73,10 @@ METHODS = ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observati
 @of_each(DTYPES)
 def check_quantiles(dtype):
     many = np.linspace(0, 1, 23)
-    for library in LIBRARIES:
-        for shape in ((1,), (1000,), (100_003,), (40, 300), (3, 70_000), (7, 3, 50)) + (((1 << 22) + 5,),) * (library is Torch and dtype in ("f4", "i8", "u1")):
+    whole = dtype in WHOLE
+    for library in LIBRARIES if whole else LIBRARIES[:1]:
+        shapes = ((1,), (1000,), (100_003,), (40, 300), (3, 70_000), (7, 3, 50)) if whole else ((1000,), (3, 70_000))
+        for shape in shapes + ((LARGE,),) * (library is Torch and whole):
             for make in (with_nans, lambda dtype, shape: host(dtype, int(np.prod(shape))).reshape(shape)):
                 if make is with_nans and dtype[0] != "f":
                     continue
@@ -148,7 +150,7 @@ def check_several_axes(dtype):
                             same(library.get(function(array, axes, keepdims=keepdims)), np.asarray(want))
 
 
-@of_each(DTYPES)
+@of_each(("bool", "u1", "i4", "u8", "f2", "f4"))
 def check_dtypes(source):
     for library in LIBRARIES:
         data = host(source, 6000).reshape(30, 200)
@@ -164,7 +166,7 @@ def check_dtypes(source):
                         if dtype[0] == "f":
                             for function in (masu.mean, masu.std):
                                 same(library.get(function(array, axis, dtype)), np.asarray(function(data, axis, dtype)))
-        if library is Torch:
+        if library is Torch and source == "f4":
             same(Torch.get(masu.sum(array, dtype=torch.float32)), np.asarray(masu.sum(data, dtype="f4")))
             refuses(TypeError, lambda: masu.sum(array, dtype=torch.bfloat16))
 
@@ -225,6 +227,7 @@ def check_weights_of_quantiles():
     for library in LIBRARIES:
         for dtype in ("f4", "f8", "i4"):
             data, weights = host(dtype, 6000).reshape(6, 1000), random.integers(0, 5, (6, 1000))
+            weights[0] += 1  # no line has weights of 0 alone, which NumPy refuses
             if dtype[0] == "f":
                 data[:, 100:300] = random.choice([0.0, -0.0], (6, 200))
             for axis in (None, 0, 1):

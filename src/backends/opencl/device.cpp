@@ -108,7 +108,7 @@ std::unique_ptr<runtime::Stream> Device::make_stream(Timing timing) {
   const cl_command_queue_properties properties = timing == Timing::on ? CL_QUEUE_PROFILING_ENABLE : 0;
   Handle<cl_command_queue> queue(api().clCreateCommandQueue(context_.get(), device_, properties, &code));
   check(code, "Stream", info_.id, "clCreateCommandQueue");
-  return std::make_unique<Stream>(context_.get(), std::move(queue), info_, queues_, timing == Timing::off);
+  return std::make_unique<Stream>(context_.get(), std::move(queue), info_, queues_);
 }
 
 std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native, Timing /*timing*/) {
@@ -133,7 +133,7 @@ std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native, Timing /*timi
     throw Error(ErrorCode::invalid_argument, "Stream::wrap: the queue must be in order, got an out-of-order one");
   }
   check(api().clRetainCommandQueue(queue), "Stream::wrap", info_.id, "clRetainCommandQueue");
-  return std::make_unique<Stream>(context_.get(), Handle<cl_command_queue>(queue), info_, queues_, false);
+  return std::make_unique<Stream>(context_.get(), Handle<cl_command_queue>(queue), info_, queues_);
 }
 
 void Device::synchronize() {

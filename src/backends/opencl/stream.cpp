@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace masu::opencl {
@@ -70,6 +69,11 @@ constexpr std::size_t largest_fill_pattern = 128;  // of clEnqueueFillBuffer
 constexpr std::uint64_t last_fill_byte = std::uint64_t{1} << 30;
 constexpr std::size_t fill_block_bytes = std::size_t{64} << 10;  // what a fill of another pattern starts from
 
+// Where a command puts its event, if it is marked.
+cl_event* wanted(Mark mark, cl_event& event) {
+  return mark == Mark::yes ? &event : nullptr;
+}
+
 }  // namespace
 
 void Queues::add(cl_command_queue queue) {
@@ -98,13 +102,12 @@ void Queues::finish(const std::string& device) {
 }
 
 Stream::Stream(cl_context context, Handle<cl_command_queue> queue, const DeviceInfo& info,
-               std::shared_ptr<Queues> queues, bool own)
+               std::shared_ptr<Queues> queues)
     : context_(context),
       queue_(std::move(queue)),
       device_(info.id),
       // November 2026: Oclgrind 21.10 takes memory that clEnqueueFillBuffer has written for uninitialised.
       fill_command_(info.name != "Oclgrind Simulator"),
-      own_(own),
       queues_(std::move(queues)) {
   queues_->add(queue_.get());
 }
@@ -114,28 +117,19 @@ Stream::~Stream() {
   api().clFinish(queue_.get());  // a lost device cannot be reported from here
 }
 
-cl_event* Stream::wanted(Mark mark, cl_event& event) {
-  last_.reset();
-  ++commands_;
-  const bool ends = own_ && commands_ == expected_;
-  return ends || mark == Mark::yes ? &event : nullptr;
-}
-
 Stream::Done Stream::queued(cl_int code, cl_event event, const char* function, const char* what, Mark mark) {
   check(code, function, device_, what);
-  if (event == nullptr) return nullptr;
-  auto done = std::make_shared<Event>(Handle<cl_event>(), Handle<cl_event>(event), device_);
-  if (own_) last_ = done;
   if (mark == Mark::no) return nullptr;
+  Handle<cl_event> owner(event);
   // Others may wait for this event on another queue, which starts nothing here.
   check(api().clFlush(queue_.get()), function, device_, "clFlush");
-  return done;
+  return std::make_shared<Event>(Handle<cl_event>(), std::move(owner), device_);
 }
 
 Stream::Done Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
   cl_event event = nullptr;
-  const cl_int code = api().clEnqueueWriteBuffer(queue_.get(), object_of(target), CL_FALSE, offset, bytes, source, 0,
-                                                 nullptr, wanted(Mark::yes, event));
+  const cl_int code =
+      api().clEnqueueWriteBuffer(queue_.get(), object_of(target), CL_FALSE, offset, bytes, source, 0, nullptr, &event);
   return queued(code, event, "write", "clEnqueueWriteBuffer");
 }
 
@@ -168,8 +162,6 @@ Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::ui
 
 Stream::Done Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
                                     std::size_t pattern_size, Mark mark) {
-  last_.reset();
-  ++commands_;
   const std::size_t repeats =
       std::min<std::uint64_t>(std::max<std::size_t>(1, fill_block_bytes / pattern_size), bytes / pattern_size);
   std::vector<std::byte> block(repeats * pattern_size);
@@ -199,7 +191,6 @@ Stream::Done Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::ui
 }
 
 void* Stream::map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) {
-  last_.reset();
   constexpr cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE};
   cl_int code = CL_SUCCESS;
   void* address =
@@ -210,7 +201,6 @@ void* Stream::map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t b
 }
 
 void Stream::unmap(runtime::Memory& memory, std::uint64_t, std::uint64_t, void* address, MapMode) {
-  last_.reset();
   check(api().clEnqueueUnmapMemObject(queue_.get(), object_of(memory), address, 0, nullptr, nullptr), "unmap", device_,
         "clEnqueueUnmapMemObject");
   check(api().clFlush(queue_.get()), "unmap", device_, "clFlush");
@@ -233,18 +223,12 @@ Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::
 }
 
 Stream::Done Stream::record() {
-  expected_ = std::exchange(commands_, 0);
-  if (last_ != nullptr && own_) {
-    check(api().clFlush(queue_.get()), "Stream::record", device_, "clFlush");
-    return last_;
-  }
   cl_event event = nullptr;
   const cl_int code = api().clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event);
   return queued(code, event, "Stream::record", "clEnqueueMarkerWithWaitList");
 }
 
 void Stream::wait(runtime::Event& event) {
-  last_.reset();
   if (auto* own = dynamic_cast<Event*>(&event)) {
     const cl_event handle = own->get();
     cl_context context = nullptr;

@@ -49,17 +49,13 @@ class Queues {
 
 class Stream final : public runtime::Stream {
  public:
-  // `info` is the device's. `own`: only this gives commands to the queue, whose events are without times.
-  Stream(cl_context context, Handle<cl_command_queue> queue, const DeviceInfo& info, std::shared_ptr<Queues> queues,
-         bool own);
+  // `info` is the device's.
+  Stream(cl_context context, Handle<cl_command_queue> queue, const DeviceInfo& info, std::shared_ptr<Queues> queues);
   ~Stream() override;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  [[nodiscard]] void* native() const noexcept override {
-    own_ = false;
-    return queue_.get();
-  }
+  [[nodiscard]] void* native() const noexcept override { return queue_.get(); }
   Done write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override;
   Done read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes, Mark mark) override;
   Done copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source, std::uint64_t source_offset,
@@ -77,20 +73,12 @@ class Stream final : public runtime::Stream {
  private:
   // The event of a command that was just queued with `code`, if it is marked; the queue is told to start then.
   Done queued(cl_int code, cl_event event, const char* function, const char* what, Mark mark = Mark::yes);
-  // Where the next command's event goes; null where it gets none.
-  cl_event* wanted(Mark mark, cl_event& event);
   Done fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
                       std::size_t pattern_size, Mark mark);
   cl_context context_;  // kept alive by the queue
   Handle<cl_command_queue> queue_;
   std::string device_;  // its id, for messages
   bool fill_command_;   // whether clEnqueueFillBuffer is used
-  // A command's event stands for a point behind it, which as a command of its own would take as long as a launch. Which
-  // command is the last before record() is guessed: calls are mostly repeated.
-  mutable bool own_;
-  std::shared_ptr<Event> last_;  // of the last command; null where it has none
-  unsigned commands_ = 0;        // since record()
-  unsigned expected_ = 0;        // as many as before the last record()
   std::shared_ptr<Queues> queues_;
 };
 
