@@ -293,16 +293,16 @@ def check_graphs_beside_each_other():
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             results = masu.sum(x), masu.dot(x, x), masu.mean(x), masu.sum(x[:1 << 20].reshape(2, 1 << 19), 1)
-        jobs.append((torch.cuda.Stream(), graph, results,
+        jobs.append((torch.cuda.Stream(), graph, results, x,  # which the graph reads
                      (masu.sum(data), masu.dot(data, data), masu.mean(data), masu.sum(data[:1 << 20].reshape(2, 1 << 19), 1))))
     for _ in range(20):
-        for stream, graph, results, _ in jobs:
+        for stream, graph, results, *_ in jobs:
             with torch.cuda.stream(stream):
                 [result.zero_() for result in results]
                 graph.replay()
         direct = [masu.sum(one) for _ in range(3)]
         torch.cuda.synchronize()
-        for _, _, results, wanted in jobs:
+        for _, _, results, _, wanted in jobs:
             for got, want in zip(results, wanted):
                 same(Torch.get(got), np.asarray(want))
         for got in direct:

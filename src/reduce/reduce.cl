@@ -109,7 +109,9 @@ inline MASU_BITS key_of_raw(const MASU_BITS raw) {
 #endif
 }
 
-// The ranks of the part's extremes. Where it has no elements they are worse than any number's, or equal to the worst.
+// The ranks of the part's extremes, of the greatest integer itself: Intel's compiler (2026.2, AVX-512) takes wrong minima of
+// u64 that are inverted just before. Where it has no elements they are worse than any number's, or equal to the worst.
+#define MASU_INVERTED(largest) (!MASU_FLOAT && (largest) != 0)
 MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BITS *least_rank, MASU_BITS *most_rank) {
   MASU_BITS low = least[0];
   MASU_BITS high = most[0];
@@ -131,7 +133,7 @@ MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BI
   *most_rank = numbers ? key_of_raw(high) ^ MASU_ALL_BITS : 0;
 #else
   *least_rank = low;
-  *most_rank = high ^ MASU_ALL_BITS;
+  *most_rank = high;
 #endif
 }
 
@@ -275,7 +277,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
   __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
   const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
-  MASU_BITS best[2] = {MASU_ALL_BITS, MASU_ALL_BITS};
+  MASU_BITS best[2] = {MASU_ALL_BITS, MASU_INVERTED(1) ? 0 : MASU_ALL_BITS};
   uint turn[2] = {0, 0};
   uint now = 0;
   for (ulong tile = member; tile < tiles; tile += members) {
@@ -301,7 +303,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
     ranks_of(least, most, &ranks[0], &ranks[1]);
     MASU_PRAGMA_UNROLL
     for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-      if (ranks[largest] < best[largest]) {
+      if (MASU_INVERTED(largest) ? ranks[largest] > best[largest] : ranks[largest] < best[largest]) {
         best[largest] = ranks[largest];
         turn[largest] = now;
       }
@@ -314,7 +316,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
   ulong tile[2];
   MASU_PRAGMA_UNROLL
   for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-    rank[largest] = best[largest];
+    rank[largest] = MASU_INVERTED(largest) ? best[largest] ^ MASU_ALL_BITS : best[largest];
     ulong first_turn = turn[largest];
     least_pair(&rank[largest], &first_turn, MASU_GROUP, words);
     tile[largest] = first_turn * members + member;
