@@ -143,7 +143,7 @@ part_cli() {
 part_mpi() {
   local kinds=(openmpi) kind ranks filter status=0
   local -A counts=([openmpi]="1 2 3" [mpich]="2 4")
-  [[ -z ${MASU_TEST_ALL-} ]] || kinds=(openmpi mpich) counts[openmpi]="1 2 3 7"
+  [[ -z ${MASU_TEST_ALL-} ]] || kinds=(openmpi mpich) counts=([openmpi]="1 2 3 7" [mpich]="1 2 4 8")
   [[ -z ${MASU_TEST_LONG-} ]] || counts=([openmpi]="1 2 3 4 7 8" [mpich]="1 2 3 4 7 8")
   build release -DMASU_BUILD_TESTS=ON masu_cli "${kinds[@]/#/masu_mpi_tests_}" "${kinds[@]/#/masu_mpi_cli_}" || die "the build failed"
   need_python

@@ -53,7 +53,7 @@ State state(const Bytes& example, const Read& read, const Use& use) {
 
 std::vector<State> states() {
   const Device cpu = Device::open("cpu");
-  const std::vector<float> x{3, -1, 0.5F, 7, 7, 2, -8, 100};
+  static const std::vector<float> x{3, -1, 0.5F, 7, 7, 2, -8, 100};  // held data stay where they are
   const std::vector<double> y{1, 2, 3, 4, 5, 6, 7, 8};
   const std::vector<std::uint8_t> few{3, 1, 200};
   const ArrayView data(x);
