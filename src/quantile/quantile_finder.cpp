@@ -150,13 +150,13 @@ namespace {
 constexpr call::StateName quantile_state{"QuantileFinder", "MQUA", 2};
 
 // Of what a state is.
-struct Wanted {
+struct WantedPlaces {
   Dtype dtype;
   QuantileMethod method;
   std::vector<double> q;
 };
-Wanted read_wanted(call::StateReader& from) {
-  Wanted wanted{from.dtype(), {}, {}};
+WantedPlaces read_wanted(call::StateReader& from) {
+  WantedPlaces wanted{from.dtype(), {}, {}};
   wanted.method = static_cast<QuantileMethod>(from.below(static_cast<std::uint64_t>(QuantileMethod::nearest) + 1, 1));
   for (const std::uint64_t one : from.numbers(from.number())) wanted.q.push_back(std::bit_cast<double>(one));
   return wanted;
@@ -203,7 +203,7 @@ std::vector<std::byte> QuantileFinder::bytes() const {
 
 QuantileFinder QuantileFinder::from_bytes(const Device& device, std::span<const std::byte> bytes) {
   call::StateReader from(quantile_state, bytes);
-  const Wanted wanted = read_wanted(from);
+  const WantedPlaces wanted = read_wanted(from);
   QuantileFinder result(device, wanted.dtype, wanted.q, {.method = wanted.method});
   result.state_->read(from);
   return result;
@@ -212,7 +212,7 @@ QuantileFinder QuantileFinder::from_bytes(const Device& device, std::span<const 
 void QuantileFinder::take(std::span<const std::byte> bytes) {
   State& s = *state_;
   call::StateReader from(quantile_state, bytes);
-  const Wanted wanted = read_wanted(from);
+  const WantedPlaces wanted = read_wanted(from);
   if (wanted.dtype != s.dtype || wanted.q != s.q || wanted.method != s.method) {
     call::refuse("QuantileFinder::take", "the bytes must be of the same quantiles, got others");
   }
