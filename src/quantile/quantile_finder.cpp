@@ -77,6 +77,12 @@ struct QuantileFinder::State {
   void check_pieces() const {
     if (narrowing.holds()) call::refuse("quantile", "a finder that holds its data takes no more, got more data");
   }
+  void check_hold() const {
+    check_pieces();
+    if (quantiles || finder.count() != 0) {
+      call::refuse("quantile", fmt::format("a finder holds all of its data, got {} elements before", count()));
+    }
+  }
   void write(call::StateWriter& to) const;
   // What write() wrote behind the quantiles and `done`.
   void read(call::StateReader& from);
@@ -119,7 +125,7 @@ void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
 
 void QuantileFinder::hold(const ArrayView& data, std::uint64_t samples) {
   call::check_dtype("quantile", state_->dtype, data.dtype);
-  state_->check_pieces();
+  state_->check_hold();
   state_->narrowing.hold(HeldData(state_->device, data), samples, state_->finder);
 }
 
@@ -127,7 +133,7 @@ void QuantileFinder::hold_buffer(const BufferBase& data, Dtype dtype, std::uint6
   call::check_dtype("quantile", state_->dtype, dtype);
   call::check_device("quantile", state_->device, data);
   (void)call::count_of("quantile", data, dtype);
-  state_->check_pieces();
+  state_->check_hold();
   state_->narrowing.hold(HeldData(data, dtype), samples, state_->finder);
 }
 
@@ -216,6 +222,7 @@ void QuantileFinder::take(std::span<const std::byte> bytes) {
   if (wanted.dtype != s.dtype || wanted.q != s.q || wanted.method != s.method) {
     call::refuse("QuantileFinder::take", "the bytes must be of the same quantiles, got others");
   }
+  (void)from_bytes(s.device, bytes);  // refused as a whole, before this one changes
   s.read(from);
 }
 

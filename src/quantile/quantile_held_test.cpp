@@ -121,6 +121,17 @@ TEST_P(HeldQuantiles, OfLittle) {
   expect_found(held_data<float>(Held::numbers, 100), {0, 100}, 64, {}, true);
 }
 
+// One of a range's value, so that nothing is listed but the last element, which tells NaNs.
+TEST_P(HeldQuantiles, OfOneValueNearTheEnd) {
+  constexpr std::size_t n = 100000;
+  std::vector<float> x(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = i < 97000 ? static_cast<float>(i) / 97000 : i < 99600 ? 7.0F : static_cast<float>(i - 99592);
+  }
+  for (const bool there : {false, true}) expect_found(x, {0, n}, 2048, {0.99}, there);
+  expect_found(x, {0, 5000, 99000, n}, 2048, {0.99}, false);
+}
+
 TEST_P(HeldQuantiles, PassesCountAndList) {
   const std::vector<float> x = held_data<float>(Held::often, 20021);
   const auto key = [](float value) { return std::uint64_t{ordered_key(value)}; };
@@ -188,6 +199,19 @@ TEST_P(HeldQuantiles, Refused) {
   MASU_EXPECT_ERROR(finder.take(other.bytes()), invalid_argument, "the bytes must be of the same quantiles");
   const Bytes own = finder.bytes();
   MASU_EXPECT_ERROR(finder.take(std::span(own).first(20)), invalid_argument, "");
+  QuantileFinder some(device, Dtype::f32, q);
+  some.add(ArrayView(x));
+  MASU_EXPECT_ERROR(some.hold(ArrayView(x), 100), invalid_argument, "holds all of its data, got 3000 elements before");
+  // Bytes without their end change nothing, in any pass.
+  QuantileFinder cut(device, Dtype::f32, q);
+  cut.hold(ArrayView(x), 100);
+  do {
+    const Bytes before = cut.bytes();
+    for (const std::size_t less : {1, 4, 9}) {
+      MASU_EXPECT_ERROR(cut.take(std::span(before).first(before.size() - less)), invalid_argument, "");
+      EXPECT_EQ(cut.bytes(), before);
+    }
+  } while (cut.next_pass());
   QuantileFinder next(device, Dtype::f32, q);
   next.hold(ArrayView(x), 100);
   ASSERT_TRUE(next.next_pass());

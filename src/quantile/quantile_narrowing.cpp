@@ -157,6 +157,7 @@ std::optional<Narrowing::At> Narrowing::find(std::uint64_t place) const {
 
 bool Narrowing::next_pass(std::span<const std::uint64_t> places, bool last_is_for_nan, PlaceFinder& finder) {
   if (!data_) call::refuse("quantile", "a finder of this pass must hold data, got none");
+  const std::span<const std::uint64_t> all = places;
   if (last_is_for_nan) places = places.first(places.size() - 1);
   if (phase_ == Phase::sample) {
     const bool some = choose_ranges(places);
@@ -184,7 +185,7 @@ bool Narrowing::next_pass(std::span<const std::uint64_t> places, bool last_is_fo
     return true;
   }
   phase_ = Phase::lists;
-  if (counts_.nan || listed_places(places).empty()) return false;
+  if (listed_places(all).empty()) return false;
   give(finder);
   return true;
 }
