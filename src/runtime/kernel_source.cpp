@@ -58,7 +58,8 @@ std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_
   const auto program = [&] {
     return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
   };
-  static const bool developing = kernel_directory() != nullptr;  // once, as other threads may write the environment
+  // Once: other threads may write the environment. Only what makes a program that is not kept looks there again.
+  static const bool developing = kernel_directory() != nullptr;
   if (developing) return program();
   std::string name;
   constexpr std::size_t usual_length = 1000;
