@@ -12,6 +12,7 @@ from . import _arrays, _bins, _by_place, _device, _fallback, _histogram, _masu, 
 
 MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
+_FEW_CELLS = 4096  # for which NumPy counts in no time
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, device=None):
@@ -162,9 +163,13 @@ def edges_and_specs(columns, bins, range, where, finite=False):
     rules = [operator.index(rule) if even else rule for rule, even in zip(each, uniform)]
     proxies = [_histogram.extremes(column, where, finite) if even and ends is None else np.zeros(2, column.dtype)
                for column, even, ends in zip(columns, uniform, ranges)]
-    try:
-        edges = np.histogramdd(np.stack(proxies, 1), rules, ranges)[1]  # of extremes alone, all columns in one call
-    except ValueError:
+    edges = None
+    if math.prod(np.size(rule) if np.ndim(rule) else rule + 2 for rule in rules) <= _FEW_CELLS:
+        try:
+            edges = np.histogramdd(np.stack(proxies, 1), rules, ranges)[1]  # of extremes alone, all columns in one call
+        except ValueError:
+            pass
+    if edges is None:
         edges = [np.histogramdd(proxy.reshape(-1, 1), [rule], [ends])[1][0]
                  for proxy, rule, ends in zip(proxies, rules, ranges)]
     specs = [_bins.column_spec(column.dtype, found, even, ends)

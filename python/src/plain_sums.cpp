@@ -163,7 +163,7 @@ PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values)
   static PyObject* const names[] = {PyUnicode_InternFromString("keepdims"), PyUnicode_InternFromString("initial"),
                                     PyUnicode_InternFromString("where")};
   Dtype dtype{};
-  if (!dtype_of(a, dtype)) return nullptr;
+  if (!dtype_of(a, dtype) || (values[4] != nullptr && PyBool_Check(values[4]) == 0)) return nullptr;
   const bool rarely = values[4] != nullptr || values[5] != nullptr || values[6] != nullptr;
   if (is_none(values[1]) && !rarely && a.count() >= small_limit(masu::size_of(dtype) == 8 ? wide_pay : narrow_pay)) {
     return nullptr;

@@ -182,6 +182,7 @@ void QuantileFinder::State::write(call::StateWriter& to) const {
 
 void QuantileFinder::State::read(call::StateReader& from) {
   done = from.flag();
+  quantiles.reset();
   narrowing.read(from);
   if (narrowing.phase() == Narrowing::Phase::counts || narrowing.phase() == Narrowing::Phase::lists) {
     from.require(narrowing.count() != 0);

@@ -185,7 +185,7 @@ std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t
 
 // The number that has been rounded to f64, rounded to f16, where both of its neighbours say the same.
 std::optional<double> to_half_of(std::optional<double> number) {
-  if (!number) return std::nullopt;
+  if (!number || *number == 0) return number;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Half low = runtime::to_half(std::nextafter(*number, -infinity));
   const Half high = runtime::to_half(std::nextafter(*number, infinity));
