@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
-// from a sample. Behind selection.cl and scrambled.cl. Defines beside its:
+// from a sample. Behind selection.cl, scrambled.cl and selection_tiles.cl. Defines beside its:
 // - MASU_UNROLL         16-byte loads in flight for each work-item
 // - MASU_GROUPS_A_UNIT  work-groups of a compute unit at a time
 // - MASU_VALUE          how elements are compared: a type
@@ -85,17 +85,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
     uint4 loaded[MASU_UNROLL];
-    if (whole) {
-      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
-      MASU_UNROLLED
-      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
-    } else {
-      MASU_UNROLLED
-      for (int k = 0; k < MASU_UNROLL; ++k) {
-        const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
-        loaded[k] = load_vector(bytes, gap, vector < vectors ? count : 0, vector);
-      }
-    }
+    load_tile(bytes, gap, count, vectors, tile, whole, loaded);
     uint own_below = 0;
     uint own_above = 0;
     uint mask = 0;  // which elements are listed
@@ -140,11 +130,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
       }
     }
     if (bounds.some == 0) mask = 0;
-    // Few are listed: a loop over these takes them from local memory.
-    if (mask != 0) {
-      MASU_UNROLLED
-      for (int k = 0; k < MASU_UNROLL; ++k) held[k * MASU_GROUP + lane] = loaded[k];
-    }
+    hold_listed(mask, loaded, held);
     own_above |= (uint)popcount(mask) << 16;
     const uint all_below = masu_sum_lanes(own_below);
     const uint upto = masu_scan_lanes(own_above);
@@ -173,10 +159,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     barrier(CLK_LOCAL_MEM_FENCE);
     place += base[0];
     for (; mask != 0; mask &= mask - 1) {
-      const uint n = 31u - clz(mask & (0u - mask));
-      __local const MASU_ELEMENT *vector =
-          (__local const MASU_ELEMENT *)(held + n / MASU_PER_VECTOR * MASU_GROUP + lane);
-      if (place < capacity) set_element(list, place, ordered_key(vector[n % MASU_PER_VECTOR]));
+      if (place < capacity) set_element(list, place, ordered_key(first_listed(mask, held)));
       ++place;
     }
   }

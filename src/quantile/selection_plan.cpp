@@ -16,6 +16,7 @@ constexpr std::uint32_t few_samples = 1 << 13;
 constexpr std::uint32_t many_samples = 1 << 14;
 constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
 constexpr double deviations = 4.5;
+constexpr std::string_view tiles_file = "src/quantile/selection_tiles.cl";
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
@@ -45,11 +46,11 @@ std::vector<std::string_view> Plan::files(Part part) {
     case Part::numbers:
     case Part::alone: result.emplace_back("src/quantile/selection_alone.cl"); break;
     case Part::passes:
-      result.insert(result.end(), {"src/elements/scrambled.cl", "src/quantile/selection_passes.cl"});
+      result.insert(result.end(), {"src/elements/scrambled.cl", tiles_file, "src/quantile/selection_passes.cl"});
       break;
     case Part::sorted: result.emplace_back("src/quantile/selection_sorted.cl"); break;
     case Part::ranges:
-      result.insert(result.end(), {"src/elements/totals.cl", "src/quantile/selection_ranges.cl"});
+      result.insert(result.end(), {"src/elements/totals.cl", tiles_file, "src/quantile/selection_ranges.cl"});
       break;
   }
   return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over elements: how many lie below and within some ranges of values. The elements within are listed, or
-// counted alone. Behind selection.cl and totals.cl. Defines beside those of selection_passes.cl:
+// counted alone. Behind selection.cl, totals.cl and selection_tiles.cl. Defines beside those of selection_passes.cl:
 // - MASU_RANGES  ranges, at most MASU_MOST_RANGES
 // - MASU_LISTED  a bit for each range whose elements are listed
 
@@ -66,10 +66,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     uint4 loaded[MASU_UNROLL];
     uint mask = 0;  // which elements are listed
+    load_tile(bytes, gap, count, vectors, tile, whole, loaded);
+    const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
     if (whole) {
-      __global const uint4* body = (__global const uint4*)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
-      MASU_UNROLLED
-      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
@@ -78,25 +77,18 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
 #undef MASU_EACH
       }
     } else {
-      const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
-        const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
-        const uint left = vector < vectors ? count : 0;
-        loaded[k] = load_vector(bytes, gap, left, vector);
         const uint4 v = loaded[k];
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
+        const uint left = tile + lane + (ulong)(k * MASU_GROUP) < vectors ? count : 0;
 #define MASU_EACH(bits, number) \
   if (e + number < left) MASU_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }
     }
-    // Few are listed: a loop over these takes them from local memory.
-    if (mask != 0) {
-      MASU_UNROLLED
-      for (int k = 0; k < MASU_UNROLL; ++k) held[k * MASU_GROUP + lane] = loaded[k];
-    }
+    hold_listed(mask, loaded, held);
     const uint own = (uint)popcount(mask);
     const uint together = masu_scan_lanes(own);
     uint place = 0;
@@ -113,10 +105,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
     barrier(CLK_LOCAL_MEM_FENCE);
     place += base[0];
     for (; mask != 0; mask &= mask - 1) {
-      const uint n = 31u - clz(mask & (0u - mask));
-      __local const MASU_ELEMENT* vector =
-          (__local const MASU_ELEMENT*)(held + n / MASU_PER_VECTOR * MASU_GROUP + lane);
-      const MASU_BITS bits = vector[n % MASU_PER_VECTOR];
+      const MASU_BITS bits = first_listed(mask, held);
       if (place < capacity) set_element(list, place, bits);
       ++place;
       MASU_PRAGMA_UNROLL
