@@ -2,7 +2,7 @@
 #include "ordering.h"
 
 #include "runtime/parallel.h"
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>

@@ -113,6 +113,16 @@ class Runner {
   void repeat(const Row& row, const std::function<void()>& once) const;
   // Checks the work, then measures it as the kinds `kernel` and `call`, as wanted. Called within on_device().
   void measure(Row row, Work& work);
+  // That of the works make(device) on each of the devices.
+  template <class Make>
+  void measure(std::span<const Device> devices, const Row& row, const Make& make) {
+    for (const Device& device : devices) {
+      on_device(device, row, [&](const Row& one) {
+        auto work = make(device);
+        measure(one, work);
+      });
+    }
+  }
 
   // All rows: by device, group and threads. Ends the run.
   Measurements finish();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "all_dtypes.h"
 #include "enqueue_forms.h"
 
 namespace masu::test {
@@ -11,8 +12,7 @@ inline void EnqueueForms::add_dtypes() {
   Buffer<std::byte>& few_places = buffer(10 * sizeof(std::uint64_t));
   Buffer<std::byte>& status = buffer(sizeof(std::uint32_t));
   Buffer<std::byte>& counts = buffer(13 * sizeof(std::uint64_t));
-  for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
-                            Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+  for (const Dtype dtype : test::all_dtypes) {
     const std::size_t size = size_of(dtype);
     const std::uint64_t n = std::min<std::uint64_t>(count_, count_ * 4 / size);
     if (n == 0 || (dtype == Dtype::f64 && !device_.info().fp64)) continue;

@@ -2,6 +2,7 @@
 // Devices that plans are made for without one of them being there, and what is true of every plan.
 #pragma once
 
+#include "all_dtypes.h"
 #include "runtime/define.h"
 
 #include <gtest/gtest.h>
@@ -41,9 +42,6 @@ inline const std::vector<DeviceInfo>& plan_devices() {
   return all;
 }
 
-inline constexpr std::array<Dtype, 11> plan_dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16,
-                                                      Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64,
-                                                      Dtype::f16, Dtype::f32, Dtype::f64};
 inline constexpr std::array<std::uint64_t, 9> plan_counts = {
     1, 2, 1000, 4096, 4097, 100003, std::uint64_t{1} << 20, (std::uint64_t{1} << 31) + 5, std::uint64_t{1} << 40};
 

@@ -3,8 +3,8 @@
 
 #include "progress.h"
 #include "ranks.h"
-#include "runtime/cpu_limits.h"
-#include "sort/sort_key.h"
+#include "runtime/parallel.h"
+#include "sort/sort_job.h"
 
 #include <algorithm>
 #include <bit>

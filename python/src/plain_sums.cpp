@@ -92,14 +92,14 @@ class Reduction {
     const masu::ArrayView data(dtype_, lines_.as_rows(array_->data, masu::size_of(dtype_), memory), count);
     const masu::SumResult found = made(count, [&] { return work(data); });
     if (shape_.empty()) return scalar_of(rounded, found.value());
-    PyObject* const result = new_numpy_array(shape_, rounded);
-    if (result == nullptr) return nullptr;
+    nb::object result = nb::steal(new_numpy_array(shape_, rounded));
+    if (!result.is_valid()) return nullptr;
     const auto put = [&](auto* to) {
       for (std::uint64_t row = 0; row < rows(); ++row) {
         to[row] = static_cast<std::remove_pointer_t<decltype(to)>>(found.value(row));
       }
     };
-    void* const to = data_of(result);
+    void* const to = data_of(result.ptr());
     if (rounded == Dtype::f32) {
       put(static_cast<float*>(to));
     } else if (rounded == Dtype::f64) {
@@ -109,7 +109,7 @@ class Reduction {
       put(halves.data());
       masu::convert(this_cpu(), masu::ArrayView(halves), masu::MutableArrayView{rounded, to, rows()}, {});
     }
-    return result;
+    return result.release().ptr();
   }
 
  private:

@@ -225,6 +225,34 @@ def test_too_little_memory_is_a_memory_error():
     assert told == "{'MemoryError'}"
 
 
+@needs_proc
+def test_results_that_cannot_be_rounded_are_not_kept():
+    """Rows of f16 are summed as doubles, then rounded: where memory ends between, the array of the results goes too."""
+    told = python("""
+        import resource
+        import tracemalloc
+        import numpy as np
+        import masu
+        masu.set_cpu_threads(1)
+        x = np.ones((1 << 22, 2), np.float16)
+        masu.mean(x, axis=1)
+        tracemalloc.start()
+        pages = int(open("/proc/self/statm").read().split()[0])
+        kept = failed = 0
+        for mebibytes in range(0, 160, 4):  # the doubles alone take 32
+            before = tracemalloc.get_traced_memory()[0]
+            resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (mebibytes << 20), -1))
+            try:
+                masu.mean(x, axis=1)
+            except MemoryError:
+                failed += 1
+            resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+            kept += tracemalloc.get_traced_memory()[0] - before > 1 << 20
+        print(kept, failed > 0)
+    """)
+    assert told == "0 True"
+
+
 def test_the_environment_is_read_once():
     """Calls run without the GIL, so another thread may be writing the environment: reading it then crashes."""
     told = python("""

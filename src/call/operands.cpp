@@ -78,6 +78,15 @@ void check_nan(std::string_view function, NanPolicy nan, NanPolicy other) {
   refuse(function, fmt::format("nan must be {} or skip, got {}", to_string(other), to_string(nan)));
 }
 
+void check_rows(std::string_view function, std::uint64_t elements, std::uint64_t rows) {
+  if (rows != 0 && elements % rows == 0) return;
+  refuse(function, fmt::format("rows must divide the {} elements, got {}", elements, rows));
+}
+
+void check_one_row(std::string_view function, std::uint64_t rows) {
+  if (rows != 1) refuse(function, fmt::format("rows must be 1 where data comes in pieces, got {}", rows));
+}
+
 void check_dtype(std::string_view function, Dtype expected, Dtype got) {
   if (expected == got) return;
   refuse(function, fmt::format("data must be {} as before, got {}", to_string(expected), to_string(got)));

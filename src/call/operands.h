@@ -45,6 +45,9 @@ void check_element_bytes(std::string_view function, std::size_t bytes);  // 1 to
 void check_fp64(std::string_view function, const masu::Device& device, Dtype dtype);
 // NaNs may be skipped, or be `other`.
 void check_nan(std::string_view function, NanPolicy nan, NanPolicy other);
+// Rows of equal length; where data comes in pieces, one.
+void check_rows(std::string_view function, std::uint64_t elements, std::uint64_t rows);
+void check_one_row(std::string_view function, std::uint64_t rows);
 // Data in pieces: of the dtype and on the device that the first words were about.
 void check_dtype(std::string_view function, Dtype expected, Dtype got);
 void check_device(std::string_view function, const masu::Device& device, const BufferBase& buffer);

@@ -5,7 +5,6 @@
 #include "call/timer.h"
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
-#include "convert/convert_rule.h"
 #include "runtime/half.h"
 
 #include <masu/convert.h>

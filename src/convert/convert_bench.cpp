@@ -6,7 +6,7 @@
 #include "bench/moving.h"
 #include "bench/ordering.h"
 #include "bench/runner.h"
-#include "convert/convert_rule.h"
+#include "convert/convert_plan.h"
 
 #include <array>
 #include <cstring>
@@ -94,12 +94,7 @@ Measurements convert_suite(const Request& request) {
       const Input in = ordering_input(what.from, count, "uniform");
       Row row = ordering_row(what.name, in, "uniform");
       row.details["to"] = to_string(what.to);
-      for (const Device& device : devices) {
-        runner.on_device(device, row, [&](const Row& one) {
-          Converting work(runner, device, what, in);
-          runner.measure(one, work);
-        });
-      }
+      runner.measure(devices, row, [&](const Device& device) { return Converting(runner, device, what, in); });
     }
   }
   return runner.finish();

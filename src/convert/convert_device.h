@@ -3,7 +3,6 @@
 #pragma once
 
 #include "convert/convert_plan.h"
-#include "convert/convert_rule.h"
 
 #include <masu/stream.h>
 #include <cstddef>

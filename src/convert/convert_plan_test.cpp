@@ -14,8 +14,8 @@ namespace {
 
 TEST(ConvertPlan, VectorsAreAlignedOnBothSides) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype from : test::plan_dtypes) {
-      for (const Dtype to : test::plan_dtypes) {
+    for (const Dtype from : test::all_dtypes) {
+      for (const Dtype to : test::all_dtypes) {
         if (from == to) continue;
         const ConvertRule rule = make_rule(from, to, Overflow::error, Rounding::nearest_even);
         const std::uint64_t in = size_of(from);

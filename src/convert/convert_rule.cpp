@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/convert_rule.h"
+#include "convert/convert_plan.h"
 
 #include <bit>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converting on every device, against exact arithmetic in long double, which holds every value of every dtype, and the
 // hardware's own rounding.
+#include "all_dtypes.h"
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
 #include "each_device.h"
@@ -23,8 +24,6 @@
 namespace masu {
 namespace {
 
-constexpr std::array<Dtype, 11> dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
-                                          Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
 constexpr std::array<Rounding, 4> roundings = {Rounding::nearest_even, Rounding::zero, Rounding::up, Rounding::down};
 
 // Bits of an element, and what it is worth.
@@ -226,8 +225,8 @@ void expect_converted(const Device& device, const std::vector<S>& values, Overfl
 
 TEST_P(ConvertTest, EveryPair) {
   int pair = 0;
-  for (const Dtype source : dtypes) {
-    for (const Dtype target : dtypes) {
+  for (const Dtype source : test::all_dtypes) {
+    for (const Dtype target : test::all_dtypes) {
       if (++pair % 17 != 0 && !thorough()) continue;
       dispatch(source, [&](auto from) {
         dispatch(target, [&](auto to) {
@@ -249,7 +248,7 @@ TEST_P(ConvertTest, EveryPair) {
 
 TEST_P(ConvertTest, EveryRounding) {
   int pair = 0;
-  for (const Dtype source : dtypes) {
+  for (const Dtype source : test::all_dtypes) {
     for (const Dtype target : {Dtype::f16, Dtype::f32, Dtype::f64}) {
       dispatch(source, [&](auto from) {
         dispatch(target, [&](auto to) {

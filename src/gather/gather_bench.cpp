@@ -153,12 +153,8 @@ Measurements gather_suite(const Request& request) {
       const std::vector<std::byte> orders = orders_for(what, count);
       Row row = ordering_row(what.name, in, "uniform");
       row.count = count;
-      for (const Device& device : devices) {
-        runner.on_device(device, row, [&](const Row& one) {
-          Gathering work(runner, device, what, in.bytes(), orders);
-          runner.measure(one, work);
-        });
-      }
+      runner.measure(devices, row,
+                     [&](const Device& device) { return Gathering(runner, device, what, in.bytes(), orders); });
     }
   }
   return runner.finish();

@@ -3,7 +3,6 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/definite_bins.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"

@@ -4,6 +4,9 @@
 
 #include "histogram/bins/bin_rule.h"
 
+#include <masu/bins.h>
+#include <masu/buffer.h>
+#include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/histogram.h>
 
@@ -35,5 +38,12 @@ std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std
 std::uint64_t joint_cells(std::span<const std::shared_ptr<const BinRule>> rules) noexcept;
 // Where memory is promised freely, many counters would end the process by a signal instead of an error.
 void check_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes);
+
+// Bins made definite by data that is all there.
+
+// `bins` itself where they do not depend on the data. A range is found where the data is or on the device, an
+// estimator's number of bins on the CPU.
+Bins definite_bins(const Device& device, const ArrayView& data, const Bins& bins);
+Bins definite_bins(const BufferBase& data, Dtype dtype, const Bins& bins);
 
 }  // namespace masu

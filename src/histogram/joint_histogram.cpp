@@ -4,7 +4,6 @@
 #include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/definite_bins.h"
 #include "histogram/cpu/joint_histogram_cpu.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/histogram_checks.h"
@@ -81,10 +80,7 @@ std::uint64_t JointHistogram::size(unsigned d) const {
 }
 
 std::vector<double> JointHistogram::edges(unsigned d) const {
-  const BinRule& rule = column_rule(rules_, d);
-  std::vector<double> result(rule.n + 1);
-  for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule.edge(i);
-  return result;
+  return column_rule(rules_, d).all_edges();
 }
 
 std::uint64_t JointHistogram::n() const noexcept {

@@ -2,6 +2,7 @@
 // The plainest way to find a bin, for the tests of rows and of joint histograms, and data of every dtype.
 #pragma once
 
+#include "all_dtypes.h"
 #include "histogram/histogram_test_data.h"
 #include "runtime/half.h"
 
@@ -14,9 +15,6 @@
 #include <vector>
 
 namespace masu::test {
-
-constexpr Dtype all_dtypes[] = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
-                                Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
 
 inline double plain_value(Half x) {
   return runtime::to_double(x);

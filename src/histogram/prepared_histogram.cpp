@@ -2,7 +2,6 @@
 // Counting that only gives work to a stream, and the forms that are this and a read: of one histogram, of rows, and of
 // several columns together.
 #include "call/operands.h"
-#include "histogram/bins/definite_bins.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/histogram_checks.h"
 #include "histogram/prepared_bins.h"

@@ -4,7 +4,6 @@
 #include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/definite_bins.h"
 #include "histogram/cpu/row_histogram_cpu.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"

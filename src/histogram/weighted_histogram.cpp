@@ -5,7 +5,6 @@
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/weighted_histogram_cpu.h"
-#include "histogram/cpu/weighted_narrow.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/weighted_kernels.h"
 #include "histogram/histogram_checks.h"
@@ -19,6 +18,7 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace masu {
 
@@ -34,7 +34,7 @@ void check_weights(Dtype expected, Dtype got) {
   }
 }
 
-// Slots have narrow sums (weighted_narrow.h) where there are at most narrow_elements elements for each.
+// Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each.
 constexpr std::uint64_t narrow_elements = 256;
 
 std::vector<cpu::Column> columns_of(std::span<const ArrayView> columns) {
@@ -366,6 +366,52 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
 
 Times WeightedHistogramAccumulator::times() const {
   return state_->counter ? state_->counter->times() : state_->times;
+}
+
+WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
+                                     const Bins& bins, const WeightedOptions& options) {
+  check_weighted_lengths(data.count, weights.count);
+  WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
+                                           options, weighted_row_elements(data.count, options));
+  return accumulator.result_of({&data, 1}, weights);
+}
+
+WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
+                                     Dtype weights_dtype, const Bins& bins, const WeightedOptions& options) {
+  const std::uint64_t count = data.size_bytes() / size_of(dtype);
+  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
+                                           options, weighted_row_elements(count, options));
+  accumulator.add_buffer(data, dtype, weights, weights_dtype);
+  return accumulator.result();
+}
+
+WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,
+                                           const ArrayView& weights, std::span<const Bins> bins,
+                                           const WeightedOptions& options) {
+  check_count(columns.size());
+  check_weighted_columns(bins.size(), columns.size());
+  check_weighted_lengths(columns.front().count, weights.count);
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
+  WeightedHistogramAccumulator accumulator(device, columns.front().dtype, weights.dtype, definite, options,
+                                           weighted_row_elements(weights.count, options));
+  return accumulator.result_of(columns, weights);
+}
+
+WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
+                                           const BufferBase& weights, Dtype weights_dtype, std::span<const Bins> bins,
+                                           const WeightedOptions& options) {
+  check_count(columns.size());
+  check_weighted_columns(bins.size(), columns.size());
+  const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
+  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
+  WeightedHistogramAccumulator accumulator(columns.front()->device(), dtype, weights_dtype, definite, options,
+                                           weighted_row_elements(count, options));
+  accumulator.add_buffers(columns, dtype, weights, weights_dtype);
+  return accumulator.result();
 }
 
 }  // namespace masu

@@ -170,12 +170,9 @@ Measurements weighted_suite(const Request& request) {
         row.distribution = distribution;
         row.bytes = input.all.bytes().size();
         row.count = count;
-        for (const Device& device : devices) {
-          runner.on_device(device, row, [&](const Row& one) {
-            Weighing work(what, input, expected, device, runner.ceilings());
-            runner.measure(one, work);
-          });
-        }
+        runner.measure(devices, row, [&](const Device& device) {
+          return Weighing(what, input, expected, device, runner.ceilings());
+        });
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WeightedHistogram: what a result tells.
+#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/bin_width.h"
 
 #include <masu/exact_sum.h>
 #include <masu/weighted_histogram.h>
@@ -37,10 +37,7 @@ std::uint64_t WeightedHistogram::size(unsigned d) const {
 }
 
 std::vector<double> WeightedHistogram::edges(unsigned d) const {
-  const BinRule& rule = weighted_column_rule(rules_, d);
-  std::vector<double> result(rule.n + 1);
-  for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule.edge(i);
-  return result;
+  return weighted_column_rule(rules_, d).all_edges();
 }
 
 template <class T>

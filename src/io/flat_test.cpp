@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw files and .npy.
+#include "all_dtypes.h"
 #include "io/test_files.h"
 
 namespace masu::io::test {
@@ -20,8 +21,7 @@ Bytes npy(const Bytes& header, const Bytes& data, char version = 1) {
 
 TEST(Raw, EveryDtypeAndEndianness) {
   const Bytes bytes = Bytes("\0\1\2\3\4\5\6\7\x80\x81\xfe\xff\x3f\xf0\0\0", 16);
-  for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
-                            Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+  for (const Dtype dtype : masu::test::all_dtypes) {
     const std::size_t element = size_of(dtype);
     Bytes swapped = bytes;
     for (std::size_t i = 0; i < swapped.size(); i += element)
@@ -86,8 +86,7 @@ TEST(Npy, DtypesAndOrders) {
 }
 
 TEST(Npy, HeaderRoundTrip) {
-  for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
-                            Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+  for (const Dtype dtype : masu::test::all_dtypes) {
     for (const auto& shape : std::vector<std::vector<std::uint64_t>>{{}, {0}, {1}, {7}, {2, 3}, {1, 2, 3, 4}}) {
       std::uint64_t count = 1;
       for (const auto extent : shape) count *= extent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/mapping.h"
+#include "io/reader.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -14,8 +14,6 @@
 #include <limits>
 #include <mutex>
 #include <utility>
-
-#include "io/reader.h"
 
 namespace masu::io {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views of files in place, and files that become shorter under them.
-#include "io/mapping.h"
+#include "io/reader.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

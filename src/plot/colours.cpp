@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plot/colours.h"
+#include "plot/page.h"
 
 #include <algorithm>
 #include <array>

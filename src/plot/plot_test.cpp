@@ -3,7 +3,7 @@
 #include "expect_error.h"
 #include "plot/cairo_library.h"
 #include "plot/canvas.h"
-#include "plot/colours.h"
+#include "plot/page.h"
 #include "temporary_directory.h"
 
 #include <gmock/gmock.h>

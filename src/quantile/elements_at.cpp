@@ -28,9 +28,7 @@ constexpr std::size_t places_of_median = 2;
 
 // Elements of a row.
 std::uint64_t check_rows(std::string_view function, std::uint64_t count, const SelectionOptions& options) {
-  if (options.rows == 0 || count % options.rows != 0) {
-    call::refuse(function, fmt::format("rows must divide the {} elements, got {}", count, options.rows));
-  }
+  call::check_rows(function, count, options.rows);
   return count / options.rows;
 }
 

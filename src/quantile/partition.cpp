@@ -3,8 +3,8 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/order.h"
-#include "quantile/quantile_cpu.h"
-#include "quantile/quantile_device.h"
+#include "quantile/quantile_places.h"
+#include "quantile/selection_device.h"
 #include "quantile/selection_plan.h"
 
 #include <masu/quantile.h>

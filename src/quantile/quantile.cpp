@@ -4,11 +4,9 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "elements/order.h"
-#include "quantile/quantile_device.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/quantiles.h"
 #include "quantile/selection.h"
 #include "quantile/selection_device.h"
 #include "quantile/selection_plan.h"
@@ -43,9 +41,7 @@ constexpr std::array<std::string_view, 13> method_names = {"inverted_cdf",
 
 // Elements of a row.
 std::uint64_t check_shape(std::uint64_t count, const QuantileOptions& options) {
-  if (options.rows == 0 || count % options.rows != 0) {
-    call::refuse("quantile", fmt::format("rows must divide the {} elements, got {}", count, options.rows));
-  }
+  call::check_rows("quantile", count, options.rows);
   if (count == 0) call::refuse("quantile", "there must be data, got no elements");
   return count / options.rows;
 }

@@ -100,10 +100,8 @@ Measurements quantile_suite(const Request& request) {
   const auto measure = [&](const QuantileCase& what, const Device& device, std::string_view distribution,
                            std::uint64_t count) {
     const Input input = ordering_input(what.dtype, count, distribution);
-    runner.on_device(device, ordering_row(what.name, input, distribution), [&](const Row& row) {
-      Finding work(what, input, device, runner.ceilings());
-      runner.measure(row, work);
-    });
+    runner.measure({&device, 1}, ordering_row(what.name, input, distribution),
+                   [&](const Device&) { return Finding(what, input, device, runner.ceilings()); });
   };
   return each_ordering(request, runner, std::span<const QuantileCase>(all_cases), gpu_counts, other_counts, measure);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/quantile_cpu.h"
+#include "quantile/quantile_places.h"
 
 #include "elements/order.h"
 #include "quantile/quantile_plan.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/quantile_device.h"
+#include "quantile/selection_device.h"
 
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "quantile/quantile_plan.h"
-#include "quantile/selection_device.h"
 
 namespace masu {
 

@@ -4,7 +4,7 @@
 #include "call/state_bytes.h"
 #include "quantile/quantile_narrowing.h"
 #include "quantile/quantile_places.h"
-#include "quantile/quantiles.h"
+#include "quantile/quantile_rule.h"
 
 #include <masu/quantile.h>
 
@@ -100,9 +100,7 @@ struct QuantileFinder::State {
 QuantileFinder::QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q,
                                const QuantileOptions& options) {
   check_quantiles(q);
-  if (options.rows != 1) {
-    call::refuse("quantile", fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
-  }
+  call::check_one_row("quantile", options.rows);
   state_ = std::make_unique<State>(device, dtype, q, options);
 }
 
@@ -143,8 +141,8 @@ void QuantileFinder::merge(const QuantileFinder& other) {
   if (s.dtype != from.dtype || s.q != from.q || s.method != from.method || s.done != from.done ||
       !s.narrowing.merge(from.narrowing) || (s.is_finders() && !s.finder.merge(from.finder))) {
     const auto text = [](const State& of) {
-      return fmt::format("{} quantiles ({}) of {} by {}, {} elements so far", of.q.size(), fmt::join(of.q, ", "),
-                         to_string(of.dtype), to_string(of.method), of.count());
+      return fmt::format("{} quantiles ({}) of {} by {} on {}, {} elements so far", of.q.size(), fmt::join(of.q, ", "),
+                         to_string(of.dtype), to_string(of.method), of.device.id(), of.count());
     };
     call::refuse("QuantileFinder::merge",
                  fmt::format("both must be in the same pass for the same, got {} and {}", text(s), text(from)));

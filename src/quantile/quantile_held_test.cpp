@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantiles of data that stays where it is, in one part or several.
-#include "quantile/quantile_held.h"
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
+#include "quantile/quantile_narrowing.h"
 
 #include <masu/quantile.h>
 

@@ -4,7 +4,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "quantile/quantile_cpu.h"
 #include "quantile/quantile_plan.h"
 
 #include <masu/sort.h>
@@ -155,7 +154,10 @@ void PlaceFinder::write(call::StateWriter& to) const {
 
 void PlaceFinder::read(call::StateReader& from, const Places& places) {
   const auto bits = static_cast<unsigned>(8 * size_of(dtype_));
-  if (from.flag() != on_cpu_) from.refuse("the bytes must be of a finder on the same kind of device, got the other");
+  if (const bool on_cpu = from.flag(); on_cpu != on_cpu_) {
+    const auto kind = [](bool cpu) { return cpu ? "cpu" : "a device other than cpu"; };
+    from.refuse(fmt::format("the bytes must be of a finder on {}, got one on {}", kind(on_cpu_), kind(on_cpu)));
+  }
   collecting_ = from.flag();
   passes_ = static_cast<unsigned>(from.below(bits + 1, 1));
   left_ = static_cast<unsigned>(from.below(bits + 1, 1));

@@ -3,7 +3,6 @@
 #include "call/operands.h"
 #include "elements/order.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/quantiles.h"
 #include "quantile/selection.h"
 #include "quantile/selection_device.h"
 #include "quantile/selection_plan.h"
@@ -41,9 +40,7 @@ std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> point
 
 // Elements of a row.
 std::uint64_t check_rows_of_points(std::uint64_t count, std::uint64_t rows) {
-  if (rows == 0 || count % rows != 0) {
-    call::refuse(function_name, fmt::format("rows must divide the {} elements, got {}", count, rows));
-  }
+  call::check_rows(function_name, count, rows);
   if (count == 0) call::refuse(function_name, "there must be data, got no elements");
   return count / rows;
 }

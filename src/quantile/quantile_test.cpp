@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device against NumPy's quantiles, a stable sort and a stable partition.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "quantile/quantile_test_data.h"
 #include "scoped_env.h"
@@ -40,8 +41,7 @@ class QuantileTest : public test::EachDevice {
   }
   template <class Body>
   void for_each_type(const Body& body) {
-    for (Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64,
-                        Dtype::f16, Dtype::f32, Dtype::f64}) {
+    for (const Dtype dtype : test::all_dtypes) {
       if (has(dtype)) dispatch(dtype, body);
     }
   }
@@ -93,18 +93,21 @@ TEST_P(QuantileTest, NumPysBits) {
     dispatch(dtype_from_name(one.dtype), [&](auto tag) {
       using T = typename decltype(tag)::type;
       const std::vector<T> data = case_data<T>(one.size, one.seed);
-      const std::uint64_t* expected = one.bits;
+      std::size_t result = 0;
       for (const QuantileMethod method : methods) {
         for (const double value : quantiles(device, data, test::quantile_places, {.method = method})) {
-          EXPECT_EQ(std::bit_cast<std::uint64_t>(value), *expected)
-              << one.dtype << ' ' << one.size << ' ' << to_string(method) << " place " << (expected - one.bits) % 11
-              << ": " << value << ", not " << std::bit_cast<double>(*expected);
-          ++expected;
+          const std::uint64_t expected = one.expected(result);
+          EXPECT_EQ(std::bit_cast<std::uint64_t>(value), expected)
+              << one.dtype << ' ' << one.size << ' ' << to_string(method) << " place " << result % 11 << ": " << value
+              << ", not " << std::bit_cast<double>(expected);
+          ++result;
         }
         EXPECT_EQ(quantile_method_from_name(to_string(method)), method);
       }
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(median(device, ArrayView(data))), *expected) << one.dtype;
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(median(device.upload(data))), *expected) << one.dtype;
+      ASSERT_EQ(result + 1, one.results.size());
+      const std::uint64_t expected = one.expected(result);
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(median(device, ArrayView(data))), expected) << one.dtype;
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(median(device.upload(data))), expected) << one.dtype;
     });
   }
 }
@@ -320,6 +323,21 @@ TEST_P(QuantileTest, RefusesWhatItCannotDo) {
             "median: there must be data, got no elements");
   QuantileFinder finder(device, Dtype::f32, {&half, 1});
   EXPECT_EQ(message([&] { static_cast<void>(finder.next_pass()); }), "quantile: there must be data, got no elements");
+  finder.add(ArrayView(data));
+  const double most = 1;
+  const QuantileFinder other(device, Dtype::f32, {&most, 1});
+  EXPECT_EQ(
+      message([&] { finder.merge(other); }),
+      "QuantileFinder::merge: both must be in the same pass for the same, got 1 quantiles (0.5) of f32 by linear on " +
+          device.id() + ", 4 elements so far and 1 quantiles (1) of f32 by linear on " + device.id() +
+          ", 0 elements so far");
+  const Device cpu = Device::open("cpu");
+  if (device.id() == cpu.id()) return;
+  EXPECT_EQ(message([&] { (void)QuantileFinder::from_bytes(cpu, finder.bytes()); }),
+            "QuantileFinder::from_bytes: the bytes must be of a finder on cpu, got one on a device other than cpu");
+  const QuantileFinder here(cpu, Dtype::f32, {&half, 1});
+  EXPECT_EQ(message([&] { (void)QuantileFinder::from_bytes(device, here.bytes()); }),
+            "QuantileFinder::from_bytes: the bytes must be of a finder on a device other than cpu, got one on cpu");
 }
 
 }  // namespace

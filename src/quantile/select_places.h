@@ -10,8 +10,6 @@
 #include "runtime/interrupt.h"
 #include "sort/cpu/sort_cpu_items.h"
 #include "sort/cpu/sort_cpu_keys.h"
-#include "sort/cpu/sort_cpu_leaf.h"
-#include "sort/cpu/sort_cpu_memory.h"
 
 #include <masu/dtype.h>
 

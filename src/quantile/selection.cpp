@@ -2,6 +2,7 @@
 // Rows of host memory: the elements at places of their order, and the rows parted around them.
 #include "quantile/selection.h"
 
+#include "call/operands.h"
 #include "quantile/quantile_places.h"
 #include "quantile/select_places.h"
 #include "quantile/select_simd.h"
@@ -328,21 +329,15 @@ void find_zeros(const T* row, std::uint64_t length, Places places, T* found) {
   }
 }
 
-[[noreturn]] void refuse_selection(std::string_view function, const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
-}
-
 void check_selection(std::string_view function, const ArrayView& data, std::uint64_t rows, Places places) {
-  if (rows == 0 || data.count % rows != 0) {
-    refuse_selection(function, fmt::format("rows must divide the {} elements, got {}", data.count, rows));
-  }
+  call::check_rows(function, data.count, rows);
   check_places(function, data.count / rows, places);
 }
 
 void check_selected(std::string_view function, Dtype dtype, std::uint64_t count, const MutableArrayView& result) {
   if (result.dtype == dtype && result.count == count) return;
-  refuse_selection(function, fmt::format("the result must be {} {}, got {} {}", count, to_string(dtype), result.count,
-                                         to_string(result.dtype)));
+  call::refuse(function, fmt::format("the result must be {} {}, got {} {}", count, to_string(dtype), result.count,
+                                     to_string(result.dtype)));
 }
 
 // Several rows so short that sorting them takes less time than to find and to part.
@@ -372,11 +367,10 @@ void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places place
 void check_places(std::string_view function, std::uint64_t length, Places places) {
   for (std::size_t p = 0; p < places.size(); ++p) {
     if (places[p] >= length) {
-      refuse_selection(function,
-                       fmt::format("places must be below {}, the length of a row, got {}", length, places[p]));
+      call::refuse(function, fmt::format("places must be below {}, the length of a row, got {}", length, places[p]));
     }
     if (p != 0 && places[p] <= places[p - 1]) {
-      refuse_selection(function, fmt::format("places must ascend, got {} after {}", places[p], places[p - 1]));
+      call::refuse(function, fmt::format("places must ascend, got {} after {}", places[p], places[p - 1]));
     }
   }
 }
@@ -452,7 +446,7 @@ void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, Mu
 void argpartition_rows(const ArrayView& data, std::uint64_t rows, Places places, std::span<std::uint64_t> indices) {
   check_selection("argpartition_rows", data, rows, places);
   if (indices.size() != data.count) {
-    refuse_selection("argpartition_rows", fmt::format("there must be {} indices, got {}", data.count, indices.size()));
+    call::refuse("argpartition_rows", fmt::format("there must be {} indices, got {}", data.count, indices.size()));
   }
   if (are_sorted(data, rows, places)) {
     const MutableArrayView order(Dtype::u64, indices.data(), indices.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements at places, medians and partitions that stay on the device, against the stable sort of each row.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
@@ -211,8 +212,7 @@ class SelectionDeviceTest : public test::EachDevice {
 
   template <class Body>
   void each_type(const Body& body) {
-    for (Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64,
-                        Dtype::f16, Dtype::f32, Dtype::f64}) {
+    for (const Dtype dtype : test::all_dtypes) {
       if (has(dtype)) dispatch(dtype, body);
     }
   }

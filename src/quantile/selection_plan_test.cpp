@@ -13,7 +13,7 @@ namespace {
 
 TEST(SelectionPlan, TilesAndPasses) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       const auto plan = selection_plan::make(device, dtype);
       EXPECT_EQ(plan.group & (plan.group - 1), 0U);
       EXPECT_GE(plan.passes(), 1U);

@@ -6,7 +6,7 @@
 #include "reduce/reduce_cpu.h"
 #include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
-#include "reduce/reduce_result.h"
+#include "reduce/reduce_rank.h"
 
 #include <masu/histogram.h>
 

@@ -8,7 +8,7 @@
 #include "reduce/reduce_cpu.h"
 #include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
-#include "reduce/reduce_result.h"
+#include "reduce/reduce_rank.h"
 
 #include <fmt/format.h>
 
@@ -61,9 +61,7 @@ struct ReduceAccumulator::State {
 };
 
 ReduceAccumulator::ReduceAccumulator(const Device& device, Dtype dtype, ReduceOp op, const ReduceOptions& options) {
-  if (options.rows != 1) {
-    call::refuse(reduce_name, fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
-  }
+  call::check_one_row(reduce_name, options.rows);
   call::check_nan(reduce_name, options.nan, NanPolicy::propagate);
   state_ = std::make_unique<State>(device, dtype, op, options.nan == NanPolicy::skip);
 }

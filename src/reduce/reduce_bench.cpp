@@ -135,12 +135,8 @@ Measurements reduce_suite(const Request& request) {
         const std::string key = fmt::format("{} {} {}", to_string(what.dtype), whole, distribution);
         if (key != made) input.emplace(ordering_input(what.dtype, whole, distribution));
         made = key;
-        for (const Device& device : devices) {
-          runner.on_device(device, ordering_row(what.name, *input, distribution), [&](const Row& one) {
-            Reducing work(what, *input, device, runner.ceilings());
-            runner.measure(one, work);
-          });
-        }
+        runner.measure(devices, ordering_row(what.name, *input, distribution),
+                       [&](const Device& device) { return Reducing(what, *input, device, runner.ceilings()); });
       }
     }
   }

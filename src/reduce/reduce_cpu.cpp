@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reduce_cpu.h"
 
-#include "reduce/reduce_simd.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>

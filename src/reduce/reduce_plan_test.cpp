@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
 #include "reduce/reduce_plan.h"
-
+#include "each_architecture.h"
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 TEST(ReducePlan, EveryRowIsTaken) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const ReduceOp op : {ReduceOp::min, ReduceOp::minmax, ReduceOp::count_nonzero}) {
         for (const std::uint64_t rows : {1, 7, 100000}) {
           for (const std::uint64_t count : test::plan_counts) {
@@ -41,6 +41,22 @@ TEST(ReducePlan, EveryRowIsTaken) {
         test::expect_defines([&] { return reduce_plan::make(device, dtype, op, true, 3, 1000).defines(); });
       }
     }
+  }
+}
+
+class ReduceNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(ReduceNvrtc);
+
+TEST_P(ReduceNvrtc, EveryType) {
+  for (const Dtype dtype : {Dtype::i8, Dtype::f16, Dtype::f32, Dtype::i64, Dtype::f64}) {
+    if (GetParam() != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
+    for (const ReduceOp op : {ReduceOp::max, ReduceOp::minmax}) {
+      const bool skip = op == ReduceOp::max;
+      const auto plan = reduce_plan::make(test::nvrtc_gpu(), dtype, op, skip, 1, std::uint64_t{1} << 28);
+      expect_compiles(plan.files(), plan.defines(), {"extreme_tiles", "extreme_rows", "clear_arrived"});
+    }
+    const auto plan = reduce_plan::make(test::nvrtc_gpu(), dtype, ReduceOp::count_nonzero, false, 1, 1 << 20);
+    expect_compiles(plan.files(), plan.defines(), {"count_tiles", "count_rows", "clear_arrived"});
   }
 }
 

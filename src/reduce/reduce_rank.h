@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 #include <tuple>
+#include <vector>
 
 namespace masu {
 
@@ -74,5 +75,12 @@ struct Reduced {
 [[nodiscard]] constexpr bool wants(ReduceOp op, int which) noexcept {
   return op == ReduceOp::minmax || op == (which == 0 ? ReduceOp::min : ReduceOp::max);
 }
+
+inline constexpr std::string_view reduce_name = "reduce";  // in messages
+
+// Makes results.
+struct ReduceParts {
+  static ReduceResult make(Dtype dtype, ReduceOp op, bool skip, const std::vector<Reduced>& rows);
+};
 
 }  // namespace masu

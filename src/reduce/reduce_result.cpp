@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reduce/reduce_result.h"
+#include "reduce/reduce_rank.h"
 
 #include "call/operands.h"
 

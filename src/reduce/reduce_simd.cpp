@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reduce/reduce_simd.h"
+#include "reduce/reduce_cpu.h"
 
 #include "elements/order.h"
 

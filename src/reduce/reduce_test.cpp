@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extremes and counts, on every device, against a plain loop.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "misaligned.h"
@@ -119,8 +120,7 @@ class ReduceTest : public test::EachDevice {
               {Dtype::f32, ReduceOp::count_nonzero, propagate}, {Dtype::f64, ReduceOp::count_nonzero, propagate}};
     }
     std::vector<Case> all;
-    for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
-                              Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const ReduceOp op : {ReduceOp::min, ReduceOp::max, ReduceOp::minmax, ReduceOp::count_nonzero}) {
         all.push_back({dtype, op, propagate});
         if (is_float(dtype)) all.push_back({dtype, op, NanPolicy::skip});

@@ -3,19 +3,21 @@
 // primitive either. A backend that is absent registers no device. Every function throws masu::Error.
 #pragma once
 
+#include "runtime/kernel_signature.h"
+
 #include <masu/device.h>
+#include <masu/kernel_argument.h>
 #include <masu/program.h>
 #include <masu/stream.h>
-
-#include "runtime/kernel_signature.h"
-#include "runtime/program_notes.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,22 @@
 #include <vector>
 
 namespace masu::runtime {
+
+// What a compiler tells of a program and its binary may not: the log, and what each kernel takes. Drivers that load a
+// binary forget names and types.
+struct ProgramNotes {
+  std::string log;
+  std::map<std::string, std::vector<KernelParameter>, std::less<>> parameters;  // of each kernel, where known
+};
+
+struct NotedBinary {
+  ProgramNotes notes;
+  std::string binary;
+};
+
+// Both as one string, and back; nullopt for anything that `pack` did not make.
+std::string pack(const ProgramNotes& notes, std::string_view binary);
+std::optional<NotedBinary> unpack(std::string_view text);
 
 class Device;
 

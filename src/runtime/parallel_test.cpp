@@ -7,7 +7,6 @@
 #include <tbb/task_arena.h>
 
 #include "expect_error.h"
-#include "runtime/cpu_limits.h"
 #include "temporary_directory.h"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each field is its length, a colon, and its bytes. Numbers are fields of digits.
-#include "runtime/program_notes.h"
+#include "runtime/backend.h"
 
 #include <fmt/format.h>
 

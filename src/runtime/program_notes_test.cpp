@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/program_notes.h"
+#include "runtime/backend.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scan/prefix_quick.h"
+#include "scan/scan_cpu.h"
 
 #include "runtime/half.h"
 #include "sum/compensated.h"

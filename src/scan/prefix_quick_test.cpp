@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefixes whose rounding a bound proves, beside exact ones.
-#include "scan/prefix_quick.h"
+#include "scan/scan_cpu.h"
 
 #include <gtest/gtest.h>
 #include <masu/exact_sum.h>

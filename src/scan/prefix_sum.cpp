@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scan/prefix_sum.h"
+#include "scan/scan_cpu.h"
 
 #include "runtime/half.h"
-#include "sum/sum_plain.h"
 #include "sum/sum_quick.h"
 #include "sum/sum_simd.h"
 

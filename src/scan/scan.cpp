@@ -5,7 +5,6 @@
 #include "call/timer.h"
 #include "scan/scan_cpu.h"
 #include "scan/scan_device.h"
-#include "scan/scan_op.h"
 #include "scan/scan_plan.h"
 
 #include <masu/scan.h>
@@ -213,7 +212,7 @@ struct ScanAccumulator::State {
 };
 
 ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options) {
-  if (options.rows != 1) refuse(fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+  call::check_one_row(function, options.rows);
   if (options.flags.count != 0 || options.device_flags != nullptr) refuse("data that comes in pieces has no flags");
   state_ = std::make_unique<State>(State{device, dtype, options, {}, {}, 0, {}});
   state_->options.workspace = nullptr;  // pieces of different sizes need different memory

@@ -112,12 +112,7 @@ Measurements scan_suite(const Request& request) {
         const std::uint64_t whole = what.row == 0 ? count : count / what.row * what.row;
         const Input input = ordering_input(what.dtype, whole, distribution);
         const Row row = ordering_row(what.name, input, distribution);
-        for (const Device& device : devices) {
-          runner.on_device(device, row, [&](const Row& one) {
-            Scanning work(runner, device, what, input);
-            runner.measure(one, work);
-          });
-        }
+        runner.measure(devices, row, [&](const Device& device) { return Scanning(runner, device, what, input); });
       }
     }
   }

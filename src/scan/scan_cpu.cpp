@@ -3,9 +3,7 @@
 
 #include "runtime/parallel.h"
 #include "runtime/stream_out.h"
-#include "scan/scan_op.h"
 #include "scan/scan_plan.h"
-#include "scan/scan_simd.h"
 
 #include <masu/device.h>
 

@@ -2,7 +2,7 @@
 #include "scan/scan_device.h"
 
 #include "call/operands.h"
-#include "scan/scan_op.h"
+#include "scan/scan_plan.h"
 
 #include <algorithm>
 

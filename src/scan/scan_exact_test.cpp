@@ -2,7 +2,6 @@
 // Exact sums of floats, on every device, against sums that are kept as long numbers.
 #include "each_device.h"
 #include "scan/scan_device.h"
-#include "scan/scan_op.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
 

@@ -2,7 +2,6 @@
 #include "scan/scan_plan.h"
 
 #include "elements/elements.h"
-#include "scan/scan_op.h"
 
 #include <algorithm>
 #include <array>

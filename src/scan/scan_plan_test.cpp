@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
 #include "scan/scan_plan.h"
-
+#include "each_architecture.h"
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 TEST(ScanPlan, GroupsTakeAllTiles) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const ScanOp op : {ScanOp::sum, ScanOp::max}) {
         for (const std::uint64_t count : test::plan_counts) {
           const auto plan = scan_plan::make(device, dtype, count, op, false, false);
@@ -43,6 +43,33 @@ TEST(ScanPlan, InOneLaunch) {
     EXPECT_EQ(once.items(), once.group + once.sub_group);
     EXPECT_LE(once.items(), gpu.max_work_group_size);
     EXPECT_LE(once.groups, 264U);
+  }
+}
+
+class ScanNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(ScanNvrtc);
+
+TEST_P(ScanNvrtc, EveryKind) {
+  struct Case {
+    Dtype dtype;
+    ScanOp op;
+    bool segmented;
+  };
+  for (const Case& one :
+       {Case{Dtype::i64, ScanOp::sum, false}, Case{Dtype::u32, ScanOp::sum, false}, Case{Dtype::u8, ScanOp::sum, false},
+        Case{Dtype::f16, ScanOp::max, false}, Case{Dtype::u32, ScanOp::min, true}, Case{Dtype::f64, ScanOp::min, true},
+        Case{Dtype::f16, ScanOp::sum, true}, Case{Dtype::f32, ScanOp::sum, false}, Case{Dtype::f64, ScanOp::sum, false},
+        Case{Dtype::f64, ScanOp::sum, true}}) {
+    if (GetParam() != 90 && one.dtype != Dtype::i64) continue;  // the others differ by nothing an architecture knows
+    const auto plan =
+        scan_plan::make(test::nvrtc_gpu(), one.dtype, std::uint64_t{1} << 28, one.op, one.segmented, one.segmented);
+    if (plan.exact) {
+      expect_compiles(plan.files(), plan.defines(), {"exact_chunks", "exact_totals", "exact_tiles"});
+    } else if (plan.once) {
+      expect_compiles(plan.files(), plan.defines(), {"scan_once"});
+    } else {
+      expect_compiles(plan.files(), plan.defines(), {"scan_chunks", "scan_tiles"});
+    }
   }
 }
 

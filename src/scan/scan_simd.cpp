@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scan/scan_simd.h"
+#include "scan/scan_cpu.h"
 
 #include "elements/order.h"
-#include "scan/scan_op.h"
+#include "scan/scan_plan.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans, on every device, against a plain loop.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "misaligned.h"
 #include "scan/scan_device.h"
-#include "scan/scan_op.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
 
@@ -41,8 +41,7 @@ class ScanTest : public test::EachDevice {
       return {{Dtype::u8, ScanOp::sum, false}, {Dtype::f32, ScanOp::min, false}, {Dtype::f32, ScanOp::sum, false}};
     }
     std::vector<Case> all;
-    for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
-                              Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const ScanOp op : {ScanOp::sum, ScanOp::min, ScanOp::max}) {
         for (const bool exclusive : {false, true}) all.push_back({dtype, op, exclusive});
       }

@@ -70,10 +70,8 @@ Measurements search_suite(const Request& request) {
                            std::uint64_t count) {
     const Input sorted = search_sorted(what, distribution);
     const Input values = ordering_input(what.dtype, count, distribution);
-    runner.on_device(device, ordering_row(what.name, values, distribution), [&](const Row& row) {
-      Searching work(what, sorted, values, device, runner.ceilings());
-      runner.measure(row, work);
-    });
+    runner.measure({&device, 1}, ordering_row(what.name, values, distribution),
+                   [&](const Device&) { return Searching(what, sorted, values, device, runner.ceilings()); });
   };
   return each_ordering(request, runner, search_cases(), gpu_counts, other_counts, measure);
 }

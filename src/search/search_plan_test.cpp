@@ -14,7 +14,7 @@ namespace {
 
 TEST(SearchPlan, TheTreeFitsAndReachesAll) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const std::uint64_t sorted : test::plan_counts) {
         for (const std::uint64_t values : test::plan_counts) {
           const auto plan = search_plan::make(device, dtype, sorted, values);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places in sorted data, on every device, against a plain search.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "misaligned.h"
@@ -26,8 +27,7 @@ class SearchTest : public test::EachDevice {
   // On OpenCL CPU devices, whose compilers are slow, one of each size and a float where there is one.
   [[nodiscard]] std::vector<Dtype> dtypes() const {
     if (device.kind() != DeviceKind::cpu && !device.info().gpu) return {Dtype::i8, Dtype::f16, Dtype::u32, Dtype::f64};
-    return {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
-            Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
+    return {test::all_dtypes.begin(), test::all_dtypes.end()};
   }
 };
 MASU_ON_EACH_DEVICE(SearchTest);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <masu/bitonic.h>
 
-#include "sort/cpu/bitonic_cpu.h"
+#include "sort/cpu/sort_cpu.h"
 #include "sort/device/bitonic_device.h"
 #include "sort/device/sort_kernels_test.h"
 

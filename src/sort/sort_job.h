@@ -2,6 +2,9 @@
 // What the parts of sorting get: checked by sort.cpp, the same for every device.
 #pragma once
 
+#include "elements/order.h"
+
+#include <masu/dtype.h>
 #include <masu/sort.h>
 
 #include <algorithm>
@@ -47,5 +50,17 @@ struct SortJob {
   Pieces pieces;
   std::string_view function = "sort";  // in messages
 };
+
+// Ordered keys, reversed where the order is descending. The kernels' ordered_key() in sort_key.cl is the same function.
+template <class T>
+[[nodiscard]] constexpr KeyOf<T> sort_key(T value) noexcept {
+  return ordered_key(value);
+}
+
+template <class T>
+[[nodiscard]] constexpr KeyOf<T> sort_key(T value, Order order) noexcept {
+  const KeyOf<T> key = ordered_key(value);
+  return order == Order::ascending ? key : static_cast<KeyOf<T>>(~key);
+}
 
 }  // namespace masu

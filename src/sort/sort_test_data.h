@@ -2,7 +2,7 @@
 // Keys that are hard to sort right, and the plain way to sort them.
 #pragma once
 
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,6 @@
 // Kulisch's long accumulator as a plain value: fixed_point.h has the arithmetic.
 #include "call/state_bytes.h"
 #include "sum/fixed_point.h"
-#include "sum/sum_plain.h"
 #include "sum/sum_simd.h"
 
 #include <masu/exact_sum.h>

@@ -8,7 +8,6 @@
 #include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
 #include "sum/sum_quick.h"
-#include "sum/sum_quick_rows.h"
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
 

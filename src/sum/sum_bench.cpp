@@ -7,7 +7,7 @@
 #include "bench/ordering.h"
 #include "bench/runner.h"
 #include "runtime/parallel.h"
-#include "sum/sum_plain.h"
+#include "sum/sum_simd.h"
 #include "sum/sum_totals.h"
 
 #include <algorithm>
@@ -208,12 +208,8 @@ Measurements sum_suite(const Request& request) {
         Expected expected(what, input);
         Row row = ordering_row(what.name, input, distribution);
         row.count = count;
-        for (const Device& device : size.second) {
-          runner.on_device(device, row, [&](const Row& one) {
-            Summing work(what, input, expected, device, runner.ceilings());
-            runner.measure(one, work);
-          });
-        }
+        runner.measure(size.second, row,
+                       [&](const Device& device) { return Summing(what, input, expected, device, runner.ceilings()); });
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sum/sum_quick_rows.h"
+#include "sum/sum_cpu.h"
 
 #include "elements/each_type.h"
 #include "runtime/half.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows whose results are certain, beside what their exact totals tell.
-#include "sum/sum_quick_rows.h"
+#include "sum/sum_cpu.h"
 
 #include <gtest/gtest.h>
 
 #include "each_instruction_set.h"
 #include "plan_devices.h"
 #include "runtime/half.h"
-#include "sum/sum_cpu.h"
 
 #include <array>
 #include <bit>
@@ -91,7 +90,7 @@ void check_quick_rows() {
 
 TEST(QuickRows, AreAsExactAsTotals) {
   test::each_instruction_set([] {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       dispatch(dtype, [](auto tag) { check_quick_rows<typename decltype(tag)::type>(); });
     }
   });

@@ -3,7 +3,6 @@
 
 #include "elements/each_type.h"
 #include "runtime/half.h"
-#include "sum/sum_plain.h"
 
 #include <algorithm>
 #include <array>

@@ -106,8 +106,7 @@ struct TopkAccumulator::State {
 
 TopkAccumulator::TopkAccumulator(const Device& device, Dtype dtype, std::uint64_t k, const TopkOptions& options) {
   if (k < 1) call::refuse(topk_name, "k must be at least 1, got 0");
-  if (options.rows != 1)
-    call::refuse(topk_name, fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+  call::check_one_row(topk_name, options.rows);
   call::check_nan(topk_name, options.nan, NanPolicy::last);
   state_ = std::make_unique<State>(device, dtype, k, options);
 }

@@ -88,10 +88,8 @@ Measurements topk_suite(const Request& request) {
                            std::uint64_t count) {
     if (count < what.k) return;
     const Input input = ordering_input(what.dtype, count, distribution);
-    runner.on_device(device, topk_row(what, input, distribution), [&](const Row& row) {
-      Choosing work(what, input, device, runner.ceilings());
-      runner.measure(row, work);
-    });
+    runner.measure({&device, 1}, topk_row(what, input, distribution),
+                   [&](const Device&) { return Choosing(what, input, device, runner.ceilings()); });
   };
   return each_ordering(request, runner, topk_cases(), gpu_counts, other_counts, measure);
 }

@@ -3,7 +3,6 @@
 
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"
-#include "topk/topk_simd.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>

@@ -19,7 +19,7 @@ namespace {
 
 TEST(TopkPlan, EntriesFitLocalMemory) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const NanPolicy nan : {NanPolicy::last, NanPolicy::skip}) {
         auto plan = topk_plan::make(device, dtype, Ranking(dtype, true, nan));
         EXPECT_EQ(plan.pairs(), size_of(dtype) == 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topk/topk_simd.h"
+#include "topk/topk_cpu.h"
 
 #include "elements/each_type.h"
 

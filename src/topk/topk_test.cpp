@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device against a stable sort: types, sizes around every boundary, k of all sizes, distributions, ties, NaNs.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "scoped_env.h"
@@ -78,8 +79,7 @@ std::vector<Way> ways(const Device& device) {
     return some;
   }
   std::vector<Way> all;
-  for (Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64,
-                      Dtype::f16, Dtype::f32, Dtype::f64}) {
+  for (const Dtype dtype : test::all_dtypes) {
     if (dtype == Dtype::f64 && !device.info().fp64) continue;
     for (const bool largest : {true, false}) {
       all.push_back({dtype, largest, NanPolicy::last});

@@ -110,12 +110,8 @@ Measurements transpose_suite(const Request& request) {
       Row row = ordering_row(what.name, in, "uniform");
       row.count = elements;
       row.details["shape"] = {shape.rows, shape.columns};
-      for (const Device& device : devices) {
-        runner.on_device(device, row, [&](const Row& one) {
-          Transposing work(runner, device, what, shape, in.bytes());
-          runner.measure(one, work);
-        });
-      }
+      runner.measure(devices, row,
+                     [&](const Device& device) { return Transposing(runner, device, what, shape, in.bytes()); });
     }
   }
   return runner.finish();

@@ -4,6 +4,7 @@
 // are read along rows into a buffer in the nearest cache, and leave it along columns in long runs.
 #include "transpose/transpose_device.h"
 
+#include "elements/order.h"
 #include "runtime/parallel.h"
 #include "runtime/stream_out.h"
 
@@ -60,31 +61,12 @@ void turn_singly(const std::byte* in, std::byte* out, const Shape& shape) {
   }
 }
 
-template <std::size_t Bytes>
-struct LaneOf;
-template <>
-struct LaneOf<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct LaneOf<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct LaneOf<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct LaneOf<8> {
-  using type = std::uint64_t;
-};
-
 // As many rows of a vector as it has elements become as many columns: each step interleaves row i with the row half of
 // them further on.
 template <std::size_t Bytes, std::size_t... Pair>
 void turn_vectors(const std::byte* in, std::byte* out, const Shape& shape, std::index_sequence<Pair...> /*pairs*/) {
   constexpr int lanes = static_cast<int>(vector_bytes / Bytes);
-  using V __attribute__((vector_size(vector_bytes))) = typename LaneOf<Bytes>::type;
+  using V __attribute__((vector_size(vector_bytes))) = UnsignedOf<Bytes>;
   V rows[lanes];
   for (int i = 0; i < lanes; ++i) {
     std::memcpy(&rows[i], in + static_cast<std::uint64_t>(i) * shape.in_stride, vector_bytes);

@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "unique/unique_counted.h"
 #include "unique/unique_cpu.h"
 #include "unique/unique_device.h"
 #include "unique/unique_plan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unique/unique_counted.h"
+#include "unique/unique_cpu.h"
 
 #include "elements/order.h"
 #include "runtime/parallel.h"

@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "elements/order.h"
 #include "runtime/parallel.h"
-#include "unique/unique_counted.h"
 #include "unique/unique_plan.h"
 
 #include <masu/buffer.h>

@@ -13,7 +13,7 @@ namespace {
 
 TEST(UniquePlan, SpansTakeAllTiles) {
   for (const DeviceInfo& device : test::plan_devices()) {
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const std::uint64_t count : test::plan_counts) {
         const auto plan = unique_plan::make(device, dtype, count);
         test::expect_group(plan.group, device, 16);

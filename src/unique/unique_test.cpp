@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distinct values and runs, on every device, against plain loops.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "misaligned.h"
@@ -161,8 +162,7 @@ std::vector<Dtype> dtypes_for(const Device& device) {
   if (device.kind() != DeviceKind::cpu && !device.info().gpu) {
     return {Dtype::i8, Dtype::f16, Dtype::i32, Dtype::f32, Dtype::f64};
   }
-  return {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
-          Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
+  return {test::all_dtypes.begin(), test::all_dtypes.end()};
 }
 
 TEST_P(UniqueTest, RunsOfEveryTypeAndShape) {

@@ -7,7 +7,6 @@
 
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
-#include "convert/convert_rule.h"
 #include "gather/gather_device.h"
 #include "gather/gather_plan.h"
 #include "transpose/transpose_device.h"

@@ -8,7 +8,6 @@
 #include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
 #include "scan/scan_device.h"
-#include "scan/scan_op.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
 

@@ -5,7 +5,7 @@
 
 #include "expect.h"
 
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include <masu/sort.h>
 

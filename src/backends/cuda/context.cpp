@@ -51,16 +51,23 @@ Context::~Context() {
   if (retained_) driver_.primary_ctx_release(device_);
 }
 
+namespace {
+
+// What was given back last and is taken away; null: nothing.
+template <class Handle>
+Handle last_of(std::vector<Handle>& kept, std::mutex& mutex) {
+  const std::lock_guard lock(mutex);
+  if (kept.empty()) return nullptr;
+  const Handle handle = kept.back();
+  kept.pop_back();
+  return handle;
+}
+
+}  // namespace
+
 CUevent Context::take_event() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!events_.empty()) {
-      const CUevent event = events_.back();
-      events_.pop_back();
-      return event;
-    }
-  }
-  CUevent event = nullptr;
+  CUevent event = last_of(events_, mutex_);
+  if (event != nullptr) return event;
   check(driver_.event_create(&event, event_default), "cuEventCreate");
   return event;
 }
@@ -77,15 +84,8 @@ void Context::give_event(CUevent event) noexcept {
 }
 
 CUstream Context::take_stream() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!streams_.empty()) {
-      const CUstream stream = streams_.back();
-      streams_.pop_back();
-      return stream;
-    }
-  }
-  CUstream stream = nullptr;
+  CUstream stream = last_of(streams_, mutex_);
+  if (stream != nullptr) return stream;
   check(driver_.stream_create(&stream, stream_non_blocking), "cuStreamCreate");
   return stream;
 }
@@ -101,14 +101,7 @@ void Context::give_stream(CUstream stream) noexcept {
 }
 
 std::byte* Context::take_fetch_block() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!fetch_blocks_.empty()) {
-      std::byte* block = fetch_blocks_.back();
-      fetch_blocks_.pop_back();
-      return block;
-    }
-  }
+  if (std::byte* kept = last_of(fetch_blocks_, mutex_)) return kept;
   void* block = nullptr;
   const BesideCaptures beside(driver_);
   return driver_.mem_host_alloc(&block, fetch_bytes, host_alloc_portable) == success ? static_cast<std::byte*>(block)

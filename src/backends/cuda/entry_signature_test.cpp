@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/entry_signature.h"
+#include "backends/cuda/module.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "backends/opencl/build_log.h"
 #include "backends/opencl/error.h"
 
 #include <algorithm>

@@ -6,21 +6,89 @@
 #include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_estimator_stone.h"
-#include "histogram/bins/bin_estimator_tally.h"
-#include "histogram/bins/bin_width.h"
 
+#include <masu/bins.h>
 #include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/exact_sum.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace masu {
+
+// How wide the bins of NumPy's estimators are (numpy/lib/_histograms_impl.py), from statistics of the data. Where NumPy
+// computes in f32 or f16 because the data are, so does this.
+struct BinStatistics {
+  Dtype dtype = Dtype::f64;
+  std::uint64_t n = 0;          // values in the range, at least one
+  double spread = 0;            // greatest - least, in the dtype
+  double deviation = 0;         // scott, doane: the standard deviation, before it is rounded to the dtype
+  double skew = 0;              // doane: the mean of the cubes of what is (x - mean) / deviation
+  double quartile_range = 0;    // auto, fd
+  std::uint64_t smoothest = 0;  // stone: the number of bins of the least estimated error; 0 where there is no spread
+};
+
+// x rounded to the dtype; integers: x.
+double rounded_to(Dtype dtype, double x) noexcept;
+// x / y as NumPy divides two numbers of the dtype; integers: in f64.
+double quotient_in(Dtype dtype, double x, double y) noexcept;
+
+// The bins that the estimator's width makes of a range `delta` wide; not a number, or more than there can be, where it
+// says nothing. `given`: the range came from the caller, and is f64.
+double bins_of_width(Estimator estimator, const BinStatistics& data, double delta, bool given) noexcept;
+
+// What one pass of BinEstimator finds out about the data. Every number is a sum of whole numbers or an exact sum, so
+// that neither the order nor the pieces of the data matter.
+
+// Which values count, as keys (elements/order.h), both ends included.
+struct KeyLimits {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  bool none = false;
+};
+// The finite values.
+KeyLimits finite_limits(Dtype dtype);
+// The values between the ends of even bins over a given range.
+KeyLimits range_limits(Dtype dtype, const Bins& bins);
+
+struct TallyPass {
+  Dtype dtype = Dtype::u8;
+  KeyLimits limits;
+  bool extremes = false;  // how many, the least, the greatest
+  bool sum = false;
+  bool squares = false;  // the sums of the squares and of the cubes of (x - mean) * scale
+  bool cubes = false;
+  double mean = 0;
+  double scale = 1;
+  // How often each digit follows each of these prefixes: the digit is (key >> shift) % 2^digit_bits, the prefix what is
+  // before it.
+  std::vector<std::uint64_t> prefixes;
+  unsigned shift = 0;
+  unsigned digit_bits = 0;
+};
+
+struct Tally {
+  explicit Tally(const TallyPass& pass) : digits(pass.prefixes.size() << pass.digit_bits) {}
+  std::uint64_t n = 0;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t greatest = 0;
+  ExactSum sum;
+  ExactSum squares;
+  ExactSum cubes;
+  std::vector<std::uint64_t> digits;  // a table for each prefix
+  void merge(const Tally& other);
+};
+
+// Adds data of the pass's dtype, on all threads where there is much.
+void add_to_tally(const TallyPass& pass, const ArrayView& data, Tally& total);
 
 inline constexpr unsigned most_digit_bits = 16;
 inline constexpr double most_estimated_bins = 0x1p31;

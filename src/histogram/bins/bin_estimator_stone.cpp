@@ -3,8 +3,8 @@
 
 #include "call/state_bytes.h"
 #include "elements/order.h"
+#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/bin_width.h"
 
 #include <fmt/format.h>
 

@@ -107,4 +107,10 @@ struct Thresholds : BinLimits<T> {
   Thresholds() = default;
 };
 
+// The edges of bins of equal ratio, correctly rounded.
+
+// Edge i is lo * (hi / lo)^(i / n), rounded to nearest, for 0 < lo < hi; both ends exact. Edges may be equal where
+// there are more of them than numbers. Throws out_of_memory.
+std::vector<double> logarithmic_edges(std::uint64_t n, double lo, double hi);
+
 }  // namespace masu

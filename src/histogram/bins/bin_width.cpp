@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/bins/bin_width.h"
+#include "histogram/bins/bin_estimator_state.h"
 
 #include "runtime/half.h"
 

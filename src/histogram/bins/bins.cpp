@@ -2,7 +2,6 @@
 // Bins: what the caller asks for, checked.
 #include "call/state_bytes.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/logarithmic_edges.h"
 
 #include <fmt/format.h>
 

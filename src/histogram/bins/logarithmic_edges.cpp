@@ -8,9 +8,8 @@
 // part below 2^53 as well; that of a midpoint has 54 bits. (Where the result is subnormal, the same holds of fewer
 // bits: e is between lo and hi, multiples of 2^-1074, so e^n is a multiple of 2^(-1074 n) and e, if rational, one of
 // 2^-1074.)
-#include "histogram/bins/logarithmic_edges.h"
+#include "histogram/bins/bin_rule.h"
 
-#include "runtime/cpu_limits.h"
 #include "runtime/parallel.h"
 
 #include <masu/error.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/bins/logarithmic_edges.h"
+#include "histogram/bins/bin_rule.h"
 
 #include "histogram/bins/logarithmic_edges_test_data.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from a histogram: density, cumulative counts, equalisation.
+#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/bin_width.h"
 
 #include <masu/histogram.h>
 

@@ -3,8 +3,13 @@
 #pragma once
 
 #include "histogram/bins/bin_rule.h"
+#include "histogram/cpu/histogram_cpu.h"
+#include "histogram/cpu/histogram_cpu_counter.h"
+#include "histogram/cpu/histogram_cpu_slots.h"
 #include "histogram/cpu/joint_histogram_cpu.h"
 #include "histogram/weighted_sums.h"
+
+#include <masu/dtype.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,5 +57,18 @@ class WeightedCounter {
   std::vector<std::uint32_t> pending_;  // weights of each row since carries were last moved on
   std::uint64_t position_ = 0;
 };
+
+// Totals of float weights on the CPU in narrow sums: rounding errors are added up beside a sum, and where a bound on
+// what is lost leaves the rounding open, a wide sum of that bin's weights decides. Memory and time go by the bins that
+// are touched, but for the totals themselves.
+
+// Where the weights of a slot go: those in front of the bins and behind them to the first and the last one.
+struct NarrowSlots {
+  std::uint64_t slots;
+  std::uint64_t bins;
+  bool clamp;
+};
+// Writes the exact sum of each slot's weights, rounded once, to `totals`, which are zeros.
+void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights, std::span<double> totals);
 
 }  // namespace masu::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/cpu/weighted_narrow.h"
+#include "histogram/cpu/weighted_histogram_cpu.h"
 
 #include "elements/order.h"
 #include "histogram/bins/bin_rule.h"

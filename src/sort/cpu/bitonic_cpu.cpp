@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/bitonic_cpu.h"
+#include "sort/cpu/sort_cpu.h"
 
 #include "runtime/parallel.h"
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include <masu/bitonic.h>
 

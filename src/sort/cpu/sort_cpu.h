@@ -5,6 +5,11 @@
 
 #include "sort/sort_job.h"
 
+#include <masu/sort.h>
+
+#include <cstdint>
+#include <span>
+
 namespace masu {
 
 // `result` may be `data` itself, and must not overlap it otherwise.
@@ -16,3 +21,13 @@ void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob&
 bool is_sorted_cpu(const ArrayView& data, const SortJob& job);
 
 }  // namespace masu
+
+namespace masu::bitonic {
+
+// The bitonic network on the CPU.
+
+// The stable order of the keys, keys[indices[0]] first, by the network of masu/bitonic.h over pairs of key and index.
+// As many indices as keys. Takes 16 bytes of memory for each.
+void order_cpu(const ArrayView& keys, Order order, std::span<std::uint64_t> indices);
+
+}  // namespace masu::bitonic

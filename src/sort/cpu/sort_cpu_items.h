@@ -3,11 +3,10 @@
 // `from`, and are moved to the other.
 #pragma once
 
-#include "sort/cpu/sort_cpu_memory.h"
-#include "sort/cpu/sort_cpu_quick.h"
+#include "sort/cpu/sort_cpu_keys.h"
 #include "sort/cpu/sort_cpu_stable.h"
 #include "sort/cpu/sort_simd.h"
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"

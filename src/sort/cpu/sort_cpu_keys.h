@@ -3,14 +3,25 @@
 // keys, by the fastest stable way.
 #pragma once
 
-#include "sort/cpu/sort_cpu_quick.h"
+#include "sort/cpu/sort_simd.h"
 
 #include <masu/sort.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace masu::cpu {
+
+// Sorts 32-bit and 64-bit keys in place on the CPU, where equal codes (sort_simd.h) cannot be told apart. Needs no
+// memory to speak of.
+
+// Whether a call may use more than the calling thread. Never inside of a task of runtime::parallel_tasks.
+enum class Threads { one, all };
+
+// Sorts the codes of `bits`, and leaves them as bits.
+void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads);
+void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads);
 
 void sort_keys(Dtype dtype, void* keys, std::uint64_t count, Order order, Threads threads);
 
@@ -22,5 +33,47 @@ void sort_pairs(Dtype dtype, void* keys, std::byte* values, std::size_t value_by
 // `indices` are of 4 or 8 bytes.
 void sort_order(Dtype dtype, const void* keys, void* indices, std::size_t index_bytes, std::uint64_t count, Order order,
                 Threads threads);
+
+// Sorts, ascending, as many codes as fit a core's own cache.
+
+// By Highway's vqsort; by digits, in temporary memory for as many, where the processor makes that slow.
+void sort_leaf(std::uint16_t* codes, std::size_t count);
+void sort_leaf(std::int32_t* codes, std::size_t count);
+void sort_leaf(std::int64_t* codes, std::size_t count);
+
+// The latter of the two ways. For tests.
+void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count);
+void sort_leaf_by_digits(std::int32_t* codes, std::size_t count);
+
+// The stable order of keys, as 64-bit slots: a slot's lower half is the index of a key, and keys' slots stand in the
+// keys' order. The upper half is free.
+constexpr std::uint64_t most_slots = std::uint64_t{1} << 32;
+
+// Writes `count` slots, at most most_slots. `finished(first, last)` is called, by any thread, for parts of them that
+// will not change any more; together they are all slots.
+void order_slots(Dtype dtype, const void* keys, std::uint64_t count, Order order, std::uint64_t* slots, Threads threads,
+                 const std::function<void(std::uint64_t, std::uint64_t)>& finished);
+
+// Temporary memory of the CPU's sorts.
+
+// Bytes that nothing has been written to. Large ones are asked for in huge pages, where the system has them: touching
+// fresh memory page by page can take as long as sorting it.
+class Scratch {
+ public:
+  // Throws Error out_of_memory.
+  explicit Scratch(std::uint64_t bytes);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  template <class T>
+  [[nodiscard]] T* as(std::uint64_t byte_offset = 0) const noexcept {
+    return reinterpret_cast<T*>(data_ + byte_offset);
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::uint64_t mapped_ = 0;  // bytes of the mapping; 0: from the heap
+};
 
 }  // namespace masu::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_cpu_leaf.h"
+#include "sort/cpu/sort_cpu_keys.h"
 
 #include <hwy/contrib/sort/vqsort.h>
 

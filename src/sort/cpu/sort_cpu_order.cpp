@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_cpu_order.h"
+#include "sort/cpu/sort_cpu_keys.h"
 
 #include "sort/cpu/sort_cpu_buckets.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_cpu_quick.h"
+#include "sort/cpu/sort_cpu_keys.h"
 
 #include <masu/device.h>
 
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"
-#include "sort/cpu/sort_cpu_leaf.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 // one copy of what is moved.
 #pragma once
 
-#include "sort/cpu/sort_cpu_quick.h"
+#include "sort/cpu/sort_cpu_keys.h"
 #include "sort/sort_job.h"
 
 #include <cstddef>

@@ -2,9 +2,8 @@
 // What is particular to the CPU: every path by its sizes, numbers of threads and instruction sets. What holds on all
 // devices is tested in sort_test.cpp.
 #include "sort/cpu/sort_cpu.h"
-#include "sort/cpu/sort_cpu_leaf.h"
+#include "sort/cpu/sort_cpu_keys.h"
 
-#include "sort/cpu/sort_cpu_order.h"
 #include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/cpu/sort_simd.h"
 
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include <cstring>
 #include <utility>

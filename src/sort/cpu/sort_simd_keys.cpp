@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that only read the keys.
 #include "sort/cpu/sort_simd.h"
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 
 #include <algorithm>
 #include <cstring>

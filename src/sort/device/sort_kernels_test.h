@@ -4,7 +4,7 @@
 
 #include "each_device.h"
 #include "sort/device/sort_kernels.h"
-#include "sort/sort_key.h"
+#include "sort/sort_job.h"
 #include "sort/sort_test_data.h"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ TEST(SortPlan, TilesFitLocalMemory) {
       EXPECT_THROW((void)sort_plan::make(device, Dtype::u32, 0, 1000, false), Error);
       continue;
     }
-    for (const Dtype dtype : test::plan_dtypes) {
+    for (const Dtype dtype : test::all_dtypes) {
       for (const std::size_t value : {0, 1, 2, 4, 8, 16}) {
         EXPECT_TRUE(value == 0 || sort_plan::carried(value));
         for (const std::uint64_t count : test::plan_counts) {
