@@ -105,7 +105,7 @@ part_unit() {
 part_posed() {
   need_build
   quick_kernels
-  MASU_TEST_DEVICES=opencl:0:large,opencl:0:small GTEST_FILTER='On/GatherTest.*:On/PosedTest.*' "$test_build/tests/masu_tests"
+  MASU_TEST_DEVICES=opencl:0:large,opencl:0:small GTEST_FILTER='On/GatherTest.*:On/LittleDataTest.*' "$test_build/tests/masu_tests"
 }
 
 # Every function of a kernel's vocabulary.

@@ -102,7 +102,9 @@ class Zeros {
   explicit Zeros(const masu::Device& device) : memory_(device.upload(std::vector<std::byte>(all_bytes))) {}
   [[nodiscard]] void* of_default_stream() const { return memory_.native(); }
   [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return bytes <= all_bytes - used_; }
+  // Null where there are no more: other threads of Python's may have run since has() told.
   void* take(std::uint64_t bytes) {
+    if (!has(bytes)) return nullptr;
     constexpr std::uint64_t alignment = 32;
     const std::uint64_t at = used_;
     used_ = std::min((at + bytes + alignment - 1) / alignment * alignment, all_bytes);
@@ -271,7 +273,9 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   }
   if (zero_bytes_ != 0) {
     Zeros& all = *Zeros::of(ordinal_);
-    addresses_[operands++] = in_order ? all.of_default_stream() : all.take(zero_bytes_);
+    void* const zeros = in_order ? all.of_default_stream() : all.take(zero_bytes_);
+    if (zeros == nullptr) return Outcome::again;
+    addresses_[operands++] = zeros;
   }
   Made workspace;
   const std::uint64_t bytes = recording.workspace_bytes();

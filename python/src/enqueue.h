@@ -77,7 +77,8 @@ class EnqueuedCall {
   // commands use as often as they are repeated. again: Python has run other threads meanwhile, so the arrays must be
   // taken anew.
   Outcome record(const Calls& calls, const Prepare& prepare);
-  // Enqueues. failed: an exception is set. not_plain: the call needs more than to enqueue.
+  // Enqueues. failed: an exception is set. not_plain: the call needs more than to enqueue. again: others have taken the
+  // last zeros since zeros().
   Outcome run();
   // The same of a call whose last output, a u64, tells how many elements the others have got: waits for it, and makes
   // them as short. not_plain: the stream is being captured.

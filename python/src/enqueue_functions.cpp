@@ -276,7 +276,7 @@ void register_enqueue(nb::module_& m) {
   if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
   const TensorCall::Parameter a{"a", Kind::given};
   const TensorCall::Parameter axis{"axis", Kind::last};
-  const TensorCall::Parameter kind{"kind", Kind::refused};
+  const TensorCall::Parameter kind{"kind", Kind::name};
   const TensorCall::Parameter order{"order", Kind::refused};
   const TensorCall::Parameter out{"out", Kind::none};
   const TensorCall::Parameter device{"device", Kind::refused};

@@ -171,6 +171,7 @@ PyObject* TensorCall::operator()(const Given& given) const {
   Parameters::Values values;
   if (!parameters_.take(given, values)) return nullptr;
   std::size_t arguments = 0;
+  bool named = false;
   for (std::size_t i = 0; i < count_; ++i) {
     PyObject* const value = values[i];
     PyObject* argument = value;
@@ -189,10 +190,14 @@ PyObject* TensorCall::operator()(const Given& given) const {
         break;
       case Kind::flag:
         if (value == nullptr) argument = Py_False;
-        else if (value != Py_True && value != Py_False) return nullptr;
+        else if (named || (value != Py_True && value != Py_False)) return nullptr;
         break;
       case Kind::refused:
         if (!is_none(value)) return nullptr;
+        continue;
+      case Kind::name:
+        named = !is_none(value);
+        if (named && PyUnicode_CheckExact(value) == 0) return nullptr;
         continue;
       case Kind::ignored: continue;
     }

@@ -60,6 +60,7 @@ class TensorCall {
     zero,     // 0
     flag,     // False; other than bools are not plain
     ignored,  // no argument
+    name,     // no argument, and to be None or a str; not beside a flag that is given
     refused   // no argument, and to be None
   };
   struct Parameter {

@@ -85,8 +85,10 @@ for count in (1, 1000, 100_000):
         enqueued(lambda: masu.cumsum(x), [((count,), total)])
         enqueued(lambda: masu.sort(x), [((count,), dtype)])
         enqueued(lambda: masu.argsort(x), [((count,), "i8")])
+        enqueued(lambda: masu.sort(x, kind="heapsort"), [((count,), dtype)])
         for kth in (count // 2, -1):
             enqueued(lambda: masu.partition(x, kth), [((count,), dtype)])
+            enqueued(lambda: masu.partition(x, kth, kind="introselect"), [((count,), dtype)])
             enqueued(lambda: masu.argpartition(x, kth, None), [((count,), "i8")])
         best = enqueued(lambda: masu.topk(x, 1), [((1,), dtype), ((1,), "i8")])
         assert type(best) is masu.TopK
@@ -227,6 +229,8 @@ for odd in (tensor(4, requires_grad=True), tensor(4, negative=True), tensor((4, 
 for dtype, offset in (("f4", 2), ("f8", 4), ("i8", 1), ("f2", 1)):
     usual(lambda: masu.sort(tensor(4, dtype, offset)))
 usual(lambda: masu.sort(tensor(4), descending=None))
+usual(lambda: masu.sort(tensor(4), kind=2))
+usual(lambda: masu.sort(tensor(4), kind="stable", descending=True))
 usual(lambda: masu.sort(tensor(4), 0, device="cuda"))
 usual(lambda: masu.sort(tensor((4, 4)), 2))
 usual(lambda: masu.sort(tensor((4, 4)), -3))
@@ -289,12 +293,18 @@ for stream, filled in ((0, 0), (0x9000, 0), (0x5000, 1)):
         fills, launches = DRIVER.fake_cuda_fills(), DRIVER.fake_cuda_launches()
         call()
         assert DRIVER.fake_cuda_fills() == fills + filled and DRIVER.fake_cuda_launches() == launches + 1, stream
+# Each captured call has zeros of its own, of any number of threads whose library lets others run.
 fake_tensors.set_stream(0x9000)
-for _ in range(40_000):  # more captured calls than there are zeros for
-    masu.sum(large)
 fills = DRIVER.fake_cuda_fills()
-masu.sum(large)
-assert DRIVER.fake_cuda_fills() == fills + 1
+for _ in range((1 << 20) // 32 - 4096 // 32 - 4 - 5):  # 4 calls have come before, 5 are left
+    masu.sum(large)
+assert DRIVER.fake_cuda_fills() == fills
+fake_tensors.set_yields(True)
+threads = [threading.Thread(target=lambda: [masu.sum(large) for _ in range(10)]) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+fake_tensors.set_yields(False)
+assert DRIVER.fake_cuda_fills() == fills + 8 * 10 - 5, DRIVER.fake_cuda_fills() - fills
 
 
 class Streamed:

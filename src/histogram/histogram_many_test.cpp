@@ -75,6 +75,12 @@ TEST_P(ManyBinsTest, PackedAndPartitioned) {
   }
 }
 
+// What racecheck has the time for, of the kernels that rows do not have.
+TEST_P(ManyBinsTest, Little) {
+  expect_by(Strategy::lanes, Samples<std::uint8_t>(256, 0, 256).take(4 * 5003), Bins::integers(256), 4);
+  expect_counts(Samples<float>(50, 0, 1).take(9001), Bins::even(50));  // whose range is found in the data
+}
+
 TEST_P(ManyBinsTest, MillionsOfBins) {
   std::mt19937_64 random(3);
   for (const std::uint64_t bins : {1000000, 10000000}) {

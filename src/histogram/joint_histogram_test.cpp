@@ -90,6 +90,14 @@ class JointHistogramTest : public test::EachDevice {
 };
 MASU_ON_EACH_DEVICE(JointHistogramTest);
 
+// What racecheck has the time for.
+TEST_P(JointHistogramTest, Little) {
+  const std::vector<std::vector<float>> columns(2, plain_data<float>(20, 0, 1, 5003));
+  for (const Strategy strategy : {Strategy::automatic, Strategy::global}) {
+    expect_counts(columns, {Bins::even(20, 0, 1), Bins::even(30, 0, 1)}, {.strategy = strategy});
+  }
+}
+
 const Bins awkward = Bins::edges({-1e300, -7.5, -1, -0.0, 0.0, 0.5, 1, 1, 2, 3.25, 60, 60});
 
 TEST_P(JointHistogramTest, TwoColumnsOfEveryTypeAndSize) {

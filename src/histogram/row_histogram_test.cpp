@@ -162,6 +162,37 @@ TEST_P(RowHistogramTest, EveryStrategyThatFits) {
   });
 }
 
+// What racecheck has the time for: each kernel.
+TEST_P(RowHistogramTest, Little) {
+  const auto bytes = plain_data<std::uint8_t>(256, 0, 256, 3 * 8161);
+  const auto floats = plain_data<float>(50, 0, 1, 3 * 1021);
+  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::local,
+                                  Strategy::lanes, Strategy::packed, Strategy::partitioned}) {
+    try {
+      expect_counts(floats, 3, Bins::even(50, 0, 1), {.strategy = strategy});
+      if (strategy != Strategy::sequential) expect_counts(bytes, 3, Bins::integers(256), {.strategy = strategy});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+    }
+  }
+  expect_counts(floats, 3, Bins::edges(awkward_edges));
+  for (const unsigned channels : {3U, 4U}) {
+    const auto pixels = plain_data<std::uint8_t>(256, 0, 256, std::size_t{5} * 1037 * channels);
+    expect_counts(pixels, 5, Bins::integers(256), {.channels = channels});
+    expect_counts(plain_data<float>(9, 0, 1, std::size_t{5} * 137 * channels), 5, Bins::even(9, 0, 1),
+                  {.channels = channels});
+  }
+  const std::vector<Half> halves = plain_data<Half>(20, -3, 9, 5 * 1009);
+  EXPECT_EQ(row_histograms(device, halves, 5, Bins::even(20, -3, 9)).histogram(0),
+            histogram(Device::open("cpu"), std::span(halves).first(1009), Bins::even(20, -3, 9)));
+}
+
+TEST_P(RowHistogramTest, LittleInManyBins) {
+  const auto numbers = plain_data<std::uint32_t>(100000, 0, 100000, 3 * 20011);
+  expect_counts(numbers, 3, Bins::integers(300000));
+  expect_counts(plain_data<float>(60000, 0, 1, 30011), 1, Bins::even(60000, 0, 1));
+}
+
 TEST_P(RowHistogramTest, BinsFromAllOfTheData) {
   std::vector<float> data(4 * 1000);
   std::iota(data.begin(), data.end(), -17.0F);

@@ -170,6 +170,34 @@ TEST_P(HeldQuantiles, PassesCountAndList) {
   }
 }
 
+TEST_P(HeldQuantiles, LittleThatIsListed) {
+  const std::vector<float> x = held_data<float>(Held::often, 20021);
+  const auto key = [](float value) { return std::uint64_t{ordered_key(value)}; };
+  const std::vector<KeyRange> ranges{
+      {key(-90000), key(-80000), true}, {key(0), key(0), false}, {key(1000), key(2000), true}};
+  const auto within = [&](std::size_t r, float value) {
+    return key(value) >= ranges[r].low && key(value) <= ranges[r].high;
+  };
+  RangeCounts expected{std::vector<std::uint64_t>(3), std::vector<std::uint64_t>(3)};
+  std::uint64_t listed = 0;
+  for (const float value : x) {
+    for (std::size_t r = 0; r < 3; ++r) {
+      expected.below[r] += key(value) < ranges[r].low ? 1 : 0;
+      expected.upto[r] += key(value) <= ranges[r].high ? 1 : 0;
+      listed += ranges[r].listed && within(r, value) ? 1 : 0;
+    }
+  }
+  const Buffer<float> there = device.upload(x);
+  HeldData data(there, Dtype::f32);
+  EXPECT_EQ(data.pass(ranges, 10), expected);
+  EXPECT_EQ(data.pass(ranges, listed), expected);
+  // And by digits, of what is not held.
+  QuantileFinder finder(device, Dtype::f32, std::vector<double>{0.1, 0.5});
+  do finder.add_buffer(there, Dtype::f32);
+  while (finder.next_pass());
+  EXPECT_EQ(finder.result(), exact_quantiles(Device::open("cpu"), ArrayView(x), std::vector<double>{0.1, 0.5}));
+}
+
 TEST_P(HeldQuantiles, Samples) {
   const std::vector<float> x = held_data<float>(Held::ascending, 10000);
   const Buffer<float> there = device.upload(x);

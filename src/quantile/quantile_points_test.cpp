@@ -123,6 +123,20 @@ TEST_P(QuantilePointsTest, EveryWay) {
   check(data_of<float>(bounded + 5, false, 9), 1, QuantileMethod::weibull, few);
 }
 
+// So little that racecheck ends: rows of a work-group, and rows that are sorted.
+TEST_P(QuantilePointsTest, Little) {
+  const std::vector<double> few{0.1, 0.5};
+  std::vector<double> many;
+  for (int i = 0; i < 37; ++i) many.push_back(i / 36.0);
+  const auto check_rows = [&]<class T>(T) {
+    check(data_of<T>(std::uint64_t{501} * 3, true, 5), 3, QuantileMethod::linear, few);
+    check(data_of<T>(std::uint64_t{1500} * 2, false, 7), 2, QuantileMethod::hazen, many);
+  };
+  check_rows(std::int16_t{});
+  check_rows(float{});
+  if (device.info().fp64) check_rows(double{});
+}
+
 // The last digit of the arithmetic: many differences, weights and roundings.
 TEST_P(QuantilePointsTest, Arithmetic) {
   std::mt19937_64 random(4);

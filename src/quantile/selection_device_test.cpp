@@ -300,6 +300,25 @@ TEST_P(SelectionDeviceTest, Bounds) {
   check_parts(misleading, {1, count / 2, count - 2});
 }
 
+// What racecheck has the time for: digits of a row, rows that are sorted, and bounds from a sample, of numbers that
+// hold them and of equal elements.
+TEST_P(SelectionDeviceTest, LittleOfARow) {
+  check_all<float>(selection_plan::most_short + 1, Kind::specials);
+  check_all<std::int8_t>(selection_plan::most_short + 1, Kind::any_bits);
+}
+
+TEST_P(SelectionDeviceTest, LittleOfManyRows) {
+  check_all<float>(std::uint64_t{5000} * 7, Kind::specials, 5000);
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t place = 3; place < 9000; place += 400) places.push_back(place);
+  check(values_of<float>(Kind::zeros, 9000, 5), 1, places);
+}
+
+TEST_P(SelectionDeviceTest, LittleWithBounds) {
+  const std::uint64_t count = selection_plan::make(device.info(), Dtype::f32).least_bounded + 5;
+  check(values_of<float>(Kind::numbers, count, 3), 1, {count / 2}, 1);
+}
+
 // Sizes around tiles and chunks of a partition.
 TEST_P(SelectionDeviceTest, PartsOfAnySize) {
   const selection_plan::Plan plan = selection_plan::make(device.info(), Dtype::f32);

@@ -113,5 +113,11 @@ TEST_P(Bitonic, LongPieces) {
   expect_bitonic<std::int8_t>(2, 3000, test::Keys::random, Order::descending);
 }
 
+// What racecheck has the time for: passes between tiles, and within them.
+TEST_P(Bitonic, Little) {
+  expect_bitonic<std::uint32_t>(1, 17003, test::Keys::random, Order::ascending);
+  expect_bitonic<float>(2, 5000, test::Keys::special, Order::descending, test::With::records);
+}
+
 }  // namespace
 }  // namespace masu

@@ -114,6 +114,14 @@ TEST_P(TransposeTest, Shapes) {
   if (thorough()) expect_transposed(device, 2, 131, 131, 1);
 }
 
+// What racecheck has the time for: each kernel, elements of words, of parts of them and of several.
+TEST_P(TransposeTest, Little) {
+  for (const std::size_t size : {1, 3, 4, 16}) {
+    expect_transposed(device, size, 131, 255, size == 3 ? 1 : 0);
+    expect_transposed(device, size, 70, 70, 0);
+  }
+}
+
 // Past the bands of tiles, and on the CPU past the caches.
 TEST_P(TransposeTest, Large) {
   expect_transposed(device, 4, 1100, 1301, 1);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
   int32_t type, id;
@@ -42,6 +43,7 @@ typedef struct {
 
 static PyTypeObject tensor_type;
 static long made, released, fails_at = -1;
+static int yields;  // whether other threads run while memory is made
 static uintptr_t stream = 0x5000;
 
 static void contiguous(Tensor* tensor) {
@@ -150,6 +152,11 @@ static int allocate(Array* prototype, Managed** out, void* context, SetError set
     return -1;
   }
   --fails_at;
+  if (yields) {
+    Py_BEGIN_ALLOW_THREADS;
+    usleep(100);
+    Py_END_ALLOW_THREADS;
+  }
   Tensor* tensor = (Tensor*)tensor_type.tp_alloc(&tensor_type, 0);
   tensor->array = *prototype;
   size_t bytes = prototype->dtype.bits / 8;
@@ -208,12 +215,18 @@ static PyObject* fail_after(PyObject* self, PyObject* value) {
   fails_at = PyLong_AsLong(value);
   Py_RETURN_NONE;
 }
+static PyObject* set_yields(PyObject* self, PyObject* value) {
+  (void)self;
+  yields = PyObject_IsTrue(value);
+  Py_RETURN_NONE;
+}
 static PyObject* counts(PyObject* self, PyObject* nothing) {
   (void)self, (void)nothing;
   return Py_BuildValue("(ll)", made, released);
 }
 static PyMethodDef functions[] = {{"set_stream", set_stream, METH_O, NULL},
                                   {"fail_after", fail_after, METH_O, NULL},
+                                  {"set_yields", set_yields, METH_O, NULL},
                                   {"counts", counts, METH_NOARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 static PyModuleDef module = {PyModuleDef_HEAD_INIT, "fake_tensors", NULL, -1, functions, NULL, NULL, NULL, NULL};
