@@ -3,7 +3,7 @@
 
 #include "progress.h"
 #include "ranks.h"
-#include "runtime/parallel.h"
+#include "runtime/cpu_limits.h"
 #include "sort/sort_job.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/parallel.h"
+#include "runtime/cpu_limits.h"
 
 #include <sched.h>
 

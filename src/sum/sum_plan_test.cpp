@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
 #include "sum/sum_plan.h"
-#include "each_architecture.h"
+
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>
@@ -38,29 +38,6 @@ TEST(SumPlan, NumbersHoldEverySum) {
         test::expect_defines([&] { return plan.defines(false); });
         test::expect_defines([&] { return plan.defines(true); });
       }
-    }
-  }
-}
-
-using sum_plan::Inputs;
-
-class SumNvrtc : public test::EachArchitecture {};
-MASU_ON_EACH_ARCHITECTURE(SumNvrtc);
-
-TEST_P(SumNvrtc, EveryTypeAndInput) {
-  for (const Dtype dtype : {Dtype::i16, Dtype::u64, Dtype::f16, Dtype::f32, Dtype::f64}) {
-    if (GetParam() != 90 && dtype != Dtype::f64) continue;  // the others differ by nothing an architecture knows
-    for (const Inputs inputs : {Inputs::squares, Inputs::values, Inputs::products, Inputs::both}) {
-      if (inputs == Inputs::squares && dtype != Dtype::f32) continue;
-      const bool fine = inputs == Inputs::both && dtype != Dtype::f16;
-      const sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine);
-      // What makes results holds the same code and more.
-      if (dtype == Dtype::f32 && inputs != Inputs::both)
-        expect_compiles(plan.files(false), plan.defines(false), {"sum_add"});
-      std::vector<std::string> kernels{"sum_rows", "sum_shared"};
-      EXPECT_EQ(plan.cluster > 1, plan.quick && GetParam() >= 90);
-      if (plan.cluster > 1) kernels.emplace_back("sum_clusters");
-      expect_compiles(plan.files(true), plan.defines(true), kernels);
     }
   }
 }
