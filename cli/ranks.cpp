@@ -85,16 +85,15 @@ std::string text_in(std::span<const std::byte> bytes) {
 }
 
 Device device_of_rank(const std::string& asked, Work work, std::uint64_t bytes) {
-  const Device chosen = asked.empty() ? device_for(work, bytes) : Device::open(asked);
-  if (!ranks().several()) return chosen;
-  Device mine = chosen;
+  Device mine = asked.empty() ? device_for(work, bytes) : Device::open(asked);
+  if (!ranks().several()) return mine;
   const bool numbered = !asked.empty() && asked.find_first_of("0123456789") != std::string::npos;
-  if (chosen.kind() != DeviceKind::cpu && !numbered) {
+  if (mine.kind() != DeviceKind::cpu && !numbered) {
     std::vector<std::string> same;
     for (const DeviceInfo& info : Device::list()) {
       const bool named = asked.find(':') == std::string::npos ||
                          info.name.find(asked.substr(asked.find(':') + 1)) != std::string::npos;
-      if (info.usable && info.kind == chosen.kind() && info.gpu == chosen.info().gpu && named) same.push_back(info.id);
+      if (info.usable && info.kind == mine.kind() && info.gpu == mine.info().gpu && named) same.push_back(info.id);
     }
     if (!same.empty()) mine = Device::open(same[static_cast<std::size_t>(ranks().local_rank()) % same.size()]);
   }
