@@ -7,10 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <limits>
-#include <string>
 
 namespace masu_python {
 namespace {
