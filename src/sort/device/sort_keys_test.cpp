@@ -191,7 +191,7 @@ TEST_P(SortKeys, ShapesForManyKeys) {
       for (const std::uint32_t mask : {0xffffU, 0xff0fU, 0x0300U, 0U}) {
         // Buckets of a key fewer, of as many, and of one more, and keys in others.
         const auto make = [&](auto& random, auto i) {
-          const std::uint32_t low = random() & mask;
+          const auto low = static_cast<std::uint32_t>(random() & mask);
           return i < size - 1       ? 0x12340000U | low
                  : i < 2 * size - 1 ? 0x12350000U | low
                  : i < 3 * size     ? 0xa2340000U | low
