@@ -121,9 +121,16 @@ TEST_P(RowHistogramTest, ManyRowsOfFewElements) {
 
 // Around the parts that a row of bytes is counted in, and the longest row that is; most rows begin at odd addresses.
 TEST_P(RowHistogramTest, BytesOfEveryLength) {
-  for (const std::uint64_t length : {15, 31, 480, 511, 512, 4095, 4096, 7679, 7681, 7712, 8161, 16384, 65535, 65536}) {
+  for (const std::uint64_t length :
+       {15, 31, 480, 511, 512, 4095, 4096, 4352, 7679, 7681, 7712, 8161, 8192, 65535, 65536}) {
     const auto bytes = plain_data<std::uint8_t>(256, 0, 256, 5 * length);
     expect_counts(bytes, 5, Bins::integers(256));
+    // Every 16th vector has one value: all that a work-item counts, but for one byte in two rows.
+    std::vector<std::uint8_t> vectors(5 * length);
+    for (std::size_t i = 0; i < vectors.size(); ++i)
+      vectors[i] = static_cast<std::uint8_t>(37 * (i % length / 16 % 16));
+    for (const std::size_t row : {1, 4}) vectors[row * length + length / 3] ^= 1;
+    expect_counts(vectors, 5, Bins::integers(256));
     const std::vector<std::uint8_t> equal(5 * length, 255);
     expect_counts(equal, 5, Bins::integers(256));
   }

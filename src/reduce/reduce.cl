@@ -164,11 +164,17 @@ inline ulong least_of(ulong x, const uint width, __local ulong *words) {
   return x;
 }
 
-// The least pair (rank, place), as above.
+// The least pair (rank, place), as above. Places beside ranks of up to 32 bits are below 2^32.
 inline void least_pair(ulong *rank, ulong *place, const uint width, __local ulong *words) {
+#if MASU_ELEMENT_BYTES <= 4
+  const ulong both = least_of(*rank << 32 | *place, width, words);
+  *rank = both >> 32;
+  *place = both & UINT_MAX;
+#else
   const ulong least = least_of(*rank, width, words);
   *place = least_of(*rank == least ? *place : ~(ulong)0, width, words);
   *rank = least;
+#endif
 }
 
 // Where the results of rows go: elements and u64, of the least and of the greatest. Of a row that has nothing but NaNs that are
@@ -258,7 +264,10 @@ inline void find_extreme(__global const uchar *data, const ulong count, const ul
     }
   }
   place = least_of(place, MASU_GROUP, words);
-  if (lane == 0) store_extreme(row, largest, place, element_at(data, place), MASU_TARGET_ARGUMENTS);
+  // A rank does not tell which zero or NaN it is of.
+  const MASU_BITS bits = MASU_FLOAT && lane == 0 ? element_at(data, place)
+                                                 : (MASU_BITS)(rank ^ (largest != 0 ? MASU_ALL_BITS : 0)) ^ MASU_SIGN * MASU_SIGNED;
+  if (lane == 0) store_extreme(row, largest, place, bits, MASU_TARGET_ARGUMENTS);
 }
 
 // `members` work-groups take the tiles of each row in turn. Each leaves the rank of its extremes and the first tile where it is

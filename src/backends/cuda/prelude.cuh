@@ -26,13 +26,17 @@
 // for all.
 #if __CUDA_ARCH__ == 750
 #define MASU_RESIDENT_THREADS 1024
+#define MASU_RESIDENT_GROUPS 16
 #elif (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1200
 #define MASU_RESIDENT_THREADS 1536
+#define MASU_RESIDENT_GROUPS 16
 #else
 #define MASU_RESIDENT_THREADS 2048
+#define MASU_RESIDENT_GROUPS 32
 #endif
+#define MASU_LESSER(a, b) ((a) < (b) ? (a) : (b))
 #define MASU_WORK_GROUPS(n, groups) \
-  __launch_bounds__(n, (groups) * (n) < MASU_RESIDENT_THREADS ? (groups) : MASU_RESIDENT_THREADS / (n))
+  __launch_bounds__(n, MASU_LESSER(MASU_LESSER(groups, MASU_RESIDENT_GROUPS), MASU_RESIDENT_THREADS / (n)))
 // Behind those, from sm_90 on: each n neighbouring work-groups are a cluster. They are on the device at once.
 #if __CUDA_ARCH__ >= 900
 #define MASU_CLUSTERS(n) __cluster_dims__(n, 1, 1)

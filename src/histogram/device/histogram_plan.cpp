@@ -354,14 +354,18 @@ std::optional<Plan> make_rows(const DeviceInfo& device, const SlotRule& rule, un
   plan.channels = channels;
   plan.rows = true;
   if (device.gpu && size_of(rule.element) == 1 && channels == 1 && row_elements <= most_byte_row &&
-      work_group(device, banks) == banks && byte_slots / 4 * banks <= table_limit(device)) {
+      work_group(device, banks) == banks && byte_row_words <= table_limit(device)) {
     plan.kernel = KernelKind::byte_rows;
     plan.group = banks;
     plan.copies = banks;
-    plan.local_words = byte_slots / 4 * banks;
-    const std::uint64_t vectors = row_elements / 16;
-    const std::uint64_t parts = vectors / (std::uint64_t{banks} * byte_row_vectors) + 1;
-    plan.unroll = static_cast<unsigned>(std::max<std::uint64_t>((vectors + parts * banks - 1) / (parts * banks), 1));
+    plan.rows_a_group = banks / byte_row_lanes;
+    plan.local_words = byte_row_words;
+    const std::uint64_t vectors = std::max<std::uint64_t>((row_elements / 16 + byte_row_lanes - 1) / byte_row_lanes, 1);
+    constexpr std::uint64_t most = std::uint64_t{byte_row_vectors} * byte_row_rounds;
+    const std::uint64_t parts = (vectors + most - 1) / most;
+    const std::uint64_t each = (vectors + parts - 1) / parts;
+    plan.unroll =
+        static_cast<unsigned>(each <= byte_row_vectors ? each : (each + byte_row_rounds - 1) / byte_row_rounds);
     plan.groups = device.compute_units * byte_row_groups;
     return plan;
   }

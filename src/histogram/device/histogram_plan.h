@@ -69,14 +69,18 @@ inline constexpr std::uint64_t most_parts = 2000;
 // They go to blocks of so many; of all the work-groups' blocks that are not full there are at most so many.
 inline constexpr std::uint64_t block_elements = 256;
 inline constexpr std::uint64_t most_open_blocks = std::uint64_t{1} << 18;
-// A lane counts fewer bytes than 2^8 between two sums: at most so many vectors of 16, and one byte more. A row has
-// fewer than 2^16.
-inline constexpr unsigned byte_row_vectors = 15;
+// So many lanes count a row of bytes, in rounds of at most so many vectors of 16, at most so many rounds between two
+// sums. A row has fewer than 2^16 bytes.
+inline constexpr unsigned byte_row_lanes = 16;
+inline constexpr unsigned byte_row_vectors = 8;
+inline constexpr unsigned byte_row_rounds = 2;
+// Of local memory: tables of byte counters in all banks, and a word for each of their work-items and one of them all.
+inline constexpr std::uint64_t byte_row_words = byte_slots / 4 * banks + banks + 4;
 inline constexpr std::uint64_t most_byte_row = 65535;
 // Work-groups of these a compute unit: a group of its own for most rows is faster than groups that go on.
 inline constexpr unsigned byte_row_groups = 1024;
-// At least so many are to share a compute unit: all that there are on one of compute capability 7.5.
-inline constexpr unsigned byte_row_resident = 16;
+// At least so many are to share a compute unit: with 24 registers are spilled.
+inline constexpr unsigned byte_row_resident = 20;
 // Rows up to this length are counted by one work-group each.
 inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
 
@@ -107,6 +111,7 @@ struct Plan {
   std::uint64_t guide_words = 0;    // room for a guide
   bool guide_local = false;         // the guide and the thresholds lie in local memory
   bool rows = false;                // rows with a pitch
+  unsigned rows_a_group = 1;        // that a work-group takes at a time
   bool clamp = false;               // joint: coordinates outside go to the first and the last bin
   std::uint64_t local_words = 0;    // local memory of the table of a work-group
   std::uint64_t private_slots = 1;  // room of a private table

@@ -68,10 +68,12 @@ void RowKernels::count(Stream& stream, const CountedData& data, const BufferBase
                         totals.byte_offset() / sizeof(std::uint64_t) + row * slots() * plan_.channels);
     if (plan.in_tables()) all.add(call::Arguments(totals, totals, std::uint64_t{0}));  // nothing to copy beside
     all.add(rules_.local(plan));
-    launches.push_back(
-        (whole != 0 ? *rows_kernels_ : kernels_)
-            .launch(stream, plan.kernel_name(),
-                    whole != 0 ? std::min<std::uint64_t>(whole, plan.groups) : plan.groups_for(length, size), all));
+    launches.push_back((whole != 0 ? *rows_kernels_ : kernels_)
+                           .launch(stream, plan.kernel_name(),
+                                   whole != 0 ? std::min<std::uint64_t>(
+                                                    (whole + plan.rows_a_group - 1) / plan.rows_a_group, plan.groups)
+                                              : plan.groups_for(length, size),
+                                   all));
     done += length * rows;
   }
 }
