@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/chunks.h"
-
 #include "chunks.h"
+
 #include "errors.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <limits>
-#include <optional>
 
 namespace masu::cli {
 namespace {
@@ -164,16 +161,18 @@ ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t coun
   return {data.dtype, static_cast<const std::byte*>(data.data) + first * size_of(data.dtype), count};
 }
 
-void RowParts::add(const ArrayView& piece, const Sink& sink) {
+void Rows::add(const ArrayView& piece) {
+  if (are_whole_) return gather(piece);
+  if (length_ == 0) return part_(piece, false);
   for (std::uint64_t at = 0; at < piece.count;) {
-    const std::uint64_t count = std::min(piece.count - at, row_length_ - within_);
-    within_ = (within_ + count) % row_length_;
-    sink(part_of(piece, at, count), within_ == 0);
+    const std::uint64_t count = std::min(piece.count - at, length_ - within_);
+    within_ = (within_ + count) % length_;
+    part_(part_of(piece, at, count), within_ == 0);
     at += count;
   }
 }
 
-void WholeRows::add(const ArrayView& piece, const Sink& sink) {
+void Rows::gather(const ArrayView& piece) {
   const std::size_t size = size_of(piece.dtype);
   const auto keep = [&](const ArrayView& part) {
     const auto* bytes = static_cast<const std::byte*>(part.data);
@@ -181,15 +180,15 @@ void WholeRows::add(const ArrayView& piece, const Sink& sink) {
   };
   std::uint64_t at = 0;
   if (!row_.empty()) {
-    at = std::min(piece.count, row_length_ - row_.size() / size);
+    at = std::min(piece.count, length_ - row_.size() / size);
     keep(part_of(piece, 0, at));
-    if (row_.size() / size < row_length_) return;
-    sink({piece.dtype, row_.data(), row_length_}, 1);
+    if (row_.size() / size < length_) return;
+    whole_({piece.dtype, row_.data(), length_}, 1);
     row_.clear();
   }
-  const std::uint64_t rows = (piece.count - at) / row_length_;
-  if (rows > 0) sink(part_of(piece, at, rows * row_length_), rows);
-  at += rows * row_length_;
+  const std::uint64_t rows = (piece.count - at) / length_;
+  if (rows > 0) whole_(part_of(piece, at, rows * length_), rows);
+  at += rows * length_;
   keep(part_of(piece, at, piece.count - at));
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace masu::cli {
@@ -83,29 +84,25 @@ class Pieces {
 
 // Rows of equal length in data that comes in pieces of any length.
 
-// Parts pieces at the ends of rows.
-class RowParts {
+// Gathers pieces into whole rows; one that does not come in one piece is copied. Or parts them at the ends of rows.
+class Rows {
  public:
-  // Takes a part of a row; `ends`: nothing of the row comes after it.
-  using Sink = std::function<void(const ArrayView& part, bool ends)>;
-  explicit RowParts(std::uint64_t row_length) : row_length_(row_length) {}
-  void add(const ArrayView& piece, const Sink& sink);
+  using Whole = std::function<void(const ArrayView& rows, std::uint64_t count)>;
+  // `ends`: nothing of the row comes after the part.
+  using Part = std::function<void(const ArrayView& part, bool ends)>;
+  // `are_whole` says which of the two takes the data; with a length of 0 all of it is one row, which `part` takes.
+  Rows(std::uint64_t length, bool are_whole, Whole whole, Part part)
+      : length_(length), are_whole_(are_whole && length > 0), whole_(std::move(whole)), part_(std::move(part)) {}
+  void add(const ArrayView& piece);
 
  private:
-  std::uint64_t row_length_;
-  std::uint64_t within_ = 0;  // elements of the row that came
-};
-
-// Gathers pieces into whole rows. A row that does not come in one piece is copied.
-class WholeRows {
- public:
-  using Sink = std::function<void(const ArrayView& rows, std::uint64_t count)>;
-  explicit WholeRows(std::uint64_t row_length) : row_length_(row_length) {}
-  void add(const ArrayView& piece, const Sink& sink);
-
- private:
-  std::uint64_t row_length_;
-  std::vector<std::byte> row_;  // what came of a row that is not whole
+  void gather(const ArrayView& piece);
+  std::uint64_t length_;
+  bool are_whole_;
+  Whole whole_;
+  Part part_;
+  std::uint64_t within_ = 0;    // elements that came of a row in parts
+  std::vector<std::byte> row_;  // and of one that is to be whole
 };
 
 // The elements from `first` on.

@@ -5,10 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {

@@ -25,6 +25,12 @@ std::uint64_t bits_of(const ArrayView& data, std::uint64_t i) {
   });
 }
 
+std::uint64_t bits_of(const SumResult& found, std::uint64_t row) {
+  if (found.dtype() == Dtype::i64) return static_cast<std::uint64_t>(found.signed_integer(row));
+  if (found.dtype() == Dtype::u64) return found.unsigned_integer(row);
+  return bits_of(found.value(row), found.dtype());
+}
+
 std::uint64_t bits_of(double value, Dtype dtype) {
   if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(value);
   if (dtype == Dtype::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));

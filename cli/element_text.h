@@ -3,6 +3,7 @@
 #pragma once
 
 #include <masu/dtype.h>
+#include <masu/sum.h>
 
 #include <cstdint>
 #include <string>
@@ -11,6 +12,8 @@ namespace masu::cli {
 
 // The bits of an element.
 std::uint64_t bits_of(const ArrayView& data, std::uint64_t i);
+// Those of a total of a row.
+std::uint64_t bits_of(const SumResult& found, std::uint64_t row = 0);
 // The bits of a number that the dtype, a float, holds exactly.
 std::uint64_t bits_of(double value, Dtype dtype);
 bool is_nan(const ArrayView& data, std::uint64_t i);

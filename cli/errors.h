@@ -31,6 +31,17 @@ struct Ending {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
+// Runs `work`, whose options were checked before: what it calls an invalid argument is the fault of the data `name`.
+template <class Work>
+auto with_data(const std::string& name, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw Error(ErrorCode::io, name + ": " + error.what());
+  }
+}
+
 // --verify found another result: exit status 3.
 struct Differs : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -10,118 +10,80 @@
 namespace masu::cli {
 namespace {
 
-void write_counts(std::span<const std::uint64_t> counts, TextSink& to) {
-  write_list(
-      counts.size(), [&](std::uint64_t i) { to.add(fmt::to_string(counts[i])); }, to);
-}
-
-void write_cumulative(std::span<const std::uint64_t> counts, TextSink& to) {
-  std::uint64_t sum = 0;
-  write_list(
-      counts.size(), [&](std::uint64_t i) { to.add(fmt::to_string(sum += counts[i])); }, to);
-}
-
-void write_density(const std::vector<double>& density, TextSink& to) {
-  write_list(
-      density.size(), [&](std::uint64_t i) { to.add(json_number(density[i])); }, to);
-}
-
 // One entry, or with rows a list of an entry for each.
 template <class Entry>
-void write_rows(const HistogramResult& result, const Entry& entry, TextSink& to) {
-  if (result.rows) write_list(result.row_count(), entry, to);
+void write_rows(const HistogramResult& result, std::string_view name, const Entry& entry, TextSink& to) {
+  to.add(fmt::format(R"("{}":)", name));
+  if (result.rows) to.list(result.row_count(), entry);
   else entry(0);
 }
 
 void write_outsiders(const HistogramResult& result, unsigned channel, TextSink& to) {
   const auto of_rows = [&](std::string_view name, auto member) {
-    to.add(fmt::format(R"("{}":)", name));
-    write_rows(
-        result, [&](std::uint64_t row) { to.add(fmt::to_string(result.block(row, channel).*member)); }, to);
+    const auto entry = [&](std::uint64_t row) { to.add(fmt::to_string(result.block(row, channel).*member)); };
+    write_rows(result, name, entry, to);
+    to.add(",");
   };
   of_rows("below", &HistogramResult::Block::below);
-  to.add(",");
   of_rows("above", &HistogramResult::Block::above);
-  to.add(",");
   of_rows("nan", &HistogramResult::Block::nan);
 }
 
 // "counts" of a channel, and what was asked for beside them.
 void write_channel_counts(const HistogramResult& result, unsigned channel, const WriteOptions& options, TextSink& to) {
-  to.add(R"("counts":)");
-  write_rows(
-      result, [&](std::uint64_t row) { write_counts(result.block(row, channel).counts, to); }, to);
-  if (options.density) {
-    to.add(R"(,"density":)");
-    write_rows(
-        result, [&](std::uint64_t row) { write_density(result.density(row, channel), to); }, to);
-  }
-  if (options.cumulative) {
-    to.add(R"(,"cumulative":)");
-    write_rows(
-        result, [&](std::uint64_t row) { write_cumulative(result.block(row, channel).counts, to); }, to);
-  }
+  const auto counts = [&](std::uint64_t row) {
+    const auto counts = result.block(row, channel).counts;
+    to.list(counts.size(), [&](std::uint64_t i) { return fmt::to_string(counts[i]); });
+  };
+  const auto density = [&](std::uint64_t row) {
+    const std::vector<double> density = result.density(row, channel);
+    to.list(density.size(), [&](std::uint64_t i) { return json_number(density[i]); });
+  };
+  const auto cumulative = [&](std::uint64_t row) {
+    const auto counts = result.block(row, channel).counts;
+    std::uint64_t sum = 0;
+    to.list(counts.size(), [&](std::uint64_t i) { return fmt::to_string(sum += counts[i]); });
+  };
+  write_rows(result, "counts", counts, to);
+  if (options.density) to.add(",");
+  if (options.density) write_rows(result, "density", density, to);
+  if (options.cumulative) to.add(",");
+  if (options.cumulative) write_rows(result, "cumulative", cumulative, to);
 }
 
 void write_channels(const HistogramResult& result, const WriteOptions& options, TextSink& to) {
   const Histogram& first = result.first();
   const bool several = result.channel_count() > 1;
-  if (!several) {
-    write_outsiders(result, 0, to);
-    to.add(",");
-  }
+  if (!several) write_outsiders(result, 0, to);
   to.add(R"("edges":)");
-  write_list(
-      first.size() + 1, [&](std::uint64_t i) { to.add(json_number(first.edge(i), result.edge_dtype)); }, to);
+  to.list(first.size() + 1, [&](std::uint64_t i) { return json_number(first.edge(i), result.edge_dtype); });
   to.add(",");
-  if (!several) {
-    write_channel_counts(result, 0, options, to);
-    return;
-  }
+  if (!several) return write_channel_counts(result, 0, options, to);
   to.add(R"("channels":)");
-  const auto channel = [&](std::uint64_t i) {
+  to.list(result.channel_count(), [&](std::uint64_t i) {
     const auto c = static_cast<unsigned>(i);
     std::uint64_t n = 0;
     for (std::uint64_t row = 0; row < result.row_count(); ++row) n += result.block(row, c).n();
     to.add(fmt::format(R"({{"name":{},"n":{},)", json_string(result.names[i]), n));
     write_outsiders(result, c, to);
-    to.add(",");
     write_channel_counts(result, c, options, to);
     to.add("}");
-  };
-  write_list(result.channel_count(), channel, to);
-}
-
-// The entries of a grid as lists in lists, one depth for each column from `column` on.
-template <class Entry>
-void write_grid(const JointHistogram& joint, unsigned column, std::uint64_t first, const Entry& entry, TextSink& to) {
-  const std::uint64_t size = joint.size(column);
-  const bool last = column + 1 == joint.dimensions();
-  const auto part = [&](std::uint64_t i) {
-    const std::uint64_t cell = first * size + i;
-    if (last) to.add(entry(cell));
-    else write_grid(joint, column + 1, cell, entry, to);
-  };
-  write_list(size, part, to);
+  });
 }
 
 void write_joint(const HistogramResult& result, const WriteOptions& options, TextSink& to) {
   const JointHistogram& joint = *result.joint;
   to.add(fmt::format(R"("outside":{},"nan":{},"edges":)", joint.outside(), joint.nan()));
-  const auto edges_of = [&](std::uint64_t d) {
+  to.list(joint.dimensions(), [&](std::uint64_t d) {
     const std::vector<double> edges = joint.edges(static_cast<unsigned>(d));
-    write_list(
-        edges.size(), [&](std::uint64_t i) { to.add(json_number(edges[i], result.column_edge_dtypes[d])); }, to);
-  };
-  write_list(joint.dimensions(), edges_of, to);
+    to.list(edges.size(), [&](std::uint64_t i) { return json_number(edges[i], result.column_edge_dtypes[d]); });
+  });
   to.add(R"(,"counts":)");
-  write_grid(
-      joint, 0, 0, [&](std::uint64_t cell) { return fmt::to_string(joint.counts()[cell]); }, to);
+  to.grid(joint, [&](std::uint64_t cell) { return fmt::to_string(joint.counts()[cell]); });
   if (!options.density) return;
   const std::vector<double> density = joint.density();
   to.add(R"(,"density":)");
-  write_grid(
-      joint, 0, 0, [&](std::uint64_t cell) { return json_number(density[cell]); }, to);
+  to.grid(joint, [&](std::uint64_t cell) { return json_number(density[cell]); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace masu::cli {
 
@@ -29,22 +30,31 @@ class TextSink {
     sink_(text_);
     text_.clear();
   }
+  // A list of JSON of `count` entries; entry(i) is a text, or adds it.
+  template <class Entry>
+  void list(std::uint64_t count, const Entry& entry) {
+    add("[");
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i > 0) add(",");
+      if constexpr (std::is_void_v<std::invoke_result_t<const Entry&, std::uint64_t>>) entry(i);
+      else add(entry(i));
+    }
+    add("]");
+  }
+  // The entries of a histogram of several columns as lists in lists, one depth for each column from `column` on.
+  template <class Joint, class Entry>
+  void grid(const Joint& joint, const Entry& entry, unsigned column = 0, std::uint64_t first = 0) {
+    list(joint.size(column), [&](std::uint64_t i) {
+      const std::uint64_t cell = first * joint.size(column) + i;
+      if (column + 1 == joint.dimensions()) add(entry(cell));
+      else grid(joint, entry, column + 1, cell);
+    });
+  }
 
  private:
   const Sink& sink_;
   std::string text_;
 };
-
-// A list of JSON of `count` entries; `entry(i)` adds each.
-template <class Entry>
-void write_list(std::uint64_t count, const Entry& entry, TextSink& to) {
-  to.add("[");
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (i > 0) to.add(",");
-    entry(i);
-  }
-  to.add("]");
-}
 
 // A text as a JSON string, quotes included; bytes that are not UTF-8 are replaced.
 std::string json_string(std::string_view text);

@@ -3,7 +3,6 @@
 
 #include "cli/arrays/reduce_job.h"
 #include "element_text.h"
-#include "errors.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -82,7 +81,7 @@ Dtype parse_result(const std::string& result) {
   usage_error("--result takes " + words_of("FLOAT") + ", got '" + result + "'");
 }
 
-void apply(CommonOptions& options) {
+const CommonOptions& apply(CommonOptions& options) {
   if (!options.threads.empty()) {
     set_cpu_threads(static_cast<unsigned>(whole_number("--threads", options.threads, 1, 1U << 16)));
   }
@@ -100,6 +99,7 @@ void apply(CommonOptions& options) {
     unsetenv("MASU_DEVICE");
     options.device.clear();
   }
+  return options;
 }
 
 std::optional<std::uint64_t> memory_limit(const CommonOptions& options) {
@@ -117,10 +117,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   if (!input.dtype.empty()) result.dtype = dtype_from_name(input.dtype);
   if (!input.offset.empty()) result.offset = whole_number("--offset", input.offset, 0, no_limit);
   if (!input.count.empty()) result.count = whole_number("--count", input.count, 0, no_limit);
-  if (input.endian != "little" && input.endian != "big") {
-    usage_error("--endian takes little or big, got '" + input.endian + "'");
-  }
-  result.endian = input.endian == "big" ? io::Endian::big : io::Endian::little;
+  result.endian = is_second("--endian", input.endian, "little", "big") ? io::Endian::big : io::Endian::little;
   result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
   result.header = input.header || std::ranges::any_of(input.columns, is_column_name);
   result.comment = input.comment;
@@ -129,6 +126,22 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.tmpdir = common.tmpdir;
   result.memory = memory_limit(common).value_or(0) / 2;
   return result;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+bool is_second(std::string_view option, const std::string& text, std::string_view first, std::string_view second) {
+  if (text != first && text != second)
+    usage_error(fmt::format("{} takes {} or {}, got '{}'", option, first, second, text));
+  return text == second;
 }
 
 std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most) {
@@ -209,10 +222,7 @@ std::string words_of(std::string_view name) {
 
 Candidates candidates(const std::string& type_name) {
   Candidates result;
-  for (std::size_t begin = 0; begin <= type_name.size();) {
-    const std::size_t end = std::min(type_name.find('|', begin), type_name.size());
-    const std::string part = type_name.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& part : split(type_name, '|')) {
     if (literal(part)) result.words.push_back(part);
     for (const ValueName& entry : value_names()) {
       if (entry.name != part) continue;

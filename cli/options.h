@@ -3,6 +3,7 @@
 #pragma once
 
 #include "command_line.h"
+#include "errors.h"
 
 #include <masu/device.h>
 #include <masu/io.h>
@@ -59,13 +60,26 @@ Dtype parse_result(const std::string& result);
 // --memory.
 std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
 
-// Makes --threads, --memory, --digits and an explicit `--device auto` hold for this process.
-void apply(CommonOptions& options);
+// Makes --threads, --memory, --digits and an explicit `--device auto` hold for this process; returns the options.
+const CommonOptions& apply(CommonOptions& options);
 // Whether a --column is no number: the first line of the text names the columns then.
 bool is_column_name(const std::string& column);
 // How io::open shall read the inputs.
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common);
 
+// The parts of a text between the separators, empty ones too: one more than there are separators.
+std::vector<std::string> split(const std::string& text, char separator = ',');
+// What from_name() makes of an option's value; `words` are for the message.
+template <class T>
+T named(std::string_view option, const std::string& words, const std::string& text, T (*from_name)(std::string_view)) {
+  try {
+    return from_name(text);
+  } catch (const Error&) {
+    usage_error(std::string(option) + " takes " + words + ", got '" + text + "'");
+  }
+}
+// Whether the value of an option that takes two words is the second of them.
+bool is_second(std::string_view option, const std::string& text, std::string_view first, std::string_view second);
 // A whole number of at least `least` and at most `most`, 64Ki and 10M included; `option` is for the message.
 std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most);
 // --rows: equal blocks of the input, 1 where nothing is said.

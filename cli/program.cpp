@@ -20,9 +20,7 @@
 #include <iterator>
 #include <new>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace masu::cli {
 namespace {

@@ -2,6 +2,8 @@
 // How far a command is, and how long its parts took.
 #pragma once
 
+#include <masu/stream.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -42,6 +44,12 @@ using Clock = std::chrono::steady_clock;
 
 inline double since(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+inline Times& operator+=(Times& sum, const Times& more) {
+  sum.transfer += more.transfer;
+  sum.compute += more.compute;
+  return sum;
 }
 
 struct Seconds {

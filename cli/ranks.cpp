@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 #include <utility>
 
 namespace masu::cli {
@@ -12,18 +11,6 @@ namespace {
 
 Ranks alone;
 Ranks* current = &alone;
-
-Ranks::Bytes bytes_of(std::uint64_t number) {
-  Ranks::Bytes bytes(sizeof number);
-  std::memcpy(bytes.data(), &number, sizeof number);
-  return bytes;
-}
-
-std::uint64_t number_in(const Ranks::Bytes& bytes) {
-  std::uint64_t number = 0;
-  std::memcpy(&number, bytes.data(), sizeof number);
-  return number;
-}
 
 }  // namespace
 
@@ -59,9 +46,14 @@ std::uint64_t Ranks::sum(std::string_view what, std::uint64_t mine) {
 }
 
 std::uint64_t Ranks::before(std::string_view what, std::uint64_t mine) {
-  const std::vector<Bytes> all = from_each(what, bytes_of(mine));
+  const auto bytes = std::as_bytes(std::span(&mine, 1));
+  const std::vector<Bytes> all = from_each(what, {bytes.begin(), bytes.end()});
   std::uint64_t result = 0;
-  for (int r = 0; r < rank(); ++r) result += number_in(all[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < rank(); ++r) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, all[static_cast<std::size_t>(r)].data(), sizeof number);
+    result += number;
+  }
   return result;
 }
 
@@ -83,16 +75,25 @@ std::vector<std::int64_t> sum_of_ranks(std::vector<std::int64_t> numbers) {
   return numbers;
 }
 
-Device device_of_rank(const std::string& asked, const Device& chosen) {
-  if (!ranks().several()) return chosen;
-  Device mine = chosen;
+Ranks::Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string text_in(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Device device_of_rank(const std::string& asked, Work work, std::uint64_t bytes) {
+  Device mine = asked.empty() ? device_for(work, bytes) : Device::open(asked);
+  if (!ranks().several()) return mine;
   const bool numbered = !asked.empty() && asked.find_first_of("0123456789") != std::string::npos;
-  if (chosen.kind() != DeviceKind::cpu && !numbered) {
+  if (mine.kind() != DeviceKind::cpu && !numbered) {
     std::vector<std::string> same;
     for (const DeviceInfo& info : Device::list()) {
       const bool named = asked.find(':') == std::string::npos ||
                          info.name.find(asked.substr(asked.find(':') + 1)) != std::string::npos;
-      if (info.usable && info.kind == chosen.kind() && info.gpu == chosen.info().gpu && named) same.push_back(info.id);
+      if (info.usable && info.kind == mine.kind() && info.gpu == mine.info().gpu && named) same.push_back(info.id);
     }
     if (!same.empty()) mine = Device::open(same[static_cast<std::size_t>(ranks().local_rank()) % same.size()]);
   }

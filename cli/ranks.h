@@ -98,8 +98,13 @@ void merge_states(std::string_view what, const Device& device, Accumulator& mine
 // The sum of the numbers of all ranks, as many on each.
 std::vector<std::int64_t> sum_of_ranks(std::vector<std::int64_t> numbers);
 
-// The device of this rank: `chosen`, unless there are others of its kind and no number was given with --device: they
-// are dealt out to the ranks of a machine. All ranks compute on the CPU where some of them would not.
-Device device_of_rank(const std::string& asked, const Device& chosen);
+// The device of this rank for work on so many bytes: the one that was asked for, or else what device_for() says, unless
+// there are others of its kind and no number was given: they are dealt out to the ranks of a machine. All ranks compute
+// on the CPU where some of them would not.
+Device device_of_rank(const std::string& asked, Work work, std::uint64_t bytes);
+
+// What ranks send of a text, and the text.
+Ranks::Bytes bytes_of(std::string_view text);
+std::string text_in(std::span<const std::byte> bytes);
 
 }  // namespace masu::cli

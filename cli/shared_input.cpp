@@ -72,14 +72,6 @@ io::SourceInfo info_in(const std::string& text, const std::string& name) {
   return info;
 }
 
-Ranks::Bytes bytes_of(const std::string& text) {
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  return {first, first + text.size()};
-}
-std::string text_in(const Ranks::Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // What only rank 0 can read: what is read once, like standard input. Files of /proc say size 0.
 bool of_first_alone(const std::string& input) {
   struct stat status {};

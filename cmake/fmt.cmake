@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # masu_fmt: fmt as masu uses it. What is compiled of it stands in src/runtime/fmt.cpp, hidden in masu's libraries and in a
 # namespace of its own, so that there is no library to link and a program may use any fmt beside it.
-find_package(fmt REQUIRED)
 add_library(masu_fmt INTERFACE)
 if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
   get_target_property(masu_fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)

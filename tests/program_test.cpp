@@ -122,6 +122,35 @@ TEST_P(ProgramTest, SubViewsAreSeenFromTheirStart) {
   EXPECT_EQ(buffer.read(), values);
 }
 
+// More parts, of two buffers in turns, than a backend may keep for later launches; and of buffers that follow each
+// other.
+TEST_P(ProgramTest, ManyPartsAreArgumentsAgainAndAgain) {
+  Kernel add = program().kernel("add");
+  Stream stream(device);
+  constexpr std::size_t part = 2048;  // 8 KiB: aligned on any device
+  constexpr std::size_t parts = 40;
+  std::vector<std::uint32_t> values[] = {numbers(part * parts), numbers(part * parts)};
+  std::vector<Buffer<std::uint32_t>> buffers;
+  for (const auto& each : values) buffers.push_back(device.upload(each));
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    for (std::size_t p = 0; p < parts; ++p) {
+      for (std::size_t b = 0; b < 2; ++b) {
+        const std::size_t count = 64 * (1 + (p + round) % 2);
+        Buffer<std::uint32_t> slice = buffers[b].slice(p * part, count);
+        for (int again = 0; again < 2; ++again) add(stream, count, slice, round + 1).wait();
+        for (std::size_t i = p * part; i < p * part + count; ++i) values[b][i] += 2 * (round + 1);
+      }
+    }
+  }
+  for (std::size_t b = 0; b < 2; ++b) EXPECT_EQ(buffers[b].read(), values[b]);
+  for (std::uint32_t b = 0; b < 20; ++b) {
+    Buffer<std::uint32_t> next = device.upload(std::vector<std::uint32_t>(2 * part, b));
+    add(stream, part, next.slice(part, part), 7U).wait();
+    EXPECT_EQ(next.read().at(part), b + 7);
+    EXPECT_EQ(next.read().at(part - 1), b);
+  }
+}
+
 TEST_P(ProgramTest, WrongArgumentsAreErrors) {
   const Program made = program();
   Kernel add = made.kernel("add");

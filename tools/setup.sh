@@ -63,7 +63,9 @@ set_up() {
   as_root+=(env DEBIAN_FRONTEND=noninteractive)
   "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update </dev/null >&2 ||
     say "apt-get update failed; trying with the package lists that are here"
-  "${as_root[@]}" "${install[@]}" -o DPkg::Lock::Timeout=300 </dev/null >&2 || die "apt-get could not install the packages"
+  "${as_root[@]}" "${install[@]}" -o DPkg::Lock::Timeout=300 </dev/null >&2 ||
+    die "apt-get could not install the packages. They are named as in Debian 12; a system that names some otherwise builds with CMake:" \
+      "cmake --preset release && cmake --build build/release tells what is missing"
   # What is configured may lack what the new packages make possible.
   find "$root"/build -maxdepth 2 -name CMakeCache.txt -exec touch -d @0 {} + 2>/dev/null || true
 }

@@ -13,6 +13,7 @@
 #include <masu/masu.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -25,6 +26,7 @@ namespace {
 
 using masu::bench::LaunchCase;
 using masu::bench::Vendor;
+using Leaves = Vendor::Leaves;
 
 constexpr int rounds = 21;
 constexpr int launches = 200;  // in one go: fewer than a driver's queue holds
@@ -71,8 +73,9 @@ void check(const LaunchCase& what, std::string_view way) {
   }
 }
 
-// Of every form that only enqueues; `launch`: the vendor's seconds of one. Their median and greatest ratio at the end.
-void compare_calls(const masu::Device& device, double launch) {
+// Of every form that only enqueues, in turns with the vendor's launches: bare ones, and such as leave a point that may
+// be waited for, as a call does. The median and the greatest ratio at the end.
+void compare_calls(const masu::Device& device, Vendor& vendor) {
   constexpr std::uint64_t count = 1000;
   constexpr int calls = 20;
   const auto counting = std::make_shared<masu::test::CountingDevice>(device.implementation());
@@ -81,8 +84,9 @@ void compare_calls(const masu::Device& device, double launch) {
   const masu::test::EnqueueForms counted_forms(counted, count);
   masu::Stream stream(device, masu::Timing::off);
   masu::Stream counted_stream(counted, masu::Timing::off);
-  fmt::print("  {:<40}{:>10}{:>10}{:>18}\n", "calls of 1,000 elements", "commands", "us", "/ their launches");
-  std::vector<double> ratios;
+  fmt::print("  {:<40}{:>10}{:>10}{:>18}{:>14}\n", "calls of 1,000 elements", "commands", "us", "/ bare launches",
+             "/ with points");
+  std::array<std::vector<double>, 2> ratios;
   for (std::size_t i = 0; i < forms.forms().size(); ++i) {
     const auto& form = forms.forms()[i];
     counted_forms.forms()[i].run(counted_stream)();
@@ -94,18 +98,28 @@ void compare_calls(const masu::Device& device, double launch) {
     if (asked != std::vector<std::string>{"commands"}) continue;
     form.run(stream)();
     std::vector<double> seconds;
+    std::array<std::vector<double>, 2> of_launch;
     for (int round = 0; round < rounds; ++round) {
       std::vector<std::function<void()>> results;
       results.reserve(calls);
-      const double start = now();
+      double start = now();
       for (int call = 0; call < calls; ++call) results.push_back(form.run(stream));
       seconds.push_back((now() - start) / calls);
       stream.finish();
+      for (const Leaves leaves : {Leaves::nothing, Leaves::point}) {
+        start = now();
+        for (int call = 0; call < calls; ++call) vendor.launch(leaves);
+        of_launch[static_cast<std::size_t>(leaves)].push_back((now() - start) / calls);
+        vendor.finish(leaves);
+      }
     }
-    ratios.push_back(median(seconds) / (commands * launch));
-    fmt::print("  {:<40}{:>10}{:>10.2f}{:>18.2f}\n", form.name, commands, median(seconds) * 1e6, ratios.back());
+    for (std::size_t k = 0; k < 2; ++k) ratios[k].push_back(median(seconds) / (commands * median(of_launch[k])));
+    fmt::print("  {:<40}{:>10}{:>10.2f}{:>18.2f}{:>14.2f}\n", form.name, commands, median(seconds) * 1e6,
+               ratios[0].back(), ratios[1].back());
   }
-  fmt::print("  median {:.2f}, greatest {:.2f}\n", median(ratios), *std::ranges::max_element(ratios));
+  for (const auto& each : ratios) {
+    fmt::print("  median {:.2f}, greatest {:.2f}\n", median(each), *std::ranges::max_element(each));
+  }
 }
 
 void compare(const masu::Device& device) {
@@ -120,8 +134,8 @@ void compare(const masu::Device& device) {
   };
   const std::unique_ptr<Vendor> vendor = masu::bench::make_vendor(what);
   std::vector<Way> ways;
-  ways.push_back({"vendor", [&] { vendor->launch(false); }, [&] { vendor->finish(false); }});
-  ways.push_back({"timed", [&] { vendor->launch(true); }, [&] { vendor->finish(true); }});
+  ways.push_back({"vendor", [&] { vendor->launch(Leaves::nothing); }, [&] { vendor->finish(Leaves::nothing); }});
+  ways.push_back({"timed", [&] { vendor->launch(Leaves::time); }, [&] { vendor->finish(Leaves::time); }});
   ways.push_back({"masu", [&] { through(stream); }, [&] { stream.finish(); }});
   ways.push_back({"untimed", [&] { through(untimed); }, [&] { untimed.finish(); }});
   for (Way& way : ways) {  // right before fast
@@ -145,7 +159,7 @@ void compare(const masu::Device& device) {
     fmt::print("  {:<22}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>15.2f}{:>18.2f}\n",
                whole ? "launch and finish" : "launch", us[0], us[1], us[2], us[3], us[2] - us[1], us[3] - us[0]);
   }
-  compare_calls(device, median(ways.front().queued));
+  compare_calls(device, *vendor);
 }
 
 }  // namespace

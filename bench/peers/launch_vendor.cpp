@@ -71,7 +71,7 @@ class OpenCl final : public Vendor {
   OpenCl(const OpenCl&) = delete;
   OpenCl& operator=(const OpenCl&) = delete;
 
-  void launch(bool timed) override {
+  void launch(Leaves leaves) override {
     const cl_uint n = LaunchCase::count;
     const cl_float factor = LaunchCase::factor;
     for (cl_uint i = 0; i < 3; ++i) expect(api_.clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[i]), "argument");
@@ -81,17 +81,18 @@ class OpenCl final : public Vendor {
     const std::size_t global = LaunchCase::count;
     const std::size_t local = LaunchCase::group;
     cl_event event = nullptr;
-    cl_command_queue queue = queues_[timed ? 1 : 0];
-    expect(
-        api_.clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &global, &local, 0, nullptr, timed ? &event : nullptr),
-        "clEnqueueNDRangeKernel");
-    if (!timed) return;
+    cl_command_queue queue = queue_of(leaves);
+    cl_event* const wanted = leaves == Leaves::nothing ? nullptr : &event;
+    expect(api_.clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &global, &local, 0, nullptr, wanted),
+           "clEnqueueNDRangeKernel");
+    if (wanted == nullptr) return;
     expect(api_.clFlush(queue), "clFlush");
     expect(api_.clReleaseEvent(event), "clReleaseEvent");
   }
-  void finish(bool timed) override { expect(api_.clFinish(queues_[timed ? 1 : 0]), "clFinish"); }
+  void finish(Leaves leaves) override { expect(api_.clFinish(queue_of(leaves)), "clFinish"); }
 
  private:
+  cl_command_queue queue_of(Leaves leaves) const { return queues_[leaves == Leaves::time ? 1 : 0]; }
   static cl_mem memory(const BufferBase& buffer) { return static_cast<cl_mem>(buffer.native()); }
   const opencl::Api& api_ = opencl::api();
   std::array<cl_mem, 3> buffers_;
@@ -126,17 +127,17 @@ class Cuda final : public Vendor {
   Cuda(const Cuda&) = delete;
   Cuda& operator=(const Cuda&) = delete;
 
-  void launch(bool timed) override {
+  void launch(Leaves leaves) override {
     unsigned n = LaunchCase::count;
     float factor = LaunchCase::factor;
     std::array<void*, 5> arguments{buffers_.data(), buffers_.data() + 1, buffers_.data() + 2, &n, &factor};
-    if (timed) expect(api_.event_record(events_[0], stream_), "cuEventRecord");
+    if (leaves == Leaves::time) expect(api_.event_record(events_[0], stream_), "cuEventRecord");
     expect(api_.launch_kernel(function_, LaunchCase::count / LaunchCase::group, 1, 1, LaunchCase::group, 1, 1,
                               LaunchCase::local_bytes, stream_, arguments.data(), nullptr),
            "cuLaunchKernel");
-    if (timed) expect(api_.event_record(events_[1], stream_), "cuEventRecord");
+    if (leaves != Leaves::nothing) expect(api_.event_record(events_[1], stream_), "cuEventRecord");
   }
-  void finish(bool) override { expect(api_.stream_synchronize(stream_), "cuStreamSynchronize"); }
+  void finish(Leaves) override { expect(api_.stream_synchronize(stream_), "cuStreamSynchronize"); }
 
  private:
   static cuda::CUdeviceptr address(const BufferBase& buffer) {

@@ -26,13 +26,14 @@ struct LaunchCase {
   Buffer<float> c;
 };
 
-// Sets all arguments and launches, as a program would for data that changes. `timed`: with an event that tells the
-// time.
+// Sets all arguments and launches, as a program would for data that changes.
 class Vendor {
  public:
+  // What a launch leaves: nothing; a point that may be waited for, for which it starts; one that tells the time, too.
+  enum class Leaves { nothing, point, time };
   virtual ~Vendor() = default;
-  virtual void launch(bool timed) = 0;
-  virtual void finish(bool timed) = 0;
+  virtual void launch(Leaves leaves) = 0;
+  virtual void finish(Leaves leaves) = 0;
 };
 
 std::unique_ptr<Vendor> make_vendor(const LaunchCase& what);

@@ -110,7 +110,7 @@ std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& 
 }
 
 void tell_array(const ArrayStream& stream, const CommonOptions& common, const ArrayDone& done) {
-  Seconds seconds = stream.seconds(done.transfer, done.compute);
+  Seconds seconds = stream.seconds(done.times);
   seconds.total -= done.verifying;
   if (common.json) {
     io::OutputFile output("-");

@@ -62,8 +62,7 @@ std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& 
 
 struct ArrayDone {
   std::uint64_t count = 0;
-  double transfer = 0;
-  double compute = 0;
+  Times times;
   double verifying = 0;   // does not count in the total
   std::string json_more;  // `"op":"sum",` and the like
 };

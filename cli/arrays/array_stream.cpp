@@ -87,15 +87,6 @@ std::string json_bad_lines(std::uint64_t bad_lines) {
   return bad_lines > 0 ? fmt::format(R"(,"bad_lines":{})", bad_lines) : "";
 }
 
-namespace {
-
-Device open_device(const CommonOptions& common, std::uint64_t bytes, Work work) {
-  const auto each = bytes / static_cast<std::uint64_t>(ranks().size());
-  return device_of_rank(common.device, common.device.empty() ? device_for(work, each) : Device::open(common.device));
-}
-
-}  // namespace
-
 ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
                          bool whole_rows)
     : what_(std::move(what)),
@@ -104,7 +95,9 @@ ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common,
       shared_(open_array(input, common, true, !whole_rows)),
       opening_(since(began_)),
       known_count_(shared_count(*source_, shared_.way)),
-      device_(open_device(common, known_count_.value_or(0) * size_of(info().dtype), work)),
+      device_(device_of_rank(
+          common.device, work,
+          known_count_.value_or(0) * size_of(info().dtype) / static_cast<std::uint64_t>(ranks().size()))),
       progress_(progress_mode(common)),
       piece_bytes_(chunk_bytes(device_, 1, memory_limit(common))) {
   if (!input.columns.empty()) options_.column = input.columns.front();
@@ -138,6 +131,13 @@ std::uint64_t ArrayStream::row_length(std::uint64_t rows) {
   usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, all, info().name));
 }
 
+void ArrayStream::each(const std::function<void(const ArrayView&)>& take) {
+  pass([&](const ArrayView& piece) {
+    take(piece);
+    return true;
+  });
+}
+
 void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
   if (!std::exchange(cut_, true)) cut_shared({&source_, 1}, {&shared_.way, 1});
   if (reader_) reader_->rewind();
@@ -165,8 +165,8 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   return sums[0];
 }
 
-Seconds ArrayStream::seconds(double transfer, double compute) const {
-  return {opening_ + (reader_ ? reader_->seconds() : 0), transfer, compute, since(began_) - aside_};
+Seconds ArrayStream::seconds(const Times& times) const {
+  return {opening_ + (reader_ ? reader_->seconds() : 0), times.transfer, times.compute, since(began_) - aside_};
 }
 
 }  // namespace masu::cli

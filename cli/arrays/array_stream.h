@@ -74,7 +74,9 @@ class ArrayStream {
   // The same of the smallest, before the first pass, whatever little memory is allowed.
   void least_pieces(std::uint64_t bytes) { piece_bytes_ = std::max(piece_bytes_, bytes); }
 
-  // Gives every piece of this rank's data, until `take` says false. A later pass starts from the beginning again.
+  // Gives every piece of this rank's data. A later pass starts from the beginning again.
+  void each(const std::function<void(const ArrayView&)>& take);
+  // The same, until `take` says false.
   void pass(const std::function<bool(const ArrayView&)>& take);
   // Ends the passes on all ranks: returns the sum of what they counted.
   std::uint64_t settle(std::uint64_t counted);
@@ -84,7 +86,7 @@ class ArrayStream {
   // What was read in all passes.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // What it took since the beginning.
-  [[nodiscard]] Seconds seconds(double transfer, double compute) const;
+  [[nodiscard]] Seconds seconds(const Times& times) const;
 
  private:
   Clock::time_point began_ = Clock::now();

@@ -33,11 +33,7 @@ ConvertOptions conversion(const ConvertCommandOptions& asked) {
   ConvertOptions how;
   if (asked.saturate && asked.wrap) usage_error("--saturate and --wrap exclude each other");
   how.overflow = asked.saturate ? Overflow::saturate : asked.wrap ? Overflow::wrap : Overflow::error;
-  try {
-    how.rounding = rounding_from_name(asked.rounding);
-  } catch (const Error&) {
-    usage_error(fmt::format("--rounding takes {}, got '{}'", words_of("ROUNDING"), asked.rounding));
-  }
+  how.rounding = named("--rounding", words_of("ROUNDING"), asked.rounding, rounding_from_name);
   return how;
 }
 
@@ -56,8 +52,7 @@ std::vector<std::uint64_t> shape_of(ArrayStream& stream, const CommonOptions& co
 }
 
 Exit run_command(ConvertCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   check_array_output(common);
   const Dtype to = dtype_from_name(asked.to);
   ConvertOptions how = conversion(asked);
@@ -66,26 +61,19 @@ Exit run_command(ConvertCommandOptions& asked) {
   output.begin(to, shape_of(stream, common), stream.info().fortran_order);
   ArrayDone done;
   std::vector<std::byte> result;
-  stream.pass([&](const ArrayView& piece) {
+  stream.each([&](const ArrayView& piece) {
     Times times;
     how.times = &times;
     how.first_position = done.count;
     result.resize(piece.count * size_of(to));
     const MutableArrayView target(to, result.data(), piece.count);
-    try {
-      convert(stream.device(), piece, target, how);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::invalid_argument) throw;
-      throw Error(ErrorCode::io, fmt::format("{}: {}", stream.info().name, error.what()));  // the data's fault
-    }
-    done.transfer += times.transfer;
-    done.compute += times.compute;
+    with_data(stream.info().name, [&] { convert(stream.device(), piece, target, how); });
+    done.times += times;
     const auto began = Clock::now();
     if (common.verify) compare(piece, target, how);
     done.verifying += since(began);
     output.write(target);
     done.count += piece.count;
-    return true;
   });
   output.commit();
   done.json_more = fmt::format(R"("to":"{}",)", to_string(to));

@@ -70,18 +70,7 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
 }
 
 SumResult result_of(const SumAccumulator& sums, Dtype result, const std::string& name) {
-  try {
-    return sums.dot(result);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    throw Error(ErrorCode::io, fmt::format("{}: {}", name, error.what()));  // the data's fault
-  }
-}
-
-std::uint64_t bits_of_result(const SumResult& result) {
-  if (result.dtype() == Dtype::i64) return static_cast<std::uint64_t>(result.signed_integer());
-  if (result.dtype() == Dtype::u64) return result.unsigned_integer();
-  return bits_of(result.value(), result.dtype());
+  return with_data(name, [&] { return sums.dot(result); });
 }
 
 void verify(const ReferenceSum& reference, Dtype dtype, std::uint64_t found) {
@@ -94,8 +83,7 @@ void verify(const ReferenceSum& reference, Dtype dtype, std::uint64_t found) {
 }
 
 Exit run_command(DotCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   const Dtype wanted = parse_result(asked.result);
   check_ending("-o", common.output, ".txt .json .npy");
   const auto began = Clock::now();
@@ -103,14 +91,12 @@ Exit run_command(DotCommandOptions& asked) {
   Sources sources = open_both(asked.input, common, ways);
   cut_shared(sources, ways);
   const io::SourceInfo& info = sources.front()->info();
-  const Device device = device_of_rank(
-      common.device, common.device.empty() ? device_for(Work::reading, 2 * known_bytes(*sources.front()).value_or(0))
-                                           : Device::open(common.device));
+  const std::optional<std::uint64_t> bytes = known_bytes(*sources.front());
+  const Device device = device_of_rank(common.device, Work::reading, 2 * bytes.value_or(0));
   SumAccumulator sums(device, info.dtype, SumKind::dot);
   ReferenceSum reference;
   double verifying = 0;
   Progress progress(progress_mode(common));
-  const std::optional<std::uint64_t> bytes = known_bytes(*sources.front());
   progress.start("dot", bytes ? std::optional(2 * *bytes) : std::nullopt);
   Pieces pieces(sources, 1, chunk_bytes(device, 2, memory_limit(common)), progress);
   while (true) {
@@ -128,14 +114,14 @@ Exit run_command(DotCommandOptions& asked) {
   // Of what this rank has.
   if (common.verify) {
     const SumResult mine = result_of(sums, wanted, info.name);
-    verify(reference, mine.dtype(), bits_of_result(mine));
+    verify(reference, mine.dtype(), bits_of(mine));
   }
   merge_states("dot", device, sums);
   if (!ranks().first()) return Exit::done;
   if (info.format == "text" && sums.count() == 0) throw Error(ErrorCode::io, info.name + ": has no number");
   const SumResult result = result_of(sums, wanted, info.name);
   const Dtype dtype = result.dtype();
-  const std::uint64_t bits = bits_of_result(result);
+  const std::uint64_t bits = bits_of(result);
   const Seconds seconds{pieces.seconds(), times.transfer, times.compute, since(began) - verifying};
   const ArrayView value(dtype, &bits, 1);
   const bool json = common.json || common.output.ends_with(".json");

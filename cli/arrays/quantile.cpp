@@ -16,14 +16,8 @@
 #include <masu/quantile.h>
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <span>
-#include <type_traits>
-#include <vector>
 
 namespace masu::cli {
 namespace {
@@ -46,11 +40,6 @@ struct QuantileFound {
 
 constexpr std::uint64_t row_copies = 8;  // of a whole row and what is made of it, that memory has to hold
 
-void add_times(QuantileFound& found, const Times& times) {
-  found.times.transfer += times.transfer;
-  found.times.compute += times.compute;
-}
-
 // The elements from `first` on; the others of the stream are passed over. `shared`: those of all ranks.
 void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_t first, std::uint64_t end, bool shared,
                QuantileFound& found) {
@@ -68,7 +57,7 @@ void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_
       return at < end;
     });
     if (shared) {
-      add_times(found, finder.times());
+      found.times += finder.times();
       merge_states("quantiles", stream.device(), finder);
     }
     if (finder.count() == 0) {
@@ -79,7 +68,7 @@ void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_
   found.quantiles.insert(found.quantiles.end(), part.begin(), part.end());
   found.count += finder.count();
   if (shared) (void)stream.settle(at);
-  else add_times(found, finder.times());
+  else found.times += finder.times();
 }
 
 // The rows of all ranks, in their order.
@@ -98,19 +87,18 @@ void join_rows(ArrayStream& stream, QuantileFound& found) {
 }
 
 void find_whole_rows(ArrayStream& stream, const QuantileRequest& request, QuantileFound& found) {
-  WholeRows gather(*request.row_length);
   stream.limit_pieces(request.memory / row_copies);
-  stream.pass([&](const ArrayView& piece) {
-    gather.add(piece, [&](const ArrayView& rows, std::uint64_t count) {
-      Times took;
-      QuantileOptions options{request.method, count, &took};
-      const std::vector<Quantile> part = exact_quantiles(stream.device(), rows, request.q, options);
-      found.quantiles.insert(found.quantiles.end(), part.begin(), part.end());
-      found.count += rows.count;
-      add_times(found, took);
-    });
-    return true;
-  });
+  Rows whole(*request.row_length, true,
+             [&](const ArrayView& rows, std::uint64_t count) {
+               Times took;
+               QuantileOptions options{request.method, count, &took};
+               const std::vector<Quantile> part = exact_quantiles(stream.device(), rows, request.q, options);
+               found.quantiles.insert(found.quantiles.end(), part.begin(), part.end());
+               found.count += rows.count;
+               found.times += took;
+             },
+             {});
+  stream.each([&](const ArrayView& piece) { whole.add(piece); });
 }
 
 // Passes over the data until they are found; rows that memory holds are taken as they come. Throws io where a row has
@@ -152,22 +140,11 @@ struct QuantileCommandOptions {
 
 std::vector<double> parse_q(const std::string& text) {
   std::vector<double> values;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
+  for (const std::string& part : split(text)) {
     values.push_back(real_number("-q", part));
     if (!(values.back() >= 0 && values.back() <= 1)) usage_error("-q takes numbers from 0 to 1, got '" + part + "'");
-    begin = end + 1;
   }
   return values;
-}
-
-QuantileMethod parse_method(const std::string& name) {
-  try {
-    return quantile_method_from_name(name);
-  } catch (const Error&) {
-    usage_error(fmt::format("--method takes {}, got '{}'", words_of("METHOD"), name));
-  }
 }
 
 // All of the data, each row sorted; throws Differs where its quantiles are others.
@@ -200,12 +177,11 @@ struct Values {
 };
 
 Exit run_command(QuantileCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, true);
   QuantileRequest request;
   request.q = parse_q(asked.q);
-  request.method = parse_method(asked.method);
+  request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
   ArrayStream stream(asked.input, common, Work::reading, "quantile", !asked.rows.empty());
@@ -213,7 +189,7 @@ Exit run_command(QuantileCommandOptions& asked) {
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
   const QuantileFound found = find_quantiles(stream, request);
-  const Seconds seconds = stream.seconds(found.times.transfer, found.times.compute);
+  const Seconds seconds = stream.seconds(found.times);
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
 

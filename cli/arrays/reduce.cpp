@@ -16,8 +16,6 @@
 #include <masu/sum.h>
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <string_view>
 
 namespace masu::cli {
 namespace {
@@ -57,10 +55,7 @@ struct Totals {
 ReduceColumn column_of(const SumResult& found) {
   ReduceColumn column(found.dtype());
   for (std::uint64_t row = 0; row < found.rows(); ++row) {
-    std::uint64_t bits = 0;
-    if (found.dtype() == Dtype::i64) bits = static_cast<std::uint64_t>(found.signed_integer(row));
-    else if (found.dtype() == Dtype::u64) bits = found.unsigned_integer(row);
-    else bits = bits_of(found.value(row), found.dtype());
+    const std::uint64_t bits = bits_of(found, row);
     column.append({column.dtype, &bits, 1});
   }
   return column;
@@ -134,17 +129,22 @@ class ReduceJob {
     const std::uint64_t length = request_.row_length.value_or(0);
     const std::uint64_t row_bytes = length * size_of(stream_.info().dtype);
     const bool short_rows = length > 0 && row_bytes <= request_.memory / reduce_row_copies;
-    if (short_rows) whole_.emplace(length);
-    else if (length > 0) parts_.emplace(length);
     if (short_rows) stream_.limit_pieces(request_.memory / reduce_row_copies);
-    stream_.pass([&](const ArrayView& piece) {
-      take(piece);
-      return true;
+    Rows rows(
+        length, short_rows, [&](const ArrayView& some, std::uint64_t count) { add_rows(some, count); },
+        [&](const ArrayView& part, bool ends) {
+          add_part(part);
+          if (ends) end_row();
+        });
+    stream_.each([&](const ArrayView& piece) {
+      found_.count += piece.count;
+      if (totals_.sums) totals_.sums->add(piece);
+      if (!reductions_.empty()) rows.add(piece);
     });
     const bool none = found_.count == 0;
     found_.count = stream_.settle(found_.count);
     check_count(request_.row_length ? length : found_.count);
-    if (totals_.sums) add_times(totals_.sums->times());
+    if (totals_.sums) found_.times += totals_.sums->times();
     if (!request_.row_length) end_all();
     if (request_.row_length == 0) return of_empty_rows();
     const bool no_rows = none && request_.row_length;  // of a rank: there are some
@@ -156,21 +156,6 @@ class ReduceJob {
   }
 
  private:
-  void take(const ArrayView& piece) {
-    found_.count += piece.count;
-    if (totals_.sums) totals_.sums->add(piece);
-    if (reductions_.empty()) return;
-    if (whole_) {
-      whole_->add(piece, [&](const ArrayView& rows, std::uint64_t count) { add_rows(rows, count); });
-    } else if (parts_) {
-      parts_->add(piece, [&](const ArrayView& part, bool ends) {
-        add_part(part);
-        if (ends) end_row();
-      });
-    } else {
-      add_part(piece);
-    }
-  }
   void add_rows(const ArrayView& rows, std::uint64_t count) {
     for (const ReduceOp op : reductions_) {
       Times times;
@@ -178,7 +163,7 @@ class ReduceJob {
       how.rows = count;
       how.times = &times;
       totals_.reduced.append(reduce(stream_.device(), rows, op, how));
-      add_times(times);
+      found_.times += times;
     }
   }
   void add_part(const ArrayView& part) {
@@ -192,7 +177,7 @@ class ReduceJob {
     if (row_.empty()) start_row();
     for (const ReduceAccumulator& one : row_) {
       totals_.reduced.append(one.result());
-      add_times(one.times());
+      found_.times += one.times();
     }
     row_.clear();
   }
@@ -201,7 +186,7 @@ class ReduceJob {
     if (row_.empty()) start_row();
     if (totals_.sums) merge_states("sums", stream_.device(), *totals_.sums);
     for (ReduceAccumulator& one : row_) {
-      add_times(one.times());
+      found_.times += one.times();
       merge_states("extremes", stream_.device(), one);
     }
     end_row();
@@ -219,12 +204,6 @@ class ReduceJob {
       for (const Ranks::Bytes& part : all) column.bytes.insert(column.bytes.end(), part.begin(), part.end());
     }
   }
-  template <class Times>
-  void add_times(const Times& times) {
-    found_.transfer += times.transfer;
-    found_.compute += times.compute;
-  }
-
   // Elements of each row.
   void check_count(std::uint64_t count) const {
     for (const std::string& name : request_.ops) {
@@ -253,8 +232,6 @@ class ReduceJob {
   const ReduceRequest& request_;
   std::vector<ReduceOp> reductions_;
   Totals totals_;
-  std::optional<WholeRows> whole_;
-  std::optional<RowParts> parts_;
   std::vector<ReduceAccumulator> row_;  // of the row that is read
   ReduceFound found_;
 };
@@ -273,13 +250,8 @@ std::vector<std::string> reduce_op_names() {
 }
 
 ReduceFound run_reduce(ArrayStream& stream, const ReduceRequest& request) {
-  try {
-    return ReduceJob(stream, request)();
-  } catch (const Error& error) {
-    // The options were checked before, so it is the data's fault: a total that no integer of 64 bits holds.
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    throw Error(ErrorCode::io, fmt::format("{}: {}", stream.info().name, error.what()));
-  }
+  // A total that no integer of 64 bits holds is the data's fault.
+  return with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
 }
 
 // masu reduce: sums, means, extremes and the like.
@@ -303,17 +275,12 @@ struct ReduceCommandOptions {
 
 std::vector<std::string> parse_ops(const std::string& text) {
   const std::vector<std::string> known = reduce_op_names();
-  std::vector<std::string> ops;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    ops.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-    if (std::find(known.begin(), known.end(), ops.back()) == known.end()) {
-      usage_error(fmt::format("--op takes a list of {}, got '{}'", words_of("OP"), ops.back()));
+  std::vector<std::string> ops = split(text);
+  for (const std::string& op : ops) {
+    if (std::find(known.begin(), known.end(), op) == known.end()) {
+      usage_error(fmt::format("--op takes a list of {}, got '{}'", words_of("OP"), op));
     }
-    if (std::count(ops.begin(), ops.end(), ops.back()) > 1) {
-      usage_error(fmt::format("--op has {} twice", ops.back()));
-    }
+    if (std::count(ops.begin(), ops.end(), op) > 1) usage_error(fmt::format("--op has {} twice", op));
   }
   return ops;
 }
@@ -370,8 +337,7 @@ void write_table(const ReduceRequest& request, const ReduceFound& found, const C
 }
 
 Exit run_command(ReduceCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   ReduceRequest request;
   request.ops = parse_ops(asked.ops);
   const ColumnsForm form = columns_form(common, request.ops.size() == 1);
@@ -383,7 +349,7 @@ Exit run_command(ReduceCommandOptions& asked) {
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
   const ReduceFound found = run_reduce(stream, request);
-  const Seconds seconds = stream.seconds(found.transfer, found.compute);
+  const Seconds seconds = stream.seconds(found.times);
   const Dtype dtype = stream.info().dtype;
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);

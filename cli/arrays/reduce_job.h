@@ -38,8 +38,7 @@ struct ReduceColumn {
 struct ReduceFound {
   std::vector<ReduceColumn> columns;  // in the order of the operations
   std::uint64_t count = 0;
-  double transfer = 0;
-  double compute = 0;
+  Times times;
 };
 
 // sum, mean, …: what --op takes.

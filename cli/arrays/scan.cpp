@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <masu/scan.h>
-#include <memory>
 
 namespace masu::cli {
 namespace {
@@ -30,14 +29,6 @@ struct ScanCommandOptions {
   bool exclusive = false;
 };
 
-ScanOp parse_op(const std::string& name) {
-  try {
-    return scan_op_from_name(name);
-  } catch (const Error&) {
-    usage_error(fmt::format("--op takes sum, min or max, got '{}'", name));
-  }
-}
-
 class ScanJob {
  public:
   ScanJob(ArrayStream& stream, const ScanOptions& how, const CommonOptions& common)
@@ -47,47 +38,30 @@ class ScanJob {
   ArrayDone operator()(std::uint64_t row_length, std::uint64_t memory, std::vector<std::uint64_t> shape) {
     output_.begin(stream_.info().dtype, shape);
     const std::uint64_t row_bytes = row_length * size_of(stream_.info().dtype);
-    if (row_length == 0) scan_one();
-    else if (row_bytes <= memory / scan_row_copies) scan_short_rows(row_length, memory);
-    else scan_long_rows(row_length);
+    const bool whole = row_bytes <= memory / scan_row_copies;
+    if (row_length > 0 && whole) stream_.limit_pieces(memory / scan_row_copies);
+    Rows rows(
+        row_length, whole, [&](const ArrayView& some, std::uint64_t count) { scan_rows(some, count, row_length); },
+        [&](const ArrayView& part, bool ends) {
+          add(part);
+          if (ends) end_row();
+        });
+    stream_.each([&](const ArrayView& piece) { rows.add(piece); });
+    end_row();
     output_.commit();
     return done_;
   }
 
  private:
-  void scan_one() {
-    stream_.pass([&](const ArrayView& piece) {
-      add(piece);
-      return true;
-    });
-    end_row();
-  }
-  void scan_long_rows(std::uint64_t row_length) {
-    RowParts parts(row_length);
-    stream_.pass([&](const ArrayView& piece) {
-      parts.add(piece, [&](const ArrayView& part, bool ends) {
-        add(part);
-        if (ends) end_row();
-      });
-      return true;
-    });
-  }
-  void scan_short_rows(std::uint64_t row_length, std::uint64_t memory) {
-    stream_.limit_pieces(memory / scan_row_copies);
-    WholeRows gather(row_length);
-    stream_.pass([&](const ArrayView& piece) {
-      gather.add(piece, [&](const ArrayView& rows, std::uint64_t count) {
-        Times times;
-        ScanOptions how = how_;
-        how.rows = count;
-        how.times = &times;
-        const MutableArrayView result = room_for(rows);
-        scan(stream_.device(), rows, result, how);
-        add_times(times);
-        finish(rows, result, row_length);
-      });
-      return true;
-    });
+  void scan_rows(const ArrayView& rows, std::uint64_t count, std::uint64_t row_length) {
+    Times times;
+    ScanOptions how = how_;
+    how.rows = count;
+    how.times = &times;
+    const MutableArrayView result = room_for(rows);
+    scan(stream_.device(), rows, result, how);
+    done_.times += times;
+    finish(rows, result, row_length);
   }
 
   MutableArrayView room_for(const ArrayView& piece) {
@@ -101,13 +75,9 @@ class ScanJob {
     finish(piece, result, 0);
   }
   void end_row() {
-    if (accumulator_) add_times(accumulator_->times());
+    if (accumulator_) done_.times += accumulator_->times();
     accumulator_.reset();
     reference_.reset();
-  }
-  void add_times(const Times& times) {
-    done_.transfer += times.transfer;
-    done_.compute += times.compute;
   }
   // Compares where that is asked, with a new reference for each whole row, and writes.
   void finish(const ArrayView& piece, const ArrayView& result, std::uint64_t row_length) {
@@ -135,11 +105,10 @@ class ScanJob {
 };
 
 Exit run_command(ScanCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   check_array_output(common);
   ScanOptions how;
-  how.op = parse_op(asked.op);
+  how.op = named("--op", "sum, min or max", asked.op, scan_op_from_name);
   how.exclusive = asked.exclusive;
   const std::uint64_t rows = row_count(asked.rows);
   ArrayStream stream(asked.input, common, Work::moving, "scan");

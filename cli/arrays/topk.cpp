@@ -16,15 +16,11 @@
 #include <masu/topk.h>
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {
@@ -81,14 +77,12 @@ class TopkTable {
 
  private:
   void add_rows(const ArrayView& data, std::uint64_t count);
-  void add_part(const ArrayView& part, bool ends);
   void end_row();
   void join_rows();
-  void add_times(const Times& times);
 
   TopkRequest request_;
-  std::optional<WholeRows> short_rows_;
-  std::optional<RowParts> long_rows_;
+  bool by_rows_;
+  Rows rows_;
   std::optional<RowTopk> row_;
   Result result_;
   std::uint64_t count_ = 0;
@@ -163,7 +157,7 @@ std::uint64_t RowTopk::finish_sorted(NumberedValues& entries) {
     entries.append(part_of(block.keys, first, count), indices.data());
     left -= count;
   });
-  times_ = {sorter_->times().transfer, sorter_->times().compute};
+  times_ = sorter_->times();
   return skipped;
 }
 
@@ -171,26 +165,26 @@ std::uint64_t RowTopk::finish(NumberedValues& entries) {
   if (sorter_) return finish_sorted(entries);
   const TopkResult found = accumulator_->result();
   entries.append(found.view(), found.indices().data());
-  times_.transfer += accumulator_->times().transfer;
-  times_.compute += accumulator_->times().compute;
+  times_ += accumulator_->times();
   return found.skipped();
 }
 
 TopkTable::TopkTable(TopkRequest request, std::optional<std::uint64_t> row_length)
-    : request_(std::move(request)), result_{{request_.dtype, request_.memory / 4, request_.tmpdir}, {}, {}} {
-  if (row_length && *row_length <= request_.memory / whole_row_bytes) short_rows_.emplace(*row_length);
-  else if (row_length) long_rows_.emplace(*row_length);
-}
+    : request_(std::move(request)),
+      by_rows_(row_length.has_value()),
+      rows_(
+          row_length.value_or(0), row_length.value_or(0) <= request_.memory / whole_row_bytes,
+          [this](const ArrayView& rows, std::uint64_t count) { add_rows(rows, count); },
+          [this](const ArrayView& part, bool ends) {
+            if (!row_) row_.emplace(request_);
+            row_->add(part);
+            if (ends) end_row();
+          }),
+      result_{{request_.dtype, request_.memory / 4, request_.tmpdir}, {}, {}} {}
 
 void TopkTable::add(const ArrayView& piece) {
   count_ += piece.count;
-  if (short_rows_) {
-    short_rows_->add(piece, [this](const ArrayView& rows, std::uint64_t count) { add_rows(rows, count); });
-  } else if (long_rows_) {
-    long_rows_->add(piece, [this](const ArrayView& part, bool ends) { add_part(part, ends); });
-  } else {
-    add_part(piece, false);
-  }
+  rows_.add(piece);
 }
 
 void TopkTable::add_rows(const ArrayView& data, std::uint64_t count) {
@@ -204,26 +198,15 @@ void TopkTable::add_rows(const ArrayView& data, std::uint64_t count) {
     result_.found.push_back(found.size(row));
     result_.skipped.push_back(found.skipped(row));
   }
-  add_times(took);
-}
-
-void TopkTable::add_part(const ArrayView& part, bool ends) {
-  if (!row_) row_.emplace(request_);
-  row_->add(part);
-  if (ends) end_row();
+  times_ += took;
 }
 
 void TopkTable::end_row() {
   const std::uint64_t before = result_.entries.size();
   result_.skipped.push_back(row_->finish(result_.entries));
   result_.found.push_back(result_.entries.size() - before);
-  add_times(row_->times());
+  times_ += row_->times();
   row_.reset();
-}
-
-void TopkTable::add_times(const Times& times) {
-  times_.transfer += times.transfer;
-  times_.compute += times.compute;
 }
 
 // The rows of the other ranks, behind those of the first.
@@ -270,7 +253,7 @@ void TopkTable::join_rows() {
 TopkTable::Result TopkTable::finish() {
   if (!ranks().several()) {
     if (row_) end_row();
-  } else if (short_rows_ || long_rows_) {
+  } else if (by_rows_) {
     join_rows();
   } else {
     if (!row_) row_.emplace(request_);
@@ -343,13 +326,11 @@ std::string json_skipped(const TopkCommandOptions& asked, const std::vector<std:
 }
 
 Exit run_command(TopkCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, true);
   TopkOptions how;
   how.largest = !asked.smallest;
-  if (asked.nan != "last" && asked.nan != "skip") usage_error("--nan takes last or skip, got '" + asked.nan + "'");
-  how.nan = nan_policy_from_name(asked.nan);
+  how.nan = is_second("--nan", asked.nan, "last", "skip") ? NanPolicy::skip : NanPolicy::last;
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
   ArrayStream stream(asked.input, common, Work::reading, "topk", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
@@ -361,15 +342,12 @@ Exit run_command(TopkCommandOptions& asked) {
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
 
   TopkTable table({stream.device(), dtype, k, how, memory_budget(memory_limit(common)), common.tmpdir}, row_length);
-  stream.pass([&](const ArrayView& piece) {
-    table.add(piece);
-    return true;
-  });
+  stream.each([&](const ArrayView& piece) { table.add(piece); });
   const std::uint64_t count = stream.settle(table.count());
   TopkTable::Result found = table.finish();
   if (row_length == 0) found.found.assign(rows, 0);  // rows of nothing
   if (row_length == 0) found.skipped.assign(rows, 0);
-  const Seconds seconds = stream.seconds(table.times().transfer, table.times().compute);
+  const Seconds seconds = stream.seconds(table.times());
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), count}, rows, k, how, found);
 

@@ -37,18 +37,15 @@ struct Matrix {
   }
 };
 
-std::uint64_t extent(const std::string& shape, const std::string& text) {
-  try {
-    return io::parse_size(text);
-  } catch (const Error&) {
-    usage_error(fmt::format("--shape takes two whole numbers R,C, got '{}'", shape));
-  }
-}
-
 Matrix asked_matrix(const std::string& shape, const io::SourceInfo& info, std::uint64_t count) {
-  const std::size_t comma = shape.find(',');
-  if (comma == std::string::npos) usage_error(fmt::format("--shape takes two whole numbers R,C, got '{}'", shape));
-  Matrix matrix{extent(shape, shape.substr(0, comma)), extent(shape, shape.substr(comma + 1)), 1, false};
+  std::vector<std::uint64_t> extents;
+  try {
+    for (const std::string& part : split(shape)) extents.push_back(io::parse_size(part));
+  } catch (const Error&) {
+    extents.clear();
+  }
+  if (extents.size() != 2) usage_error(fmt::format("--shape takes two whole numbers R,C, got '{}'", shape));
+  Matrix matrix{extents[0], extents[1], 1, false};
   const bool fits = matrix.rows == 0 ? count == 0 : count % matrix.rows == 0 && count / matrix.rows == matrix.columns;
   if (!fits) usage_error(fmt::format("--shape {} is not that of the {} values of {}", shape, count, info.name));
   if (!info.fortran_order || info.shape.size() < 2) return matrix;
@@ -101,10 +98,7 @@ class TransposeJob {
  private:
   // Columns that come one behind the other are the rows of the result.
   void copy() {
-    stream_.pass([&](const ArrayView& piece) {
-      write(piece);
-      return true;
-    });
+    stream_.each([&](const ArrayView& piece) { write(piece); });
   }
 
   void turn(std::uint64_t first, std::uint64_t width) {
@@ -120,8 +114,7 @@ class TransposeJob {
     const std::uint64_t pixels = matrix_.rows * width;
     transpose(stream_.device(), ConstRecordsView(band_.data(), pixel_, pixels), matrix_.rows, width,
               RecordsView(turned_.data(), pixel_, pixels), {&times});
-    done_.transfer += times.transfer;
-    done_.compute += times.compute;
+    done_.times += times;
     write({dtype, turned_.data(), values});
   }
 
@@ -129,7 +122,7 @@ class TransposeJob {
   void gather(std::uint64_t first, std::uint64_t bytes) {
     const std::uint64_t row_bytes = matrix_.columns * pixel_;
     std::uint64_t at = 0;
-    stream_.pass([&](const ArrayView& piece) {
+    stream_.each([&](const ArrayView& piece) {
       const auto* from = static_cast<const std::byte*>(piece.data);
       const std::uint64_t end = at + piece.count * size_of(piece.dtype);
       for (std::uint64_t row = at / row_bytes; row * row_bytes < end; ++row) {
@@ -139,7 +132,6 @@ class TransposeJob {
         if (begin < stop) band_.insert(band_.end(), from + (begin - at), from + (stop - at));
       }
       at = end;
-      return true;
     });
   }
 
@@ -177,8 +169,7 @@ class TransposeJob {
 };
 
 Exit run_command(TransposeCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   check_array_output(common);
   ArrayStream stream(asked.input, common, Work::moving, "transpose");
   const Matrix matrix =

@@ -16,16 +16,10 @@
 #include <masu/unique.h>
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {
@@ -64,7 +58,6 @@ class UniqueTable {
   void merge_runs(const Sink& sink);
   // Makes what all ranks have the first one's.
   void gather();
-  void add_times();
 
   Request request_;
   std::optional<UniqueAccumulator> accumulator_;
@@ -89,10 +82,6 @@ bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
   });
 }
 
-const std::byte* at(const ArrayView& values, std::uint64_t i) {
-  return static_cast<const std::byte*>(values.data) + i * size_of(values.dtype);
-}
-
 UniqueTable::UniqueTable(Request request)
     : request_(std::move(request)),
       runs_({request_.dtype, sizeof(std::uint64_t)}, Order::ascending, request_.memory, request_.tmpdir) {}
@@ -105,14 +94,9 @@ void UniqueTable::add(const ArrayView& piece) {
   if (size_of(request_.dtype) > 2 && accumulator_->memory_bytes() > request_.memory / 4) spill();
 }
 
-void UniqueTable::add_times() {
-  times_.transfer += accumulator_->times().transfer;
-  times_.compute += accumulator_->times().compute;
-}
-
 void UniqueTable::spill() {
   const UniqueArrays found = accumulator_->result();
-  add_times();
+  times_ += accumulator_->times();
   accumulator_.reset();
   const auto began = Clock::now();
   runs_.add({found.values.view(), reinterpret_cast<const std::byte*>(found.counts.data())});
@@ -141,7 +125,7 @@ void UniqueTable::merge_runs(const Sink& sink) {
             continue;
           }
           if (counts.size() > table_block_entries) flush(1);
-          values.insert(values.end(), at(block.keys, i), at(block.keys, i + 1));
+          values.insert(values.end(), element_at(block.keys, i), element_at(block.keys, i + 1));
           counts.push_back(count);
         }
       },
@@ -155,7 +139,7 @@ void UniqueTable::give_all(const Sink& sink) {
     merge_runs(sink);
   } else if (accumulator_) {
     const UniqueArrays found = accumulator_->result();
-    add_times();
+    times_ += accumulator_->times();
     sink(found.values.view(), found.counts.data());
   }
 }
@@ -169,7 +153,7 @@ void UniqueTable::gather() {
   // The least memory of all ranks decides.
   const std::uint64_t fits = all[0] == 0 && (narrow || all[1] <= request_.memory / 4) ? 1 : 0;
   if (ranks().sum("room", fits) == static_cast<std::uint64_t>(ranks().size())) {
-    add_times();
+    times_ += accumulator_->times();
     merge_states("distinct values", request_.device, *accumulator_);
     return;
   }
@@ -182,7 +166,7 @@ void UniqueTable::gather() {
         const std::uint64_t some = std::min<std::uint64_t>(values.count - done, gathered_entries);
         message.assign(reinterpret_cast<const std::byte*>(counts + done),
                        reinterpret_cast<const std::byte*>(counts + done + some));
-        message.insert(message.end(), at(values, done), at(values, done + some));
+        message.insert(message.end(), element_at(values, done), element_at(values, done + some));
         send(message);
         done += some;
       }
@@ -227,7 +211,7 @@ UniqueTable::Result UniqueTable::finish(bool by_count, std::uint64_t limit) {
       const ExternalSort::Room room = sorter.room();
       const std::uint64_t some = std::min(room.count, values.count - done);
       std::memcpy(room.keys, counts + done, some * sizeof(std::uint64_t));
-      std::memcpy(room.payload, at(values, done), some * element);
+      std::memcpy(room.payload, element_at(values, done), some * element);
       sorter.filled(some);
       done += some;
     }
@@ -236,8 +220,7 @@ UniqueTable::Result UniqueTable::finish(bool by_count, std::uint64_t limit) {
   sorter.finish([&](const Records& block) {
     keep({request_.dtype, block.payload, block.keys.count}, static_cast<const std::uint64_t*>(block.keys.data));
   });
-  times_.transfer += sorter.times().transfer;
-  times_.compute += sorter.times().compute;
+  times_ += sorter.times();
   return result;
 }
 
@@ -278,11 +261,9 @@ void verify(const ArrayView& data, const UniqueTable::Result& found, bool by_cou
 }
 
 Exit run_command(UniqueCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, false);
-  if (asked.by != "value" && asked.by != "count") usage_error("--by takes value or count, got '" + asked.by + "'");
-  const bool by_count = asked.by == "count";
+  const bool by_count = is_second("--by", asked.by, "value", "count");
   const std::uint64_t limit =
       asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
   ArrayStream stream(asked.input, common, Work::sorting, "unique");
@@ -292,13 +273,10 @@ Exit run_command(UniqueCommandOptions& asked) {
   const std::uint64_t memory = memory_budget(memory_limit(common));
   stream.limit_pieces(memory / pieces_in_memory);
   UniqueTable table({stream.device(), dtype, memory, common.tmpdir});
-  stream.pass([&](const ArrayView& piece) {
-    table.add(piece);
-    return true;
-  });
+  stream.each([&](const ArrayView& piece) { table.add(piece); });
   const std::uint64_t count = stream.settle(table.count());
   const UniqueTable::Result found = table.finish(by_count, limit);
-  const Seconds seconds = stream.seconds(table.times().transfer, table.times().compute);
+  const Seconds seconds = stream.seconds(table.times());
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), count}, found, by_count);
 

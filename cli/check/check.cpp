@@ -25,8 +25,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace masu::cli {
 namespace {

@@ -3,12 +3,9 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <map>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

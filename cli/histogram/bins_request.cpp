@@ -12,22 +12,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <string>
 
 namespace masu::cli {
 namespace {
 
 constexpr std::uint64_t most_bins = std::uint64_t{1} << 31U;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 std::vector<double> numbers_in_file(const std::string& path) {
   io::SourceOptions options;
@@ -50,7 +39,7 @@ std::vector<double> numbers_in_file(const std::string& path) {
 std::vector<double> edge_values(const std::string& text) {
   if (text.starts_with('@')) return numbers_in_file(text.substr(1));
   std::vector<double> values;
-  for (const std::string& part : split(text, ',')) values.push_back(real_number("--edges", part));
+  for (const std::string& part : split(text)) values.push_back(real_number("--edges", part));
   return values;
 }
 
@@ -62,19 +51,11 @@ std::pair<double, double> limits(const std::string& text) {
 }
 
 void read_bins(const std::string& text, BinsRequest& request) {
-  const auto letter = [](unsigned char c) { return std::isalpha(c) != 0; };
-  if (!letter(static_cast<unsigned char>(text.front()))) {
-    request.bins = whole_number("--bins", text, 1, most_bins);
-    return;
-  }
-  try {
-    request.rule = estimator_from_name(text);
-  } catch (const Error&) {
-    usage_error(
-        fmt::format("--bins takes a number from 1 to {} or a rule (auto, fd, doane, scott, stone, rice, "
-                    "sturges, sqrt), got '{}'",
-                    most_bins, text));
-  }
+  const bool letter = std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+  if (!letter) request.bins = whole_number("--bins", text, 1, most_bins);
+  const std::string words =
+      fmt::format("a number from 1 to {} or a rule (auto, fd, doane, scott, stone, rice, sturges, sqrt)", most_bins);
+  if (letter) request.rule = named("--bins", words, text, estimator_from_name);
 }
 
 // The request for one column; an empty text is an option that says nothing about it.
@@ -257,6 +238,57 @@ Dtype BinsFinder::edge_dtype(bool joint) const {
   const bool narrow = dtype_ == Dtype::f32 || dtype_ == Dtype::f16;
   const bool own = narrow && bins_->kind() == Bins::Kind::even && !(joint && request_.range);
   return own ? dtype_ : Dtype::f64;
+}
+
+BinsFinders::BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
+                         const Device& device) {
+  if (requests.size() != 1 && requests.size() != columns) {
+    usage_error(fmt::format("bins are given for {} columns, {} has {}", requests.size(), info.name, columns));
+  }
+  for (std::size_t i = 0; i < columns; ++i) {
+    finders_.emplace_back(requests[requests.size() == 1 ? 0 : i], info, device);
+  }
+}
+
+bool BinsFinders::wants_data() const {
+  return std::any_of(finders_.begin(), finders_.end(), [](const BinsFinder& finder) { return finder.wants_data(); });
+}
+
+void BinsFinders::add(std::span<const ArrayView> piece) {
+  const ArrayView& first = piece.front();
+  const std::size_t stride = finders_.size() / piece.size();
+  for (std::size_t i = 0; i < finders_.size(); ++i) {
+    if (!finders_[i].wants_data()) continue;
+    if (stride == 1) {
+      finders_[i].add(piece[i]);
+      continue;
+    }
+    const std::size_t size = size_of(first.dtype);
+    std::vector<std::byte> column(first.count / stride * size);
+    const auto* from = static_cast<const std::byte*>(first.data) + i * size;
+    for (std::size_t at = 0; at < column.size(); at += size, from += stride * size) {
+      std::memcpy(column.data() + at, from, size);
+    }
+    finders_[i].add({first.dtype, column.data(), first.count / stride});
+  }
+}
+
+void BinsFinders::end_pass() {
+  for (BinsFinder& finder : finders_) {
+    if (finder.wants_data()) finder.end_pass();
+  }
+}
+
+std::vector<Bins> BinsFinders::bins() const {
+  std::vector<Bins> bins;
+  for (const BinsFinder& finder : finders_) bins.push_back(finder.bins());
+  return bins;
+}
+
+std::vector<Dtype> BinsFinders::edge_dtypes(bool joint) const {
+  std::vector<Dtype> dtypes;
+  for (const BinsFinder& finder : finders_) dtypes.push_back(finder.edge_dtype(joint));
+  return dtypes;
 }
 
 }  // namespace masu::cli

@@ -68,4 +68,22 @@ class BinsFinder {
   std::optional<ValueRange> range_;
 };
 
+// Those of the columns of an input.
+class BinsFinders {
+ public:
+  // One request for all of the columns, or one for each.
+  BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
+              const Device& device);
+  [[nodiscard]] bool wants_data() const;
+  // The columns, or all of them interleaved in one.
+  void add(std::span<const ArrayView> piece);
+  void end_pass();
+  [[nodiscard]] std::vector<Bins> bins() const;
+  [[nodiscard]] std::vector<Dtype> edge_dtypes(bool joint) const;
+  [[nodiscard]] const BinsFinder& front() const { return finders_.front(); }
+
+ private:
+  std::vector<BinsFinder> finders_;
+};
+
 }  // namespace masu::cli

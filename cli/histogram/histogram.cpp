@@ -137,8 +137,7 @@ Exit run_dealt(const HistogramCommandOptions& asked, const HistogramJob& work, c
       form.write(result, options, [&](std::string_view piece) { text += piece; });
       tell(result, form, asked.common);
     }
-    const auto* from = reinterpret_cast<const std::byte*>(text.data());
-    const std::vector<Ranks::Bytes> texts = ranks().from_each("results", {from, from + text.size()});
+    const std::vector<Ranks::Bytes> texts = ranks().from_each("results", bytes_of(text));
     if (output == nullptr) continue;
     for (std::size_t input = begin; input < begin + round.size(); ++input) {
       const auto rank = static_cast<std::size_t>(std::find(round.begin(), round.end(), input) - round.begin());
@@ -176,8 +175,7 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
 }
 
 Exit run_command(HistogramCommandOptions& asked) {
-  const CommonOptions& common = asked.common;
-  apply(asked.common);
+  const CommonOptions& common = apply(asked.common);
   Progress progress(progress_mode(common));
   if (const auto weighted = asked.weighted_job()) return run_weighted_command(asked, *weighted, progress);
   HistogramJob work = asked.job();

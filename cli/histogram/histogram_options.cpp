@@ -3,7 +3,6 @@
 
 #include "cli/arrays/array_output.h"
 #include "errors.h"
-#include "options.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
@@ -42,14 +41,10 @@ constexpr const char* histogram_examples = R"(Examples:
   masu histogram random:u8:1Gi --device opencl --time --verify)";
 
 Region parse_region(const std::string& text) {
+  const std::vector<std::string> parts = split(text);
+  if (parts.size() != 4) usage_error("--region takes X,Y,W,H, got '" + text + "'");
   std::array<std::uint64_t, 4> numbers{};
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t end = i + 1 < numbers.size() ? text.find(',', begin) : text.size();
-    if (end == std::string::npos || begin > text.size()) usage_error("--region takes X,Y,W,H, got '" + text + "'");
-    numbers[i] = whole_number("--region", text.substr(begin, end - begin), i < 2 ? 0 : 1, most_pixels);
-    begin = end + 1;
-  }
+  for (std::size_t i = 0; i < 4; ++i) numbers[i] = whole_number("--region", parts[i], i < 2 ? 0 : 1, most_pixels);
   return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
@@ -131,8 +126,7 @@ HistogramJob HistogramCommandOptions::job() const {
   job.joint = joint;
   job.options.right_open = right_open;
   job.options.strategy = strategy_from_name(strategy);
-  if (outside != "drop" && outside != "clamp") usage_error("--outside takes drop or clamp, got '" + outside + "'");
-  job.options.outside = outside == "clamp" ? Outside::clamp : Outside::drop;
+  job.options.outside = is_second("--outside", outside, "drop", "clamp") ? Outside::clamp : Outside::drop;
   if (!channels.empty()) job.channels = static_cast<unsigned>(whole_number("--channels", channels, 1, 16));
   if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 20U);
   if (joint && job.rows) usage_error("--joint and --rows exclude each other");

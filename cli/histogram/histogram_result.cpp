@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_result.h"
 
-#include "json.h"
-
 #include <fmt/format.h>
 #include <numeric>
-#include <string>
 
 namespace masu::cli {
 

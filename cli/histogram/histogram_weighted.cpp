@@ -3,7 +3,6 @@
 
 #include "cli/chunks.h"
 #include "cli/histogram/bins_request.h"
-#include "cli/histogram/histogram_job.h"
 #include "cli/selftest/references.h"
 #include "errors.h"
 #include "json.h"
@@ -16,11 +15,6 @@
 
 namespace masu::cli {
 namespace {
-
-// The elements from `first` on.
-ArrayView part(const ArrayView& view, std::uint64_t first, std::uint64_t count) {
-  return {view.dtype, static_cast<const std::byte*>(view.data) + first * size_of(view.dtype), count};
-}
 
 // Values and their weights, read side by side.
 class Points {
@@ -50,10 +44,10 @@ class Points {
     columns.clear();
     for (ArrayView& each : rest_) {
       columns.push_back({each.dtype, each.data, count * interleaved_});
-      each = part(each, count * interleaved_, each.count - count * interleaved_);
+      each = part_of(each, count * interleaved_, each.count - count * interleaved_);
     }
     weights = {by_.dtype, by_.data, count};
-    by_ = part(by_, count, by_.count - count);
+    by_ = part_of(by_, count, by_.count - count);
     return count > 0;
   }
   void rewind() {
@@ -101,9 +95,6 @@ class WeightedRun {
                 .variances = weighted.variances,
                 .rows = job.rows.value_or(1),
                 .memory = job.memory.value_or(0)};
-    if (job.bins.size() != 1 && job.bins.size() != columns_) {
-      usage_error(fmt::format("bins are given for {} columns, {} has {}", job.bins.size(), input_.info.name, columns_));
-    }
     share_input();
     bytes_ = input_.bytes().value_or(0) + weights_.front()->info().count.value_or(0) * size_of(by.dtype);
   }
@@ -121,11 +112,8 @@ class WeightedRun {
     (void)cut_shared(input_.sources, input_.ways, {.multiple = together});
     (void)cut_shared(weights_, {&by_way_, 1});
   }
-  [[nodiscard]] bool look_again() const {
-    return std::any_of(finders_.begin(), finders_.end(), [](const BinsFinder& finder) { return finder.wants_data(); });
-  }
   // The passes before the one that sums: for bins that depend on the data, and for the length where rows need it.
-  void look_at_the_data(Points& points);
+  void look_at_the_data(Points& points, BinsFinders& finders);
 
   const HistogramJob& job_;
   Progress& progress_;
@@ -135,34 +123,23 @@ class WeightedRun {
   std::size_t columns_ = 1;
   WeightedOptions options_;
   std::uint64_t bytes_ = 0;
-  std::vector<BinsFinder> finders_;
   std::optional<std::uint64_t> points_;
 };
 
-void WeightedRun::look_at_the_data(Points& points) {
+void WeightedRun::look_at_the_data(Points& points, BinsFinders& finders) {
   bool count_them = job_.rows && !points_;
   std::vector<ArrayView> piece;
   ArrayView by;
-  while (count_them || look_again()) {
+  while (count_them || finders.wants_data()) {
     input_.keep_for_rewind();
     weights_.front()->keep_for_rewind();
     progress_.start("range", bytes_);
     std::uint64_t count = 0;
     while (points.next(piece, by)) {
       count += by.count;
-      for (std::size_t d = 0; d < columns_; ++d) {
-        if (!finders_[d].wants_data()) continue;
-        if (piece.size() == columns_) {
-          finders_[d].add(piece[d]);
-        } else {
-          const std::vector<std::byte> column = every(piece.front(), d, columns_);
-          finders_[d].add({piece.front().dtype, column.data(), by.count});
-        }
-      }
+      finders.add(piece);
     }
-    for (BinsFinder& finder : finders_) {
-      if (finder.wants_data()) finder.end_pass();
-    }
+    finders.end_pass();
     if (count_them) points_ = ranks().sum("points", count);
     count_them = false;
     points.rewind();
@@ -171,19 +148,15 @@ void WeightedRun::look_at_the_data(Points& points) {
 
 WeightedResult WeightedRun::operator()() {
   const auto began = Clock::now();
-  const Device device =
-      device_of_rank(job_.device, job_.device.empty() ? device_for(Work::reading, bytes_) : Device::open(job_.device));
-  for (std::size_t d = 0; d < columns_; ++d) {
-    finders_.emplace_back(job_.bins[job_.bins.size() == 1 ? 0 : d], input_.info, device);
-  }
+  const Device device = device_of_rank(job_.device, Work::reading, bytes_);
+  BinsFinders finders(job_.bins, columns_, input_.info, device);
   Points points(input_, weights_, columns_, chunk_bytes(device, input_.sources.size() + 1, job_.memory) / 2, progress_);
-  look_at_the_data(points);
+  look_at_the_data(points, finders);
   const std::uint64_t rows = options_.rows;
   if (job_.rows && *points_ % rows != 0) {
     usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, *points_, input_.info.name));
   }
-  std::vector<Bins> bins;
-  for (const BinsFinder& finder : finders_) bins.push_back(finder.bins());
+  const std::vector<Bins> bins = finders.bins();
   const Dtype dtype = input_.info.dtype;
   const Dtype by_dtype = weights_.front()->info().dtype;
   const std::uint64_t row_elements = points_.value_or(0) / rows;
@@ -210,18 +183,14 @@ WeightedResult WeightedRun::operator()() {
   if (reference && ranks().several()) reference->compare(input_.info.name, accumulator.result());
   merge_states("weighted histogram", device, accumulator);
   result.bytes = ranks().sum("bytes", result.bytes);
-  try {
-    result.histogram = accumulator.result();
-  } catch (const Error& error) {  // a total that does not fit is no wrong use
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    throw Error(ErrorCode::io, fmt::format("{}: {}", input_.info.name, error.what()));
-  }
+  // A total that does not fit is no wrong use.
+  result.histogram = with_data(input_.info.name, [&] { return accumulator.result(); });
   progress_.finish();
   result.source = input_.info;
   result.weights = weights_.front()->info().name;
   result.by_rows = job_.rows.has_value();
   result.device = device.id();
-  for (const BinsFinder& finder : finders_) result.column_edge_dtypes.push_back(finder.edge_dtype(job_.joint));
+  result.column_edge_dtypes = finders.edge_dtypes(job_.joint);
   result.seconds = {points.seconds(), times.transfer, times.compute, since(began) - verifying};
   if (reference && !ranks().several()) reference->compare(input_.info.name, result.histogram);
   return result;
@@ -281,24 +250,13 @@ std::vector<std::string_view> extra_names(const WeightedHistogram& h) {
   return {"below", "above", "nan"};
 }
 
-// Lists in lists, one depth for each column.
-void write_grid(const WeightedHistogram& h, unsigned column, std::uint64_t first,
-                const std::function<std::string(std::uint64_t)>& entry, TextSink& to) {
-  const std::uint64_t size = h.size(column);
-  const auto part = [&](std::uint64_t i) {
-    if (column + 1 == h.dimensions()) to.add(entry(first * size + i));
-    else write_grid(h, column + 1, first * size + i, entry, to);
-  };
-  write_list(size, part, to);
-}
-
 void write_weighted_json(const WeightedResult& result, bool density, const Sink& sink) {
   const WeightedHistogram& h = result.histogram;
   TextSink to(sink);
   to.add(fmt::format(R"({{"n":{},"dtype":"{}","weights":"{}","device":{},)", h.n(), to_string(h.dtype()),
                      to_string(h.weights_dtype()), json_string(result.device)));
   const auto of_rows = [&](const std::function<void(std::uint64_t)>& entry) {
-    if (result.by_rows) write_list(h.rows(), entry, to);
+    if (result.by_rows) to.list(h.rows(), entry);
     else entry(0);
   };
   const std::vector<std::string_view> names = extra_names(h);
@@ -310,17 +268,13 @@ void write_weighted_json(const WeightedResult& result, bool density, const Sink&
   to.add(R"("edges":)");
   const auto edges_of = [&](std::uint64_t d) {
     const std::vector<double> edges = h.edges(static_cast<unsigned>(d));
-    write_list(
-        edges.size(), [&](std::uint64_t i) { to.add(json_number(edges[i], result.column_edge_dtypes[d])); }, to);
+    to.list(edges.size(), [&](std::uint64_t i) { return json_number(edges[i], result.column_edge_dtypes[d]); });
   };
-  if (h.dimensions() > 1) write_list(h.dimensions(), edges_of, to);
+  if (h.dimensions() > 1) to.list(h.dimensions(), edges_of);
   else edges_of(0);
   for (const Quantity& each : quantities(h, density)) {
     to.add(fmt::format(R"(,"{}":)", each.many));
-    of_rows([&](std::uint64_t row) {
-      write_grid(
-          h, 0, 0, [&](std::uint64_t cell) { return each.text(row, cell); }, to);
-    });
+    of_rows([&](std::uint64_t row) { to.grid(h, [&](std::uint64_t cell) { return each.text(row, cell); }); });
   }
   to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();

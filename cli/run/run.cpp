@@ -211,11 +211,7 @@ constexpr const char* run_examples = R"(Examples:
 
 std::vector<std::size_t> parse_sizes(std::string_view option, const std::string& text) {
   std::vector<std::size_t> sizes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    sizes.push_back(whole_number(option, text.substr(begin, end - begin), 1, most_work_items));
-    begin = end + 1;
-  }
+  for (const std::string& part : split(text)) sizes.push_back(whole_number(option, part, 1, most_work_items));
   if (sizes.size() > 3) usage_error(fmt::format("{} takes 1 to 3 sizes (X,Y,Z), got '{}'", option, text));
   return sizes;
 }

@@ -11,9 +11,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <masu/device.h>
 #include <masu/error.h>
-#include <masu/io.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -24,10 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "errors.h"
+#include "histogram/bins/natural.h"
 #include "histogram/histogram_reference.h"
 #include "runtime/half.h"
 
@@ -17,6 +18,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,34 +68,7 @@ std::vector<Quantile> reference_quantiles(const ArrayView& data, std::span<const
 // The bits of an element as results have it: +0 for a zero, the quiet NaN for a NaN.
 std::uint64_t plain_bits(const ArrayView& data, std::uint64_t index);
 
-// Exact sums, dots and moments by arithmetic on big integers as on paper, for --verify and selftest: it shares no code
-// with what it checks.
-
-// An unsigned integer of any size, the lowest digit first.
-class BigNumber {
- public:
-  // Adds number * 2^shift.
-  void add(std::uint64_t number, unsigned shift);
-  [[nodiscard]] bool is_zero() const noexcept { return bits() == 0; }
-  // The position of the highest bit that is set, from 1; 0 for zero.
-  [[nodiscard]] unsigned bits() const noexcept;
-  [[nodiscard]] bool bit(unsigned position) const noexcept;
-  // Whether a bit below the position is set.
-  [[nodiscard]] bool any_below(unsigned position) const noexcept;
-  // The lowest 64 bits of this / 2^shift.
-  [[nodiscard]] std::uint64_t word(unsigned shift) const noexcept;
-  [[nodiscard]] BigNumber shifted(unsigned by) const;
-  [[nodiscard]] BigNumber times(const BigNumber& other) const;
-  // Divides by a number that is not 0; returns whether something was left over.
-  bool divide(std::uint64_t divisor);
-  // -1, 0 or 1, as this is less than, equal to or greater than the other.
-  [[nodiscard]] int compare(const BigNumber& other) const noexcept;
-  // this - other, where that is not negative.
-  [[nodiscard]] BigNumber minus(const BigNumber& other) const;
-
- private:
-  std::vector<std::uint32_t> digits_;
-};
+// Exact sums, dots and moments by arithmetic on big integers as on paper.
 
 // The exact sum of values and of products of two; each result is rounded once.
 class ReferenceSum {
@@ -117,19 +92,17 @@ class ReferenceSum {
  private:
   struct Parts;
   static Parts parts_of(const ArrayView& data, std::uint64_t i);
-  // Adds mantissa * 2^exponent.
-  void add_finite(bool negative, const BigNumber& mantissa, int exponent);
   void add_infinity(bool negative);
   // What infinities and NaNs make of the sum; true where there are any.
   bool special(double& result) const;
   // The variance of finite values in units of 2^(2 unit - bits), rounded down; `more` tells that something is below it.
-  [[nodiscard]] BigNumber variance_in_bits(const ReferenceSum& squares, std::uint64_t ddof, unsigned bits,
-                                           bool& more) const;
+  [[nodiscard]] Natural variance_in_bits(const ReferenceSum& squares, std::uint64_t ddof, unsigned bits,
+                                         bool& more) const;
   // The sum without its sign, and the sign.
-  [[nodiscard]] BigNumber magnitude(bool& negative) const;
+  [[nodiscard]] Natural magnitude(bool& negative) const;
 
-  BigNumber positive_;  // in units of 2^unit
-  BigNumber negative_;
+  Natural positive_;  // in units of 2^unit
+  Natural negative_;
   std::uint64_t count_ = 0;
   bool nan_ = false;
   bool positive_infinity_ = false;
@@ -176,11 +149,23 @@ inline void check_counts(const std::string& where, std::span<const std::uint64_t
   }
 }
 
-// What --verify compares weighted histograms with: a plain loop with an exact sum for each bin.
+// Where a plain loop puts points: into one of the cells, or behind these below (of several columns: outside), above,
+// NaN.
+struct ReferenceSlots {
+  std::vector<std::vector<double>> edges;  // of each column
+  std::vector<bool> half_open;             // whether its last bin lacks its upper edge
+  Outside outside = Outside::drop;
+  std::optional<reference::HalfEven> half;  // of one column of f16
 
-// Element `first` and every `stride`th one behind it.
-std::vector<std::byte> every(const ArrayView& data, std::size_t first, std::size_t stride);
+  [[nodiscard]] std::size_t cells() const;
+  // Calls take(slot) for each point of the columns, or of all of them interleaved in one.
+  void each(std::span<const ArrayView> columns, const std::function<void(std::size_t)>& take) const;
 
+ private:
+  [[nodiscard]] std::size_t slot_of(std::span<const double> point) const;
+};
+
+// What --verify compares weighted histograms with: an exact sum for each bin.
 class WeightedReference {
  public:
   WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
@@ -191,13 +176,8 @@ class WeightedReference {
   void compare(const std::string& name, const WeightedHistogram& found) const;
 
  private:
-  [[nodiscard]] std::size_t slot_of(std::span<const double> point) const;
-
-  WeightedOptions options_;
   std::uint64_t row_elements_;
-  std::vector<std::vector<double>> edges_;
-  std::vector<bool> half_open_;
-  std::optional<reference::HalfEven> half_;
+  ReferenceSlots slots_;
   std::size_t cells_ = 1;
   std::vector<ExactSum> sums_;
   std::uint64_t position_ = 0;

@@ -6,9 +6,7 @@
 #include "terminal.h"
 
 #include <fmt/format.h>
-#include <masu/device.h>
 #include <masu/io.h>
-#include <array>
 #include <memory>
 
 namespace masu::cli {

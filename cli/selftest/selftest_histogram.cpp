@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/chunks.h"
 #include "cli/selftest/selftest.h"
 #include "histogram/histogram_reference.h"
 
@@ -53,11 +54,16 @@ struct Case {
   }
 };
 
-std::vector<reference::Counts> expected(const Case& test, const ArrayView& view, const std::vector<double>& edges) {
-  const bool half_open = test.options.right_open || test.shape->bins.kind() == Bins::Kind::integers;
-  const BinRule rule(test.shape->bins, test.dtype, test.options.right_open);
-  return reference::histogram(view, edges, half_open, test.options.outside, test.options.channels,
-                              reference::half_even(rule));
+std::vector<reference::Counts> plain(const ArrayView& data, const Bins& bins, const HistogramOptions& options,
+                                     const std::vector<double>& edges) {
+  const bool half_open = options.right_open || bins.kind() == Bins::Kind::integers;
+  return reference::histogram(data, edges, half_open, options.outside, options.channels,
+                              reference::half_even(BinRule(bins, data.dtype, options.right_open)));
+}
+
+bool equal(const Histogram& found, const reference::Counts& right) {
+  return std::equal(found.counts().begin(), found.counts().end(), right.counts.begin(), right.counts.end()) &&
+         found.below() == right.below && found.above() == right.above && found.nan() == right.nan;
 }
 
 void check(const Device& device, const Case& test, std::uint64_t seed, SelftestTally& tally) {
@@ -66,14 +72,8 @@ void check(const Device& device, const Case& test, std::uint64_t seed, SelftestT
     const std::vector<std::byte> bytes = selftest_data(test.dtype, test.distribution, count, seed);
     const ArrayView view(test.dtype, bytes.data(), count);
     const std::vector<Histogram> found = histogram_channels(device, view, test.shape->bins, test.options);
-    const std::vector<reference::Counts> right = expected(test, view, found.front().edges());
-    bool same = found.size() == right.size();
-    for (std::size_t c = 0; same && c < found.size(); ++c) {
-      const auto counts = found[c].counts();
-      const reference::Counts got{{counts.begin(), counts.end()}, found[c].below(), found[c].above(), found[c].nan()};
-      same = got == right[c];
-    }
-    return same;
+    const auto right = plain(view, test.shape->bins, test.options, found.front().edges());
+    return std::equal(found.begin(), found.end(), right.begin(), right.end(), equal);
   });
 }
 
@@ -150,24 +150,8 @@ void selftest_histogram(const Device& device, SelftestTally& tally) {
 
 namespace {
 
-ArrayView shapes_part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
-  return {data.dtype, static_cast<const std::byte*>(data.data) + first * size_of(data.dtype), count};
-}
-
 ArrayView view_of(Dtype dtype, const std::vector<std::byte>& bytes) {
   return {dtype, bytes.data(), bytes.size() / size_of(dtype)};
-}
-
-bool equal(const Histogram& found, const reference::Counts& right) {
-  return std::equal(found.counts().begin(), found.counts().end(), right.counts.begin(), right.counts.end()) &&
-         found.below() == right.below && found.above() == right.above && found.nan() == right.nan;
-}
-
-std::vector<reference::Counts> plain(const ArrayView& data, const Bins& bins, const HistogramOptions& options,
-                                     const std::vector<double>& edges) {
-  const bool half_open = options.right_open || bins.kind() == Bins::Kind::integers;
-  return reference::histogram(data, edges, half_open, options.outside, options.channels,
-                              reference::half_even(BinRule(bins, data.dtype, options.right_open)));
 }
 
 void rows(const Device& device, SelftestTally& tally, Dtype dtype, const Bins& bins, std::uint64_t count,
@@ -182,7 +166,7 @@ void rows(const Device& device, SelftestTally& tally, Dtype dtype, const Bins& b
     const ArrayView data = view_of(dtype, bytes);
     const RowHistograms found = row_histograms(device, data, count, bins, options);
     for (std::uint64_t r = 0; r < count; ++r) {
-      const auto right = plain(shapes_part(data, r * row_elements, row_elements), bins, options, found.edges());
+      const auto right = plain(part_of(data, r * row_elements, row_elements), bins, options, found.edges());
       for (unsigned c = 0; c < channels; ++c) {
         if (!equal(found.histogram(r, c), right[c])) return false;
       }
@@ -198,7 +182,7 @@ std::vector<std::uint64_t> slots(const ArrayView& column, const Bins& bins, cons
   std::vector<reference::Counts> one(1);
   for (std::uint64_t i = 0; i < column.count; ++i) {
     one[0] = {std::vector<std::uint64_t>(n), 0, 0, 0};
-    reference::histogram(shapes_part(column, i, 1), edges, bins.kind() == Bins::Kind::integers, Outside::drop, one);
+    reference::histogram(part_of(column, i, 1), edges, bins.kind() == Bins::Kind::integers, Outside::drop, one);
     const auto found = std::find(one[0].counts.begin(), one[0].counts.end(), std::uint64_t{1});
     result.push_back(one[0].nan != 0 ? n + 1 : static_cast<std::uint64_t>(found - one[0].counts.begin()));
   }
@@ -254,10 +238,10 @@ void region(const Device& device, SelftestTally& tally, Dtype dtype, const Image
     const std::vector<std::byte> bytes = selftest_data(dtype, "uniform", stride * layout.height, stride);
     const ArrayView data = view_of(dtype, bytes);
     const std::vector<Histogram> found = histogram_channels(device, data, layout, bins, options);
-    std::vector<reference::Counts> right = plain(shapes_part(data, 0, 0), bins, options, found.front().edges());
+    std::vector<reference::Counts> right = plain(part_of(data, 0, 0), bins, options, found.front().edges());
     const auto half = reference::half_even(BinRule(bins, dtype, false));
     for (std::uint64_t y = inside.y; y < inside.y + inside.height; ++y) {
-      reference::histogram(shapes_part(data, y * stride + inside.x * channels, inside.width * channels),
+      reference::histogram(part_of(data, y * stride + inside.x * channels, inside.width * channels),
                            found.front().edges(), false, options.outside, right, half);
     }
     for (unsigned c = 0; c < channels; ++c) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array reduce_distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
 
-struct Rows {
+struct RowsOf {
   ArrayView data;
   std::uint64_t rows;
 };
@@ -28,14 +28,14 @@ bool same(const ArrayView& found, const ReduceColumn& expected) {
   return right;
 }
 
-std::vector<ReduceColumn> reference(const Rows& rows, std::vector<std::string> ops) {
+std::vector<ReduceColumn> reference(const RowsOf& rows, std::vector<std::string> ops) {
   ReduceRequest request;
   request.ops = std::move(ops);
   request.rows = rows.rows;
   return reference_reduce(rows.data, request);
 }
 
-bool extremes(const Device& device, const Rows& rows) {
+bool extremes(const Device& device, const RowsOf& rows) {
   const auto expected = reference(rows, {"min", "argmin", "max", "argmax"});
   ReduceOptions options;
   options.rows = rows.rows;
@@ -48,7 +48,7 @@ bool extremes(const Device& device, const Rows& rows) {
 }
 
 // The reference of what is left when NaNs are taken away; the places counted among all.
-bool extremes_without_nan(const Device& device, const Rows& rows) {
+bool extremes_without_nan(const Device& device, const RowsOf& rows) {
   ReduceOptions options;
   options.rows = rows.rows;
   options.nan = NanPolicy::skip;
@@ -73,14 +73,14 @@ bool extremes_without_nan(const Device& device, const Rows& rows) {
   return true;
 }
 
-bool nonzero(const Device& device, const Rows& rows) {
+bool nonzero(const Device& device, const RowsOf& rows) {
   ReduceOptions options;
   options.rows = rows.rows;
   const ReduceResult found = reduce(device, rows.data, ReduceOp::count_nonzero, options);
   return same(ArrayView(found.nonzero()), reference(rows, {"count-nonzero"}).front());
 }
 
-bool pieces(const Device& device, const Rows& rows) {
+bool pieces(const Device& device, const RowsOf& rows) {
   ReduceAccumulator first(device, rows.data.dtype, ReduceOp::minmax);
   ReduceAccumulator second(device, rows.data.dtype, ReduceOp::minmax);
   const std::uint64_t third = rows.data.count / 3;
@@ -99,9 +99,15 @@ struct ReduceShape {
   std::uint64_t length;
 };
 
+// Every third case has NaNs and zeros of both signs.
+std::vector<std::byte> data_of(Dtype dtype, std::string_view distribution, std::uint64_t count, std::uint64_t number) {
+  const auto make = number % 3 == 0 ? selftest_special_data : selftest_data;
+  return make(dtype, distribution, count, number);
+}
+
 struct ReduceOperation {
   const char* name;
-  bool (*run)(const Device& device, const Rows& rows);
+  bool (*run)(const Device& device, const RowsOf& rows);
 };
 constexpr std::array<ReduceOperation, 4> reduce_operations{{{"extremes", extremes},
                                                             {"extremes without NaN", extremes_without_nan},
@@ -121,9 +127,7 @@ void selftest_reduce(const Device& device, SelftestTally& tally) {
                                              shape.length, distribution, to_string(dtype));
         selftest_case(device, tally, name, Strategy::automatic, [&] {
           const std::uint64_t count = shape.rows * shape.length;
-          const std::vector<std::byte> bytes = number % 3 == 0
-                                                   ? selftest_special_data(dtype, distribution, count, number)
-                                                   : selftest_data(dtype, distribution, count, number);
+          const std::vector<std::byte> bytes = data_of(dtype, distribution, count, number);
           return operation.run(device, {{dtype, bytes.data(), count}, shape.rows});
         });
       }
@@ -141,15 +145,9 @@ struct Data {
 
 bool same(const SumResult& found, const std::vector<ReduceColumn>& expected) {
   const ArrayView values = expected.front().view();
-  if (found.rows() != values.count) return false;
-  for (std::uint64_t row = 0; row < values.count; ++row) {
-    std::uint64_t bits = 0;
-    if (found.dtype() == Dtype::i64) bits = static_cast<std::uint64_t>(found.signed_integer(row));
-    else if (found.dtype() == Dtype::u64) bits = found.unsigned_integer(row);
-    else bits = bits_of(found.value(row), found.dtype());
-    if (found.dtype() != values.dtype || bits != bits_of(values, row)) return false;
-  }
-  return true;
+  bool right = found.dtype() == values.dtype && found.rows() == values.count;
+  for (std::uint64_t row = 0; right && row < values.count; ++row) right = bits_of(found, row) == bits_of(values, row);
+  return right;
 }
 
 std::vector<ReduceColumn> reference(const Data& data, const char* op, std::uint64_t ddof = 0) {
@@ -227,11 +225,6 @@ bool sums_of_pieces(const Device& device, const Data& data) {
   return same(all.sum(data.result), reference(whole, "sum")) && same(all.norm2(data.result), reference(whole, "norm2"));
 }
 
-struct SumShape {
-  std::uint64_t rows;
-  std::uint64_t length;
-};
-
 struct SumOperation {
   const char* name;
   bool (*run)(const Device& device, const Data& data);
@@ -266,7 +259,7 @@ std::vector<std::byte> every_exponent(Dtype dtype, std::uint64_t count, std::uin
 void selftest_sum(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const SumShape& shape : {SumShape{1, 0}, {1, 1}, {1, 20011}, {30, 137}}) {
+    for (const ReduceShape& shape : {ReduceShape{1, 0}, {1, 1}, {1, 20011}, {30, 137}}) {
       for (const SumOperation& operation : sum_operations) {
         ++number;
         const std::uint64_t count = shape.rows * shape.length;
@@ -363,9 +356,7 @@ void selftest_scan(const Device& device, SelftestTally& tally) {
                                              test.length, distribution, to_string(dtype), test.flags ? ", flags" : "");
         selftest_case(device, tally, name, Strategy::automatic, [&] {
           const std::uint64_t count = test.rows * test.length;
-          const std::vector<std::byte> bytes = number % 3 == 0
-                                                   ? selftest_special_data(dtype, distribution, count, number)
-                                                   : selftest_data(dtype, distribution, count, number);
+          const std::vector<std::byte> bytes = data_of(dtype, distribution, count, number);
           return run(device, {dtype, bytes.data(), count}, test);
         });
       }

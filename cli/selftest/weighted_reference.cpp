@@ -12,58 +12,60 @@
 
 namespace masu::cli {
 
-std::vector<std::byte> every(const ArrayView& data, std::size_t first, std::size_t stride) {
-  const std::size_t size = size_of(data.dtype);
-  std::vector<std::byte> values(data.count / stride * size);
-  const auto* from = static_cast<const std::byte*>(data.data) + first * size;
-  for (std::size_t at = 0; at < values.size(); at += size, from += stride * size) {
-    std::memcpy(values.data() + at, from, size);
-  }
-  return values;
+std::size_t ReferenceSlots::cells() const {
+  std::size_t cells = 1;
+  for (const std::vector<double>& column : edges) cells *= column.size() - 1;
+  return cells;
 }
 
-WeightedReference::WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
-                                     std::uint64_t row_elements)
-    : options_(options), row_elements_(row_elements) {
-  for (const Bins& each : bins) {
-    const BinRule rule(each, dtype, options.right_open, bins.size() > 1);
-    std::vector<double>& edges = edges_.emplace_back();
-    for (std::uint64_t i = 0; i <= rule.n; ++i) edges.push_back(rule.edge(i));
-    half_open_.push_back(rule.half_open);
-    if (bins.size() == 1) half_ = reference::half_even(rule);
-    cells_ *= rule.n;
-  }
-  sums_.resize((cells_ + 3) * options.rows);
-}
-
-// Behind the cells: below (or outside), above, NaN.
-std::size_t WeightedReference::slot_of(std::span<const double> point) const {
-  if (std::any_of(point.begin(), point.end(), [](double x) { return std::isnan(x); })) return cells_ + 2;
-  const bool joint = point.size() > 1;
+std::size_t ReferenceSlots::slot_of(std::span<const double> point) const {
+  if (std::any_of(point.begin(), point.end(), [](double x) { return std::isnan(x); })) return cells() + 2;
   std::size_t cell = 0;
   for (std::size_t d = 0; d < point.size(); ++d) {
-    const std::vector<double>& edges = edges_[d];
+    const std::vector<double>& column = edges[d];
     const double x = point[d];
-    const bool below = x < edges.front();
-    const bool above = x > edges.back() || (half_open_[d] && x == edges.back());
-    if ((below || above) && options_.outside == Outside::drop) return cells_ + (above && !joint ? 1 : 0);
-    cell = cell * (edges.size() - 1) + (below ? 0 : above ? edges.size() - 2 : reference::bin_of(x, edges, half_));
+    const bool below = x < column.front();
+    const bool above = x > column.back() || (half_open[d] && x == column.back());
+    if ((below || above) && outside == Outside::drop) return cells() + (above && point.size() == 1 ? 1 : 0);
+    cell = cell * (column.size() - 1) + (below ? 0 : above ? column.size() - 2 : reference::bin_of(x, column, half));
   }
   return cell;
 }
 
-void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView& weights) {
-  const std::size_t dimensions = edges_.size();
+void ReferenceSlots::each(std::span<const ArrayView> columns, const std::function<void(std::size_t)>& take) const {
+  const std::size_t dimensions = edges.size();
   const bool interleaved = columns.size() < dimensions;
   std::vector<double> point(dimensions);
-  for (std::uint64_t i = 0; i < weights.count; ++i, ++position_) {
+  for (std::uint64_t i = 0; i < columns.front().count / (interleaved ? dimensions : 1); ++i) {
     for (std::size_t d = 0; d < dimensions; ++d) {
       point[d] = interleaved ? number_at(columns.front(), i * dimensions + d) : number_at(columns[d], i);
     }
-    const std::uint64_t row = row_elements_ == 0 ? 0 : position_ / row_elements_;
-    const auto* weight = static_cast<const std::byte*>(weights.data) + i * size_of(weights.dtype);
-    sums_[row * (cells_ + 3) + slot_of(point)].add(ArrayView(weights.dtype, weight, 1));
+    take(slot_of(point));
   }
+}
+
+WeightedReference::WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
+                                     std::uint64_t row_elements)
+    : row_elements_(row_elements) {
+  slots_.outside = options.outside;
+  for (const Bins& each : bins) {
+    const BinRule rule(each, dtype, options.right_open, bins.size() > 1);
+    std::vector<double>& edges = slots_.edges.emplace_back();
+    for (std::uint64_t i = 0; i <= rule.n; ++i) edges.push_back(rule.edge(i));
+    slots_.half_open.push_back(rule.half_open);
+    if (bins.size() == 1) slots_.half = reference::half_even(rule);
+  }
+  cells_ = slots_.cells();
+  sums_.resize((cells_ + 3) * options.rows);
+}
+
+void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView& weights) {
+  const std::byte* weight = element_at(weights, 0);
+  slots_.each(columns, [&](std::size_t slot) {
+    const std::uint64_t row = row_elements_ == 0 ? 0 : position_++ / row_elements_;
+    sums_[row * (cells_ + 3) + slot].add(ArrayView(weights.dtype, weight, 1));
+    weight += size_of(weights.dtype);
+  });
 }
 
 void WeightedReference::compare(const std::string& name, const WeightedHistogram& found) const {
@@ -77,7 +79,7 @@ void WeightedReference::compare(const std::string& name, const WeightedHistogram
     for (std::size_t bin = 0; bin < cells_; ++bin) {
       check(row, fmt::format("bin {}", bin), found.totals(row)[bin], bin);
     }
-    const bool joint = edges_.size() > 1;
+    const bool joint = slots_.edges.size() > 1;
     check(row, joint ? "outside" : "below", joint ? found.outside(row) : found.below(row), cells_);
     if (!joint) check(row, "above", found.above(row), cells_ + 1);
     check(row, "nan", found.nan(row), cells_ + 2);

@@ -8,14 +8,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {
@@ -370,8 +366,7 @@ void ExternalSort::sort_in_memory(std::uint64_t first, std::uint64_t count, std:
   } else {
     masu::sort_by_key(request_.device, sorted, RecordsView(payload(first), request_.shape.payload_bytes, count), how);
   }
-  times_.transfer += took.transfer;
-  times_.compute += took.compute;
+  times_ += took;
 }
 
 // A run, or several where the device has no memory for so much.

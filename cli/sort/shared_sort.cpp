@@ -48,11 +48,6 @@ class SharedOutput {
 
 constexpr std::uint64_t sent_bytes = std::uint64_t{4} << 20U;
 
-Ranks::Bytes bytes_of(const std::string& text) {
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  return {first, first + text.size()};
-}
-
 SharedOutput::SharedOutput(const std::string& path, const io::SourceInfo& from) : form_(array_form(path, from)) {
   if (ranks().first()) file_.emplace(is_standard_output(path) ? "-" : path);
   open_part();
@@ -67,9 +62,8 @@ void SharedOutput::open_part() {
       if (ranks().sum("opened", 1) == static_cast<std::uint64_t>(ranks().size())) return;
       continue;
     }
-    const std::string place(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     try {
-      part_.emplace(place);
+      part_.emplace(text_in(bytes));
     } catch (const Error&) {
       if (named) throw;
     }
@@ -92,7 +86,7 @@ void SharedOutput::write(const ArrayView& mine, std::span<const std::uint64_t> s
       pieces([&](std::string_view piece) {
         for (std::size_t done = 0; done < piece.size(); done += sent_bytes) {
           const std::string_view some = piece.substr(done, sent_bytes);
-          send(std::as_bytes(std::span(some.data(), some.size())));
+          send(std::as_bytes(std::span(some)));
         }
       });
     };
@@ -176,7 +170,7 @@ class SharedSort {
   }
 
   SortSummary operator()() {
-    const Device device = open_device();
+    const Device device = device_of_rank(asked_.common.device, Work::sorting, known_bytes(keys_.source()).value_or(0));
     SharedOutput output(asked_.common.output, keys_.info());
     std::optional<SharedOutput> values_output;
     if (values_) values_output.emplace(asked_.values_output, values_->info());
@@ -245,12 +239,6 @@ class SharedSort {
     if (values_) (void)cut_shared({&values_->shared().source, 1}, {&values_->shared().way, 1}, cut);
   }
 
-  [[nodiscard]] Device open_device() {
-    const std::uint64_t bytes = known_bytes(keys_.source()).value_or(0);
-    return device_of_rank(asked_.common.device, asked_.common.device.empty() ? device_for(Work::sorting, bytes)
-                                                                             : Device::open(asked_.common.device));
-  }
-
   void read() {
     const std::uint64_t memory = memory_budget(memory_limit(asked_.common)) / sort_copies;
     const std::size_t element = size_of(keys_.info().dtype);
@@ -272,14 +260,12 @@ class SharedSort {
     std::optional<RecordsView> payload;
     if (values_) payload.emplace(values_->view().data, size_of(values_->info().dtype), values_->count());
     const RecordsView* const values = payload ? &*payload : nullptr;
-    if (rows_ == 1) {
-      if (asked_.index) ranks().order(device, keys_.view(), indices_, options);
-      else ranks().sort(device, keys_.view(), values, options);
-      return;
+    std::optional<RanksScope> alone;
+    if (rows_ != 1) {
+      alone.emplace();
+      options.rows = rows_of_rank_;
+      if (keys_.count() == 0) return;
     }
-    const RanksScope alone;
-    options.rows = rows_of_rank_;
-    if (keys_.count() == 0) return;
     if (asked_.index) ranks().order(device, keys_.view(), indices_, options);
     else ranks().sort(device, keys_.view(), values, options);
   }

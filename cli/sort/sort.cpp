@@ -155,9 +155,8 @@ class Check {
     std::memcpy(mine.last, last_, sizeof last_);
     Ranks::Bytes bytes(sizeof mine);
     std::memcpy(bytes.data(), &mine, sizeof mine);
-    const std::string texts = found.before + "\n" + found.element;
-    const auto* letters = reinterpret_cast<const std::byte*>(texts.data());
-    bytes.insert(bytes.end(), letters, letters + texts.size());
+    const Ranks::Bytes texts = bytes_of(found.before + "\n" + found.element);
+    bytes.insert(bytes.end(), texts.begin(), texts.end());
     OrderCheck all = found;
     all.count = 0;
     all.out_of_order.reset();
@@ -171,10 +170,10 @@ class Check {
         if (any && !parted && !all.out_of_order && !follows(begin))
           tell(all, element_text({all.dtype, last_, 1}, 0), begin, 0);
         if (part.fall != none && !all.out_of_order) {
-          const std::string said(reinterpret_cast<const char*>(from.data()) + sizeof part, from.size() - sizeof part);
+          const std::vector<std::string> said = split(text_in(std::span(from).subspan(sizeof part)), '\n');
           all.out_of_order = all.count + part.fall;
-          all.before = said.substr(0, said.find('\n'));
-          all.element = said.substr(said.find('\n') + 1);
+          all.before = said.front();
+          all.element = said.back();
         }
         std::memcpy(last_, part.last, sizeof last_);
         any = true;
@@ -240,7 +239,7 @@ OrderCheck check_order(const SortCommandOptions& asked) {
   found.name = stream.info().name;
   found.device = stream.device().id();
   found.bad_lines = stream.bad_lines();
-  found.seconds = stream.seconds(0, computing);
+  found.seconds = stream.seconds({0, computing});
   return found;
 }
 

@@ -12,7 +12,6 @@
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -103,7 +102,6 @@ class SortRun {
 
  private:
   void open_values();
-  [[nodiscard]] Device open_device() const;
   [[nodiscard]] ExternalSort::Request request(std::optional<std::uint64_t> count) const;
   void check_rows() const;
   // At most `count` records into the sorter, or all there are.
@@ -144,18 +142,13 @@ SortRun::SortRun(const SortCommandOptions& asked, Progress& progress)
       order_(asked.order()),
       rows_(asked.row_count()),
       memory_(memory_budget(memory_limit(asked.common))),
-      device_(open_device()),
+      device_(device_of_rank(asked.common.device, Work::sorting, known_bytes(*keys_).value_or(0))),
       count_(keys_->info().count) {
   open_values();
   if (rows_ > 1) count_ = measure(*keys_);
   check_rows();
   if (!asked.trace || !asked.common.output.empty()) output_.emplace(asked.common.output, keys_->info());
   if (values_) values_output_.emplace(asked.values_output, values_->info());
-}
-
-Device SortRun::open_device() const {
-  if (!asked_.common.device.empty()) return Device::open(asked_.common.device);
-  return device_for(Work::sorting, known_bytes(*keys_).value_or(0));
 }
 
 void SortRun::open_values() {

@@ -96,8 +96,8 @@ def like_series(a, result):
 def in_kind(function, *arrays, device=None, **options):
     """Calls `function(*arrays, **options)` for arrays of other libraries; results are arrays of the first one's library.
 
-    In host memory they become NumPy arrays without a copy. On a device they stay where they are, and the function of
-    the same name in `_on_device` is called, on the stream to which their library gives its work now. A library whose
+    In host memory they become NumPy arrays without a copy. On a device they stay where they are, and `_on_device` has
+    the function for them, which is called on the stream to which their library gives its work now. A library whose
     arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is called. `out` among the
     options, an array or a tuple of them, is what is returned.
     """
@@ -118,7 +118,7 @@ def in_kind(function, *arrays, device=None, **options):
     if there:
         from . import _on_device
         with _masu.OnStream(there):
-            result = _on_device.call(function.__name__, arrays, options)
+            result = _on_device.call(function, arrays, options)
     else:
         result = function(*arrays, device=device, **options)
     if out is None:

@@ -28,15 +28,12 @@ def number_of_columns(bins):
 
 class _Summary:
     """What rules ask of data in device memory that is not empty: NumPy's formulas, in its dtypes, on numbers found there.
-    `functions`: those of arrays on a device, by name.
+    `functions`: std, percentile and histogram of arrays on a device.
     """
 
     def __init__(self, there, extremes, ends, functions):
         self.there, self.ends, self.functions = there, ends, functions
         self.size, self.spread = there.size, _bins.difference(extremes[1], extremes[0])
-
-    def _found(self, name, *arguments, **options):
-        return self.functions[name](self.there, *arguments, **options)
 
     def sqrt(self):
         return self.spread / np.sqrt(self.size)
@@ -48,10 +45,10 @@ class _Summary:
         return self.spread / (2.0 * self.size ** (1.0 / 3))
 
     def scott(self):
-        return (24.0 * np.pi**0.5 / self.size) ** (1.0 / 3.0) * self._found("std").get()[()]
+        return (24.0 * np.pi**0.5 / self.size) ** (1.0 / 3.0) * self.functions.std(self.there).get()[()]
 
     def fd(self):
-        quarters = self._found("percentile", [75, 25]).get()
+        quarters = self.functions.percentile(self.there, [75, 25]).get()
         return 2.0 * np.subtract(*quarters) * self.size ** (-1.0 / 3.0)
 
     def auto(self):
@@ -66,7 +63,7 @@ class _Summary:
         least, best = np.inf, 1
         most = max(100, int(np.sqrt(self.size)))
         for bins in range(1, most + 1):
-            parts = self._found("histogram", bins, range=self.ends)[0].get() / self.size
+            parts = self.functions.histogram(self.there, bins, range=self.ends)[0].get() / self.size
             loss = (2 - (self.size + 1) * parts.dot(parts)) / (self.spread / bins)
             if loss < least:
                 least, best = loss, bins

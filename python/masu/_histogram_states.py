@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _arrays, _bins, _device, _histogram, _joint, _masu
 from ._histogram_class import Histogram
-from ._state import State, SumState, dtype_of
+from ._state import State, SumState
 
 
 def _floats(data):
@@ -64,11 +64,6 @@ class RowHistograms(SumState):
             raise ValueError(f"RowHistograms: there must be a row, got an array of shape {a.shape}")
         with _masu.OnStream(_arrays.on_devices(a)):
             return cls._of(_masu.RowHistograms.of(a, _spec("RowHistograms", a, bins, range, where), len(a), where))
-
-    @property
-    def dtype(self):
-        """The dtype of the data."""
-        return dtype_of(self._native)
 
     @property
     def edges(self):
@@ -146,11 +141,6 @@ class JointHistogram(SumState):
             if None in specs:
                 raise TypeError(f"JointHistogram: these bins are not supported for data of {arrays[0].dtype}")
             return cls._of(_masu.JointHistogram.of(arrays, specs, where))
-
-    @property
-    def dtype(self):
-        """The dtype of the data."""
-        return dtype_of(self._native)
 
     @property
     def edges(self):

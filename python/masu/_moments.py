@@ -12,6 +12,7 @@ __all__ = ["mean", "std", "var"]
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
+_CHARS = "?bBhHiIlLqQefd"
 
 
 @_masu.with_plain_calls
@@ -23,7 +24,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     the data does not matter. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give NaN, without
     a warning.
 
-    Raises what NumPy raises. Means of nothing, other dtypes and calls with `where` are NumPy's.
+    Raises what NumPy raises. Means of nothing, other dtypes and calls with `where` along an axis are NumPy's.
 
     >>> import masu
     >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
@@ -40,6 +41,10 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
         found = _moment(a, axis, dtype, out, None, False, keepdims, device)
         if found is not None:
             return found
+    elif axis is None and out is None and keepdims is _NoValue and _selects(where, a, dtype):
+        chosen = a[where]
+        if chosen.size:
+            return mean(chosen, None, dtype, device=device)
     more = {} if where is _NoValue else {"where": where}
     return _fallback.summed("mean", np.mean(a, axis, dtype, out, keepdims, **more), a)
 
@@ -53,7 +58,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     by the number of elements minus this. Data with NaN or an infinity give NaN, without a warning.
 
     Raises what NumPy raises. Where no more than `ddof` elements are there, other dtypes, a `ddof` that is negative or no
-    integer, and calls with `where` or `mean` are NumPy's.
+    integer, and calls with `mean`, or with `where` along an axis, are NumPy's.
 
     >>> import masu
     >>> float(masu.var([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
@@ -90,15 +95,27 @@ def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correcti
                 return found
         return _arrays.in_kind(function, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,
                                mean=mean, correction=correction, device=device)
-    if where is _NoValue and mean is _NoValue:
-        less = freedom(ddof, correction)
-        found = None if less is None else _moment(a, axis, dtype, out, less, function is std, keepdims, device)
+    less = freedom(ddof, correction) if mean is _NoValue else None
+    if less is None:
+        pass
+    elif where is _NoValue:
+        found = _moment(a, axis, dtype, out, less, function is std, keepdims, device)
         if found is not None:
             return found
+    elif axis is None and out is None and keepdims is _NoValue and _selects(where, a, dtype):
+        chosen = a[where]
+        if chosen.size > less:
+            return function(chosen, None, dtype, None, less, device=device)
     given = {"where": where, "mean": mean, "correction": correction}
     more = {name: value for name, value in given.items() if value is not _NoValue}
     name = function.__name__
     return _fallback.summed(name, getattr(np, name)(a, axis, dtype, out, ddof, keepdims, **more), a)
+
+
+def _selects(where, a, dtype):
+    """Whether masu has the dtypes of an array and of its result, and `where` tells of each element."""
+    return (type(a) is _ndarray and type(where) is _ndarray and where.dtype.char == "?" and where.shape == a.shape
+            and a.dtype.char in _CHARS and (dtype is None or rounded_to(a, dtype) is not None))
 
 
 def freedom(ddof, correction):

@@ -5,23 +5,26 @@ What is small (edges, a few places, totals) is computed on the host with NumPy's
 has a choice that devices have not (other dtypes), TypeError says so.
 """
 import math
+import types
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _bins, _device_quantile, _device_sums, _histogram, _joint, _masu, _order
+from . import (_arrays, _bincount, _bins, _device_quantile, _device_sums, _histogram, _joint, _masu, _moments, _order, _quantile,
+               _sums)
 from ._device_array import DeviceArray, to_device
 from ._device_bins import number_by, number_of_columns, on_host
 from ._device_lines import along, array_like, axes_of, converted, lines, one_axis, part, placed, refuse
 from ._device_unique import distinct_parts, every_nan
 
-_functions: dict = {}
+_functions: dict = {}  # by masu's function of arrays of any kind
 
 
-def call(name, arrays, options):
-    """The function `name` of arrays, at least one of them (or of the options) a DeviceArray. Its result comes into the
-    option `out`, an array or a tuple of them, where that is given.
+def call(masus, arrays, options):
+    """masu's function of arrays, at least one of them (or of the options) a DeviceArray. Its result comes into the option
+    `out`, an array or a tuple of them, where that is given.
     """
+    name = masus.__name__
     out = options.pop("out", None)
     outs = out if type(out) is tuple else () if out is None else (out,)
     inputs = [array for array in (*arrays, *options.values()) if isinstance(array, _masu.DeviceArray)]
@@ -29,7 +32,7 @@ def call(name, arrays, options):
     devices = {array.device for array in there} if len(there) > 1 else ()
     if len(devices) > 1:
         raise ValueError(f"{name}: the arrays must be on one device, got {' and '.join(d.id for d in devices)}")
-    function = _functions.get(name)
+    function = _functions.get(masus)
     if function is None or not any(isinstance(array, _masu.DeviceArray) for array in arrays):
         raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host")
     result = function(*[a if isinstance(a, _masu.DeviceArray) else np.asarray(a) for a in arrays], **options)
@@ -60,9 +63,13 @@ def _into(name, outs, result, inputs):
     return result
 
 
-def _function(function):
-    _functions[function.__name__] = function
-    return function
+def _is(masus):
+    """Says that a function is `masus` of arrays on a device."""
+    def put(function):
+        _functions[masus] = function
+        return function
+
+    return put
 
 
 def _there(name, array, like):
@@ -77,7 +84,7 @@ def _there(name, array, like):
     return to_device(converted, like.device)
 
 
-@_function
+@_is(_order.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoValue):
     refuse("sort", order=order)
     backwards, _ = _order._direction(descending, kind)
@@ -85,7 +92,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoVal
     return along(a, axis, None, lambda rows, out, number: _masu.sort(rows, out, number, a.device, backwards))
 
 
-@_function
+@_is(_order.argsort)
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoValue):
     refuse("argsort", order=order)
     backwards, _ = _order._direction(descending, kind)
@@ -104,17 +111,17 @@ def _parted(name, native, dtype, a, kth, axis, order):
     return along(a, axis, dtype, lambda rows, out, number: native(rows, out, number, places, a.device))
 
 
-@_function
+@_is(_order.partition)
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     return _parted("partition", _masu.partition, None, a, kth, axis, order)
 
 
-@_function
+@_is(_order.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     return _parted("argpartition", _masu.argpartition, "i64", a if a.ndim else a.reshape(1), kth, axis, order)
 
 
-@_function
+@_is(_order.searchsorted)
 def searchsorted(a, v, side="left", sorter=None):
     refuse("searchsorted", sorter=sorter)
     np.searchsorted(np.empty(0), 0, side)  # NumPy's errors
@@ -130,7 +137,7 @@ def searchsorted(a, v, side="left", sorter=None):
     return result
 
 
-@_function
+@_is(_order.unique)
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
            sorted=True):
     if axis is not None and ar.ndim != 1:
@@ -154,7 +161,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     return tuple(results) if len(results) > 1 else values
 
 
-@_function
+@_is(_order.topk)
 def topk(a, k, axis=-1, *, largest=True):
     a, axis = one_axis(a, axis)
     k = _order.number_of_first(k, a.shape[axis])
@@ -166,18 +173,18 @@ def topk(a, k, axis=-1, *, largest=True):
     return _order.TopK(placed(values, axis), placed(indices, axis))
 
 
-for _one in (_device_sums.sum, _device_sums.mean, _device_sums.var, _device_sums.std, _device_sums.cumsum, _device_sums.dot):
-    _function(_one)
+_functions.update({_sums.sum: _device_sums.sum, _sums.cumsum: _device_sums.cumsum, _sums.dot: _device_sums.dot,
+                   _moments.mean: _device_sums.mean, _moments.var: _device_sums.var, _moments.std: _device_sums.std})
 
 
-def _of_middle(function):
+def _of_middle(masus, function):
     def middle(a, axis=None, overwrite_input=False, keepdims=False):
         return _device_quantile.median(function, a, axis, keepdims)
 
-    _functions[function.__name__] = middle
+    _functions[masus] = middle
 
 
-def _of_q(function, weighted):
+def _of_q(masus, function, weighted):
     name = function.__name__
 
     def of_q(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
@@ -187,15 +194,15 @@ def _of_q(function, weighted):
             raise _device_quantile.unsupported(name)
         return _device_quantile.weighted(name, function, a, q, axis, keepdims, method, weights)
 
-    _functions[name] = of_q
+    _functions[masus] = of_q
 
 
-for numpys in (np.median, np.nanmedian):
-    _of_middle(numpys)
-for numpys in (np.quantile, np.percentile):
-    _of_q(numpys, True)
-for numpys in (np.nanquantile, np.nanpercentile):
-    _of_q(numpys, False)
+_of_middle(_quantile.median, np.median)
+_of_middle(_quantile.nanmedian, np.nanmedian)
+_of_q(_quantile.quantile, np.quantile, True)
+_of_q(_quantile.percentile, np.percentile, True)
+_of_q(_quantile.nanquantile, np.nanquantile, False)
+_of_q(_quantile.nanpercentile, np.nanpercentile, False)
 
 
 def _numbers(array):
@@ -217,22 +224,26 @@ def _edges_and_spec(name, a, bins, range, weights=None):
     if isinstance(bins, str):
         if weights is not None:
             np.histogram_bin_edges(np.zeros(1), bins, range, np.ones(1))  # NumPy's error
-        bins = number_by(name, bins, a, _extremes, range, _functions)
+        bins = number_by(name, bins, a, _extremes, range, _SUMMARIES)
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
+
+
+_SUMMARIES = types.SimpleNamespace(std=_device_sums.std, percentile=_functions[_quantile.percentile],
+                                   histogram=lambda *given, **options: histogram(*given, **options))
 
 
 class NoSuchBins(TypeError):
     """Bins that masu counts on the host alone."""
 
 
-@_function
+@_is(_histogram.histogram_bin_edges)
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     if weights is not None and (shape := getattr(weights, "shape", None) or np.shape(weights)) != a.shape:
         raise ValueError(f"histogram_bin_edges: weights must have the shape {a.shape} of a, got {shape}")
     return to_device(_edges_and_spec("histogram_bin_edges", a, bins, range, weights)[0], a.device)
 
 
-@_function
+@_is(_histogram.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     axes = axes_of(a, axis)
     weights = None if weights is None else _weights(weights, a, axes)
@@ -281,7 +292,7 @@ def _weighted(a, weights, spec, rows, shape, dtype=None):
     return totals.astype(dtype or weights.dtype).reshape(shape)
 
 
-@_function
+@_is(_bincount.bincount)
 def bincount(x, weights=None, minlength=0, axis=None):
     if x.dtype.kind not in "iub" or not np.can_cast(x.dtype, np.intp):
         np.bincount(np.empty(0, x.dtype))  # NumPy's error
@@ -310,7 +321,7 @@ def bincount(x, weights=None, minlength=0, axis=None):
     return to_device(counts, x.device)
 
 
-@_function
+@_is(_joint.histogram2d)
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
@@ -320,7 +331,7 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     return hist, *edges
 
 
-@_function
+@_is(_joint.histogramdd)
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if sample.ndim == 1:
         return _of_columns(sample, bins=bins, range=range, density=density, weights=weights)
@@ -333,7 +344,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     return _of_columns(*turned.rows(), bins=bins, range=range, density=density, weights=weights)
 
 
-@_function
+@_is(_joint._of_columns)
 def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
     like = next(column for column in columns if isinstance(column, _masu.DeviceArray))
     columns = [_there("histogramdd", column, like) for column in columns]
@@ -359,7 +370,7 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
     return to_device(hist, like.device), [to_device(e, like.device) for e in edges]
 
 
-@_function
+@_is(_bincount.digitize)
 def digitize(x, bins, right=False):
     edges = bins.get() if isinstance(bins, _masu.DeviceArray) else np.asarray(bins)
     np.digitize(np.empty(0), edges, right)  # NumPy's errors

@@ -351,7 +351,7 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
             found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
             if found is not None:
                 return found
-        return _arrays.in_kind(globals()[numpys.__name__], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
+        return _arrays.in_kind(_masus[numpys], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
                                method=method, keepdims=keepdims, weights=weights, device=device)
     if weights is None and not _little(a, device):
         data = host(a)
@@ -370,7 +370,7 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
 def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
     if _arrays.foreign(a):
-        return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,
+        return _arrays.in_kind(_masus[numpys], a, axis=axis, out=out, overwrite_input=overwrite_input,
                                keepdims=keepdims, device=device)
     data = NUMPY if plain is not None and _little(a, device) else host(a)
     if data is not NUMPY and data.dtype.isnative:
@@ -493,3 +493,7 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
         if found is not None:
             return found
     return _of_q(np.nanpercentile, np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+
+
+_masus = {np.median: median, np.nanmedian: nanmedian, np.quantile: quantile, np.percentile: percentile,
+          np.nanquantile: nanquantile, np.nanpercentile: nanpercentile}

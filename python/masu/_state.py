@@ -75,6 +75,11 @@ class SumState(State):
 
     __slots__ = ()
 
+    @property
+    def dtype(self):
+        """The dtype of the data."""
+        return dtype_of(self._native)
+
     def integers(self):
         """What it holds as int64 numbers, as many for every state of one kind. States are merged by adding these: by
         MPI.SUM, or by ``all_reduce`` of torch.distributed."""

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from . import _arrays, _device, _masu
-from ._state import SumState, dtype_of, given, name_of, plain
+from ._state import SumState, given, name_of, plain
 
 _FLOATS = {"e": "f16", "f": "f32", "d": "f64"}
 
@@ -49,11 +49,6 @@ class SumAccumulator(SumState):
         result = cls(x.dtype, kind or ("squares" if y is None else "dot"), device=where)
         result.add(x, y)
         return result
-
-    @property
-    def dtype(self):
-        """The dtype of the data."""
-        return dtype_of(self._native)
 
     @property
     def kind(self):

@@ -7,10 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <limits>
-#include <string>
 
 namespace masu_python {
 namespace {
@@ -66,6 +64,7 @@ void register_device(nb::module_& m) {
           "__init__",
           [](Device* self, const std::string& id) {
             // Not by call(): importing the package opens the CPU, and reads nothing of the environment.
+            if (id != "cpu") read_environment();
             Device device = [&] {
               const nb::gil_scoped_release released;
               const Stoppable stoppable;

@@ -31,20 +31,7 @@ constexpr std::uint64_t looked_after = std::uint64_t{1} << 9;  // blocks
 
 template <class F>
 auto with_type(const Input& in, F&& work) {
-  switch (in.dtype()) {
-    case masu::Dtype::u8: return work(in.data<std::uint8_t>());
-    case masu::Dtype::u16: return work(in.data<std::uint16_t>());
-    case masu::Dtype::u32: return work(in.data<std::uint32_t>());
-    case masu::Dtype::u64: return work(in.data<std::uint64_t>());
-    case masu::Dtype::i8: return work(in.data<std::int8_t>());
-    case masu::Dtype::i16: return work(in.data<std::int16_t>());
-    case masu::Dtype::i32: return work(in.data<std::int32_t>());
-    case masu::Dtype::i64: return work(in.data<std::int64_t>());
-    case masu::Dtype::f16: return work(in.data<masu::Half>());
-    case masu::Dtype::f32: return work(in.data<float>());
-    case masu::Dtype::f64: break;
-  }
-  return work(in.data<double>());
+  return masu::dispatch(in.dtype(), [&](auto tag) { return work(in.data<typename decltype(tag)::type>()); });
 }
 
 // Calls work(keys) for the ordered keys of each block.
@@ -384,29 +371,16 @@ void keys_of(nb::handle data, nb::handle result) {
 }
 
 // The elements of keys: a zero is +0, a NaN the quiet one.
-template <class T>
-void write_elements(const Input& keys, const Output& out) {
-  for (std::uint64_t i = 0; i < keys.count(); ++i)
-    out.data<T>()[i] = element_of_key<T>(static_cast<Key<T>>(keys.data<std::uint64_t>()[i]));
-}
 void elements_of(nb::handle keys, nb::handle result) {
   const Input in(keys);
   const Output out(result);
   if (in.on_device() || in.dtype() != masu::Dtype::u64 || out.count() != in.count())
     refuse("an element for each uint64");
-  switch (out.dtype()) {
-    case masu::Dtype::u8: return write_elements<std::uint8_t>(in, out);
-    case masu::Dtype::u16: return write_elements<std::uint16_t>(in, out);
-    case masu::Dtype::u32: return write_elements<std::uint32_t>(in, out);
-    case masu::Dtype::u64: return write_elements<std::uint64_t>(in, out);
-    case masu::Dtype::i8: return write_elements<std::int8_t>(in, out);
-    case masu::Dtype::i16: return write_elements<std::int16_t>(in, out);
-    case masu::Dtype::i32: return write_elements<std::int32_t>(in, out);
-    case masu::Dtype::i64: return write_elements<std::int64_t>(in, out);
-    case masu::Dtype::f16: return write_elements<masu::Half>(in, out);
-    case masu::Dtype::f32: return write_elements<float>(in, out);
-    case masu::Dtype::f64: return write_elements<double>(in, out);
-  }
+  masu::dispatch(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::uint64_t i = 0; i < in.count(); ++i)
+      out.data<T>()[i] = element_of_key<T>(static_cast<Key<T>>(in.data<std::uint64_t>()[i]));
+  });
 }
 
 }  // namespace

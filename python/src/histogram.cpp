@@ -14,10 +14,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace masu_python {
 namespace {

@@ -2,7 +2,6 @@
 #include "module.h"
 
 #include <masu/device.h>
-#include <masu/error.h>
 #include <masu/version.h>
 
 namespace masu_python {

@@ -41,7 +41,7 @@ class Stoppable {
   masu::InterruptScope scope_;
 };
 
-// Reads MASU_THREADS, once, while no other thread of Python's can be writing the environment. With the GIL.
+// Reads the environment, once, while no other thread of Python's can be writing the environment. With the GIL.
 void read_environment();
 
 // Makes a call of masu without the GIL, stoppable. masu::Error becomes the exception of Python that its code stands for

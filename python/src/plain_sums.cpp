@@ -165,9 +165,8 @@ PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values)
   Dtype dtype{};
   if (!dtype_of(a, dtype) || (values[4] != nullptr && PyBool_Check(values[4]) == 0)) return nullptr;
   const bool rarely = values[4] != nullptr || values[5] != nullptr || values[6] != nullptr;
-  if (is_none(values[1]) && !rarely && a.count() >= small_limit(masu::size_of(dtype) == 8 ? wide_pay : narrow_pay)) {
-    return nullptr;
-  }
+  const bool wide = masu::size_of(dtype) == 8 || !a.is_plain();  // masu copies what has gaps
+  if (is_none(values[1]) && !rarely && a.count() >= small_limit(wide ? wide_pay : narrow_pay)) return nullptr;
   PyObject* arguments[5] = {values[0], values[1] == nullptr ? Py_None : values[1]};
   PyObject* given[3];
   std::size_t more = 0;

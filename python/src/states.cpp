@@ -25,6 +25,10 @@ template <class T>
 nb::bytes bytes_of(std::span<const T> values) {
   return nb::bytes(values.data(), values.size_bytes());
 }
+template <class T>
+nb::bytes bytes_of(const std::vector<T>& values) {
+  return bytes_of(std::span<const T>(values));
+}
 nb::bytes bytes_of(const masu::ArrayView& values) {
   return nb::bytes(values.data, values.count * masu::size_of(values.dtype));
 }
@@ -138,8 +142,7 @@ void define_quantile_class(nb::module_& m) {
           const auto* const bits = reinterpret_cast<const std::byte*>(&one.bits);
           if (one.is_element) elements.insert(elements.end(), bits, bits + size);
         }
-        return nb::make_tuple(bytes_of(std::span<const double>(values)),
-                              bytes_of(std::span<const std::byte>(elements)));
+        return nb::make_tuple(bytes_of(values), bytes_of(elements));
       });
 }
 
@@ -154,7 +157,7 @@ void define_unique_class(nb::module_& m) {
           arg("dtype"), arg("device"))
       .def("result", [](const Distinct& held) {
         const auto found = held.with([](masu::UniqueAccumulator& state) { return state.result(); });
-        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(std::span<const std::uint64_t>(found.counts)));
+        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.counts));
       });
 }
 
@@ -169,8 +172,7 @@ void define_runs_class(nb::module_& m) {
           arg("dtype"), arg("device"))
       .def("result", [](const Runs& held) {
         const auto found = held.with([](const masu::RunAccumulator& state) { return state.result(); });
-        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(std::span<const std::uint64_t>(found.lengths)),
-                              bytes_of(std::span<const std::uint64_t>(found.starts)));
+        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.lengths), bytes_of(found.starts));
       });
 }
 
@@ -194,7 +196,7 @@ void define_rows_class(nb::module_& m) {
       .def("rows", [](const Rows& held) { return held.with([](const RowHistograms& state) { return state.rows(); }); })
       .def("edges", [](const Rows& held) {
         const std::vector<double> edges = held.with([](const RowHistograms& state) { return state.edges(); });
-        return bytes_of(std::span<const double>(edges));
+        return bytes_of(edges);
       });
 }
 
@@ -218,7 +220,7 @@ void define_joint_class(nb::module_& m) {
           return edges;
         });
         nb::list result;
-        for (const std::vector<double>& edges : found) result.append(bytes_of(std::span<const double>(edges)));
+        for (const std::vector<double>& edges : found) result.append(bytes_of(edges));
         return result;
       });
 }
@@ -227,7 +229,7 @@ void define_joint_class(nb::module_& m) {
 nb::tuple totals_of(const masu::WeightedHistogram& found) {
   const auto all = [&](const auto& totals, const auto& extras, const char* dtype) {
     return nb::make_tuple(dtype, bytes_of(totals), bytes_of(extras), bytes_of(found.variances()),
-                          bytes_of(std::span<const double>(found.edges())));
+                          bytes_of(found.edges()));
   };
   const masu::Dtype weights = found.weights_dtype();
   if (masu::is_float(weights)) return all(found.totals(), found.extra_totals(), "f8");

@@ -5,6 +5,7 @@ import fractions
 import importlib
 import math
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -51,6 +52,36 @@ def data_of(rng):
         return numbers(rng, dtype, shape)
     large = {2: 100, 4: 2.0**30, 8: 2.0**60}[dtype.itemsize]
     return rng.choice(np.array([large, -large, 1, 0.1, -3.7, 1e-4, 0, large + 1], dtype), shape)
+
+
+@pytest.mark.parametrize("device", ["cpu", None])
+def test_chosen_elements(device):
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        data = data_of(rng)
+        where = rng.random(data.shape) < 0.7
+        if seed % 3 == 0:
+            data, where = data.T, where.T
+        if seed % 7 == 0:
+            data = data.astype(data.dtype.newbyteorder(">"))
+        dtype = rng.choice([None, "f4", "f8"])
+        chosen = data[where]
+        wanted = dtype or (data.dtype.newbyteorder("=") if data.dtype.kind == "f" else "f8")
+        if chosen.size:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = masu.mean(data, where=where, dtype=dtype, device=device)
+            same(found, np.dtype(wanted).type(rounded(exact(chosen), wanted)))
+        if chosen.size > 1:
+            found = masu.var(data, where=where, dtype=dtype, ddof=1, device=device)
+            same(found, np.dtype(wanted).type(rounded(exact(chosen, 1), wanted)))
+            same(masu.std(data, where=where, dtype=dtype, device=device), masu.std(chosen, dtype=dtype))
+    x = np.array([1.0, 2.0, 5.0])
+    for options in ({"where": np.zeros(3, bool)}, {"where": [True, False, True]}, {"where": True}, {"where": x > 9, "axis": 0},
+                    {"where": np.array([1, 0, 1])}, {"where": x > 1, "keepdims": True}, {"where": x > 1, "dtype": "i4"},
+                    {"where": np.ones(2, bool)}, {"where": x > 1, "dtype": "no"}):
+        for name in ("mean", "var", "std"):
+            same(outcome(getattr(masu, name), x, **options)[0], outcome(getattr(np, name), x, **options)[0])
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -136,7 +167,7 @@ def as_numpys(name, *args, **options):
 
 def test_sums_of_numpys_are_told():
     for call in (lambda: masu.mean(np.ones(3, "D")), lambda: masu.var(np.ones(3), ddof=0.5), lambda: masu.std(np.ones(3), ddof=-1),
-                 lambda: masu.mean(np.ones(3), where=np.array([True, False, True]))):
+                 lambda: masu.mean(np.ones(3), where=[True, False, True])):
         assert masu.Fallback in {category for category, _ in outcome(call)[1]}
     for call in (lambda: masu.mean([1.0, 2]), lambda: masu.var([1, 2, 3]), lambda: masu.mean(3.0)):
         assert not outcome(call)[1]

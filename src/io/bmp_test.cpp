@@ -40,6 +40,18 @@ Bytes grays(unsigned count, unsigned step) {
 const Bytes colours =
     Bytes("\x01\x02\x03\0", 4) + Bytes("\x04\x05\x06\0", 4) + Bytes("\x07\x08\x09\0", 4) + Bytes("\x0a\x0b\x0c\0", 4);
 
+// 8 bits a pixel in runs, of four grays.
+Bytes in_runs(int width, int height, const Bytes& pixels) {
+  return Bmp{.width = width,
+             .height = height,
+             .bits = 8,
+             .compression = 1,
+             .palette = grays(4, 10),
+             .used = 4,
+             .pixels = pixels}
+      .bytes();
+}
+
 SourceOptions image_only() {
   SourceOptions options;
   options.format = InputFormat::image;
@@ -131,46 +143,19 @@ TEST(Bmp, RunLengths) {
   // Two rows of 4: the lower "1 1 1 2", the upper one from a literal, then a skip.
   const Bytes codes =
       Bytes("\x03\x01\x01\x02\x00\x00", 6) + Bytes("\x00\x03\x03\x02\x01\x00", 6) + Bytes("\x00\x01", 2);
-  const Bytes rle8 =
-      Bmp{.width = 4, .height = 2, .bits = 8, .compression = 1, .palette = grays(4, 10), .used = 4, .pixels = codes}
-          .bytes();
+  const Bytes rle8 = in_runs(4, 2, codes);
   expect_values<std::uint8_t>(rle8, V{30, 20, 10, 0, 10, 10, 10, 20});
   expect_every_cut_bad(rle8, image_only());
   const Bytes skip = Bytes("\x01\x01\x00\x02\x01\x01\x01\x02\x00\x01", 10);
-  expect_values<std::uint8_t>(
-      Bmp{.width = 4, .height = 3, .bits = 8, .compression = 1, .palette = grays(4, 10), .used = 4, .pixels = skip}
-          .bytes(),
-      V{0, 0, 0, 0, 0, 0, 20, 0, 10, 0, 0, 0});
+  expect_values<std::uint8_t>(in_runs(4, 3, skip), V{0, 0, 0, 0, 0, 0, 20, 0, 10, 0, 0, 0});
   const Bytes four = Bytes("\x05\x12\x00\x00\x00\x03\x32\x10\x00\x01", 10);
   expect_values<std::uint8_t>(
       Bmp{.width = 5, .height = 2, .bits = 4, .compression = 2, .palette = grays(4, 10), .used = 4, .pixels = four}
           .bytes(),
       V{30, 20, 10, 0, 0, 10, 20, 10, 20, 10});
-  expect_bad(Bmp{.width = 4,
-                 .bits = 8,
-                 .compression = 1,
-                 .palette = grays(4, 1),
-                 .used = 4,
-                 .pixels = Bytes("\x05\x01\0\1", 4)}
-                 .bytes(),
-             "a run leaves the image");
-  expect_bad(Bmp{.width = 4,
-                 .bits = 8,
-                 .compression = 1,
-                 .palette = grays(4, 1),
-                 .used = 4,
-                 .pixels = Bytes("\0\2\5\0\0\1", 6)}
-                 .bytes(),
-             "a skip leaves the image");
-  expect_bad(Bmp{.width = 0x7fffffff,
-                 .height = 0x7fffffff,
-                 .bits = 8,
-                 .compression = 1,
-                 .palette = grays(4, 1),
-                 .used = 4,
-                 .pixels = Bytes("\0\1", 2)}
-                 .bytes(),
-             "its runs end");
+  expect_bad(in_runs(4, 1, Bytes("\x05\x01\0\1", 4)), "a run leaves the image");
+  expect_bad(in_runs(4, 1, Bytes("\0\2\5\0\0\1", 6)), "a skip leaves the image");
+  expect_bad(in_runs(0x7fffffff, 0x7fffffff, Bytes("\0\1", 2)), "its runs end");
 }
 
 TEST(Bmp, Lies) {

@@ -9,7 +9,6 @@
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>

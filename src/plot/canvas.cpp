@@ -10,8 +10,6 @@
 #include <map>
 #include <new>
 #include <numbers>
-#include <string>
-#include <string_view>
 
 namespace masu::plot {
 namespace {

@@ -2,6 +2,7 @@
 #include "runtime/cpu_limits.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <charconv>
@@ -148,7 +149,18 @@ std::optional<std::uint64_t> cgroup_memory(std::string_view groups, const fs::pa
 
 unsigned usable_cpus() noexcept {
   static const unsigned quota = quota_cpus();
-  return std::max(1U, least(affinity_cpus(), quota));
+  // Asked every few milliseconds: a call of a hundred elements takes as long as the system's answer.
+  struct Answer {
+    ::timespec at{-1, 0};
+    unsigned cpus = 1;
+  };
+  thread_local Answer last;
+  ::timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (now.tv_sec != last.at.tv_sec || now.tv_nsec != last.at.tv_nsec) {
+    last = {now, std::max(1U, least(affinity_cpus(), quota))};
+  }
+  return last.cpus;
 }
 
 std::uint64_t available_memory() noexcept try {

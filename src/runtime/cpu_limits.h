@@ -9,7 +9,8 @@
 
 namespace masu::runtime {
 
-// CPUs in the calling thread's affinity mask, bounded by the quota of the process's cgroup; at least 1.
+// CPUs in the calling thread's affinity mask, bounded by the quota of the process's cgroup; at least 1. A change of the
+// mask is seen within 10 ms.
 unsigned usable_cpus() noexcept;
 
 // Bytes of host memory that can be had without swapping, as /proc/meminfo estimates them, bounded by what the process's

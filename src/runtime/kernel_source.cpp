@@ -7,7 +7,6 @@
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <mutex>
@@ -15,20 +14,10 @@
 
 namespace masu::runtime {
 
-namespace {
-
-const char* kernel_directory() noexcept {
-  const char* directory = std::getenv("MASU_KERNEL_DIR");
-  return directory == nullptr || *directory == '\0' ? nullptr : directory;
-}
-
-}  // namespace
-
-std::string kernel_text(std::string_view path) {
+std::string kernel_text(std::string_view path, const std::string& directory) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path != path) continue;
-    const char* directory = kernel_directory();
-    if (directory == nullptr) return std::string(file.text);
+    if (directory.empty()) return std::string(file.text);
     const std::string name = fmt::format("{}/{}", directory, path);
     std::ifstream stream(name, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(stream), {}};
@@ -58,9 +47,7 @@ std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_
   const auto program = [&] {
     return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
   };
-  // Once: other threads may write the environment. Only what makes a program that is not kept looks there again.
-  static const bool developing = kernel_directory() != nullptr;
-  if (developing) return program();
+  if (!environment().kernel_directory.empty()) return program();
   std::string name;
   constexpr std::size_t usual_length = 1000;
   name.reserve(usual_length);

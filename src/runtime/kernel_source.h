@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/define.h"
+#include "runtime/environment.h"
 
 #include <memory>
 #include <span>
@@ -25,8 +26,8 @@ struct EmbeddedFile {
 std::span<const EmbeddedFile> embedded_files() noexcept;
 
 // The text of a kernel file by its path; from MASU_KERNEL_DIR (a checkout's root) where that is set, while developing.
-// Throws invalid_argument for a path that the library does not carry, io for one that MASU_KERNEL_DIR lacks.
-std::string kernel_text(std::string_view path);
+// Throws invalid_argument for a path that the library does not carry, io for one that the directory lacks.
+std::string kernel_text(std::string_view path, const std::string& directory = environment().kernel_directory);
 
 // masu's own kernel files at `paths` for a device: prelude, defines, then each file behind its "#line 1 path"; through
 // the program cache, compiled once per device and set of defines. Thread-safe.

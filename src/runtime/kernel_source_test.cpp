@@ -2,7 +2,6 @@
 #include "runtime/kernel_source.h"
 
 #include "expect_error.h"
-#include "scoped_env.h"
 #include "temporary_directory.h"
 
 #include <filesystem>
@@ -15,21 +14,19 @@ namespace {
 constexpr const char* prelude = "src/backends/opencl/prelude.cl";
 
 TEST(KernelSource, EmbeddedFilesAreTheFilesOfTheTree) {
-  const test::ScopedEnv embedded("MASU_KERNEL_DIR", nullptr);
   for (const EmbeddedFile& file : embedded_files()) {
     std::ifstream stream(std::string(MASU_SOURCE_DIR) + "/" + std::string(file.path), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    EXPECT_EQ(kernel_text(file.path), text) << file.path;
+    EXPECT_EQ(kernel_text(file.path, ""), text) << file.path;
   }
 }
 
 TEST(KernelSource, ReadsFromADirectoryWhileDeveloping) {
   const test::TemporaryDirectory directory;
-  const test::ScopedEnv from_disk("MASU_KERNEL_DIR", directory.path().c_str());
-  MASU_EXPECT_ERROR(kernel_text(prelude), io, "prelude.cl");
+  MASU_EXPECT_ERROR(kernel_text(prelude, directory.path().string()), io, "prelude.cl");
   std::filesystem::create_directories(directory.path() / "src/backends/opencl");
   std::ofstream(directory.path() / prelude) << "// changed\n";
-  EXPECT_EQ(kernel_text(prelude), "// changed\n");
+  EXPECT_EQ(kernel_text(prelude, directory.path().string()), "// changed\n");
 }
 
 TEST(KernelSource, UnknownFilesAreRefused) {

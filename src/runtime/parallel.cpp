@@ -11,6 +11,7 @@
 #include <tbb/task_arena.h>
 
 #include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 #include "runtime/interrupt.h"
 
 #include <algorithm>
@@ -51,6 +52,7 @@ void set_cpu_threads(unsigned threads) noexcept {
 }
 
 unsigned cpu_threads() {
+  runtime::environment();
   if (const unsigned set = threads_set) return set;
   if (const unsigned preset = threads_of_environment()) return preset;
   return std::max(1U, std::min(runtime::usable_cpus(), static_cast<unsigned>(tbb::this_task_arena::max_concurrency())));
@@ -61,8 +63,8 @@ namespace runtime {
 namespace {
 
 void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
-  const unsigned threads = static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
-  if (threads <= 1) {
+  const unsigned threads = tasks <= 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
+  if (threads == 1) {
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
     return;
   }

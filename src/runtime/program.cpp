@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include "runtime/backend.h"
+#include "runtime/environment.h"
 #include "runtime/program_cache.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -46,11 +46,7 @@ void runtime::Module::refuse_name(std::string_view name) {
 }
 
 bool runtime::waits_for_launches() {
-  static const bool wanted = [] {
-    const char* value = std::getenv("MASU_SYNC");
-    return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-  }();
-  return wanted;
+  return environment().sync;
 }
 
 void runtime::settle(Stream& stream, const Kernel& kernel) {

@@ -34,8 +34,8 @@ std::string key_of(const Device& device, std::string_view text, std::string_view
 }
 
 std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, std::string_view text,
-                                        std::string_view options) {
-  const DiskCache cache(DiskCache::default_directory());
+                                        std::string_view options, const std::string& directory) {
+  const DiskCache cache(directory);
   const std::optional<std::string> entry = cache.load(key);
   if (std::optional<NotedBinary> kept = entry ? unpack(*entry) : std::nullopt) {
     try {
@@ -88,7 +88,8 @@ void drop_ready(Kept& kept) {
 
 }  // namespace
 
-std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options) {
+std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options,
+                                       const std::string& directory) {
   if (reads_files(text, options)) return device.compile(text, options);
   const std::string key = key_of(device, text, options);
   Kept& kept = device.kept();
@@ -105,7 +106,7 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
   }
   if (other.valid()) return other.get();
   try {
-    std::shared_ptr<Module> module = load_or_compile(device, key, text, options);
+    std::shared_ptr<Module> module = load_or_compile(device, key, text, options, directory);
     promise.set_value(module);
     return module;
   } catch (...) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/backend.h"
+#include "runtime/environment.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -14,8 +15,9 @@
 namespace masu::runtime {
 
 // The program of a complete source text, compiled once; one that includes files is compiled anew each time.
-// Thread-safe; two threads that ask for the same program at once compile it once.
-std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options);
+// Thread-safe; two threads that ask for the same program at once compile it once. `directory`: of the DiskCache.
+std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options,
+                                       const std::string& directory = environment().cache_directory);
 
 // Files under a directory of the user's, found by key: whatever is wrong with one, or with the directory, is a miss.
 

@@ -3,7 +3,6 @@
 #include "runtime/program_cache.h"
 
 #include "expect_error.h"
-#include "scoped_env.h"
 #include "temporary_directory.h"
 
 #include <atomic>
@@ -56,66 +55,65 @@ struct FakeDevice final : Device {
 class ProgramCacheTest : public ::testing::Test {
  protected:
   const test::TemporaryDirectory root;
-  const test::ScopedEnv xdg{"XDG_CACHE_HOME", root.path().c_str()};
-  const test::ScopedEnv on{"MASU_CACHE", nullptr};
+  const std::string directory = (root.path() / "masu").string();
   const std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
   const std::shared_ptr<FakeDevice> next_process = std::make_shared<FakeDevice>();  // has nothing in memory
 };
 
 TEST_F(ProgramCacheTest, CompilesOnceAndLoadsInTheNextProcess) {
-  const auto module = cached_program(*device, "text", "-O");
-  EXPECT_EQ(cached_program(*device, "text", "-O"), module);
+  const auto module = cached_program(*device, "text", "-O", directory);
+  EXPECT_EQ(cached_program(*device, "text", "-O", directory), module);
   EXPECT_EQ(device->compiled, 1);
-  const auto loaded = cached_program(*next_process, "text", "-O");
+  const auto loaded = cached_program(*next_process, "text", "-O", directory);
   EXPECT_EQ(next_process->compiled, 0);
   EXPECT_EQ(next_process->loaded, 1);
   EXPECT_EQ(static_cast<FakeModule&>(*loaded).text, "binary of text-O");
 }
 
 TEST_F(ProgramCacheTest, EverythingInTheKeyCounts) {
-  (void)cached_program(*device, "text", "-O");
-  (void)cached_program(*device, "text2", "-O");
-  (void)cached_program(*device, "text", "-O2");
-  (void)cached_program(*device, "Otext", "-");
+  (void)cached_program(*device, "text", "-O", directory);
+  (void)cached_program(*device, "text2", "-O", directory);
+  (void)cached_program(*device, "text", "-O2", directory);
+  (void)cached_program(*device, "Otext", "-", directory);
   next_process->identity = "driver 2";
-  (void)cached_program(*next_process, "text", "-O");
+  (void)cached_program(*next_process, "text", "-O", directory);
   EXPECT_EQ(device->compiled, 4);
   EXPECT_EQ(next_process->compiled, 1);
 }
 
 TEST_F(ProgramCacheTest, SpoiledAndRefusedEntriesAreMisses) {
-  (void)cached_program(*device, "text", "");
+  (void)cached_program(*device, "text", "", directory);
   next_process->refuses = true;  // as after an update that the driver's version does not show
-  (void)cached_program(*next_process, "text", "");
+  (void)cached_program(*next_process, "text", "", directory);
   EXPECT_EQ(next_process->compiled, 1);
   for (const auto& file : std::filesystem::directory_iterator(root.path() / "masu")) {
     std::filesystem::resize_file(file.path(), 100);
   }
   const auto third = std::make_shared<FakeDevice>();
-  (void)cached_program(*third, "text", "");
+  (void)cached_program(*third, "text", "", directory);
   EXPECT_EQ(third->compiled, 1);
   EXPECT_EQ(third->loaded, 0);
   const auto fourth = std::make_shared<FakeDevice>();  // the third has repaired it
-  (void)cached_program(*fourth, "text", "");
+  (void)cached_program(*fourth, "text", "", directory);
   EXPECT_EQ(fourth->compiled, 0);
 }
 
 TEST_F(ProgramCacheTest, WhatTheCompilerToldIsKeptWithTheBinary) {
-  const auto module = cached_program(*device, "text", "");
+  const auto module = cached_program(*device, "text", "", directory);
   EXPECT_EQ(module->notes().log, "compiled text");
-  const auto loaded = cached_program(*next_process, "text", "");
+  const auto loaded = cached_program(*next_process, "text", "", directory);
   EXPECT_EQ(next_process->compiled, 0);
   EXPECT_EQ(loaded->notes().log, "compiled text");
   EXPECT_EQ(loaded->notes().parameters, module->notes().parameters);
 }
 
 TEST_F(ProgramCacheTest, EntriesWithoutNotesAreMisses) {
-  (void)cached_program(*device, "text", "");
+  (void)cached_program(*device, "text", "", directory);
   const DiskCache disk(root.path() / "masu");
   for (const auto& file : std::filesystem::directory_iterator(root.path() / "masu")) {
     disk.store(file.path().filename(), "binary of text");  // as an older version stored it
   }
-  (void)cached_program(*next_process, "text", "");
+  (void)cached_program(*next_process, "text", "", directory);
   EXPECT_EQ(next_process->compiled, 1);
   EXPECT_EQ(next_process->loaded, 0);
 }
@@ -125,34 +123,33 @@ TEST_F(ProgramCacheTest, ProgramsThatReadFilesAreCompiledAnew) {
   for (const char* text :
        {"#include \"a.h\"", "x\n  #  include <a.h>\n", "#\\\n include A", "#if __has_include(\"a.h\")",
         "#/* a */ /* b */include \"a.h\"", "%:include <a.h>", "# import \"a.h\"", "#embed \"a\""}) {
-    (void)cached_program(*device, text, "");
-    (void)cached_program(*device, text, "");
+    (void)cached_program(*device, text, "", directory);
+    (void)cached_program(*device, text, "", directory);
     EXPECT_EQ(device->compiled, compiled += 2) << text;
   }
-  (void)cached_program(*device, "text", "--pre-include=a.h");
-  (void)cached_program(*device, "text", "--pre-include=a.h");
+  (void)cached_program(*device, "text", "--pre-include=a.h", directory);
+  (void)cached_program(*device, "text", "--pre-include=a.h", directory);
   EXPECT_EQ(device->compiled, compiled += 2);
   for (const char* text :
        {"// include", "#define included", "#", "# ", "#\\\n", "#/* include", "%: ", "x % : include"}) {
-    (void)cached_program(*device, text, "-I.");
-    (void)cached_program(*device, text, "-I.");
+    (void)cached_program(*device, text, "-I.", directory);
+    (void)cached_program(*device, text, "-I.", directory);
     EXPECT_EQ(device->compiled, ++compiled) << text;
   }
 }
 
 TEST_F(ProgramCacheTest, OffMeansMemoryOnly) {
-  const test::ScopedEnv off("MASU_CACHE", "off");
-  (void)cached_program(*device, "text", "");
-  (void)cached_program(*device, "text", "");
-  (void)cached_program(*next_process, "text", "");
+  (void)cached_program(*device, "text", "", "");
+  (void)cached_program(*device, "text", "", "");
+  (void)cached_program(*next_process, "text", "", "");
   EXPECT_EQ(device->compiled, 1);
   EXPECT_EQ(next_process->compiled, 1);
   EXPECT_FALSE(std::filesystem::exists(root.path() / "masu"));
 }
 
 TEST_F(ProgramCacheTest, FailuresAreNotKept) {
-  MASU_EXPECT_ERROR((void)cached_program(*device, "bad", ""), build_failed, "bad source");
-  MASU_EXPECT_ERROR((void)cached_program(*device, "bad", ""), build_failed, "bad source");
+  MASU_EXPECT_ERROR((void)cached_program(*device, "bad", "", directory), build_failed, "bad source");
+  MASU_EXPECT_ERROR((void)cached_program(*device, "bad", "", directory), build_failed, "bad source");
   EXPECT_EQ(device->compiled, 2);
   EXPECT_TRUE(device->kept().programs.empty());
 }
@@ -163,9 +160,9 @@ TEST_F(ProgramCacheTest, ThreadsThatAskAtOnceCompileOnce) {
   std::atomic<int> failed{0};
   for (auto& module : modules) {
     threads.emplace_back([&] {
-      module = cached_program(*device, "text", "");
+      module = cached_program(*device, "text", "", directory);
       try {
-        (void)cached_program(*device, "bad", "");
+        (void)cached_program(*device, "bad", "", directory);
       } catch (const Error&) {
         ++failed;
       }
@@ -178,7 +175,6 @@ TEST_F(ProgramCacheTest, ThreadsThatAskAtOnceCompileOnce) {
 }
 
 TEST_F(ProgramCacheTest, MemoryStaysBounded) {
-  const test::ScopedEnv off("MASU_CACHE", "off");
   struct Quick final : Module {
     std::shared_ptr<Kernel> kernel(std::string_view) override { return nullptr; }
     std::vector<std::string> kernel_names() override { return {}; }
@@ -188,7 +184,7 @@ TEST_F(ProgramCacheTest, MemoryStaysBounded) {
   done.set_value(std::make_shared<Quick>());
   const auto ready = done.get_future().share();
   for (int i = 0; i < 256; ++i) device->kept().programs.emplace(std::to_string(i), ready);
-  (void)cached_program(*device, "text", "");
+  (void)cached_program(*device, "text", "", "");
   EXPECT_EQ(device->kept().programs.size(), 1U);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "counting_device.h"
 #include "each_device.h"
+#include "scoped_env.h"
 
 #include <masu/masu.h>
 
@@ -17,9 +18,8 @@ namespace {
 class SettleTest : public test::EachDevice {};
 MASU_ON_EACH_KERNEL_DEVICE(SettleTest);
 
-// How often a sum that is only enqueued waits, with MASU_SYNC so. The first one may, to compile.
-unsigned waits(const Device& device, const char* value) {
-  setenv("MASU_SYNC", value, 1);
+// How often a sum that is only enqueued waits. The first one may, to compile.
+unsigned waits(const Device& device) {
   const auto counting = std::make_shared<test::CountingDevice>(device.implementation());
   const Device counted(counting);
   const Buffer<float> data = counted.upload(std::vector<float>(1000, 1.0F));
@@ -35,8 +35,12 @@ unsigned waits(const Device& device, const char* value) {
 // The variable is read once, so each value needs a process.
 TEST_P(SettleTest, WaitsAfterEachLaunchWhereAsked) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(std::_Exit(waits(device, "1") == 0 ? 1 : 0), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(std::_Exit(waits(device, "0") == 0 ? 0 : 1), testing::ExitedWithCode(0), "");
+  {
+    const test::ScopedEnv sync("MASU_SYNC", "1");
+    EXPECT_EXIT(std::_Exit(waits(device) == 0 ? 1 : 0), testing::ExitedWithCode(0), "");
+  }
+  const test::ScopedEnv sync("MASU_SYNC", "0");
+  EXPECT_EXIT(std::_Exit(waits(device) == 0 ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

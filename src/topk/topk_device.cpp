@@ -29,9 +29,6 @@ using Control = std::array<std::uint32_t, control_words>;
 constexpr std::size_t order_words = 24;  // words of local memory beside the entries
 constexpr std::size_t filter_words = 8;
 
-// Work-items of a compute unit: what is done with rows is mostly waiting.
-constexpr std::uint64_t items_a_unit = 2048;
-
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + topk_plan::alignment - 1) / topk_plan::alignment * topk_plan::alignment;
 }
@@ -194,19 +191,14 @@ void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
 }
 
 void DeviceTopk::launch_rows(Stream& stream) {
-  const call::At nans{*memory_, memory_->byte_offset() + at_->nans};
-  if (count_ <= topk_plan::most_short_row) {
-    const std::uint64_t tiles = rows_ / (topk_plan::short_tile / count_) + 1;
-    const std::uint64_t most = std::uint64_t{plan_.compute_units} * items_a_unit / plan_.group;
-    launch(stream, Part::short_rows, "topk_short_rows", std::min(tiles, std::max<std::uint64_t>(most, 1)), input(0),
-           u32(rows_), nans, result(0), LocalMemory{topk_plan::short_tile * sizeof(std::uint64_t)});
-    return;
-  }
   const std::uint64_t places = std::bit_ceil(k_);
+  // What is done with short rows is mostly waiting.
+  constexpr std::uint64_t items_a_unit = 2048;
   const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, items_a_unit / plan_.row_group);
   const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit);
-  launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places), nans,
-         call::At{*memory_, memory_->byte_offset()}, std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places));
+  launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
+         call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
+         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places));
 }
 
 // Finds the result of a row by one work-group, if the sample has misled, without asking the host.

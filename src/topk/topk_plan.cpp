@@ -54,13 +54,12 @@ std::vector<std::string_view> Plan::files(Part part) const {
               "src/elements/scrambled.cl",
               "src/topk/topk.cl"};
     case Part::digits: return {elements_file, key_file, rank_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};
-    case Part::short_rows: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_short.cl"};
     default: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_order.cl"};
   }
 }
 
 unsigned Plan::work_items(Part part) const noexcept {
-  if (part == Part::select || part == Part::short_rows) return group;
+  if (part == Part::select) return group;
   if (part == Part::digits) return digit_group;
   return part == Part::rows ? row_group : order_group;
 }
@@ -84,8 +83,6 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
   if (wide) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_BATCH", batch});
-  } else if (part == Part::short_rows) {
-    result.push_back({"MASU_TILE", short_tile});
   } else {
     const ValueType type = value_type(dtype);
     result.push_back({"MASU_VALUE", type.name});

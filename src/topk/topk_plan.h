@@ -16,8 +16,8 @@
 namespace masu::topk_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part { select, finish, rows, short_rows, digits };
-inline constexpr std::size_t parts = 5;
+enum class Part { select, finish, rows, digits };
+inline constexpr std::size_t parts = 4;
 
 // Elements of one launch: their numbers, and counts of them, fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -33,10 +33,6 @@ inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
 inline constexpr std::uint64_t least_filtered = 1 << 15;
 // Rows up to this length are taken by one work-group each, if there are several.
 inline constexpr std::uint64_t most_row_elements = 1 << 20;
-// Rows up to this length are taken many at a time, in tiles of so many elements: each entry is compared with all of its
-// row.
-inline constexpr std::uint64_t most_short_row = 64;
-inline constexpr std::uint64_t short_tile = 1024;
 // Digits of exact selection.
 inline constexpr unsigned digit_bits = 11;
 inline constexpr unsigned most_prefixes = 4;

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <list>
 #include <random>
-#include <set>
 #include <span>
 #include <thread>
 #include <tuple>
@@ -246,26 +245,6 @@ TEST_P(TopkTest, Rows) {
       expect_topk(floats, k, {.largest = false, .nan = NanPolicy::skip, .rows = rows});
     }
   }
-}
-
-// Many rows a tile, the last tile not whole, and rows that are just too long for it.
-TEST_P(TopkTest, ShortRows) {
-  const auto check = [&]<class T>(T) {
-    for (const std::uint64_t length : {1, 2, 3, 7, 32, 33, 64, 65}) {
-      const std::uint64_t rows = 2500 / length + 1;
-      const std::vector<T> data = test::mixed_values<T>(rows * length, 9);
-      for (const std::uint64_t k : std::set<std::uint64_t>{1, (length + 1) / 2, length}) {
-        expect_topk(data, k, {.rows = rows});
-        expect_topk(data, k, {.largest = false, .nan = NanPolicy::skip, .rows = rows});
-      }
-      expect_topk(std::vector<T>(rows * length, T(1)), 1, {.rows = rows});
-    }
-  };
-  check(std::uint8_t());
-  check(Half());
-  check(float());
-  check(std::int64_t());
-  check(double());
 }
 
 TEST_P(TopkTest, AccumulatesPieces) {

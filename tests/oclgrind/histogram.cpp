@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -277,9 +276,7 @@ void fold(const Device& device) {
   }
 }
 
-void run(const std::string& name) {
-  const Device device = Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
+void run_case(const Device& device, const std::string& name) {
   if (name == "range") find_ranges(device);
   else if (name == "fold") fold(device);
   else if (name == "rows") count_rows(device);
@@ -292,9 +289,6 @@ void run(const std::string& name) {
 }  // namespace
 }  // namespace masu
 
-int main(int count, char** arguments) try {
-  masu::run(count == 2 ? arguments[1] : "local");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::run_case);
 }

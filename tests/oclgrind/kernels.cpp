@@ -2,10 +2,11 @@
 // Runs one small kernel, right or deliberately wrong, on the device opencl:0, to show what check.sh finds.
 //
 //   oclgrind_kernels good|race|bounds|uninitialized|fill
+#include "expect.h"
+
 #include <masu/program.h>
 
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,7 @@ kernel void uninitialized(global uint* data, local uint* shared) {
 
 constexpr std::size_t items = 64;
 
-void run(const std::string& name) {
-  const masu::Device device = masu::Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
+void run_case(const masu::Device& device, const std::string& name) {
   masu::Buffer<unsigned> data = device.allocate<unsigned>(items);
   if (name == "fill") data.fill(3);
   else data.write(std::vector<unsigned>(items, 3));
@@ -48,9 +47,6 @@ void run(const std::string& name) {
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  run(count == 2 ? arguments[1] : "good");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, run_case);
 }

@@ -15,9 +15,7 @@
 #include <masu/stream.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -140,9 +138,7 @@ void select_records(const Device& device) {
   expect(numbers.read()[49] == 7 + 49 * 3, "iota");
 }
 
-void run(const std::string& name) {
-  const Device device = Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
+void run_case(const Device& device, const std::string& name) {
   if (name == "transpose") {
     transpose_matrix(device, 1, 68, 132, false);
     transpose_matrix(device, 1, 67, 65, false);
@@ -171,9 +167,6 @@ void run(const std::string& name) {
 }  // namespace
 }  // namespace masu
 
-int main(int count, char** arguments) try {
-  masu::run(count == 2 ? arguments[1] : "transpose");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::run_case);
 }

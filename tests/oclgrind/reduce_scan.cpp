@@ -14,8 +14,6 @@
 #include <masu/stream.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -92,9 +90,7 @@ void scan_all(const Device& device, std::uint64_t count, ScanOp op, bool exclusi
          std::string(to_string(op)) + " of " + std::to_string(count) + " " + std::string(to_string(dtype_of<T>)));
 }
 
-void run(const std::string& name) {
-  const Device device = Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
+void run_case(const Device& device, const std::string& name) {
   if (name == "extremes") {
     reduce_rows<float>(device, ReduceOp::minmax, 2, 2100, false);
     reduce_rows<Half>(device, ReduceOp::min, 1, 5000, true);
@@ -122,9 +118,6 @@ void run(const std::string& name) {
 }  // namespace
 }  // namespace masu
 
-int main(int count, char** arguments) try {
-  masu::run(count == 2 ? arguments[1] : "extremes");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::run_case);
 }

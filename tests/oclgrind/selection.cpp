@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of top-k and of the room quantile, on little data, for Oclgrind: `selection
 // rows|filter|exact|places|passes|bounds|sorted|partition|parted`.
+#include "expect.h"
+
 #include "topk/topk_plan.h"
 #include "topk/topk_test_data.h"
 
@@ -9,10 +11,8 @@
 #include <masu/topk.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <numeric>
-#include <string_view>
 #include <vector>
 
 namespace {
@@ -143,21 +143,8 @@ bool parts_in_bounds(const Device& device) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  struct Case {
-    std::string_view name;
-    bool (*run)(const Device&);
-  };
-  constexpr Case cases[] = {{"rows", rows},     {"filter", filter},   {"exact", exact},
-                            {"places", places}, {"passes", passes},   {"bounds", bounds},
-                            {"sorted", sorted}, {"partition", parts}, {"parted", parts_in_bounds}};
-  const std::string_view wanted = count == 2 ? arguments[1] : "";
-  const Device device = Device::open("opencl");
-  for (const Case& one : cases) {
-    if (one.name != wanted) continue;
-    const bool good = one.run(device);
-    std::printf("%s on %s: %s\n", arguments[1], device.info().name.c_str(), good ? "right" : "wrong");
-    return good ? 0 : 1;
-  }
-  std::fputs("usage: selection rows|filter|exact|partition\n", stderr);
-  return 2;
+  constexpr masu::oclgrind::Case cases[] = {{"rows", rows},     {"filter", filter},   {"exact", exact},
+                                            {"places", places}, {"passes", passes},   {"bounds", bounds},
+                                            {"sorted", sorted}, {"partition", parts}, {"parted", parts_in_bounds}};
+  return masu::oclgrind::run_one(count, arguments, cases);
 }

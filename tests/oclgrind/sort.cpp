@@ -13,8 +13,6 @@
 #include <masu/device.h>
 
 #include <array>
-#include <cstdio>
-#include <exception>
 
 namespace masu::oclgrind {
 namespace {
@@ -204,9 +202,7 @@ void counting(const Device& device, std::size_t count, Order order, bool in_plac
              });
 }
 
-void run(const std::string& name) {
-  const Device device = Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
+void run_case(const Device& device, const std::string& name) {
   // Just too long for one work-group.
   const auto longer = [&](Dtype dtype, std::size_t value_bytes) {
     return sort_plan::most_local_keys(device.info(), dtype, value_bytes) + 37;
@@ -256,9 +252,6 @@ void run(const std::string& name) {
 }  // namespace
 }  // namespace masu::oclgrind
 
-int main(int count, char** arguments) try {
-  masu::oclgrind::run(count == 2 ? arguments[1] : "local");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::oclgrind::run_case);
 }

@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <exception>
 #include <memory>
 
 namespace masu::oclgrind {
@@ -90,10 +88,8 @@ void check_runs(const Device& device, const std::vector<std::uint64_t>& runs) {
   }
 }
 
-void run(const std::string& name) {
+void run_case(const Device& device, const std::string& name) {
   using sort_kernels::Arrays;
-  const Device device = Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
   const std::size_t most = sort_rows::most_local_keys(device.info(), Dtype::f32, true);
   const auto rows = [&](auto tag, std::size_t count, std::size_t length, With with) {
     check<decltype(tag)>(device, count, length, with, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
@@ -140,9 +136,6 @@ void run(const std::string& name) {
 }  // namespace
 }  // namespace masu::oclgrind
 
-int main(int count, char** arguments) try {
-  masu::oclgrind::run(count == 2 ? arguments[1] : "keys");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::oclgrind::run_case);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of exact sums, on little data, for Oclgrind: `sum values|products|special|integers|results`.
+#include "expect.h"
+
 #include "sum/sum_test_data.h"
 
 #include <masu/masu.h>
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
-#include <string_view>
 #include <vector>
 
 namespace {
@@ -89,20 +89,7 @@ bool results(const Device& device) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  struct Case {
-    std::string_view name;
-    bool (*run)(const Device&);
-  };
-  constexpr Case cases[] = {
+  constexpr masu::oclgrind::Case cases[] = {
       {"values", values}, {"products", products}, {"special", special}, {"integers", integers}, {"results", results}};
-  const std::string_view wanted = count == 2 ? arguments[1] : "";
-  const Device device = Device::open("opencl");
-  for (const Case& one : cases) {
-    if (one.name != wanted) continue;
-    const bool good = one.run(device);
-    std::printf("%s: %s on %s\n", arguments[1], good ? "right" : "wrong", device.info().name.c_str());
-    return good ? 0 : 1;
-  }
-  std::fprintf(stderr, "sum: values, products, special, integers or results\n");
-  return 1;
+  return masu::oclgrind::run_one(count, arguments, cases);
 }

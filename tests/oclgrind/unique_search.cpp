@@ -14,8 +14,6 @@
 #include <masu/stream.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -106,9 +104,7 @@ void search(const Device& device, std::size_t count, std::size_t sought, const S
   }
 }
 
-void run(const std::string& name) {
-  const Device device = Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
+void run_case(const Device& device, const std::string& name) {
   if (name == "runs") return find_all_runs(device);
   search<float>(device, 100, 300, {.side = Side::left});
   search<std::int16_t>(device, 17, 150, {.side = Side::right, .order = Order::descending});
@@ -118,9 +114,6 @@ void run(const std::string& name) {
 }  // namespace
 }  // namespace masu
 
-int main(int count, char** arguments) try {
-  masu::run(count == 2 ? arguments[1] : "runs");
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::run_case);
 }

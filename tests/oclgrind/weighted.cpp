@@ -12,14 +12,11 @@
 #include <masu/weighted_histogram.h>
 
 #include <bit>
-#include <cstdio>
-#include <exception>
 #include <limits>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace masu {
@@ -162,22 +159,19 @@ void round(const Device& device) {
               Bins::even(3, 1, 10), {.outside = Outside::clamp});
 }
 
+void run_case(const Device& device, const std::string& kernel) {
+  if (kernel == "wide") wide(device);
+  else if (kernel == "narrow") narrow(device);
+  else if (kernel == "global") global(device);
+  else if (kernel == "rows") rows(device);
+  else if (kernel == "joint") joint(device);
+  else if (kernel == "round") round(device);
+  else throw std::runtime_error("wide, narrow, global, rows, joint or round");
+}
+
 }  // namespace
 }  // namespace masu
 
-int main(int argc, char** argv) try {
-  const std::string_view kernel = argc > 1 ? argv[1] : "";
-  const masu::Device device = masu::Device::open("opencl");
-  std::printf("device: %s\n", device.info().name.c_str());
-  if (kernel == "wide") masu::wide(device);
-  else if (kernel == "narrow") masu::narrow(device);
-  else if (kernel == "global") masu::global(device);
-  else if (kernel == "rows") masu::rows(device);
-  else if (kernel == "joint") masu::joint(device);
-  else if (kernel == "round") masu::round(device);
-  else throw std::runtime_error("wide, narrow, global, rows, joint or round");
-  std::printf("%s: the device's bits are the CPU's\n", argv[1]);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return masu::oclgrind::run(count, arguments, masu::run_case);
 }

@@ -2,12 +2,12 @@
 #include "backends/cuda/loader.h"
 
 #include "backends/cuda/error.h"
+#include "runtime/environment.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -72,10 +72,7 @@ void add_folder(std::vector<std::filesystem::path>& folders, const std::filesyst
 // Where toolkits keep their libraries, the newest /usr/local/cuda-N first among its like.
 std::vector<std::filesystem::path> toolkit_folders() {
   std::vector<std::filesystem::path> roots;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') roots.emplace_back(value);
-  }
+  for (const std::string& toolkit : runtime::environment().toolkits) roots.emplace_back(toolkit);
   roots.emplace_back("/usr/local/cuda");
   std::vector<std::filesystem::path> versions;
   std::error_code error;
@@ -174,12 +171,12 @@ Loaded<Nvrtc> load_nvrtc(const char* place) {
 
 // Both are leaked on purpose: destructors of a program's static objects may still use them.
 const Loaded<Driver>& driver() {
-  static const Loaded<Driver>& loaded = *new Loaded<Driver>(load_driver(std::getenv("MASU_CUDA_LIBRARY")));
+  static const Loaded<Driver>& loaded = *new Loaded<Driver>(load_driver(runtime::environment().cuda_library.c_str()));
   return loaded;
 }
 
 const Loaded<Nvrtc>& nvrtc() {
-  static const Loaded<Nvrtc>& loaded = *new Loaded<Nvrtc>(load_nvrtc(std::getenv("MASU_NVRTC")));
+  static const Loaded<Nvrtc>& loaded = *new Loaded<Nvrtc>(load_nvrtc(runtime::environment().nvrtc.c_str()));
   return loaded;
 }
 

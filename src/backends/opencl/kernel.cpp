@@ -169,15 +169,21 @@ void Kernel::set_buffer(cl_uint index, const KernelArgument& argument, std::vect
   if (memory == nullptr || memory->context() != limits_->context) {
     refuse("{} must be a buffer of {}, got one of another device", signature_.title(name_, index), limits_->id);
   }
-  cl_mem object = memory->get();
-  if (argument.offset() != 0 && argument.size() != 0) {  // of an empty slice a kernel can use nothing
-    views.push_back(memory->view(argument.offset(), argument.size(), limits_->view_alignment));
-    object = views.back().get();
-    set(index, sizeof(object), &object, argument);
-  } else if (set_to_[index].serial != memory->serial()) {
-    set(index, sizeof(object), &object, argument);
-    set_to_[index].serial = memory->serial();
+  Memory::View view{memory->get(), {}};
+  const bool part = argument.offset() != 0 && argument.size() != 0;  // of an empty slice a kernel can use nothing
+  if (part) view = memory->view(argument.offset(), argument.size(), limits_->view_alignment);
+  SetTo& now = set_to_[index];
+  const std::uint64_t serial = memory->serial();
+  const std::array<std::uint64_t, 2> place =
+      part ? std::array{argument.offset(), std::uint64_t{argument.size()}} : std::array<std::uint64_t, 2>{};
+  if (now.serial == serial && now.place == place) return;
+  set(index, sizeof(view.object), &view.object, argument);
+  if (view.last) {
+    views.push_back(std::move(view.last));
+    return;
   }
+  now.serial = serial;
+  now.place = place;
 }
 
 void Kernel::set_plain(cl_uint index, const KernelArgument& argument) {

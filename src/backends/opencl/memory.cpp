@@ -9,7 +9,19 @@
 
 namespace masu::opencl {
 
-Handle<cl_mem> Memory::view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) const {
+Memory::View Memory::view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) {
+  const std::lock_guard lock(mutex_);
+  for (const Kept& kept : kept_) {
+    if (kept.offset == offset && kept.bytes == bytes) return {kept.object.get(), {}};
+  }
+  Handle<cl_mem> made = make_view(offset, bytes, alignment);
+  cl_mem object = made.get();
+  if (kept_.size() == most_kept) return {object, std::move(made)};
+  kept_.push_back({offset, bytes, std::move(made)});
+  return {object, {}};
+}
+
+Handle<cl_mem> Memory::make_view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) const {
   // Memory of the caller's may itself be a part of another object, and parts of parts do not exist.
   cl_mem parent = nullptr;
   std::size_t parent_offset = 0;

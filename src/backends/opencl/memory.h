@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace masu::opencl {
 
@@ -20,13 +21,28 @@ class Memory final : public runtime::Memory {
   [[nodiscard]] cl_mem get() const noexcept { return object_.get(); }
   [[nodiscard]] cl_context context() const noexcept { return context_; }
 
-  // A buffer object of `bytes` bytes from `offset` on, for a kernel argument. Throws invalid_argument when the offset
-  // is not a multiple of `alignment` bytes.
-  [[nodiscard]] Handle<cl_mem> view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) const;
+  // A buffer object of a part, for a kernel argument. `last` holds one that is not kept for as long as the memory is.
+  struct View {
+    cl_mem object = nullptr;
+    Handle<cl_mem> last;
+  };
+  // Of `bytes` bytes from `offset` on. Throws invalid_argument when the offset is not a multiple of `alignment` bytes.
+  [[nodiscard]] View view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment);
 
  private:
+  [[nodiscard]] Handle<cl_mem> make_view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) const;
+
+  struct Kept {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    Handle<cl_mem> object;
+  };
+  static constexpr std::size_t most_kept = 16;  // parts; a call's workspace has fewer
+
   cl_context context_;  // kept alive by the object
   Handle<cl_mem> object_;
+  std::mutex mutex_;
+  std::vector<Kept> kept_;  // parts that kernels were given: to make one takes as long as a launch
 };
 
 inline cl_mem object_of(runtime::Memory& memory) {

@@ -41,7 +41,7 @@ class Kernel final : public runtime::Kernel {
   // The local size to launch with, null where the driver chooses. Throws invalid_argument for sizes that the device
   // cannot run.
   [[nodiscard]] const std::size_t* local_size(const NDRange& range) const;
-  // Sets the arguments. The sub-views made for them are returned; they must live until the launch is queued.
+  // Sets the arguments. Sub-views that are not kept are returned; they must live until the launch is queued.
   [[nodiscard]] std::vector<Handle<cl_mem>> set_arguments(std::span<const KernelArgument> arguments);
   // Throws for a launch that the driver has refused.
   [[noreturn]] void refuse_launch(const NDRange& range, cl_int code) const;
@@ -49,8 +49,9 @@ class Kernel final : public runtime::Kernel {
  private:
   // What an argument was last set to: setting the same again is left out.
   struct SetTo {
-    std::uint64_t serial = 0;  // of a buffer's memory
-    std::size_t size = 0;      // of a value or of local memory; 0 when it must be set
+    std::uint64_t serial = 0;              // of a buffer's memory
+    std::array<std::uint64_t, 2> place{};  // of a part of it: offset and bytes
+    std::size_t size = 0;                  // of a value or of local memory; 0 when it must be set
     bool local = false;
     std::array<std::byte, KernelArgument::most_bytes> bytes{};
   };

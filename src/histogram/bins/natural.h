@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole numbers of any size, for the few comparisons that rounding must not decide.
+// Whole numbers of any size, for the few comparisons that rounding must not decide, and for exact references.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -66,6 +67,45 @@ class Natural {
                                                   b.digits_.rend());
   }
   friend bool operator==(const Natural&, const Natural&) = default;
+
+  // Adds value * 2^shift.
+  void add(std::uint64_t value, unsigned shift) {
+    std::size_t at = shift / 64;
+    digits_.resize(std::max(digits_.size(), at + 2) + 1);
+    const Wide shifted = Wide{value} << shift % 64;
+    Wide sum = Wide{digits_[at]} + static_cast<std::uint64_t>(shifted);
+    digits_[at] = static_cast<std::uint64_t>(sum);
+    for (sum = (sum >> 64) + (shifted >> 64); sum != 0; sum >>= 64) {
+      sum += digits_[++at];
+      digits_[at] = static_cast<std::uint64_t>(sum);
+    }
+    trim();
+  }
+  // Divides by a number that is not 0; returns the rest.
+  std::uint64_t divide(std::uint64_t divisor) {
+    std::uint64_t rest = 0;
+    for (std::size_t i = digits_.size(); i-- > 0;) {
+      const Wide part = Wide{rest} << 64 | digits_[i];
+      digits_[i] = static_cast<std::uint64_t>(part / divisor);
+      rest = static_cast<std::uint64_t>(part % divisor);
+    }
+    trim();
+    return rest;
+  }
+  // The position of the highest bit that is set, from 1; 0 for zero.
+  [[nodiscard]] unsigned bits() const {
+    return digits_.empty() ? 0 : static_cast<unsigned>(64 * digits_.size()) - std::countl_zero(digits_.back());
+  }
+  // The lowest 64 bits of this / 2^shift.
+  [[nodiscard]] std::uint64_t word(unsigned shift) const {
+    return static_cast<std::uint64_t>((Wide{digit(shift / 64 + 1)} << 64 | digit(shift / 64)) >> shift % 64);
+  }
+  // Whether a bit below the position is set.
+  [[nodiscard]] bool any_below(unsigned position) const {
+    const auto whole = static_cast<std::ptrdiff_t>(std::min<std::size_t>(position / 64, digits_.size()));
+    return std::any_of(digits_.begin(), digits_.begin() + whole, [](std::uint64_t digit) { return digit != 0; }) ||
+           (digit(position / 64) & ((std::uint64_t{1} << position % 64) - 1)) != 0;
+  }
 
  private:
   __extension__ using Wide = unsigned __int128;

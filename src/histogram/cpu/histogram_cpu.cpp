@@ -56,6 +56,12 @@ void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, un
     for (std::uint64_t i = 0; i < count; ++i) ++tables.data()[data[i]];
     return;
   }
+  if (const CountBytes planes = count >= least_by_planes ? count_byte_planes(channels) : nullptr) {
+    const std::uint64_t whole = count / (byte_plane_block * channels) * (byte_plane_block * channels);
+    planes(data, whole, tables.data());
+    data += whole;
+    count -= whole;
+  }
   // Two pixels at a time go to different copies.
   std::uint32_t* even = tables.data();
   std::uint32_t* odd = tables.copies() > 1 ? even + std::uint64_t{256} * channels : even;

@@ -331,6 +331,38 @@ TEST(HistogramCpu, BytesInBlocksOfFewValues) {
   }
 }
 
+// So many that whole blocks are counted by their bits, where the processor can, between runs of all lengths.
+TEST(HistogramCpu, ManyBytes) {
+  std::mt19937_64 random(12);
+  const BinRule rule(Bins::integers(256), Dtype::u8, false);
+  for (const std::uint64_t kinds : {1U, 2U, 3U, 9U, 256U}) {
+    for (const std::uint64_t longest : {1U, 40U, 5'000U, 300'000U}) {
+      std::vector<std::uint8_t> data((std::size_t{3} << 20) + 4'219);
+      std::vector<std::uint64_t> expected(slots_of(rule));
+      for (std::size_t i = 0; i < data.size();) {
+        const auto value = static_cast<std::uint8_t>(255 - random() % kinds);
+        for (std::uint64_t left = 1 + random() % longest; left != 0 && i < data.size(); --left) {
+          data[i++] = value;
+          ++expected[value];
+        }
+      }
+      ASSERT_EQ(count(data, rule, Strategy::automatic), expected) << kinds << ' ' << longest;
+    }
+  }
+  for (const unsigned channels : {2U, 3U, 4U, 5U}) {
+    std::vector<std::uint8_t> data(std::size_t{channels} * 400'003);
+    Counter counter(std::make_shared<const BinRule>(rule), channels, Strategy::automatic);
+    std::vector<std::uint64_t> totals(slots_of(rule) * channels);
+    std::vector<std::uint64_t> expected(totals.size());
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data[i] = static_cast<std::uint8_t>(random() % (50 * (1 + i % channels)));
+      ++expected[i % channels * slots_of(rule) + data[i]];
+    }
+    counter.count(ArrayView(data), totals);
+    ASSERT_EQ(totals, expected) << channels;
+  }
+}
+
 TEST(HistogramCpu, SmallPiecesOfManyBins) {
   const BinRule rule(Bins::even(300'000, 0, 1), Dtype::f64, false);
   Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);

@@ -246,15 +246,42 @@ bool has_frequent_values(const std::uint8_t* data, std::size_t count) {
   return pairs > sample * sample / 2 / 6;
 }
 
+// Whether a quarter of the blocks of 64 bytes seem to have one value or two: a few bytes of some of them tell.
+bool has_runs(const std::uint8_t* data, std::size_t count) {
+  constexpr std::size_t sample = 32;
+  unsigned found = 0;
+  for (std::size_t i = 0; i < sample; ++i) {
+    const std::uint8_t* block = data + i * (count / sample);
+    bool few = true;
+    for (std::size_t k = run_bytes / 4; k < run_bytes; k += run_bytes / 4) {
+      few = few && (block[k] == block[0] || block[k] == block[run_bytes - 1]);
+    }
+    found += few ? 1 : 0;
+  }
+  return found >= sample / 4;
+}
+
 void AddBytes(const std::uint8_t* data, std::size_t count, std::uint32_t* totals) {
   // No 16-bit counter of the fewer tables overflows in a block.
   constexpr std::size_t block = std::size_t{4} * 65535 / run_bytes * run_bytes;
+  constexpr std::size_t most_by_planes = std::size_t{1} << 20;
   RunCounts runs = {};
+  // For the instruction sets that may have it.
+  constexpr bool may_have_planes = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
+  const CountBytes planes = may_have_planes && count >= least_by_planes ? count_byte_planes(1) : nullptr;
   for (std::size_t i = 0; i < count;) {
     // Tables are cleared and data is sampled where runs end.
     if (count - i >= run_bytes && CountRun(data, i, runs)) {
       i += run_bytes;
       continue;
+    }
+    if (planes != nullptr && count - i >= least_by_planes) {
+      const std::size_t blocks = (count - i < most_by_planes ? count - i : most_by_planes) / byte_plane_block;
+      if (!has_runs(data + i, blocks * byte_plane_block)) {
+        planes(data + i, blocks * byte_plane_block, totals);
+        i += blocks * byte_plane_block;
+        continue;
+      }
     }
     const std::size_t length = count - i < block ? count - i : block;
     if (has_frequent_values(data + i, length)) {

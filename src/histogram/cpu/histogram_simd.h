@@ -45,6 +45,12 @@ SlotsU64 integer_slots(std::uint64_t);
 // Adds the counts of bytes to 256 totals. 64 bytes of one or two values are counted at once.
 using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
 CountBytes count_bytes();
+// The same at one speed, whatever the bytes are; 256 totals for each of 1 to 4 interleaved channels. `count` is a
+// multiple of so many bytes for each channel, and worth it from so many on. nullptr where the processor has no
+// instructions for it.
+inline constexpr std::size_t byte_plane_block = 4096;
+inline constexpr std::size_t least_by_planes = std::size_t{1} << 16;
+CountBytes count_byte_planes(unsigned channels);
 
 // The least and greatest finite values; `lo` > `hi` where there are none. Starts from what `lo` and `hi` hold.
 void range_of(const float* x, std::size_t count, float& lo, float& hi);

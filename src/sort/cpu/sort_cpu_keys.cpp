@@ -135,6 +135,7 @@ T key_of_code(std::size_t index, Order order) {
 template <class T>
 void counting_sort(T* keys, std::uint64_t count, Order order, Threads threads) {
   constexpr std::size_t codes = std::size_t{1} << (8 * sizeof(T));
+  constexpr std::uint64_t keys_at_once = 32 / sizeof(T);
   std::vector<std::uint64_t> ends(codes);
   const std::uint64_t most = std::max<std::uint64_t>(1, count / counted_from);
   const std::uint64_t stripes = std::max(std::min(stripes_of(count, threads), most), count / counter_most + 1);
@@ -153,7 +154,12 @@ void counting_sort(T* keys, std::uint64_t count, Order order, Threads threads) {
     std::size_t code = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
     for (std::uint64_t at = first; at < last; ++code) {
       const std::uint64_t end = std::min(ends[code], last);
-      std::fill(keys + at, keys + end, key_of_code<T>(code, order));
+      const T key = key_of_code<T>(code, order);
+      // A whole vector of each, as most have few: what is too much is written over by the next ones.
+      std::uint64_t written = at;
+      if (last - at >= keys_at_once)
+        written = static_cast<std::uint64_t>(std::fill_n(keys + at, keys_at_once, key) - keys);
+      if (written < end) std::fill(keys + written, keys + end, key);
       at = end;
     }
   });

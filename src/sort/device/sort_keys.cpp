@@ -65,7 +65,7 @@ class Sorter {
     part_second();
     finish(Finish::all);
     if (tuning_.join_bits != 0) finish(Finish::singles);
-    if (tuning_.middle.group != 0) finish(Finish::middle);
+    for (unsigned i = 0; i < tuning_.larger_shapes(); ++i) finish(larger(i));
     for (unsigned level = 0; level < tuning_.levels(); ++level) split(level);
     if (tuning_.tally_group != 0) tally();
     if (tuning_.tallies) {
@@ -125,8 +125,8 @@ class Sorter {
 
   void count() {
     launch("keys_count", std::uint64_t{tuning_.units} * (tuning_.two_steps ? 6 : 1), tuning_.count_group, keys_,
-           memory_, at(layout_.header), at(layout_.counts), count_, flipped_, by_digits_.crowded_pairs,
-           tuning_.two_steps ? columns : call::local<std::uint16_t>(tuning_.buckets() + 64));
+           memory_, at(layout_.header), at(layout_.counts), at(layout_.listed), count_, flipped_,
+           by_digits_.crowded_pairs, tuning_.two_steps ? columns : call::local<std::uint16_t>(tuning_.buckets() + 64));
   }
   void parts() {
     launch("keys_parts", 1, 256, memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), flipped_,
@@ -139,7 +139,7 @@ class Sorter {
   void places() {
     launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, memory_, at(layout_.header),
            at(layout_.counts), at(layout_.starts), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
-           at(layout_.singles), at(layout_.middle), at(layout_.tallies), at(layout_.huges), tuning_.tally_most(count_),
+           at(layout_.singles), at(layout_.larger), at(layout_.tallies), at(layout_.huges), tuning_.tally_most(count_),
            flipped_, call::local<std::uint32_t>(tuning_.places_group * std::uint64_t{6} + 4));
   }
 
@@ -171,9 +171,12 @@ class Sorter {
       std::uint64_t place;
       unsigned word;
     };
-    const List list = which == Finish::singles   ? List{layout_.singles, singles_word}
-                      : which == Finish::entries ? List{layout_.entries, entries_word}
-                                                 : List{layout_.middle, middle_word};
+    List list{layout_.singles, singles_word};
+    if (which == Finish::entries) list = {layout_.entries, entries_word};
+    if (which >= Finish::larger) {
+      const unsigned number = static_cast<unsigned>(which) - static_cast<unsigned>(Finish::larger);
+      list = {layout_.larger + number * std::uint64_t{tuning_.buckets()} * 4, larger_word + number};
+    }
     const Shape shape = tuning_.shape(which);
     const std::uint64_t groups =
         which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
@@ -227,7 +230,7 @@ class Sorter {
     launch_special("special_count", special_chunks, keys_, memory_, at(layout_.header), at(layout_.chunks), count_,
                    local);
     launch_special("special_move", special_chunks, keys_, parted_, memory_, at(layout_.header), at(layout_.chunks),
-                   at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_, local);
+                   at(layout_.listed), at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_, local);
   }
   void restore() {
     launch_special("special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_, memory_, at(layout_.header),

@@ -12,7 +12,8 @@
 // - MASU_TWO_STEPS     1: local memory does not hold a counter for each bucket
 // - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
 // - MASU_FINISH_MOST   keys of a bucket that a work-group of keys_finish takes
-// - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_FINISH_MOST where there are none
+// - MASU_LARGER_MOST_0 … MASU_LARGER_MOST_2  the same of each kind of larger work-groups, which take turns; the one before
+//   where there is none
 // - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
 // - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
 // - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
@@ -61,22 +62,33 @@ typedef struct {
   uint zeros;
   uint minuses;
   uint nans;
+  uint full;  // bits: whether there was no room for a zero, and for a NaN, of this work-item
+  __global uint *header;
+  __global uint *lists;
 } Specials;
-inline void count_special(const MASU_SOURCE bits, Specials *specials) {
+// Counts a zero or NaN, and lists its place, as long as there is room.
+inline void count_special(const MASU_SOURCE bits, const uint place, Specials *specials) {
 #if MASU_ELEMENT_CLASS == 2
   if (bits == 0) ++specials->zeros;
   else if (bits == MASU_SIGN) ++specials->minuses;
   else ++specials->nans;
+  const uint nan = (bits & (MASU_SIGN - 1)) != 0 ? 1 : 0;
+  if ((specials->full >> nan & 1) != 0) return;
+  const uint slot = atomic_inc(&specials->header[MASU_LISTED_ZEROS + nan]);
+  if (slot < MASU_MOST_LISTED) specials->lists[nan * MASU_MOST_LISTED + slot] = place;
+  else specials->full |= 1U << nan;
 #else
   (void)bits;
+  (void)place;
   (void)specials;
 #endif
 }
 
-inline void count_key(const MASU_SOURCE bits, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
-                      const uint lid, Specials *specials) {
+// `place`: of the key among all.
+inline void count_key(const MASU_SOURCE bits, const uint place, const MASU_SOURCE flip, __local uint *counters,
+                      __global uint *totals, const uint lid, Specials *specials) {
   if (MASU_IS_SPECIAL(bits)) {
-    count_special(bits, specials);
+    count_special(bits, place, specials);
     return;
   }
 #if MASU_TWO_STEPS
@@ -90,13 +102,13 @@ inline void count_key(const MASU_SOURCE bits, const MASU_SOURCE flip, __local ui
 
 #define MASU_NO_BUCKET MASU_BUCKETS  // has a counter, of which nothing is made
 #if MASU_TWO_STEPS
-inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
-                         const uint lid, uint *hot, Specials *specials) {
+inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE flip, __local uint *counters,
+                         __global uint *totals, const uint lid, uint *hot, Specials *specials) {
   (void)hot;
   MASU_SOURCE keys[MASU_SOURCE_VECTOR];
   unpack_source(vector, keys);
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) count_key(keys[k], flip, counters, totals, lid, specials);
+  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) count_key(keys[k], place + k, flip, counters, totals, lid, specials);
 }
 inline void flush_bins(__local const uint *counters, __global uint *totals, const uint lid) {
   const uint sum = columns_of(counters, lid);
@@ -107,8 +119,8 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 // Counts a vector of keys; those that are special have no bucket. Keys of bucket *hot are counted by one lane, where an
 // eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
 #define MASU_HOT_KEYS max(MASU_SOURCE_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_SOURCE_VECTOR)
-inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
-                         const uint lid, uint *hot, Specials *specials) {
+inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE flip, __local uint *counters,
+                         __global uint *totals, const uint lid, uint *hot, Specials *specials) {
   MASU_SOURCE keys[MASU_SOURCE_VECTOR];
   unpack_source(vector, keys);
   uint buckets[MASU_SOURCE_VECTOR];
@@ -123,7 +135,7 @@ inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uin
   if (special) {
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-      if (MASU_IS_SPECIAL(keys[k])) count_special(keys[k], specials);
+      if (MASU_IS_SPECIAL(keys[k])) count_special(keys[k], place + k, specials);
     }
   }
   const uint in_hot = masu_sum_lanes(own);
@@ -206,7 +218,8 @@ MASU_INLINE bool crowded(__global const MASU_SOURCE *from, const uint count, con
 // `crowded_pairs` or more, are left to sort_once.cl.
 __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
                                                            __global uchar *workspace, const ulong header_at,
-                                                           const ulong counts_at, const uint count, const uint flipped,
+                                                           const ulong counts_at, const ulong listed_at,
+                                                           const uint count, const uint flipped,
                                                            const uint crowded_pairs, __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
   const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
@@ -219,6 +232,9 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   specials.zeros = 0;
   specials.minuses = 0;
   specials.nans = 0;
+  specials.full = 0;
+  specials.header = MASU_AT(uint, header_at);
+  specials.lists = MASU_AT(uint, listed_at);
   clear_bins(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_BY_DIGITS_TOO
@@ -232,7 +248,8 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   const uint vectors = (count - head) / MASU_SOURCE_VECTOR;
   const uint tail = count - head - vectors * MASU_SOURCE_VECTOR;
   if (group == 0 && lid < head + tail) {
-    count_key(from[lid < head ? lid : count - tail + (lid - head)], flip, counters, totals, lid, &specials);
+    const uint place = lid < head ? lid : count - tail + (lid - head);
+    count_key(from[place], place, flip, counters, totals, lid, &specials);
   }
   __global const uint4 *const whole = (__global const uint4 *)(from + head);
   const uint stride = (uint)get_num_groups(0) * MASU_COUNT_GROUP;
@@ -242,14 +259,18 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < 4; ++k) held[k] = masu_load_streaming(whole + i + k * (ulong)stride + lid);
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, lid, &hot, &specials);
+    for (uint k = 0; k < 4; ++k) {
+      count_vector(held[k], head + (uint)(i + k * (ulong)stride + lid) * MASU_SOURCE_VECTOR, flip, counters, totals, lid,
+                   &hot, &specials);
+    }
   }
   for (; i < vectors; i += stride) {
+    const uint place = head + (uint)(i + lid) * MASU_SOURCE_VECTOR;
     if (i + MASU_COUNT_GROUP <= vectors) {
-      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, lid, &hot, &specials);
+      count_vector(masu_load_streaming(whole + i + lid), place, flip, counters, totals, lid, &hot, &specials);
     } else if (i + lid < vectors) {
       for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-        count_key(from[head + (uint)(i + lid) * MASU_SOURCE_VECTOR + k], flip, counters, totals, lid, &specials);
+        count_key(from[place + k], place + k, flip, counters, totals, lid, &specials);
       }
     }
   }
@@ -327,6 +348,13 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
 }
 #endif
 
+// Gives a bucket to the smallest of the larger work-groups of keys_finish that have room for it.
+inline void list_larger(__global uchar *workspace, __global uint *header, const ulong larger_at, const uint bucket,
+                        const uint size) {
+  const uint which = (size > MASU_LARGER_MOST_0 ? 1 : 0) + (size > MASU_LARGER_MOST_1 ? 1 : 0);
+  MASU_AT(uint, larger_at)[which * MASU_BUCKETS + atomic_inc(&header[MASU_LARGER + which])] = bucket;
+}
+
 // Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
 // waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
 // in front of them.
@@ -334,7 +362,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
                                                              const ulong counts_at, const ulong starts_at,
                                                              const ulong opens_at, const ulong rows_at,
                                                              const ulong tiles_at, const ulong singles_at,
-                                                             const ulong middle_at, const ulong tallies_at,
+                                                             const ulong larger_at, const ulong tallies_at,
                                                              const ulong huges_at, const uint tally_most,
                                                              const uint flipped, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
@@ -369,8 +397,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   if (joined <= MASU_FINISH_MOST) return;
   if (own <= MASU_FINISH_MOST) {
     if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[MASU_SINGLES])] = bucket;
-  } else if (own <= MASU_MIDDLE_MOST) {
-    MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
+  } else if (own <= MASU_LARGER_MOST_2) {
+    list_larger(workspace, header, larger_at, bucket, own);
   } else if (own <= tally_most) {
     list_tally(workspace, header, tallies_at, start, own, 0);
   } else {
@@ -381,10 +409,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
     atomic_add(&header[MASU_HUGE_KEYS], own);
   }
 #else
-  if (own > MASU_FINISH_MOST && own <= MASU_MIDDLE_MOST) {
-    MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
-  }
-  open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,
+  if (own > MASU_FINISH_MOST && own <= MASU_LARGER_MOST_2) list_larger(workspace, header, larger_at, bucket, own);
+  open_buckets(own > MASU_LARGER_MOST_2, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif
 }

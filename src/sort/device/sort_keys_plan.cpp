@@ -27,6 +27,8 @@ constexpr unsigned most_tallied = 1U << 21;
 constexpr unsigned crowded_keys = 8;
 constexpr unsigned crowded_wide_keys = 64;
 constexpr unsigned crowded_orders = 2;
+constexpr std::array<std::string_view, larger_most> larger_names = {"MASU_LARGER_MOST_0", "MASU_LARGER_MOST_1",
+                                                                    "MASU_LARGER_MOST_2"};
 constexpr unsigned bin_keys = 24;  // that may share a bin of keys_finish
 // Keys that may share a bin of sort_finish.cl: where their bins are not kept beside them, and where they are.
 constexpr std::array<unsigned, 2> entry_bin_keys = {48, 144};
@@ -35,33 +37,52 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool wide = subject.key_bytes() == 8;
   const bool u = info.gpu;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
-    if (wide)
-      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, false, 256, u};
-    return {{512, 20, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, false, 256, u};
+    if (wide) {
+      const unsigned tally_group = subject.packed() ? 0 : 1024;
+      return {{512, 12, 2}, {{512, 9, 3}, 12}, {{{{1024, 12, 1}, 14}}}, tally_group, 1, 1024, false, 256, u};
+    }
+    return {{512, 20, 2},
+            {{256, 18, 6}, 12},
+            {{{{512, 18, 3}, 13}, {{512, 34, 2}, 14}, {{1024, 24, 1}, 14}}},
+            1024,
+            1,
+            1024,
+            false,
+            256,
+            u};
   }
-  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 18, 1}, 12, {}, 0, 0, 1, 256, true, 256, u};
-  const unsigned middle = info.max_work_group_size >= 512 ? 512 : 256;
-  return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, true, 256, u};
+  if (wide) return {{256, 12, 1}, {{256, subject.packed() ? 12U : 18, 1}, 12}, {}, 0, 1, 256, true, 256, u};
+  const bool large = info.max_work_group_size >= 512;
+  return {{256, 24, 1}, {{256, 18, 1}, 12}, {{{{large ? 512U : 256U, 32, 1}, 12}}}, 256, 4, 256, true, 256, u};
 }
 
 // keys_finish where buckets have more keys: the first that has room for so many.
 struct Grown {
   unsigned bucket_keys;
-  Shape finish;
-  unsigned bin_bits;
+  FinishShape finish;
 };
 constexpr std::array<Grown, 3> grown = {
-    {{8192, {512, 18, 3}, 13}, {16384, {512, 34, 2}, 14}, {32768, {1024, 34, 1}, 14}}};
-constexpr std::array<Grown, 2> grown_in_little = {{{8192, {512, 18, 1}, 13}, {16384, {512, 34, 1}, 12}}};
+    {{8192, {{512, 18, 3}, 13}}, {16384, {{512, 34, 2}, 14}}, {32768, {{1024, 34, 1}, 14}}}};
+constexpr std::array<Grown, 2> grown_in_little = {{{8192, {{512, 18, 1}, 13}}, {16384, {{512, 34, 1}, 12}}}};
 
 void grow(Tuning& tuning, unsigned bucket_keys, const DeviceInfo& info) {
   const std::span<const Grown> all = tuning.tally_ranges == 1 ? std::span<const Grown>(grown) : grown_in_little;
   const auto one = std::ranges::find_if(all, [&](const Grown& shape) {
     return bucket_keys <= shape.bucket_keys && shape.finish.group <= info.max_work_group_size;
   });
-  if (bucket_keys <= tuning.finish.tile() || one == all.end()) return;
-  tuning.finish = one->finish;
-  tuning.bin_bits = one->bin_bits;
+  if (bucket_keys > tuning.finish.tile() && one != all.end()) tuning.finish = one->finish;
+}
+
+// Leaves those that have room for more than keys_finish; where neighbours are joined, and few are larger, one of them.
+void drop_shapes(Tuning& tuning) {
+  std::vector<FinishShape> left;
+  for (const FinishShape& shape : tuning.larger) {
+    if (shape.tile() <= tuning.finish_most) continue;
+    if (tuning.join_bits != 0) left.clear();
+    left.push_back(shape);
+  }
+  tuning.larger = {};
+  std::ranges::copy(left, tuning.larger.begin());
 }
 
 // Whether keys_finish keeps 16 bits of each key.
@@ -116,6 +137,7 @@ std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& t
   add(defines, "MASU_PART_TILE", tuning.part.tile());
   add(defines, "MASU_VALUE_BYTES", tuning.value_bytes);
   defines.emplace_back("MASU_VALUE", unsigned_type(tuning.value_bytes));
+  add(defines, "MASU_MOST_LISTED", specials_listed);
   add_subject(defines, subject);
   return defines;
 }
@@ -153,15 +175,16 @@ std::uint32_t Tuning::tally_most(std::uint64_t count) const noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count * 3 / 5 / units, 65536, most_tallied));
 }
 
-Shape Tuning::shape(Finish which) const noexcept {
-  if (which == Finish::singles) return {256, 18, 6};
-  return which == Finish::middle ? middle : finish;
-}
-unsigned Tuning::bits(Finish which) const noexcept {
-  return which == Finish::middle ? middle_bits : bin_bits;
+FinishShape Tuning::shape(Finish which) const noexcept {
+  if (which == Finish::singles) return {{256, 18, 6}, finish.bin_bits};
+  if (which < Finish::larger) return finish;
+  return larger[static_cast<unsigned>(which) - static_cast<unsigned>(Finish::larger)];
 }
 unsigned Tuning::most_of(Finish which) const noexcept {
-  return which == Finish::middle ? middle.tile() : which == Finish::entries ? most : finish_most;
+  return which >= Finish::larger ? shape(which).tile() : which == Finish::entries ? most : finish_most;
+}
+unsigned Tuning::larger_shapes() const noexcept {
+  return static_cast<unsigned>(std::ranges::count_if(larger, [](const Shape& one) { return one.group != 0; }));
 }
 
 std::uint64_t Tuning::part_bytes() const noexcept {
@@ -171,12 +194,14 @@ std::uint64_t Tuning::part_bytes() const noexcept {
 std::uint64_t Tuning::finish_bytes(Finish which) const noexcept {
   const std::uint64_t keys = most_of(which);
   const std::uint64_t kept = narrow(*this, which) ? (keys + 200) * 2 : keys * key_bytes;
-  return (std::uint64_t{4} << (bits(which) - 1)) + kept + (shape(which).group + 4) * std::uint64_t{4} +
+  const FinishShape own = shape(which);
+  return (std::uint64_t{4} << (own.bin_bits - 1)) + kept + (own.group + 4) * std::uint64_t{4} +
          (value_bytes != 0 ? keys * 2 : 0);
 }
 std::uint64_t Tuning::local_bytes() const noexcept {
-  return std::max({part_bytes(), finish_bytes(Finish::all), middle.group != 0 ? finish_bytes(Finish::middle) : 0,
-                   tally_group != 0 ? tally_bytes(true) : 0});
+  std::uint64_t bytes = std::max({part_bytes(), finish_bytes(Finish::all), tally_group != 0 ? tally_bytes(true) : 0});
+  for (unsigned i = 0; i < larger_shapes(); ++i) bytes = std::max(bytes, finish_bytes(sort_keys::larger(i)));
+  return bytes;
 }
 std::uint64_t Tuning::tally_bytes(bool counters) const noexcept {
   return (tally_group * 10 + 4 + (counters ? 32768 / tally_ranges + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
@@ -203,7 +228,7 @@ Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket
   if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
   tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
   tuning.finish_most = tuning.tallies && tuning.join_bits != 0 ? tuning.most : tuning.finish.tile();
-  if (tuning.middle.tile() <= tuning.finish_most) tuning.middle = {};
+  drop_shapes(tuning);
   return tuning;
 }
 
@@ -249,7 +274,10 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
   if (by_digits.plan.group != 0) layout.totals = reserve(sort_once::totals_bytes(size_of(subject.dtype)));
   layout.counts = reserve(tuning.buckets() * 4);
   layout.starts = reserve(tuning.start_words() * 4);
-  if (subject.has_specials()) layout.chunks = reserve(special_chunks * 8);
+  if (subject.has_specials()) {
+    layout.chunks = reserve(special_chunks * 8);
+    layout.listed = reserve(specials_listed * 8);
+  }
   if (!tuning.tallies) {
     for (std::uint64_t& at : layout.opens) at = reserve(most_open * open_words * 4);
     for (std::uint64_t& at : layout.rows) at = reserve(most_open * row_words * 4);
@@ -263,7 +291,7 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
                           std::uint64_t{entry_words} * 4);
   }
   if (tuning.join_bits != 0) layout.singles = reserve(tuning.buckets() * 4);
-  layout.middle = reserve(std::min<std::uint64_t>(most_open, tuning.buckets()) * 4);
+  layout.larger = reserve(std::uint64_t{tuning.larger_shapes()} * tuning.buckets() * 4);
   layout.tallies = reserve(most_open * entry_words * 4);
   if (tuning.tallies) layout.huges = reserve((count / tuning.tally_most(count) + 1) * entry_words * 4);
   if (by_digits.plan.group != 0) layout.tables = reserve(by_digits.plan.table_bytes(count));
@@ -281,7 +309,11 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_PLACES_GROUP", tuning.places_group);
   add(defines, "MASU_MOST", tuning.most);
   add(defines, "MASU_FINISH_MOST", tuning.finish_most);
-  add(defines, "MASU_MIDDLE_MOST", std::max(tuning.finish_most, tuning.middle.tile()));
+  unsigned larger_most_keys = tuning.finish_most;
+  for (unsigned i = 0; i < larger_most; ++i) {
+    larger_most_keys = std::max(larger_most_keys, tuning.larger[i].tile());
+    add(defines, larger_names[i], larger_most_keys);
+  }
   add(defines, "MASU_TALLY", tuning.tallies ? 1 : 0);
   add(defines, "MASU_JOIN_BITS", tuning.join_bits);
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
@@ -296,7 +328,7 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   const unsigned join_bits = which == Finish::all ? tuning.join_bits : 0;
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits - join_bits);
   add(defines, tuning.shape(which));
-  add(defines, "MASU_BIN_BITS", tuning.bits(which));
+  add(defines, "MASU_BIN_BITS", tuning.shape(which).bin_bits);
   add(defines, "MASU_MOST", tuning.most_of(which));
   add(defines, "MASU_ENTRY_MOST", tuning.most);
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);

@@ -53,19 +53,25 @@ struct Shape {
 enum class Finish : std::uint8_t {
   all,      // a work-group for each bucket, or for neighbours that are joined
   singles,  // buckets of which more than fit were to be joined
-  middle,   // larger buckets, in larger work-groups
   entries,  // what sort_crowded.cl has parted
+  larger,   // larger buckets, in larger work-groups; and the next ones
+};
+inline constexpr unsigned larger_most = 3;
+constexpr Finish larger(unsigned number) noexcept {
+  return static_cast<Finish>(static_cast<unsigned>(Finish::larger) + number);
+}
+
+struct FinishShape : Shape {
+  unsigned bin_bits = 0;
 };
 
 // Constants of the kernels for a device, by its local memory: all of a compute unit of a GPU, or 48 KiB.
 struct Tuning {
   Shape part;
-  Shape finish;
-  unsigned bin_bits = 0;  // of keys_finish
-  Shape middle;
-  unsigned middle_bits = 0;
-  unsigned tally_group = 0;   // 0: nothing is counted by sort_tally.cl
-  unsigned tally_ranges = 1;  // of values, which it counts one by one
+  FinishShape finish;
+  std::array<FinishShape, larger_most> larger;  // of ever more keys; those behind the last one have no group
+  unsigned tally_group = 0;                     // 0: nothing is counted by sort_tally.cl
+  unsigned tally_ranges = 1;                    // of values, which it counts one by one
   unsigned count_group = 0;
   bool two_steps =
       false;  // keys are counted by their upper 8 bits first, by their buckets when they are parted by these
@@ -92,10 +98,10 @@ struct Tuning {
   [[nodiscard]] bool finishes_full() const noexcept { return !tallies || join_bits != 0; }
   // Levels of sort_crowded.cl. Each takes 8 bits of what buckets leave.
   [[nodiscard]] unsigned levels() const noexcept;
+  [[nodiscard]] unsigned larger_shapes() const noexcept;
   // Keys of a bucket that one work-group may count: fewer than its share of all, so that the others do not wait for it.
   [[nodiscard]] std::uint32_t tally_most(std::uint64_t count) const noexcept;
-  [[nodiscard]] Shape shape(Finish which) const noexcept;
-  [[nodiscard]] unsigned bits(Finish which) const noexcept;  // of a bin
+  [[nodiscard]] FinishShape shape(Finish which) const noexcept;
   [[nodiscard]] unsigned most_of(Finish which) const noexcept;
   // Bytes of local memory.
   [[nodiscard]] std::uint64_t part_bytes() const noexcept;
@@ -127,14 +133,15 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
 
 // Words of the header of the temporary memory, as in sort_lists.cl.
 inline constexpr unsigned entries_word = 3;
-inline constexpr unsigned middle_word = 4;
 inline constexpr unsigned levels_word = 8;
 inline constexpr unsigned singles_word = 41;
 inline constexpr unsigned full_word = 42;
 inline constexpr unsigned by_digits_word = 43;  // and the next
+inline constexpr unsigned larger_word = 47;     // and the next two
 
 inline constexpr unsigned special_group = 256;
 inline constexpr unsigned special_chunks = 4096;
+inline constexpr unsigned specials_listed = 1024;  // zeros, and NaNs: fewer than that need no further reading
 inline constexpr unsigned split_group = 256;
 
 // Where things begin in the temporary memory, and its size.
@@ -148,13 +155,14 @@ struct Layout {
   std::uint64_t counts = 0;  // behind these: all three are cleared
   std::uint64_t starts = 0;
   std::uint64_t chunks = 0;
+  std::uint64_t listed = 0;  // the places of few zeros, and of few NaNs
   std::array<std::uint64_t, 2> opens{};
   std::array<std::uint64_t, 2> rows{};
   std::array<std::uint64_t, 2> tiles{};
   std::uint64_t entries = 0;
   std::uint64_t full = 0;
   std::uint64_t singles = 0;
-  std::uint64_t middle = 0;
+  std::uint64_t larger = 0;  // lists of as many words as there are buckets
   std::uint64_t tallies = 0;
   std::uint64_t huges = 0;
   std::uint64_t tables = 0;  // of sort_once

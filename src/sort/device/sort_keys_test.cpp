@@ -120,6 +120,31 @@ TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
     expect_sorted_both_ways(
         keys_by<T>(count, [&](auto& random, auto i) { return i == count / 2 ? infinity_bits<T> + 9 : number(random); }),
         "one NaN");
+    // More of one kind than keys_count lists, and few of the other; and as many as it lists, and one more.
+    expect_sorted_both_ways(
+        keys_by<T>(count,
+                   [&](auto& random, auto i) {
+                     const auto nan = infinity_bits<T> + 1 + i + (i % 2) * sign;
+                     return i % 3 == 0 ? (i / 3 % 2) * sign : i % 911 == 0 ? nan : number(random) | 1;
+                   }),
+        "few NaNs and many zeros");
+    expect_sorted_both_ways(
+        keys_by<T>(count,
+                   [&](auto& random, auto i) {
+                     const auto nan = infinity_bits<T> + 1 + i + (i % 2) * sign;
+                     return i % 3 == 0 ? nan : i % 911 == 0 ? (i / 911 % 2) * sign : number(random) | 1;
+                   }),
+        "many NaNs and few zeros");
+    for (const std::uint64_t listed : {sort_keys::specials_listed, sort_keys::specials_listed + 1}) {
+      expect_sorted_both_ways(
+          keys_by<T>(count,
+                     [&](auto& random, auto i) {
+                       const auto nan = infinity_bits<T> + 1 + i + (i % 2) * sign;
+                       const bool special = i % 16 < 2 && i / 16 < listed;
+                       return !special ? number(random) | 1 : i % 16 == 0 ? nan : (i / 16 % 2) * sign;
+                     }),
+          "listed " + std::to_string(listed));
+    }
   };
   all(float{}, 50021);
   if (device.info().gpu) all(double{}, 50021);
@@ -152,22 +177,29 @@ TEST_P(SortKeys, SizesAroundTiles) {
   }
 }
 
-// Work-groups as for so many keys that each bucket has more, with a bucket of as many as one takes, and one more or
-// less.
+// Work-groups as for so many keys, with a bucket of as many as each of them takes, and one more or less.
 TEST_P(SortKeys, ShapesForManyKeys) {
   bucket_bits = sort_keys::most_bucket_bits;
-  for (const unsigned log : {29U, 30U, 31U}) {
+  for (const unsigned log : {28U, 29U, 30U, 31U}) {
+    if (!device.info().gpu && log != 28 && log != 31) continue;  // programs take long to build
     shaped_for = std::uint64_t{1} << log;
     const auto subject = sort_keys::Subject::of(Dtype::u32, {}, shaped_for);
-    const unsigned tile = sort_keys::tuning_of(device.info(), subject, bucket_bits).finish_most;
-    for (const std::uint64_t size : {tile - 1, tile, tile + 1}) {
+    const sort_keys::Tuning tuning = sort_keys::tuning_of(device.info(), subject, bucket_bits);
+    std::vector<std::uint64_t> tiles = {tuning.finish_most};
+    for (unsigned i = 0; i < tuning.larger_shapes(); ++i) tiles.push_back(tuning.larger[i].tile());
+    for (const std::uint64_t size : tiles) {
       for (const std::uint32_t mask : {0xffffU, 0xff0fU, 0x0300U, 0U}) {
-        expect_sorted(keys_by<std::uint32_t>(size + 3,
-                                             [&](auto& random, auto i) {
-                                               return i < size ? 0x12340000U | (random() & mask) : i * 0x50000000U;
-                                             }),
-                      size % 2 == 0 ? Order::ascending : Order::descending, mask != 0,
-                      "shape for 2^" + std::to_string(log) + ", mask " + std::to_string(mask));
+        // Buckets of a key fewer, of as many, and of one more, and keys in others.
+        const auto make = [&](auto& random, auto i) {
+          const auto low = static_cast<std::uint32_t>(random() & mask);
+          return i < size - 1       ? 0x12340000U | low
+                 : i < 2 * size - 1 ? 0x12350000U | low
+                 : i < 3 * size     ? 0xa2340000U | low
+                                    : static_cast<std::uint32_t>(i * 0x50000000U);
+        };
+        expect_sorted(
+            keys_by<std::uint32_t>(3 * size + 3, make), mask % 2 == 0 ? Order::ascending : Order::descending, mask != 0,
+            "shape for 2^" + std::to_string(log) + ", " + std::to_string(size) + ", mask " + std::to_string(mask));
       }
     }
   }

@@ -7,6 +7,7 @@
 // - MASU_BUCKET_BITS  uppermost bits of a key, which are its bucket: 10 to 16
 // - MASU_VALUE_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
 // - MASU_VALUE        its type
+// - MASU_MOST_LISTED  zeros, and NaNs, that keys_count lists
 
 #define MASU_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 
@@ -16,7 +17,6 @@
 #define MASU_MINUSES 1
 #define MASU_NANS 2
 #define MASU_ENTRIES 3  // of sort_crowded.cl
-#define MASU_MIDDLE 4   // for the larger work-groups of keys_finish
 #define MASU_TALLIES 5  // for sort_tally.cl
 #define MASU_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
 #define MASU_HUGE_KEYS 7  // their keys
@@ -24,6 +24,8 @@
 #define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
 #define MASU_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
 #define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
+#define MASU_LARGER 47      // buckets for each kind of larger work-groups of keys_finish
+#define MASU_LISTED_ZEROS 45  // zeros that were to be listed by keys_count, and, in the next word, NaNs
 #define MASU_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace masu {
 namespace {
@@ -87,11 +88,16 @@ TEST(SortPlan, ManyKeys) {
       for (const DeviceInfo& info : {device, little}) {
         const auto subject = sort_keys::Subject::of(dtype, {}, count);
         const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, sort_keys::most_bucket_bits);
-        test::expect_group(tuning.finish.group, info);
         EXPECT_LE(tuning.local_bytes(), info.local_bytes);
-        // Words of counters that a work-item scans, in vectors of four.
-        const unsigned words = (1U << (tuning.bin_bits - 1)) / tuning.finish.group;
-        EXPECT_TRUE(words % 4 == 0 && words >= 4 && words <= 16) << words;
+        std::vector<sort_keys::FinishShape> shapes = {tuning.finish};
+        for (unsigned i = 0; i < tuning.larger_shapes(); ++i) shapes.push_back(tuning.larger[i]);
+        for (const sort_keys::FinishShape& shape : shapes) {
+          test::expect_group(shape.group, info);
+          // Words of counters that a work-item scans, in vectors of four.
+          const unsigned words = (1U << (shape.bin_bits - 1)) / shape.group;
+          EXPECT_TRUE(words % 4 == 0 && words >= 4 && words <= 16) << words;
+        }
+        EXPECT_TRUE(std::ranges::is_sorted(shapes, {}, [](const auto& shape) { return shape.tile(); }));
         if (count <= (std::uint64_t{1} << (tuning.tally_ranges == 1 ? 31 : 30))) {
           EXPECT_GE(tuning.finish_most, (count >> 16) + (count >> 20));
         }

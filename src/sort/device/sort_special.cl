@@ -2,8 +2,8 @@
 // Zeros and NaNs, which keep the order of the input, beside the sort of sort_keys.cl, in OpenCL C 1.2 (and, behind the CUDA
 // prelude, in CUDA C++). Their places are known when keys_count has counted them; keys_first leaves them where they are, and
 // nothing else comes to their places.
-//   special_count    counts them, chunk by chunk
-//   special_move     brings them to their places in `parted`, chunk by chunk, in order
+//   special_count    counts them, chunk by chunk, unless keys_count has listed all that move
+//   special_move     brings them to their places in `parted`: from the lists, or chunk by chunk, in order
 //   special_restore  copies them to their places in the result
 // Zeros that all have one sign are not moved but written. sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand
 // in front of this file.
@@ -13,6 +13,10 @@
 
 // What moves: zeros of both signs, and NaNs.
 inline bool zeros_move(__global const uint *header) { return header[MASU_ZEROS] != 0 && header[MASU_MINUSES] != 0; }
+inline bool all_listed(__global const uint *header) {
+  return header[MASU_NANS] <= MASU_MOST_LISTED &&
+         (!zeros_move(header) || header[MASU_ZEROS] + header[MASU_MINUSES] <= MASU_MOST_LISTED);
+}
 inline bool is_nan(const MASU_ELEMENT bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of a special key
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *restrict keys, const ulong keys_at,
@@ -20,7 +24,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *re
                                                         const ulong chunks_at, const uint count, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
   __global const uint *const header = MASU_AT(const uint, header_at);
-  if (!zeros_move(header) && header[MASU_NANS] == 0) return;
+  if (all_listed(header)) return;
   const uint lid = (uint)get_local_id(0);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
   const ulong chunk = (count + get_num_groups(0) - 1) / get_num_groups(0);
@@ -46,22 +50,42 @@ inline uint first_nan(__global const uint *header, const uint count, const uint 
   return flipped != 0 ? 0 : count - header[MASU_NANS];
 }
 
+// Brings each of `number` keys, whose places are listed in any order, to its place among those that begin at `to`.
+inline void move_listed(__global const MASU_ELEMENT *from, __global MASU_ELEMENT *to, __global const uint *list,
+                        const uint number) {
+  for (uint i = (uint)get_global_id(0); i < number; i += (uint)get_global_size(0)) {
+    const uint own = list[i];
+    uint before = 0;
+    for (uint k = 0; k < number; ++k) before += list[k] < own ? 1 : 0;
+    to[before] = from[own];
+  }
+}
+
 // `zero_at`: where the place behind the last zero stands.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *restrict keys, const ulong keys_at,
                                                        __global uchar *parted, const ulong parted_at,
                                                        __global uchar *workspace, const ulong header_at,
-                                                       const ulong chunks_at, const ulong zero_at, const uint count,
-                                                       const uint flipped, __local uint *shared) {
+                                                       const ulong chunks_at, const ulong listed_at,
+                                                       const ulong zero_at, const uint count, const uint flipped,
+                                                       __local uint *shared) {
   MASU_LOCAL_POINTER(uint, shared);
   __global const uint *const header = MASU_AT(const uint, header_at);
   const bool with_zeros = zeros_move(header);
-  if (!with_zeros && header[MASU_NANS] == 0) return;
+  const uint all_zeros = header[MASU_ZEROS] + header[MASU_MINUSES];
   __local uint *const partial = shared + 2;
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
   __global const uint *const chunks = MASU_AT(const uint, chunks_at);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
+  __global MASU_ELEMENT *const zeros_to = to + (MASU_AT(const uint, zero_at)[0] - all_zeros);
+  __global MASU_ELEMENT *const nans_to = to + first_nan(header, count, flipped);
+  if (all_listed(header)) {
+    __global const uint *const lists = MASU_AT(const uint, listed_at);
+    if (with_zeros) move_listed(from, zeros_to, lists, all_zeros);
+    move_listed(from, nans_to, lists + MASU_MOST_LISTED, header[MASU_NANS]);
+    return;
+  }
   if (chunks[2 * group] + chunks[2 * group + 1] == 0) return;
   uint zeros = 0;
   uint nans = 0;
@@ -74,8 +98,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
   atomic_add(&shared[0], zeros);
   atomic_add(&shared[1], nans);
   barrier(CLK_LOCAL_MEM_FENCE);
-  uint zero_place = MASU_AT(const uint, zero_at)[0] - header[MASU_ZEROS] - header[MASU_MINUSES] + shared[0];
-  uint nan_place = first_nan(header, count, flipped) + shared[1];
+  uint zero_place = shared[0];
+  uint nan_place = shared[1];
   const ulong chunk = (count + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong end = min((ulong)count, (group + 1) * chunk);
   for (ulong i = group * chunk; i < end; i += MASU_GROUP) {
@@ -87,8 +111,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
     uint total;
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint before = group_scan(own, MASU_GROUP, partial, lid, &total) - own;
-    if (nan) to[nan_place + (before >> 16)] = bits;
-    else if (special && with_zeros) to[zero_place + (before & 0xffff)] = bits;
+    if (nan) nans_to[nan_place + (before >> 16)] = bits;
+    else if (special && with_zeros) zeros_to[zero_place + (before & 0xffff)] = bits;
     zero_place += total & 0xffff;
     nan_place += total >> 16;
   }
