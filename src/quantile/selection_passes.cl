@@ -85,7 +85,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
     uint4 loaded[MASU_UNROLL];
-    load_tile(bytes, gap, count, vectors, tile, whole, loaded);
+    if (whole) {
+      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
+    } else {
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
+        loaded[k] = load_vector(bytes, gap, vector < vectors ? count : 0, vector);
+      }
+    }
     uint own_below = 0;
     uint own_above = 0;
     uint mask = 0;  // which elements are listed

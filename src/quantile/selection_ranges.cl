@@ -66,9 +66,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     uint4 loaded[MASU_UNROLL];
     uint mask = 0;  // which elements are listed
-    load_tile(bytes, gap, count, vectors, tile, whole, loaded);
-    const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
     if (whole) {
+      __global const uint4* body = (__global const uint4*)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
@@ -77,11 +78,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
 #undef MASU_EACH
       }
     } else {
+      const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
+        const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
+        const uint left = vector < vectors ? count : 0;
+        loaded[k] = load_vector(bytes, gap, left, vector);
         const uint4 v = loaded[k];
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
-        const uint left = tile + lane + (ulong)(k * MASU_GROUP) < vectors ? count : 0;
 #define MASU_EACH(bits, number) \
   if (e + number < left) MASU_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)

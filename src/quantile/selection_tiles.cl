@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes that list elements do with a tile: MASU_UNROLL vectors of each work-item. Behind elements.cl. Defines:
+// How passes list elements of a tile, MASU_UNROLL vectors of each work-item. Behind elements.cl. Defines:
 // MASU_GROUP, MASU_UNROLL and MASU_UNROLLED, as selection.cl and selection_passes.cl have them.
-
-// Loads a work-item's vectors of the tile that begins at vector `tile` of `vectors`. `whole`: it has elements alone.
-MASU_INLINE void load_tile(__global const uchar *bytes, const uint gap, const uint count, const ulong vectors,
-                           const ulong tile, const bool whole, uint4 *loaded) {
-  const uint lane = (uint)get_local_id(0);
-  if (whole) {
-    __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
-    MASU_UNROLLED
-    for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
-  } else {
-    MASU_UNROLLED
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
-      loaded[k] = load_vector(bytes, gap, vector < vectors ? count : 0, vector);
-    }
-  }
-}
 
 // Keeps the vectors of a work-item that lists any. Few are listed: a loop over these takes them from local memory.
 MASU_INLINE void hold_listed(const uint mask, const uint4 *loaded, __local uint4 *held) {
