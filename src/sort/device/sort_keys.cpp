@@ -79,8 +79,8 @@ class Sorter {
   }
 
  private:
-  // Counters of 256 digits in 32 columns.
-  static constexpr LocalMemory columns = call::local<std::uint32_t>(256 * 32);
+  // Counters of 256 digits in 32 columns, and some words more.
+  static constexpr LocalMemory columns = call::local<std::uint32_t>(256 * 32 + 32);
 
   static std::span<const std::string_view> part_files_of(const Tuning& tuning) {
     if (tuning.tallies) return part_files;

@@ -57,38 +57,53 @@ inline void count_bucket(const uint bucket, const uint number, __local uint *cou
 }
 #endif
 
+#define MASU_MET 64  // zeros, and NaNs, that a work-group lists before it looks whether there is room
 // Zeros, negative zeros and NaNs that a work-item met.
 typedef struct {
   uint zeros;
   uint minuses;
   uint nans;
   uint full;  // bits: whether there was no room for a zero, and for a NaN, of this work-item
+  __local uint *met;  // zeros, and NaNs, that the work-group listed or looked for room for
   __global uint *header;
   __global uint *lists;
 } Specials;
-// Counts a zero or NaN, and lists its place, as long as there is room.
-inline void count_special(const MASU_SOURCE bits, const uint place, Specials *specials) {
+inline void count_special(const MASU_SOURCE bits, Specials *specials) {
 #if MASU_ELEMENT_CLASS == 2
   if (bits == 0) ++specials->zeros;
   else if (bits == MASU_SIGN) ++specials->minuses;
   else ++specials->nans;
-  const uint nan = (bits & (MASU_SIGN - 1)) != 0 ? 1 : 0;
-  if ((specials->full >> nan & 1) != 0) return;
-  const uint slot = atomic_inc(&specials->header[MASU_LISTED_ZEROS + nan]);
-  if (slot < MASU_MOST_LISTED) specials->lists[nan * MASU_MOST_LISTED + slot] = place;
-  else specials->full |= 1U << nan;
 #else
   (void)bits;
-  (void)place;
   (void)specials;
 #endif
+}
+// 0: a zero; 1: a NaN.
+inline uint special_kind(const MASU_SOURCE bits) {
+#if MASU_ELEMENT_CLASS == 2
+  return (bits & (MASU_SIGN - 1)) != 0 ? 1 : 0;
+#else
+  return (uint)bits & 0;
+#endif
+}
+// Lists the place of a zero or NaN, as long as there is room.
+inline void list_special(const MASU_SOURCE bits, const uint place, Specials *specials) {
+  const uint kind = special_kind(bits);
+  if ((specials->full >> kind & 1) != 0) return;
+  // Of many, not each work-item adds to the word of all: that would take long.
+  __global uint *const listed = &specials->header[MASU_LISTED_ZEROS + kind];
+  const bool asks = atomic_inc(&specials->met[kind]) >= MASU_MET && *(volatile __global uint *)listed >= MASU_MOST_LISTED;
+  const uint slot = asks ? MASU_MOST_LISTED : atomic_inc(listed);
+  if (slot < MASU_MOST_LISTED) specials->lists[kind * MASU_MOST_LISTED + slot] = place;
+  else specials->full |= 1U << kind;
 }
 
 // `place`: of the key among all.
 inline void count_key(const MASU_SOURCE bits, const uint place, const MASU_SOURCE flip, __local uint *counters,
                       __global uint *totals, const uint lid, Specials *specials) {
   if (MASU_IS_SPECIAL(bits)) {
-    count_special(bits, place, specials);
+    count_special(bits, specials);
+    list_special(bits, place, specials);
     return;
   }
 #if MASU_TWO_STEPS
@@ -133,9 +148,18 @@ inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE
     own += buckets[k] == *hot ? 1 : 0;
   }
   if (special) {
+    uint kinds = 0;  // bits
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-      if (MASU_IS_SPECIAL(keys[k])) count_special(keys[k], place + k, specials);
+      if (!MASU_IS_SPECIAL(keys[k])) continue;
+      count_special(keys[k], specials);
+      kinds |= 1U << special_kind(keys[k]);
+    }
+    if ((kinds & ~specials->full) != 0) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+        if (MASU_IS_SPECIAL(keys[k])) list_special(keys[k], place + k, specials);
+      }
     }
   }
   const uint in_hot = masu_sum_lanes(own);
@@ -233,9 +257,11 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   specials.minuses = 0;
   specials.nans = 0;
   specials.full = 0;
+  specials.met = counters + MASU_COUNT_WORDS + 5;  // clear of where the keys without a bucket are counted
   specials.header = MASU_AT(uint, header_at);
   specials.lists = MASU_AT(uint, listed_at);
   clear_bins(counters, lid);
+  if (lid < 2) specials.met[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_BY_DIGITS_TOO
   if (crowded(from, count, flip, crowded_pairs, counters, lid)) {

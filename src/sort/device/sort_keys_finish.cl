@@ -114,8 +114,6 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   __local uint *const crowded = partial + MASU_GROUP;
   __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
   const uint flip = flipped != 0 ? MASU_ALL_BITS : 0;
-  const uint before = (uint)((size_t)keys_at >> 2 & 3);  // keys from a multiple of 16 bytes to the bucket's first
-  const uint edge = MASU_EDGE + before;
   const uint first = keys_at[0] & 0xffff;
   uint keys[MASU_ITEMS];
   uint differ = 0;
@@ -154,14 +152,14 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
-      kept[kept_at(edge + place)] = (ushort)keys[i];
+      kept[kept_at(MASU_EDGE + place)] = (ushort)keys[i];
     }
   }
-  for (uint i = lid; i < edge; i += MASU_GROUP) kept[kept_at(i)] = 0;
-  for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(edge + size + i)] = 0xffff;
+  for (uint i = lid; i < MASU_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
+  for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(MASU_EDGE + size + i)] = 0xffff;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Each work-item takes two windows at once, one of either half of all.
-  const uint pairs = ((before + size + 31) / 16 / 2 + 4) / 4 * 4;
+  const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
   MASU_ROLLED
   for (uint round = 0; round < (most > MASU_WINDOW_KEYS ? 3U : 2U); ++round) {
@@ -205,29 +203,10 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  // Vectors of four keys; the first and the last one may be those of other buckets too.
-  __global uint *const to = keys_at - before;
-  __local const uint2 *const words = (__local const uint2 *)kept;
-  const uint behind = before + size;
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS / 4 + 1; ++i) {
-    const uint at = 4 * (i * MASU_GROUP + lid);
-    if (at < behind) {
-      const uint2 two = words[kept_at(MASU_EDGE + at) / 4];
-      uint4 four;
-      four.x = natural_key(bucket << 16 | (two.x & 0xffff), flip);
-      four.y = natural_key(bucket << 16 | two.x >> 16, flip);
-      four.z = natural_key(bucket << 16 | (two.y & 0xffff), flip);
-      four.w = natural_key(bucket << 16 | two.y >> 16, flip);
-      if (at >= before && at + 4 <= behind) {
-        *(__global uint4 *)(to + at) = four;
-      } else {
-        if (at >= before) to[at] = four.x;
-        if (at + 1 >= before && at + 1 < behind) to[at + 1] = four.y;
-        if (at + 2 >= before && at + 2 < behind) to[at + 2] = four.z;
-        if (at + 3 >= before && at + 3 < behind) to[at + 3] = four.w;
-      }
-    }
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(MASU_EDGE + place)], flip);
   }
 }
 
