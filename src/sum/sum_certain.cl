@@ -67,6 +67,17 @@ inline bool certain_quotient(const double sum, const double error, const double 
   return false;
 }
 
+// The root of the positive sum + rest + d, |d| <= bound, rounded to a double; whether it is certain.
+inline bool certain_root(const double sum, const double rest, const double bound, ulong *found) {
+  if (!(sum >= as_double(0x07b0000000000000UL) && sum <= as_double(0x7e70000000000000UL))) return false;
+  // (r + h)^2 is r^2 + 2 r h and next to nothing, h half of the gap to r's neighbour.
+  const double r = sqrt(sum);
+  const double over = fma(-r, r, sum);
+  *found = as_ulong(r);
+  return fabs(over + rest) + bound + (fabs(over) + fabs(rest)) * 0x1p-50 <
+         r * (r - neighbour(r, false)) * (1 - 0x1p-50);
+}
+
 // The number sum + error + d, |d| <= bound: what `what`, as sum_finish.cl has it, makes of it; whether it is certain.
 inline bool certain(double sum, const double error, const double bound, const uint what, const ulong divisor,
                     const uint precision, const int least, const uint bits, ulong *found) {
@@ -78,11 +89,14 @@ inline bool certain(double sum, const double error, const double bound, const ui
   if (exact && sum == 0) return true;
   const double count = (double)divisor;
   if (bits == 64) {
-    if (what == MASU_AS_ROOT) return false;
-    if (divisor > 1) return certain_quotient(sum, rest, bound, count, found);
+    if (what == MASU_AS_ROOT) return certain_root(sum, rest, bound, found);
+    // By powers of two nothing is rounded, but for the least numbers.
+    const double scaled = sum / count;
+    const bool exponent_only = (divisor & (divisor - 1)) == 0 && fabs(scaled) >= as_double(0x07b0000000000000UL);
+    if (divisor > 1 && !exponent_only) return certain_quotient(sum, rest, bound, count, found);
     // Wider by what the two additions below round.
     const double wide = bound == 0 ? 0 : bound + (fabs(rest) + bound) * 0x1p-50;
-    *found = as_ulong(sum);
+    *found = as_ulong(divisor > 1 ? scaled : sum);
     return bound == 0 || (sum + (rest + wide) == sum && sum + (rest - wide) == sum);
   }
   const bool plain = divisor <= 1 && what != MASU_AS_ROOT;
@@ -165,11 +179,6 @@ inline bool certain_fine_variance(const double sum, const double error, const do
   *found = as_ulong(value);
   if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
   if (!root) return fabs(more) + all_wide < (value - neighbour(value, false)) / 2 * (1 - 0x1p-50);
-  // (r + h)^2 is r^2 + 2 r h and next to nothing, h half of the gap to r's neighbour.
-  const double r = sqrt(value);
-  const double over = fma(-r, r, value);
-  *found = as_ulong(r);
-  return fabs(over + more) + all_wide + (fabs(over) + fabs(more)) * 0x1p-50 <
-         r * (r - neighbour(r, false)) * (1 - 0x1p-50);
+  return certain_root(value, more, all_wide, found);
 }
 #endif

@@ -110,13 +110,12 @@ namespace {
 Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count) {
   const SumNeeds needs = rule.needs();
   const bool both = needs.values && needs.squares;
-  const bool root = rule.function == SumRule::Function::norm2;
   const bool wide = rule.result_dtype() == Dtype::f64;
-  // The bound of a root says too little for a double.
   const auto make = [&](bool tries) {
-    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide);
+    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide,
+                          count);
   };
-  const Plan plan = make(!(root && wide));
+  const Plan plan = make(true);
   return device.kind() == DeviceKind::opencl && plan.shares(rows, count) > 1 ? make(false) : plan;
 }
 

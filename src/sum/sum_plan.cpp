@@ -23,6 +23,7 @@ constexpr std::string_view add_file = "src/sum/sum_add.cl";
 constexpr std::string_view last_file = "src/elements/last_group.cl";
 constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
 constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
+constexpr std::string_view narrow_file = "src/sum/sum_narrow.cl";
 constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
 constexpr std::string_view rows_file = "src/sum/sum_rows.cl";
 constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
@@ -31,9 +32,9 @@ constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals
 constexpr std::array<std::string_view, 10> finished_float_files = {
     elements_file, totals_file, last_file,    number_file, sum_file,
     floats_file,   finish_file, certain_file, quick_file,  rows_file};
-constexpr std::array<std::string_view, 10> finished_integer_files = {
-    elements_file, totals_file, last_file,    number_file, sum_file,
-    integers_file, finish_file, certain_file, quick_file,  rows_file};
+constexpr std::array<std::string_view, 11> finished_integer_files = {
+    elements_file, totals_file,  last_file,   number_file, sum_file, integers_file,
+    finish_file,   certain_file, narrow_file, quick_file,  rows_file};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned loads_a_row = 4;    // turns of loads of a work-item for each of very many rows
 constexpr unsigned integer_rows = 12;  // of 192 bits
@@ -125,7 +126,8 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
 }
 
 std::span<const std::string_view> Plan::files(bool finishes) const noexcept {
-  if (finishes) return is_float(dtype) ? std::span(finished_float_files) : std::span(finished_integer_files);
+  using Files = std::span<const std::string_view>;
+  if (finishes) return is_float(dtype) ? Files(finished_float_files) : Files(finished_integer_files);
   return is_float(dtype) ? std::span(float_files) : std::span(integer_files);
 }
 
@@ -177,9 +179,9 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
-  if (!is_float(dtype)) return 2;
-  if (inputs == Inputs::both) return fine ? 5 : 3;
-  return inputs == Inputs::values ? 3 : 4;
+  if (!is_float(dtype)) return inputs == Inputs::values ? 2 : inputs == Inputs::both ? 5 : 3;
+  if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 3;
+  return inputs == Inputs::values || dtype == Dtype::f64 || fine ? 3 : 4;
 }
 
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -191,7 +193,9 @@ unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept
   const std::uint64_t most = std::uint64_t{unroll} * loads_a_row;
   const bool many = fill_the_device(most);
   const std::uint64_t each = many ? most : fill_the_device(unroll) ? unroll : 1;
-  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / each, !gpu ? 1 : many ? 8 : 32);
+  // Of many rows of few elements each work-item takes its own.
+  const std::uint64_t few = std::clamp<std::uint64_t>(std::bit_ceil(count) / 8, 1, 8);
+  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / each, !gpu ? 1 : many ? few : 32);
   return std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1);
 }
 
@@ -211,14 +215,13 @@ std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const n
   return (all + passes - 1) / passes;
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine) {
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count) {
   Plan plan;
   plan.dtype = dtype;
   plan.inputs = inputs;
   plan.gpu = device.gpu;
   plan.fp64 = device.fp64;
-  plan.quick = tries && (is_float(dtype) ? device.fp64 && (inputs == Inputs::values || dtype != Dtype::f64)
-                                         : inputs == Inputs::values);
+  plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
   plan.cluster = plan.quick ? cluster_groups(device) : 1;
   plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10

@@ -28,6 +28,8 @@ inline constexpr unsigned integer_steps = 1024;
 // rounding needs: one quotient is made of a sum, two of a variance.
 inline constexpr unsigned words_below_sums = 4;
 inline constexpr unsigned words_below_variances = 8;
+// Elements of a row whose squares and products, as integers, sum_narrow.cl takes.
+inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
 // Rows of so many bytes are shared by the work-groups of a cluster.
 inline constexpr std::uint64_t least_cluster_bytes = std::uint64_t{1} << 15;
@@ -88,6 +90,8 @@ struct Plan {
 };
 
 // `tries`: whether an attempt without exact totals can prove anything. `fine`: of variances, doubles are wanted.
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false);
+// `count`: the elements of a row, where that is known.
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
+          std::uint64_t count = ~std::uint64_t{0});
 
 }  // namespace masu::sum_plan

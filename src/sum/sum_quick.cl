@@ -6,9 +6,46 @@
 // Define beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
 
+#if MASU_QUICK && MASU_FLOAT
+// The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
+// everywhere.
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_SMALL_DOUBLE(bits) \
+  as_double((ulong)((uint)(as_int(bits) >> 3) & 0x8fffffffu) << 32 | (ulong)((bits) << 29))
+#else
+#define MASU_SMALL_DOUBLE(bits) as_double((ulong)((uint)(as_int((bits) << 16) >> 6) & 0x81ffffffu) << 32)
+#endif
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_SCALE 0x1p896
+#define MASU_LEAST_EXPONENT 149
+#else
+#define MASU_SCALE 0x1p1008
+#define MASU_LEAST_EXPONENT 24
+#endif
+// Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
+MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
+  *lost += fabs(add_exactly(error, add_exactly(sum, x)));
+}
+// The same of a product, which is a double and its rounding; of one that is too small for that, or too great, nothing is known.
+MASU_INLINE void add_product(double *sum, double *error, double *lost, const double x, const double y) {
+  const double product = x * y;
+  const double size = fabs(product);
+  const bool known = size <= as_double(0x7e70000000000000UL) &&
+                     (size >= as_double(0x07b0000000000000UL) || x == 0 || y == 0);  // 2^1000, 2^-900
+  if (!known) *lost = as_double(0x7ff0000000000000UL);
+  add_double(sum, error, lost, product);
+  *lost += fabs(add_exactly(error, fma(x, y, -product)));
+}
+#endif
+
+#define MASU_NARROW (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
+
 // What a work-item knows of its part of a row, as MASU_PART_WORDS words.
+#if !MASU_NARROW
 #undef MASU_ADD
-#if !MASU_QUICK
+#endif
+#if MASU_NARROW  // sum_narrow.cl has it
+#elif !MASU_QUICK
 #define MASU_PART_WORDS 1
 #define MASU_ADD(x_bits, y_bits)
 #define MASU_START_PART
@@ -63,18 +100,95 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #endif
   return false;
 }
-#elif MASU_ELEMENT_BYTES == 8
+#elif MASU_ELEMENT_BYTES == 8 && MASU_BOTH
+// Sums of doubles and of their squares, as below, and, as numbers, the bits that some element has and those that all have.
+#define MASU_PART_WORDS 8
+#define MASU_START_PART     \
+  double sum = 0;           \
+  double error = 0;         \
+  double lost = 0;          \
+  double squares = 0;       \
+  double square_error = 0;  \
+  double square_lost = 0;   \
+  ulong some = 0;           \
+  ulong all = ULONG_MAX;
+#define MASU_ADD(bits, unused)                                                     \
+  {                                                                                \
+    const ulong one = (bits);                                                      \
+    some |= one;                                                                   \
+    all &= one;                                                                    \
+    add_double(&sum, &error, &lost, as_double(one));                               \
+    add_product(&squares, &square_error, &square_lost, as_double(one), as_double(one)); \
+  }
+#define MASU_END_PART               \
+  part[0] = as_ulong(sum);          \
+  part[1] = as_ulong(error);        \
+  part[2] = as_ulong(lost);         \
+  part[3] = as_ulong(squares);      \
+  part[4] = as_ulong(square_error); \
+  part[5] = as_ulong(square_lost);  \
+  part[6] = some;                   \
+  part[7] = all;
+MASU_INLINE void add_sums(ulong *part, const ulong *other) {
+  double sum = as_double(part[0]);
+  double error = as_double(part[1]);
+  double lost = as_double(part[2]) + as_double(other[2]);
+  add_double(&sum, &error, &lost, as_double(other[0]));
+  lost += fabs(add_exactly(&error, as_double(other[1])));
+  part[0] = as_ulong(sum);
+  part[1] = as_ulong(error);
+  part[2] = as_ulong(lost);
+}
+inline void add_part(ulong *part, const ulong *other) {
+  add_sums(part, other);
+  add_sums(part + 3, other + 3);
+  part[6] |= other[6];
+  part[7] &= other[7];
+}
+// What sums of roundings lack, twice, as that is rounded too.
+MASU_INLINE double bound_of(const double lost) {
+  return lost == 0 ? 0 : 2 * lost + as_double((ulong)1);
+}
+inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
+                      const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+  const double squares = as_double(part[3]);
+  if (!(squares <= as_double(0x7e70000000000000UL))) return false;  // 2^1000
+  *found = 0;
+  if (part[6] == part[7]) return true;  // all elements are alike
+  const double bound = bound_of(as_double(part[2]));
+  const double square_bound = bound_of(as_double(part[5]));
+  const double error = as_double(part[1]);
+  const double square_error = as_double(part[4]);
+  if (bits == 64) {
+    return certain_fine_variance(as_double(part[0]), error, bound, squares, square_error, square_bound, count, divisor,
+                                 what == MASU_AS_DEVIATION, found);
+  }
+  return certain_variance(as_double(part[0]), (fabs(error) + bound) * (1 + 0x1p-50), squares,
+                          (fabs(square_error) + square_bound) * (1 + 0x1p-50), count, divisor,
+                          what == MASU_AS_DEVIATION, precision, least, bits, found);
+}
+#elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1)
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
 #define MASU_PART_WORDS 3
 #define MASU_START_PART \
   double sum = 0;       \
   double error = 0;     \
   double lost = 0;
-#define MASU_ADD(bits, unused)                                   \
-  {                                                              \
-    const double rounding = add_exactly(&sum, as_double(bits));  \
-    lost += fabs(add_exactly(&error, rounding));                 \
+#if MASU_INPUTS == 1
+#define MASU_ADD(bits, unused) add_double(&sum, &error, &lost, as_double(bits));
+#elif MASU_ELEMENT_BYTES == 8
+#define MASU_ADD(x_bits, y_bits) add_product(&sum, &error, &lost, as_double(x_bits), as_double(y_bits));
+#else
+// Products are exact. Of infinities and NaNs nothing is known.
+#define MASU_ADD(x_bits, y_bits)                                                                                    \
+  {                                                                                                                 \
+    const MASU_BITS a = (x_bits);                                                                                   \
+    const MASU_BITS b = (y_bits);                                                                                   \
+    if (MASU_MAGNITUDE(a) >= MASU_INFINITY_BITS || MASU_MAGNITUDE(b) >= MASU_INFINITY_BITS)                         \
+      lost = as_double(0x7ff0000000000000UL);                                                                       \
+    add_double(&sum, &error, &lost, (MASU_SMALL_DOUBLE(a) * MASU_SCALE) * (MASU_SMALL_DOUBLE(b) * MASU_SCALE));     \
   }
+#endif
 #define MASU_END_PART         \
   part[0] = as_ulong(sum);    \
   part[1] = as_ulong(error);  \
@@ -108,21 +222,6 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   part[0] = as_ulong(sum);                     \
   part[1] = as_ulong(size);                    \
   part[2] = (ulong)worst << 32 | (ulong)lowest;
-// The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
-// everywhere.
-#if MASU_ELEMENT_BYTES == 4
-#define MASU_SMALL_DOUBLE(bits) \
-  as_double((ulong)((uint)(as_int(bits) >> 3) & 0x8fffffffu) << 32 | (ulong)((bits) << 29))
-#else
-#define MASU_SMALL_DOUBLE(bits) as_double((ulong)((uint)(as_int((bits) << 16) >> 6) & 0x81ffffffu) << 32)
-#endif
-#if MASU_ELEMENT_BYTES == 4
-#define MASU_SCALE 0x1p896
-#define MASU_LEAST_EXPONENT 149
-#else
-#define MASU_SCALE 0x1p1008
-#define MASU_LEAST_EXPONENT 24
-#endif
 // Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
 // zeros; the place of such a one.
 #define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
