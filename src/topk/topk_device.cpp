@@ -191,6 +191,13 @@ void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
 }
 
 void DeviceTopk::launch_rows(Stream& stream) {
+  if (plan_.short_rows(rows_, count_, k_)) {
+    const std::uint64_t group = plan_.work_items(Part::short_rows);
+    const std::uint64_t most = std::uint64_t{plan_.compute_units} * 64;
+    launch(stream, Part::short_rows, "topk_short", std::min((rows_ + group - 1) / group, most), input(0), u32(rows_),
+           call::At{*memory_, memory_->byte_offset() + at_->nans}, result(0));
+    return;
+  }
   const std::uint64_t places = std::bit_ceil(k_);
   // What is done with short rows is mostly waiting.
   constexpr std::uint64_t items_a_unit = 2048;

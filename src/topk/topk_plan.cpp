@@ -53,6 +53,7 @@ std::vector<std::string_view> Plan::files(Part part) const {
               "src/elements/group_scan.cl",
               "src/elements/scrambled.cl",
               "src/topk/topk.cl"};
+    case Part::short_rows: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_short.cl"};
     case Part::digits: return {elements_file, key_file, rank_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};
     default: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_order.cl"};
   }
@@ -61,6 +62,7 @@ std::vector<std::string_view> Plan::files(Part part) const {
 unsigned Plan::work_items(Part part) const noexcept {
   if (part == Part::select) return group;
   if (part == Part::digits) return digit_group;
+  if (part == Part::short_rows) return std::min(short_group, order_group);
   return part == Part::rows ? row_group : order_group;
 }
 
@@ -80,6 +82,7 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
   result.push_back({"MASU_SKIP", ranking.skip});
   result.push_back({"MASU_PAIRS", pairs()});
   result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
+  if (part == Part::short_rows) return result;
   if (wide) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_BATCH", batch});

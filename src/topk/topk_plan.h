@@ -16,8 +16,8 @@
 namespace masu::topk_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part { select, finish, rows, digits };
-inline constexpr std::size_t parts = 4;
+enum class Part { select, finish, rows, short_rows, digits };
+inline constexpr std::size_t parts = 5;
 
 // Elements of one launch: their numbers, and counts of them, fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -33,6 +33,11 @@ inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
 inline constexpr std::uint64_t least_filtered = 1 << 15;
 // Rows up to this length are taken by one work-group each, if there are several.
 inline constexpr std::uint64_t most_row_elements = 1 << 20;
+// Rows of which each has a work-item: so many that they fill the device, of so few elements, and not too many of the
+// results, for each of which it goes through the row.
+inline constexpr std::uint64_t most_short_elements = 64;
+inline constexpr std::uint64_t most_short_looks = 512;
+inline constexpr unsigned short_group = 128;
 // Digits of exact selection.
 inline constexpr unsigned digit_bits = 11;
 inline constexpr unsigned most_prefixes = 4;
@@ -58,6 +63,9 @@ struct Plan {
 
   // Entries have their index apart.
   [[nodiscard]] bool pairs() const noexcept { return size_of(dtype) == 8; }
+  [[nodiscard]] bool short_rows(std::uint64_t rows, std::uint64_t count, std::uint64_t k) const noexcept {
+    return rows >= std::uint64_t{compute_units} * 32 && count <= most_short_elements && count * k <= most_short_looks;
+  }
   [[nodiscard]] std::vector<std::string_view> files(Part part) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept;  // of a work-group
   [[nodiscard]] std::vector<runtime::Define> defines(Part part, unsigned prefixes = 1) const;

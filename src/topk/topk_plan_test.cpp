@@ -113,6 +113,7 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
           {"topk_sample", "topk_threshold", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
       expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
+      expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
     }
     const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, true, NanPolicy::last));
     for (const unsigned prefixes : {1U, 2U, 4U}) {

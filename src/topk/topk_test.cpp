@@ -247,6 +247,26 @@ TEST_P(TopkTest, Rows) {
   }
 }
 
+// Rows of which a work-item takes each, up to the longest and past it.
+TEST_P(TopkTest, LittleOfManyRows) {
+  const auto check = [&]<class T>(T) {
+    for (const std::uint64_t length : {1, 2, 3, 8, 33, 64, 65}) {
+      const std::uint64_t rows = 4500;
+      const std::vector<T> data = test::mixed_values<T>(rows * length, length);
+      for (const std::uint64_t k : {std::uint64_t{1}, std::min<std::uint64_t>(length, 7)}) {
+        expect_topk(data, k, {.rows = rows});
+        expect_topk(data, k, {.largest = false, .nan = NanPolicy::skip, .rows = rows});
+      }
+    }
+  };
+  check(float{});
+  if (device.kind() == DeviceKind::opencl && !device.info().gpu) return;  // whose compilers are slow
+  check(std::uint8_t{});
+  check(Half{});
+  check(std::int64_t{});
+  if (device.info().fp64) check(double{});
+}
+
 TEST_P(TopkTest, AccumulatesPieces) {
   const std::vector<float> data = test::mixed_values<float>(90000, 21);
   for (const NanPolicy nan : {NanPolicy::last, NanPolicy::skip}) {
