@@ -120,31 +120,19 @@ TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
     expect_sorted_both_ways(
         keys_by<T>(count, [&](auto& random, auto i) { return i == count / 2 ? infinity_bits<T> + 9 : number(random); }),
         "one NaN");
-    // More of one kind than keys_count lists, and few of the other; and as many as it lists, and one more.
-    expect_sorted_both_ways(
-        keys_by<T>(count,
-                   [&](auto& random, auto i) {
-                     const auto nan = infinity_bits<T> + 1 + i + (i % 2) * sign;
-                     return i % 3 == 0 ? (i / 3 % 2) * sign : i % 911 == 0 ? nan : number(random) | 1;
-                   }),
-        "few NaNs and many zeros");
-    expect_sorted_both_ways(
-        keys_by<T>(count,
-                   [&](auto& random, auto i) {
-                     const auto nan = infinity_bits<T> + 1 + i + (i % 2) * sign;
-                     return i % 3 == 0 ? nan : i % 911 == 0 ? (i / 911 % 2) * sign : number(random) | 1;
-                   }),
-        "many NaNs and few zeros");
-    for (const std::uint64_t listed : {sort_keys::specials_listed, sort_keys::specials_listed + 1}) {
-      expect_sorted_both_ways(
-          keys_by<T>(count,
-                     [&](auto& random, auto i) {
-                       const auto nan = infinity_bits<T> + 1 + i + (i % 2) * sign;
-                       const bool special = i % 16 < 2 && i / 16 < listed;
-                       return !special ? number(random) | 1 : i % 16 == 0 ? nan : (i / 16 % 2) * sign;
-                     }),
-          "listed " + std::to_string(listed));
-    }
+    // As many of a kind as keys_count lists, one more, few, and many.
+    const auto mixed = [&](std::uint64_t zeros, std::uint64_t nans) {
+      const auto make = [&](auto& random, auto i) {
+        if (i % 16 == 0 && i / 16 < nans) return infinity_bits<T> + 1 + i + (i / 16 % 2) * sign;
+        return i % 16 == 1 && i / 16 < zeros ? (i / 16 % 2) * sign : number(random) | 1U;
+      };
+      expect_sorted_both_ways(keys_by<T>(count, make), std::to_string(zeros) + " zeros, " + std::to_string(nans));
+    };
+    constexpr std::uint64_t listed = sort_keys::specials_listed;
+    mixed(listed, listed + 1);
+    mixed(listed + 1, listed);
+    mixed(50, 3 * listed);
+    mixed(3 * listed, 50);
   };
   all(float{}, 50021);
   if (device.info().gpu) all(double{}, 50021);
