@@ -68,12 +68,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         if a.size < _small.limit * (_MANY_BINS if many_bins else 1):
             return np.histogram(a, bins, range, density)
     if other:
-        if weights is None and axis is None and not density and device is None:
-            found = None
-            if type(range) is tuple and len(range) == 2:
-                found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
-            elif range is None and type(bins) is int:
-                found = _of_own_range(a, bins)
+        if (type(range) is tuple and len(range) == 2 and weights is None and axis is None and not density
+                and device is None):
+            found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
             if found is not None:
                 return found
         options = {"bins": bins, "range": range, "density": density, "weights": weights, "axis": axis}
@@ -100,16 +97,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         widths = np.array(np.diff(edges), float)
         hist = hist / widths / (hist.sum() if axis is None else hist.sum(axis=-1, keepdims=True))
     return hist, edges
-
-
-def _of_own_range(a, bins):
-    """Counts and edges of another library's array on a device, between its extremes; None where that goes the usual way."""
-    told = _masu.enqueue_extremes(a)
-    if told is None:
-        return None
-    pair = np.frombuffer(told[1], told[0])
-    edges, spec = _bins.edges_and_spec(pair.dtype, bins, None, lambda: pair)
-    return None if spec is None else _masu.enqueue_between(a, np.ascontiguousarray(edges), spec)
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):

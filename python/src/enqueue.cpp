@@ -338,34 +338,6 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
   return Outcome::done;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::run_and_tell(std::span<std::uint64_t> numbers) {
-  if (!known_->recording) return Outcome::not_plain;
-  if (!ask_for_stream()) return Outcome::failed;
-  try {
-    const masu::Device device = cuda_device(ordinal_);
-    masu::Stream stream = masu::Stream::wrap(device, stream_);
-    if (stream.capturing()) return Outcome::not_plain;
-    std::array<std::optional<Number>, most_outputs> told;
-    for (std::size_t i = 0; i < outputs_; ++i) made_[i].address = told[i].emplace(device, ordinal_).data();
-    if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
-    call([&] { stream.finish(); });
-    for (std::size_t i = 0; i < outputs_; ++i) {
-      numbers[i] = *told[i]->data();
-      told[i]->keep();
-    }
-  } catch (const masu::Error& error) {
-    if (PyErr_Occurred() == nullptr) set_exception(error);
-    return Outcome::failed;
-  }
-  return Outcome::done;
-}
-
-void EnqueuedCall::forget() {
-  if (known_->captured) return;
-  call([&] { masu::Stream::wrap(cuda_device(ordinal_), stream_).finish(); });
-  Cache::instance().entries.erase(key_);
-}
-
 PyObject* EnqueuedCall::give() {
   const auto one = [](Output& output) {
     return output.given != nullptr ? Py_NewRef(output.given) : output.made.give(output.given_length);

@@ -40,10 +40,8 @@ enum class Function : std::uint8_t {
   topk,
   searchsorted,
   histogram,
-  histogram_between,
   bincount,
-  unique,
-  extremes
+  unique
 };
 
 class EnqueuedCall {
@@ -85,10 +83,6 @@ class EnqueuedCall {
   // The same of a call whose last output, a u64, tells how many elements the others have got: waits for it, and makes
   // them as short. not_plain: the stream is being captured.
   Outcome run_and_cut();
-  // The same of a call whose outputs are numbers of up to 8 bytes: waits for them.
-  Outcome run_and_tell(std::span<std::uint64_t> numbers);
-  // Waits for a call that has been run, and keeps nothing of it: no other will be the same.
-  void forget();
   // The results, a new reference: the one, or a tuple. Null with an exception set.
   PyObject* give();
 

@@ -5,7 +5,6 @@
 
 #include <masu/histogram.h>
 #include <masu/quantile.h>
-#include <masu/reduce.h>
 #include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/topk.h>
@@ -14,7 +13,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 namespace masu_python {
@@ -157,27 +155,44 @@ bool plain_number(PyObject* object, double& value, bool& is_int) {
   return std::isfinite(value) && (!is_int || std::abs(value) < most_exact);
 }
 
-constexpr std::int64_t most_bins = 65536;
-
-// Edges have the dtype of floats, but f64 for integers.
-Dtype edge_of(Dtype dtype) {
-  return masu::is_float(dtype) ? dtype : Dtype::f64;
-}
-
-// Counts between edges: `parts()` gives NumPy's edges and what _bins.spec says of them, or None.
-template <class Parts>
-Answer counted(EnqueuedCall& call, const Tensor& x, std::uint64_t edges, const Parts& parts) {
+// (a, bins, low, high, parts): `parts(dtype, bins, low, high)` gives NumPy's edges and what _bins.spec says of them, or
+// None.
+Answer histogram(Arguments arguments) {
+  Tensor x;
+  std::int64_t bins = 0;
+  double low = 0;
+  double high = 0;
+  bool ints[2] = {};
+  constexpr std::int64_t most_bins = 65536;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || x.boolean || !integer(arguments[1], bins) || bins < 1 || bins > most_bins) return {};
+  if (!plain_number(arguments[2], low, ints[0]) || !plain_number(arguments[3], high, ints[1])) return {};
+  if (!(low < high)) return {};
+  // Edges have the dtype of floats, but f64 for integers.
+  const Dtype edge = masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
+  const std::array<std::int64_t, 1> counts{bins + outside};
+  const std::array<std::int64_t, 1> edges{bins + 1};
+  EnqueuedCall call(Function::histogram, *library, x.ordinal);
+  call.input(x);
+  call.option(static_cast<std::uint64_t>(bins) << 2 | static_cast<std::uint64_t>(ints[0]) << 1 |
+              static_cast<std::uint64_t>(ints[1]));
+  call.option(std::bit_cast<std::uint64_t>(low));
+  call.option(std::bit_cast<std::uint64_t>(high));
+  call.output(Dtype::i64, false, counts);
+  call.cut(bins);
+  call.output(edge, false, edges);
   std::shared_ptr<Counting> counting;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     const nb::gil_scoped_acquire acquired;
-    const nb::object both = parts();
+    const nb::object parts = nb::handle(arguments[4])(numpy_code(x.dtype), nb::handle(arguments[1]),
+                                                      nb::handle(arguments[2]), nb::handle(arguments[3]));
     const auto numpys = [] { return masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts"); };
-    if (both.is_none()) throw numpys();
-    const Input numbers(both[0]);
-    const Spec spec(both[1]);
+    if (parts.is_none()) throw numpys();
+    const Input numbers(parts[0]);
+    const Spec spec(parts[1]);
     const bool own = spec.even() && same_edges(spec, x.dtype);
-    const Dtype edge = edge_of(x.dtype);
-    if ((!own && spec.even() && x.dtype == Dtype::f16) || numbers.dtype() != edge || numbers.count() != edges) {
+    if ((!own && spec.even() && x.dtype == Dtype::f16) || numbers.dtype() != edge ||
+        numbers.count() != static_cast<std::uint64_t>(bins) + 1) {
       throw numpys();
     }
     const nb::gil_scoped_release released;
@@ -191,86 +206,6 @@ Answer counted(EnqueuedCall& call, const Tensor& x, std::uint64_t edges, const P
     static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
   };
   return finished(call, calls, prepare);
-}
-
-// (a, bins, low, high, parts): `parts(dtype, bins, low, high)` gives NumPy's edges and what _bins.spec says of them, or
-// None.
-Answer histogram(Arguments arguments) {
-  Tensor x;
-  std::int64_t bins = 0;
-  double low = 0;
-  double high = 0;
-  bool ints[2] = {};
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || x.boolean || !integer(arguments[1], bins) || bins < 1 || bins > most_bins) return {};
-  if (!plain_number(arguments[2], low, ints[0]) || !plain_number(arguments[3], high, ints[1])) return {};
-  if (!(low < high)) return {};
-  const std::array<std::int64_t, 1> counts{bins + outside};
-  const std::array<std::int64_t, 1> edges{bins + 1};
-  EnqueuedCall call(Function::histogram, *library, x.ordinal);
-  call.input(x);
-  call.option(static_cast<std::uint64_t>(bins) << 2 | static_cast<std::uint64_t>(ints[0]) << 1 |
-              static_cast<std::uint64_t>(ints[1]));
-  call.option(std::bit_cast<std::uint64_t>(low));
-  call.option(std::bit_cast<std::uint64_t>(high));
-  call.output(Dtype::i64, false, counts);
-  call.cut(bins);
-  call.output(edge_of(x.dtype), false, edges);
-  return counted(call, x, static_cast<std::uint64_t>(bins) + 1, [&] {
-    return nb::handle(arguments[4])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::handle(arguments[2]),
-                                    nb::handle(arguments[3]));
-  });
-}
-
-// (a): NumPy's code of the dtype, and the bytes of the least and the greatest element, for which it waits
-Answer extremes(Arguments arguments) {
-  Tensor x;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || x.boolean) return {};
-  EnqueuedCall call(Function::extremes, *library, x.ordinal);
-  call.input(x);
-  call.output(x.dtype, false, {});
-  call.output(x.dtype, false, {});
-  if (!call.find()) {
-    const auto calls = [&](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      static_cast<void>(masu::reduce(stream, data[0], x.dtype, masu::ReduceTargets{.min = &data[1], .max = &data[2]}));
-    };
-    return {call.record(calls, nullptr), nullptr};
-  }
-  std::array<std::uint64_t, 2> pair{};
-  const Outcome outcome = call.run_and_tell(pair);
-  if (outcome != Outcome::done) return {outcome, nullptr};
-  const std::size_t size = masu::size_of(x.dtype);
-  std::array<char, 2 * sizeof(std::uint64_t)> bytes{};
-  for (std::size_t i = 0; i < 2; ++i) std::memcpy(bytes.data() + i * size, &pair[i], size);
-  return {outcome, nb::make_tuple(nb::str(numpy_code(x.dtype)), nb::bytes(bytes.data(), 2 * size)).release().ptr()};
-}
-
-// (a, edges, spec): counts between edges of the data's own range, of which nothing is kept
-Answer histogram_between(Arguments arguments) {
-  Tensor x;
-  Library* const library = take(arguments[0], x);
-  const Py_ssize_t numbers = PyObject_Size(arguments[1]);
-  if (library == nullptr || x.boolean || numbers < 2 || numbers > most_bins + 1) return {};
-  const nb::handle spec = arguments[2];
-  const std::array<std::int64_t, 1> counts{numbers - 1 + outside};
-  const std::array<std::int64_t, 1> edges{numbers};
-  EnqueuedCall call(Function::histogram_between, *library, x.ordinal);
-  call.input(x);
-  call.option(static_cast<std::uint64_t>(numbers));
-  for (const int end : {1, 2}) call.option(std::bit_cast<std::uint64_t>(nb::cast<double>(spec[end])));
-  call.output(Dtype::i64, false, counts);
-  call.cut(numbers - 1);
-  call.output(edge_of(x.dtype), false, edges);
-  const Answer answer = counted(call, x, static_cast<std::uint64_t>(numbers),
-                                [&] { return nb::make_tuple(nb::handle(arguments[1]), spec); });
-  if (answer.outcome == Outcome::done) {
-    const nb::object held = nb::steal(answer.result);  // forget() may throw
-    call.forget();
-    return {answer.outcome, held.inc_ref().ptr()};
-  }
-  return answer;
 }
 
 // (x, minlength): where the dtype has no greater number than minlength - 1, so that the result's size is known
@@ -334,8 +269,6 @@ void register_enqueue(nb::module_& m) {
   static PyMethodDef methods[] = {
       entry<topk>("enqueue_topk"),
       entry<histogram>("enqueue_histogram"),
-      entry<extremes>("enqueue_extremes"),
-      entry<histogram_between>("enqueue_between"),
       entry<bincount>("enqueue_bincount"),
       entry<unique>("enqueue_unique"),
       {},

@@ -103,13 +103,6 @@ for count in (1, 1000, 100_000):
 enqueued(lambda: masu.bincount(tensor(1000, "u1"), minlength=300), [((300,), "i8")])
 enqueued(lambda: masu.bincount(tensor(1000, "b1"), minlength=2), [((2,), "i8")])
 
-# Between the data's extremes, for which it waits (they are zeros here). Nothing is kept of such a call.
-for bins in (10, 1, 3000, 10):
-    for dtype, edges in (("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("u1", "f8")):
-        fake_tensors.set_stream(0x6000 + bins)
-        assert [of(one) for one in masu.histogram(tensor((5, 200), dtype), bins)] == [((bins,), "i8"), ((bins + 1,), edges)]
-        assert DRIVER.fake_cuda_synchronized() == 0x6000 + bins
-
 # Rows.
 x = tensor((4, 5, 6))
 enqueued(lambda: masu.sort(x), [((4, 5, 6), "f4")])
@@ -265,9 +258,7 @@ usual(lambda: masu.quantile(tensor(4), 0.5, method="inverted_cdf", weights=tenso
 usual(lambda: masu.quantile(tensor(4, "b1"), 0.5))
 usual(lambda: masu.topk(tensor(4), True))
 usual(lambda: masu.var(tensor(4), ddof=4))
-usual(lambda: masu.histogram(tensor(4, "b1"), 10))
-usual(lambda: masu.histogram(tensor(4), 70_000))
-fails(ValueError, "positive", lambda: masu.histogram(tensor(4), 0))
+usual(lambda: masu.histogram(tensor(4), 10))
 usual(lambda: masu.histogram(tensor(4), 10, (0, float("nan"))))
 usual(lambda: masu.histogram(tensor(4), 10, (1, 0)))
 usual(lambda: masu.bincount(tensor(4, "u1"), minlength=255))
@@ -290,8 +281,6 @@ waited = DRIVER.fake_cuda_synchronized()
 for count in (1000, 1234):
     masu.sort(tensor(count))
     assert DRIVER.fake_cuda_last_stream() == 0x9000 and DRIVER.fake_cuda_synchronized() == waited
-usual(lambda: masu.histogram(tensor(1234), 13))
-assert DRIVER.fake_cuda_synchronized() == waited
 masu.histogram(tensor(1234), 13, (0, 1))
 assert DRIVER.fake_cuda_last_stream() == 0x9000 and DRIVER.fake_cuda_synchronized() != 0x9000
 
