@@ -71,11 +71,17 @@ inline bool certain_quotient(const double sum, const double error, const double 
 inline bool certain_root(const double sum, const double rest, const double bound, ulong *found) {
   if (!(sum >= as_double(0x07b0000000000000UL) && sum <= as_double(0x7e70000000000000UL))) return false;
   // (r + h)^2 is r^2 + 2 r h and next to nothing, h half of the gap to r's neighbour.
-  const double r = sqrt(sum);
-  const double over = fma(-r, r, sum);
-  *found = as_ulong(r);
-  return fabs(over + rest) + bound + (fabs(over) + fabs(rest)) * 0x1p-50 <
-         r * (r - neighbour(r, false)) * (1 - 0x1p-50);
+  double r = sqrt(sum);  // a neighbour may be right
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const double over = fma(-r, r, sum);
+    const double off = over + rest;
+    *found = as_ulong(r);
+    if (fabs(off) + bound + (fabs(over) + fabs(rest)) * 0x1p-50 < r * (r - neighbour(r, false)) * (1 - 0x1p-50)) {
+      return true;
+    }
+    r = neighbour(r, off > 0);
+  }
+  return false;
 }
 
 // The number sum + error + d, |d| <= bound: what `what`, as sum_finish.cl has it, makes of it; whether it is certain.

@@ -38,13 +38,13 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 }
 #endif
 
-#define MASU_NARROW (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
+#define MASU_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
 
 // What a work-item knows of its part of a row, as MASU_PART_WORDS words.
-#if !MASU_NARROW
+#if !MASU_IN_FEW_WORDS
 #undef MASU_ADD
 #endif
-#if MASU_NARROW  // sum_narrow.cl has it
+#if MASU_IN_FEW_WORDS  // sum_narrow.cl has it
 #elif !MASU_QUICK
 #define MASU_PART_WORDS 1
 #define MASU_ADD(x_bits, y_bits)
