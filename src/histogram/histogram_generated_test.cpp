@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated bins of every kind, inside of the data's dtype, partly outside and wholly outside: every form of the
 // histogram on every device against the plainest count. MASU_TEST_LONG takes a thousand seeds.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "histogram/plain_histogram.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joint histograms on every device against the plainest count.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "histogram/each_strategy_test.h"

@@ -2,7 +2,6 @@
 // The plainest way to find a bin, for the tests of rows and of joint histograms, and data of every dtype.
 #pragma once
 
-#include "all_dtypes.h"
 #include "histogram/histogram_test_data.h"
 #include "runtime/half.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows on every device against the plainest count: types, shapes, pieces that cut rows and pixels, bad input.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "histogram/each_strategy_test.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weighted histograms on every device against a plain loop of exact sums: types, shapes, weights that are hard to sum,
 // pieces, merging, bad input.
+#include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
 #include "histogram/weighted_histogram_test_data.h"
