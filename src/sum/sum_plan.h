@@ -80,6 +80,11 @@ struct Plan {
   [[nodiscard]] unsigned team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
+  // The most that a kernel that makes results takes: with the table numbers, kept totals, parts, and a word for each row.
+  [[nodiscard]] std::size_t finishing_bytes() const noexcept {
+    return local_bytes() + std::size_t{12} * words() + std::size_t{4} * value_words() + std::size_t{8} * table_rows +
+           std::size_t{8} * (1 + part_words() * group) + std::size_t{4} * (3 + group);
+  }
   // Of a row's totals.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {
     return std::uint64_t{8} * table_rows * (inputs == Inputs::both ? 2 : 1);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace masu {
 namespace {
@@ -37,6 +38,28 @@ TEST(SumPlan, NumbersHoldEverySum) {
         }
         test::expect_defines([&] { return plan.defines(false); });
         test::expect_defines([&] { return plan.defines(true); });
+      }
+    }
+  }
+}
+
+TEST(SumPlan, LocalMemoryIsEnoughForResults) {
+  std::vector<DeviceInfo> devices = test::plan_devices();
+  devices.push_back(devices[1]);
+  devices.back().fp64 = true;
+  devices.back().max_work_group_size = 1024;
+  for (const std::uint64_t local : {std::uint64_t{32768}, std::uint64_t{49152}, std::uint64_t{65536}}) {
+    devices.back().local_bytes = local;
+    for (const DeviceInfo& device : devices) {
+      for (const Dtype dtype : test::all_dtypes) {
+        for (const auto inputs : {sum_plan::Inputs::values, sum_plan::Inputs::products, sum_plan::Inputs::both}) {
+          for (const std::uint64_t count : {std::uint64_t{2}, std::uint64_t{1} << 20}) {
+            for (const bool tries : {false, true}) {
+              const auto plan = sum_plan::make(device, dtype, inputs, tries, tries, count);
+              EXPECT_LE(plan.finishing_bytes(), device.local_bytes) << to_string(dtype) << static_cast<int>(inputs);
+            }
+          }
+        }
       }
     }
   }
