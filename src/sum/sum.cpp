@@ -451,7 +451,7 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
   (void)check_rows(rule, count, options);
   if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = 0;
-  for (const Function function : {Function::sum, Function::dot, Function::variance}) {
+  for (const Function function : {Function::sum, Function::dot, Function::norm2, Function::variance}) {
     const SumRule one = rule_of(function, dtype, options);
     const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, one.needs()));
     bytes = std::max({bytes, DeviceSum::bytes(device, dtype, one.needs(), rows),

@@ -28,7 +28,7 @@ std::vector<DeviceSum::Pass> DeviceSum::passes(const Device& device, Dtype dtype
   std::vector<Pass> result;
   end = 0;
   for (const Inputs inputs : inputs_of(needs)) {
-    Pass pass{.plan = sum_plan::make(device.info(), dtype, inputs)};
+    Pass pass{.plan = sum_plan::make(device.info(), dtype, inputs, false)};
     pass.totals = end;
     pass.flags = pass.totals + rows * pass.plan.total_bytes();
     end = call::aligned(pass.flags + rows * sizeof(std::uint32_t));

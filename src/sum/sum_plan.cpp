@@ -239,8 +239,10 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.unroll = shape.unroll;
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
   while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;
-  while (plan.finishing_bytes() > room && plan.group > 64) plan.group /= 2;
-  while (plan.finishing_bytes() > room && plan.columns > 1) plan.columns /= 2;
+  // The table is for the few rows for which nothing is certain: it becomes smaller first.
+  while (plan.finish_bytes() > room && plan.columns > 16) plan.columns /= 2;
+  while (plan.finish_bytes() > room && plan.group > 64) plan.group /= 2;
+  while (plan.finish_bytes() > room && plan.columns > 1) plan.columns /= 2;
   const unsigned per_vector = static_cast<unsigned>(16 / size_of(dtype));
   const unsigned a_step = std::max(plan.group / plan.columns, 1U) * per_vector;
   plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;

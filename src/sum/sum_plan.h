@@ -80,10 +80,12 @@ struct Plan {
   [[nodiscard]] unsigned team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
-  // The most that a kernel that makes results takes: with the table numbers, kept totals, parts, and a word for each row.
-  [[nodiscard]] std::size_t finishing_bytes() const noexcept {
+  // Local memory of the kernels that make results, at most: the table, a number and the sum that is squared, a row's
+  // totals, the parts of work-items, a word for each row that a work-group takes, and what lies between these.
+  [[nodiscard]] std::size_t finish_bytes() const noexcept {
+    constexpr std::size_t between = 128;
     return local_bytes() + std::size_t{12} * words() + std::size_t{4} * value_words() + std::size_t{8} * table_rows +
-           std::size_t{8} * (1 + part_words() * group) + std::size_t{4} * (3 + group);
+           (std::size_t{8} * part_words() + 4) * group + between;
   }
   // Of a row's totals.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {

@@ -270,6 +270,28 @@ TEST_P(SumResults, ShortRowsOfIntegers) {
   check_type(std::uint64_t{});
 }
 
+// For every function: of many elements, which work-groups share, and of rows.
+TEST_P(SumResults, WorkspaceIsEnough) {
+  for (const std::uint64_t count : {std::uint64_t{3000}, std::uint64_t{1} << 21}) {
+    const Buffer<float> x = device.upload(std::vector<float>(count, 1.5F));
+    for (const std::uint64_t rows : {1, 4}) {
+      for (const Dtype result : {Dtype::f64, Dtype::f32}) {
+        SumOptions options{.rows = rows, .result = result};
+        const Buffer<std::byte> room(device, sum_workspace(device, Dtype::f32, count, options));
+        options.workspace = &room;
+        const Buffer<std::byte> results(device, rows * size_of(result));
+        Stream stream(device);
+        EXPECT_NO_THROW(sum(stream, x, Dtype::f32, results, options).get());
+        EXPECT_NO_THROW(dot(stream, x, x, Dtype::f32, results, options).get());
+        EXPECT_NO_THROW(mean(stream, x, Dtype::f32, results, options).get());
+        EXPECT_NO_THROW(norm2(stream, x, Dtype::f32, results, options).get());
+        EXPECT_NO_THROW(variance(stream, x, Dtype::f32, results, options).get());
+        EXPECT_NO_THROW(standard_deviation(stream, x, Dtype::f32, results, options).get());
+      }
+    }
+  }
+}
+
 TEST_P(SumResults, NanAndInfinities) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
