@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of the public names. An array of another library that speaks DLPack gives results of that library.
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, overload
-from typing_extensions import Self
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the CUDA driver API and of NVRTC that masu calls, declared against their documented C interfaces, so that
-// building masu needs no CUDA toolkit. cuda_abi_test.cpp compares it with cuda.h and nvrtc.h where those are present.
+// building masu needs no CUDA toolkit. abi_test.cpp compares it with cuda.h and nvrtc.h where those are present.
 #pragma once
 
 #include <cstddef>
