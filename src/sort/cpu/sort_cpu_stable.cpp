@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sort/cpu/sort_cpu_stable.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/cpu/sort_cpu_items.h"
 #include "sort/cpu/sort_cpu_keys.h"
-#include "sort/cpu/sort_cpu_stable.h"
 
 #include <array>
 #include <cstring>
