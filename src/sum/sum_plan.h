@@ -41,7 +41,7 @@ struct Plan {
   bool gpu = false;
   bool fp64 = true;    // the device has doubles
   bool quick = false;  // rows are tried without exact totals
-  bool fine = false;   // variances so, to the bits of a double
+  bool fine = false;   // results are doubles: variances, squares and products to their bits
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
@@ -96,7 +96,7 @@ struct Plan {
   [[nodiscard]] unsigned words_to(unsigned last_row) const noexcept;
 };
 
-// `tries`: whether an attempt without exact totals can prove anything. `fine`: of variances, doubles are wanted.
+// `tries`: whether an attempt without exact totals can prove anything. `fine`: results are doubles.
 // `count`: the elements of a row, where that is known.
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
           std::uint64_t count = ~std::uint64_t{0});

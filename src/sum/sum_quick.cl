@@ -3,8 +3,9 @@
 // what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. Behind
 // sum_finish.cl and sum_certain.cl; sum_rows.cl has the kernels.
 //
-// Define beside those of them, given by sum_plan.cpp:
+// Defines beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
+// - MASU_FINE        1: results are doubles, to whose bits variances, squares and products are made
 
 #if MASU_QUICK && MASU_FLOAT
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
