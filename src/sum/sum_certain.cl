@@ -98,7 +98,9 @@ inline bool certain(double sum, const double error, const double bound, const ui
     if (what == MASU_AS_ROOT) return certain_root(sum, rest, bound, found);
     // By powers of two nothing is rounded, but for the least numbers.
     const double scaled = sum / count;
-    const bool exponent_only = (divisor & (divisor - 1)) == 0 && fabs(scaled) >= as_double(0x07b0000000000000UL);
+    // Not by the usual test, of which compilers make a population count, that Oclgrind lacks.
+    const bool exponent_only =
+        divisor << clz(divisor) == 1UL << 63 && fabs(scaled) >= as_double(0x07b0000000000000UL);
     if (divisor > 1 && !exponent_only) return certain_quotient(sum, rest, bound, count, found);
     // Wider by what the two additions below round.
     const double wide = bound == 0 ? 0 : bound + (fabs(rest) + bound) * 0x1p-50;

@@ -73,12 +73,11 @@ MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool
   more = more || words[0] != 0;
   lowest += 32;
   if (root) {  // of an even power of two
-    if ((lowest & 1) != 0) {
-      more = more || (lower & 1) != 0;
-      lower = lower >> 1 | upper << 63;
-      upper >>= 1;
-      ++lowest;
-    }
+    const uint odd = (uint)lowest & 1;
+    more = more || (lower & odd) != 0;
+    lower = lower >> odd | (upper << 63) * odd;
+    upper >>= odd;
+    lowest += (int)odd;
     ulong found = 0;
     for (int bit = 63; bit >= 0; --bit) {
       const ulong trial = found | (ulong)1 << bit;
