@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/environment.h"
 #include "runtime/program_cache.h"
 
 #include <gtest/gtest.h>
@@ -155,15 +156,15 @@ TEST(DiskCacheDirectory, FollowsTheEnvironment) {
   const test::ScopedEnv home("HOME", "/home/someone");
   {
     const test::ScopedEnv xdg("XDG_CACHE_HOME", "/tmp/xdg");
-    EXPECT_EQ(DiskCache::default_directory(), "/tmp/xdg/masu");
+    EXPECT_EQ(cache_directory(), "/tmp/xdg/masu");
     const test::ScopedEnv off("MASU_CACHE", "off");
-    EXPECT_EQ(DiskCache::default_directory(), "");
+    EXPECT_EQ(cache_directory(), "");
   }
   for (const char* ignored : {static_cast<const char*>(nullptr), "", "relative/path"}) {
     const test::ScopedEnv xdg("XDG_CACHE_HOME", ignored);
-    EXPECT_EQ(DiskCache::default_directory(), "/home/someone/.cache/masu");
+    EXPECT_EQ(cache_directory(), "/home/someone/.cache/masu");
     const test::ScopedEnv homeless("HOME", nullptr);
-    EXPECT_EQ(DiskCache::default_directory(), "");
+    EXPECT_EQ(cache_directory(), "");
   }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/environment.h"
 
-#include "runtime/program_cache.h"
-
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 namespace masu::runtime {
@@ -17,7 +16,7 @@ std::string variable(const char* name) {
 Environment read_all() {
   Environment all;
   all.kernel_directory = variable("MASU_KERNEL_DIR");
-  all.cache_directory = DiskCache::default_directory();
+  all.cache_directory = cache_directory();
   all.cuda_library = variable("MASU_CUDA_LIBRARY");
   all.nvrtc = variable("MASU_NVRTC");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
@@ -29,6 +28,17 @@ Environment read_all() {
 }
 
 }  // namespace
+
+std::string cache_directory() {
+  namespace fs = std::filesystem;
+  const std::string cache = variable("MASU_CACHE");
+  const std::string xdg = variable("XDG_CACHE_HOME");
+  const std::string home = variable("HOME");
+  if (cache == "off") return {};
+  if (xdg.starts_with('/')) return (fs::path(xdg) / "masu").string();
+  if (home.starts_with('/')) return (fs::path(home) / ".cache" / "masu").string();
+  return {};
+}
 
 const Environment& environment() {
   static const Environment& all = *new Environment(read_all());  // destructors of a program's objects may still use it

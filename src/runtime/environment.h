@@ -21,4 +21,7 @@ struct Environment {
 // the environment, as Python's os.environ does.
 const Environment& environment();
 
+// $XDG_CACHE_HOME/masu or ~/.cache/masu as the environment is now; empty with MASU_CACHE=off, and where neither is set.
+std::string cache_directory();
+
 }  // namespace masu::runtime

@@ -174,16 +174,6 @@ bool write_file(const fs::path& path, std::string_view header, std::string_view 
 
 }  // namespace
 
-fs::path DiskCache::default_directory() {
-  const char* cache = std::getenv("MASU_CACHE");
-  if (cache != nullptr && std::string_view(cache) == "off") return {};
-  const char* xdg = std::getenv("XDG_CACHE_HOME");
-  if (xdg != nullptr && *xdg == '/') return fs::path(xdg) / "masu";
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home == '/') return fs::path(home) / ".cache" / "masu";
-  return {};
-}
-
 // Programs are loaded from here, so nobody else may be able to put files here.
 bool DiskCache::trusted() const {
   struct stat status {};

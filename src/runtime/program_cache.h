@@ -29,9 +29,6 @@ class DiskCache {
   explicit DiskCache(std::filesystem::path directory, std::uint64_t limit_bytes = default_limit)
       : directory_(std::move(directory)), limit_(limit_bytes) {}
 
-  // $XDG_CACHE_HOME/masu or ~/.cache/masu; empty with MASU_CACHE=off, and where neither is set.
-  static std::filesystem::path default_directory();
-
   // Whether it can hit at all.
   [[nodiscard]] bool enabled() const noexcept { return !directory_.empty(); }
 
