@@ -30,13 +30,12 @@ Environment read_all() {
 }  // namespace
 
 std::string cache_directory() {
-  namespace fs = std::filesystem;
   const std::string cache = variable("MASU_CACHE");
   const std::string xdg = variable("XDG_CACHE_HOME");
   const std::string home = variable("HOME");
   if (cache == "off") return {};
-  if (xdg.starts_with('/')) return (fs::path(xdg) / "masu").string();
-  if (home.starts_with('/')) return (fs::path(home) / ".cache" / "masu").string();
+  if (xdg.starts_with('/')) return (std::filesystem::path(xdg) / "masu").string();
+  if (home.starts_with('/')) return (std::filesystem::path(home) / ".cache" / "masu").string();
   return {};
 }
 
