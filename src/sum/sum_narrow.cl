@@ -78,14 +78,7 @@ MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool
     lower = lower >> odd | (upper << 63) * odd;
     upper >>= odd;
     lowest += (int)odd;
-    ulong found = 0;
-    for (int bit = 63; bit >= 0; --bit) {
-      const ulong trial = found | (ulong)1 << bit;
-      const ulong high = mul_hi(trial, trial);
-      if (high < upper || (high == upper && trial * trial <= lower)) found = trial;
-    }
-    more = more || mul_hi(found, found) != upper || found * found != lower;
-    upper = found;
+    upper = root_of(upper, lower, &more);
     lowest /= 2;
   } else {
     more = more || lower != 0;

@@ -130,6 +130,18 @@ inline bool divide(__local uint *words, const ulong divisor) {
   return rest != 0;
 }
 
+// The root of a number of 128 bits, rounded down. *more: whether something is left, or was before.
+inline ulong root_of(const ulong upper, const ulong lower, bool *more) {
+  ulong root = 0;
+  for (int bit = 63; bit >= 0; --bit) {
+    const ulong trial = root | (ulong)1 << bit;
+    const ulong high = mul_hi(trial, trial);
+    if (high < upper || (high == upper && trial * trial <= lower)) root = trial;
+  }
+  *more = *more || mul_hi(root, root) != upper || root * root != lower;
+  return root;
+}
+
 // words becomes the root of its upper 127 or 128 bits, rounded down: 64 bits, of 2^*exponent. Whether something is left.
 inline bool take_root(__local uint *words, int *exponent) {
   const int top = top_bit(words);
@@ -138,13 +150,7 @@ inline bool take_root(__local uint *words, int *exponent) {
   const ulong lower = word_bits(words, low);
   const ulong upper = low + 64 <= top ? word_bits(words, low + 64) : 0;
   bool more = any_below(words, low);
-  ulong root = 0;
-  for (int bit = 63; bit >= 0; --bit) {
-    const ulong trial = root | (ulong)1 << bit;
-    const ulong high = mul_hi(trial, trial);
-    if (high < upper || (high == upper && trial * trial <= lower)) root = trial;
-  }
-  more = more || mul_hi(root, root) != upper || root * root != lower;
+  const ulong root = root_of(upper, lower, &more);
   for (int w = 2; w < MASU_WORDS; ++w) words[w] = 0;
   words[0] = (uint)root;
   words[1] = (uint)(root >> 32);
