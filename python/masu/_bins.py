@@ -64,6 +64,14 @@ def between(dtype, bins, low, high):
     return None if kept is None or kept[1] is None else (np.require(kept[0], kept[0].dtype.newbyteorder("="), "C"), kept[1])
 
 
+def over(dtype, bins, ends):
+    """The same from the least to the greatest value of the data, which `ends` has as bytes."""
+    dtype = np.dtype(dtype)
+    edges = np.histogram_bin_edges(np.frombuffer(ends, dtype), bins)
+    counted = spec(dtype, edges, True, None)
+    return None if counted is None else (edges, counted)
+
+
 @functools.lru_cache(64)
 def _between(dtype, bins, range, text):
     """Kept, as computing them takes longer than counting an image on a GPU.

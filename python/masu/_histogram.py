@@ -68,9 +68,12 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         if a.size < _small.limit * (_MANY_BINS if many_bins else 1):
             return np.histogram(a, bins, range, density)
     if other:
-        if (type(range) is tuple and len(range) == 2 and weights is None and axis is None and not density
-                and device is None):
-            found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
+        if weights is None and axis is None and not density and device is None:
+            found = None
+            if range is None:
+                found = _masu.enqueue_histogram_of_all(a, bins, _bins.over)
+            elif type(range) is tuple and len(range) == 2:
+                found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
             if found is not None:
                 return found
         options = {"bins": bins, "range": range, "density": density, "weights": weights, "axis": axis}

@@ -2,11 +2,11 @@
 #include "enqueue.h"
 
 #include <masu/error.h>
-#include <masu/host_buffer.h>
 #include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -33,41 +33,6 @@ std::uintptr_t address_of(const void* data) {
 std::uint8_t misalignment(const void* data) {
   return static_cast<std::uint8_t>(address_of(data) % 16);
 }
-
-// Memory of the host's that a kernel writes a number to. With the GIL.
-class Number {
- public:
-  Number(const masu::Device& device, std::int32_t ordinal) : spare_(kept()[ordinal]) {
-    if (spare_.empty()) spare_.emplace_back(device, 1);
-    memory_.emplace(std::move(spare_.back()));
-    spare_.pop_back();
-    *memory_->data() = 0;
-  }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-  // Of a call that was interrupted or failed: work may still write to the memory, so that it is neither used again nor
-  // freed, which waits for the device.
-  ~Number() {
-    static auto& left = *new std::vector<Memory>;
-    if (memory_) left.push_back(std::move(*memory_));
-  }
-  [[nodiscard]] std::uint64_t* data() const noexcept { return memory_->data(); }
-  // Once no work uses it.
-  void keep() {
-    spare_.push_back(std::move(*memory_));
-    memory_.reset();
-  }
-
- private:
-  using Memory = masu::HostBuffer<std::uint64_t>;
-  static std::map<std::int32_t, std::vector<Memory>>& kept() {
-    // Never destroyed: the driver may be gone then.
-    static auto& all = *new std::map<std::int32_t, std::vector<Memory>>;
-    return all;
-  }
-  std::vector<Memory>& spare_;
-  std::optional<Memory> memory_;
-};
 
 // A workspace for calls on the default stream, whose work is done in order, and which no graph captures. All
 // commands of a call are given under the GIL, so that those of two threads do not mix.
@@ -161,6 +126,14 @@ void EnqueuedCall::input(const Tensor& tensor) {
   addresses_[inputs_++] = tensor.data;
 }
 
+void EnqueuedCall::input(std::span<const std::byte> bytes) {
+  key_.dtypes[inputs_] = masu::Dtype::u8;
+  key_.counts[inputs_] = bytes.size();
+  locked_ = std::make_unique<Locked>(cuda_device(ordinal_), ordinal_, bytes.size());
+  std::ranges::copy(bytes, locked_->data());
+  addresses_[inputs_++] = locked_->data();
+}
+
 void EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape) {
   std::uint64_t bytes = masu::size_of(dtype);
   for (const std::int64_t length : shape) bytes *= static_cast<std::uint64_t>(length);
@@ -216,24 +189,21 @@ bool EnqueuedCall::zeros(std::uint64_t bytes) {
   return true;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {
+EnqueuedCall::Outcome EnqueuedCall::take_down(const Calls& calls, const Prepare& prepare) {
   std::vector<masu::Recording::Operand> operands;
   for (std::size_t i = 0; i < inputs_; ++i) {
     operands.push_back({key_.counts[i] * masu::size_of(key_.dtypes[i]), key_.misaligned[i]});
   }
   for (std::size_t i = 0; i < outputs_; ++i) operands.push_back({made_[i].bytes, key_.misaligned[most_inputs + i]});
   if (zero_bytes_ != 0) operands.push_back({zero_bytes_});
-  const auto known = std::make_shared<Known>();
-  if (!ask_for_stream()) return Outcome::failed;
-  bool capturing = false;
+  known_ = std::make_shared<Known>();
   try {
-    known->recording = call([&] {
+    known_->recording = call([&] {
       const masu::Device device = cuda_device(ordinal_);
-      capturing = masu::Stream::wrap(device, stream_).capturing();
       return masu::Recording(
           device, operands, [&](auto buffers) { calls(device, buffers); },
           [&] {
-            if (prepare) known->prepared = prepare(device);
+            if (prepare) known_->prepared = prepare(device);
           });
     });
   } catch (const masu::Error& error) {
@@ -243,11 +213,28 @@ EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& pr
       return Outcome::not_plain;
     }
   }
+  return Outcome::done;
+}
+
+EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {
+  if (!ask_for_stream()) return Outcome::failed;
+  bool capturing = false;
+  try {
+    capturing = masu::Stream::wrap(cuda_device(ordinal_), stream_).capturing();
+  } catch (const masu::Error&) {
+    return Outcome::not_plain;
+  }
+  if (const Outcome outcome = take_down(calls, prepare); outcome != Outcome::done) return outcome;
   Cache& cache = Cache::instance();
   // To release what is prepared waits for the device, which ends a capture.
   if (cache.entries.size() >= most_kept && !capturing) cache.entries.clear();
-  cache.entries.emplace(key_, known);
-  return known->recording ? Outcome::again : Outcome::not_plain;
+  cache.entries.emplace(key_, known_);
+  return known_->recording ? Outcome::again : Outcome::not_plain;
+}
+
+EnqueuedCall::Outcome EnqueuedCall::record_once(const Calls& calls) {
+  const Outcome outcome = take_down(calls, nullptr);
+  return outcome == Outcome::done && !known_->recording ? Outcome::not_plain : outcome;
 }
 
 bool EnqueuedCall::find() {
@@ -286,10 +273,15 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   }
   try {
     void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(ordinal_) : workspace.data();
+    if (locked_ != nullptr) locked_->lend();
     const bool captured = recording.enqueue(stream_, {addresses_.data(), operands}, room);
     if (captured && !known_->captured) {
       known_->captured = true;
       Cache::instance().captured.push_back(known_);
+    }
+    if (locked_ != nullptr) {
+      locked_->keep_after(masu::Stream::wrap(cuda_device(ordinal_), stream_).record(), known_);
+      locked_.reset();
     }
   } catch (const masu::Error& error) {
     set_exception(error);
@@ -298,20 +290,38 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   return Outcome::done;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
+EnqueuedCall::Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
+  constexpr std::size_t apart = 16;  // bytes, so that each is aligned as other outputs are
   if (!known_->recording) return Outcome::not_plain;
   if (!ask_for_stream()) return Outcome::failed;
   try {
     const masu::Device device = cuda_device(ordinal_);
     masu::Stream stream = masu::Stream::wrap(device, stream_);
     if (stream.capturing()) return Outcome::not_plain;
-    Number told(device, ordinal_);
-    made_[outputs_ - 1].address = told.data();
+    Locked told(device, ordinal_, apart * numbers.size());
+    std::fill_n(told.data(), apart * numbers.size(), std::byte{0});
+    Output* const outputs = &made_[outputs_ - numbers.size()];
+    for (std::size_t i = 0; i < numbers.size(); ++i) outputs[i].address = told.data() + apart * i;
+    told.lend();
     if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
     call([&] { stream.finish(); });
-    --outputs_;
-    const std::uint64_t number = *told.data();
+    outputs_ -= numbers.size();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      std::memcpy(&numbers[i], told.data() + apart * i, sizeof(numbers[i]));
     told.keep();
+  } catch (const masu::Error& error) {
+    if (PyErr_Occurred() == nullptr) set_exception(error);
+    return Outcome::failed;
+  }
+  return Outcome::done;
+}
+
+EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
+  std::uint64_t number = 0;
+  if (const Outcome outcome = run_and_read({&number, 1}); outcome != Outcome::done) return outcome;
+  try {
+    const masu::Device device = cuda_device(ordinal_);
+    masu::Stream stream = masu::Stream::wrap(device, stream_);
     const auto buffer = [&](void* address, std::uint64_t bytes) {
       return masu::Buffer<std::byte>::wrap_native(device, address, bytes);
     };

@@ -3,6 +3,7 @@
 // memory. The commands of a call are recorded once for its shape, and repeated (masu/recording.h).
 #pragma once
 
+#include "locked.h"
 #include "module.h"
 #include "tensors.h"
 
@@ -41,7 +42,8 @@ enum class Function : std::uint8_t {
   searchsorted,
   histogram,
   bincount,
-  unique
+  unique,
+  extremes
 };
 
 class EnqueuedCall {
@@ -59,6 +61,8 @@ class EnqueuedCall {
     key_.function = function;
   }
   void input(const Tensor& tensor);
+  // Of the host's, which the work reads where it is. Of a call that is recorded for this once. Throws masu::Error.
+  void input(std::span<const std::byte> bytes);
   // What else than the inputs the commands depend on.
   void option(std::uint64_t value) { key_.options[options_++] = value; }
   void output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape);
@@ -77,11 +81,16 @@ class EnqueuedCall {
   // commands use as often as they are repeated. again: Python has run other threads meanwhile, so the arrays must be
   // taken anew.
   Outcome record(const Calls& calls, const Prepare& prepare);
+  // The same for this call alone, which depends on more than its key. done: it can be run, but Python has run other
+  // threads meanwhile.
+  Outcome record_once(const Calls& calls);
   // Enqueues. failed: an exception is set. not_plain: the call needs more than to enqueue. again: others have taken the
   // last zeros since zeros().
   Outcome run();
-  // The same of a call whose last output, a u64, tells how many elements the others have got: waits for it, and makes
-  // them as short. not_plain: the stream is being captured.
+  // The same of a call whose last outputs are numbers of up to 8 bytes, which it waits for: they are outputs no more.
+  // not_plain: the stream is being captured.
+  Outcome run_and_read(std::span<std::uint64_t> numbers);
+  // The same of a call whose last output, a u64, tells how many elements the others have got: makes them as short.
   Outcome run_and_cut();
   // The results, a new reference: the one, or a tuple. Null with an exception set.
   PyObject* give();
@@ -109,6 +118,8 @@ class EnqueuedCall {
     std::int64_t given_length = Made::whole;
   };
 
+  // Records what is known_ then, without a recording where the call needs more than to enqueue. done, or as record().
+  Outcome take_down(const Calls& calls, const Prepare& prepare);
   // Of the library; false with an exception set. It is asked once.
   bool ask_for_stream();
 
@@ -118,6 +129,7 @@ class EnqueuedCall {
   void* stream_ = nullptr;
   Key key_;
   std::shared_ptr<Known> known_;  // stays, whatever other threads do
+  std::unique_ptr<Locked> locked_;
   std::size_t inputs_ = 0;
   std::size_t options_ = 0;
   std::size_t outputs_ = 0;

@@ -72,6 +72,13 @@ inline Library* take(PyObject* array, Tensor& tensor) {
   return library != nullptr && library->take(array, tensor) ? library : nullptr;
 }
 
+// Whether an array is what was taken, after Python has run other threads.
+inline bool is_still(PyObject* array, const Tensor& taken) {
+  Tensor now;
+  return take(array, now) != nullptr && now.data == taken.data && now.count == taken.count &&
+         now.dtype == taken.dtype && now.ordinal == taken.ordinal;
+}
+
 template <Answer (*work)(Arguments)>
 PyMethodDef entry(const char* name) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&function<work>)), METH_FASTCALL, nullptr};

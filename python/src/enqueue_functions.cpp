@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, partitions, searches, counts and distinct values of the arrays of tensors.h, enqueued.
-#include "bin_spec.h"
+// Sorts, partitions, searches and distinct values of the arrays of tensors.h, enqueued.
 #include "enqueue_function.h"
 
-#include <masu/histogram.h>
 #include <masu/quantile.h>
 #include <masu/search.h>
 #include <masu/sort.h>
@@ -11,8 +9,6 @@
 #include <masu/unique.h>
 
 #include <array>
-#include <bit>
-#include <cmath>
 #include <optional>
 
 namespace masu_python {
@@ -136,107 +132,6 @@ Answer searchsorted(Arguments arguments) {
   });
 }
 
-// What counting needs as often as it is repeated.
-struct Counting {
-  masu::PreparedHistogram bins;
-  Buffer<std::byte> edges;
-};
-
-// How many numbers a histogram leaves: below, above and NaN behind the bins. Only the bins are given.
-constexpr std::int64_t outside = 3;
-
-// A plain number: its value, and whether it is an int.
-bool plain_number(PyObject* object, double& value, bool& is_int) {
-  is_int = PyLong_CheckExact(object) != 0;
-  if (!is_int && PyFloat_CheckExact(object) == 0) return false;
-  value = PyFloat_AsDouble(object);
-  PyErr_Clear();
-  constexpr double most_exact = 9007199254740992;
-  return std::isfinite(value) && (!is_int || std::abs(value) < most_exact);
-}
-
-// (a, bins, low, high, parts): `parts(dtype, bins, low, high)` gives NumPy's edges and what _bins.spec says of them, or
-// None.
-Answer histogram(Arguments arguments) {
-  Tensor x;
-  std::int64_t bins = 0;
-  double low = 0;
-  double high = 0;
-  bool ints[2] = {};
-  constexpr std::int64_t most_bins = 65536;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || x.boolean || !integer(arguments[1], bins) || bins < 1 || bins > most_bins) return {};
-  if (!plain_number(arguments[2], low, ints[0]) || !plain_number(arguments[3], high, ints[1])) return {};
-  if (!(low < high)) return {};
-  // Edges have the dtype of floats, but f64 for integers.
-  const Dtype edge = masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
-  const std::array<std::int64_t, 1> counts{bins + outside};
-  const std::array<std::int64_t, 1> edges{bins + 1};
-  EnqueuedCall call(Function::histogram, *library, x.ordinal);
-  call.input(x);
-  call.option(static_cast<std::uint64_t>(bins) << 2 | static_cast<std::uint64_t>(ints[0]) << 1 |
-              static_cast<std::uint64_t>(ints[1]));
-  call.option(std::bit_cast<std::uint64_t>(low));
-  call.option(std::bit_cast<std::uint64_t>(high));
-  call.output(Dtype::i64, false, counts);
-  call.cut(bins);
-  call.output(edge, false, edges);
-  std::shared_ptr<Counting> counting;
-  const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
-    const nb::gil_scoped_acquire acquired;
-    const nb::object parts = nb::handle(arguments[4])(numpy_code(x.dtype), nb::handle(arguments[1]),
-                                                      nb::handle(arguments[2]), nb::handle(arguments[3]));
-    const auto numpys = [] { return masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts"); };
-    if (parts.is_none()) throw numpys();
-    const Input numbers(parts[0]);
-    const Spec spec(parts[1]);
-    const bool own = spec.even() && same_edges(spec, x.dtype);
-    if ((!own && spec.even() && x.dtype == Dtype::f16) || numbers.dtype() != edge ||
-        numbers.count() != static_cast<std::uint64_t>(bins) + 1) {
-      throw numpys();
-    }
-    const nb::gil_scoped_release released;
-    counting = std::make_shared<Counting>(
-        Counting{masu::PreparedHistogram(device, x.dtype, own ? spec.own() : spec.given()),
-                 device.upload(std::span(numbers.data<std::byte>(), numbers.count() * masu::size_of(edge)))});
-    return counting;
-  };
-  const auto calls = [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
-  };
-  return finished(call, calls, prepare);
-}
-
-// (x, minlength): where the dtype has no greater number than minlength - 1, so that the result's size is known
-Answer bincount(Arguments arguments) {
-  Tensor x;
-  std::int64_t least = 0;
-  constexpr std::int64_t most_bins = 1 << 24;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || x.dimensions != 1 || !integer(arguments[1], least) || least > most_bins) return {};
-  const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
-  if (all == 0 || least < all) return {};
-  const std::array<std::int64_t, 1> shape{least + outside};
-  EnqueuedCall call(Function::bincount, *library, x.ordinal);
-  call.input(x);
-  call.option(static_cast<std::uint64_t>(least));
-  call.option(x.boolean ? 1 : 0);
-  call.output(Dtype::i64, false, shape);
-  call.cut(least);
-  std::shared_ptr<masu::PreparedHistogram> bins;
-  const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
-    const auto all_bins = masu::Bins::integers(static_cast<std::uint64_t>(least));
-    bins = std::make_shared<masu::PreparedHistogram>(device, x.dtype, all_bins);
-    return bins;
-  };
-  const auto calls = [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    static_cast<void>(masu::histogram(stream, data[0], *bins, data[1]));
-  };
-  return finished(call, calls, prepare);
-}
-
 // (ar, counts): the distinct values of all elements, and how often each occurs
 Answer unique(Arguments arguments) {
   Tensor x;
@@ -268,8 +163,6 @@ void register_enqueue(nb::module_& m) {
   using Kind = TensorCall::Kind;
   static PyMethodDef methods[] = {
       entry<topk>("enqueue_topk"),
-      entry<histogram>("enqueue_histogram"),
-      entry<bincount>("enqueue_bincount"),
       entry<unique>("enqueue_unique"),
       {},
   };

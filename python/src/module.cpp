@@ -59,6 +59,7 @@ NB_MODULE(_masu, m) {
   register_device_array(m);
   register_enqueue(m);
   register_enqueued_sums(m);
+  register_enqueued_counts(m);
   register_enqueued_quantile(m);
   register_quantiles(m);
   register_digits(m);

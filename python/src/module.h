@@ -17,6 +17,7 @@ void register_digits(nb::module_& m);
 void register_device_array(nb::module_& m);
 void register_enqueue(nb::module_& m);
 void register_enqueued_sums(nb::module_& m);
+void register_enqueued_counts(nb::module_& m);
 void register_enqueued_quantile(nb::module_& m);
 void register_quantiles(nb::module_& m);
 void register_bincount(nb::module_& m);

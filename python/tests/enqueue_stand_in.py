@@ -42,11 +42,18 @@ def fails(error, text, call):
 def enqueued(call, want):
     """The call's results, which it must enqueue alone, once recorded, on the library's current stream."""
     call()
+    waited = DRIVER.fake_cuda_synchronizations()
+    result = enqueued_work(call, want)
+    assert DRIVER.fake_cuda_synchronizations() == waited
+    return result
+
+
+def enqueued_work(call, want):
     fake_tensors.set_stream(0x5000)
-    waited, made = DRIVER.fake_cuda_synchronized(), fake_tensors.counts()[0]
+    made = fake_tensors.counts()[0]
     allocations, launches = DRIVER.fake_cuda_allocations(), DRIVER.fake_cuda_launches()
     result = call()
-    assert DRIVER.fake_cuda_allocations() == allocations and DRIVER.fake_cuda_synchronized() == waited
+    assert DRIVER.fake_cuda_allocations() == allocations
     assert DRIVER.fake_cuda_launches() > launches and DRIVER.fake_cuda_last_stream() == 0x5000
     assert fake_tensors.counts()[0] > made
     results = result if isinstance(result, tuple) else (result,)
@@ -102,6 +109,32 @@ for count in (1, 1000, 100_000):
                 enqueued(lambda: masu.histogram(x, 10, (0, 1)), [((10,), "i8"), ((11,), edges)])
 enqueued(lambda: masu.bincount(tensor(1000, "u1"), minlength=300), [((300,), "i8")])
 enqueued(lambda: masu.bincount(tensor(1000, "b1"), minlength=2), [((2,), "i8")])
+
+
+
+def waits_once(call, want):
+    """The same of a call that waits for what the rest of it depends on, and only then: here zeros, which no kernel changes."""
+    call()
+    waited, locked = DRIVER.fake_cuda_synchronizations(), DRIVER.fake_cuda_live()
+    results = enqueued_work(call, want)
+    assert DRIVER.fake_cuda_synchronizations() == waited + 1 and DRIVER.fake_cuda_synchronized() == 0x5000
+    del results
+    for _ in range(20):
+        call()
+    assert DRIVER.fake_cuda_live() <= locked, "memory or events that stay"
+
+
+for dtype in CODES:
+    x, kind = tensor(1000, dtype), dtype[0]
+    if kind != "b" and dtype != "f2":
+        for bins in (1, 10, 3000, 65536):  # the edges copied by the kernel, or apart
+            waits_once(lambda: masu.histogram(x, bins), [((bins,), "i8"), ((bins + 1,), dtype if kind == "f" else "f8")])
+        waits_once(lambda: masu.histogram(x), [((10,), "i8"), ((11,), dtype if kind == "f" else "f8")])
+    if kind != "f" and dtype != "u8":
+        for least in (0, 1, 1000):
+            if (kind, least) != ("b", 1000) and (dtype, least) != ("u1", 1000):
+                waits_once(lambda: masu.bincount(x, minlength=least), [((max(least, 1),), "i8")])
+waits_once(lambda: masu.unique(tensor(1000)), [((0,), "f4")])
 
 # Rows.
 x = tensor((4, 5, 6))
@@ -258,11 +291,15 @@ usual(lambda: masu.quantile(tensor(4), 0.5, method="inverted_cdf", weights=tenso
 usual(lambda: masu.quantile(tensor(4, "b1"), 0.5))
 usual(lambda: masu.topk(tensor(4), True))
 usual(lambda: masu.var(tensor(4), ddof=4))
-usual(lambda: masu.histogram(tensor(4), 10))
 usual(lambda: masu.histogram(tensor(4), 10, (0, float("nan"))))
 usual(lambda: masu.histogram(tensor(4), 10, (1, 0)))
-usual(lambda: masu.bincount(tensor(4, "u1"), minlength=255))
-usual(lambda: masu.bincount(tensor(4, "i4"), minlength=300))
+usual(lambda: masu.histogram(tensor(4), 10, density=True))
+usual(lambda: masu.histogram(tensor(4), 70_000))
+usual(lambda: masu.histogram(tensor(4, "b1"), 10))
+usual(lambda: masu.bincount(tensor(4, "i4"), minlength=-1))
+usual(lambda: masu.bincount(tensor(4, "i4"), minlength=1 << 25))
+usual(lambda: masu.bincount(tensor(4, "u8"), minlength=300))
+usual(lambda: masu.bincount(tensor((2, 2), "u1"), minlength=300))
 usual(lambda: masu.dot(tensor(4), tensor(5)))
 usual(lambda: masu.dot(tensor(4), tensor(4, "f8")))
 usual(lambda: masu.searchsorted(tensor((2, 2)), tensor(4)))

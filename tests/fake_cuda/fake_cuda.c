@@ -362,6 +362,10 @@ static void* synchronized;
 void* fake_cuda_synchronized(void) {  // the stream that was waited for last
   return synchronized;
 }
+static int synchronizations;
+int fake_cuda_synchronizations(void) {  // of streams
+  return synchronizations;
+}
 // A stream of the caller's is a number; those from 0x9000 on are captured.
 static int is_captured(void* stream) {
   return (uintptr_t)stream >= 0x9000 && (uintptr_t)stream < 0xa000;
@@ -377,6 +381,7 @@ int cuStreamSynchronize(void* stream) {
     return capture_unsupported;
   }
   synchronized = stream;
+  ++synchronizations;
   return ok;
 }
 

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of the arrays of tensors.h, enqueued: where what is counted between is known, and where it is found first.
+#include "bin_spec.h"
+#include "enqueue_function.h"
+
+#include <masu/histogram.h>
+#include <masu/reduce.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace masu_python {
+namespace {
+
+constexpr std::int64_t most_bins = 65536;
+// How many numbers a histogram leaves: below, above and NaN behind the bins. Only the bins are given.
+constexpr std::int64_t outside = 3;
+
+// The least and the greatest element, which are waited for. done: the array is the one that it was before.
+Outcome find_extremes(PyObject* array, Library& library, const Tensor& x, std::array<std::uint64_t, 2>& bits) {
+  EnqueuedCall call(Function::extremes, library, x.ordinal);
+  call.input(x);
+  call.output(x.dtype, x.boolean, {});
+  call.output(x.dtype, x.boolean, {});
+  if (!call.find()) {
+    const auto calls = [&](const Device& device, Buffers data) {
+      Stream stream(device, Timing::off);
+      static_cast<void>(masu::reduce(stream, data[0], x.dtype, {.min = &data[1], .max = &data[2]}));
+    };
+    return call.record(calls, nullptr);
+  }
+  const Outcome outcome = call.run_and_read(bits);
+  if (outcome != Outcome::done) return outcome;
+  return is_still(array, x) ? Outcome::done : Outcome::again;
+}
+
+// Runs a call that was recorded for this once.
+Answer finished_once(EnqueuedCall& call, const EnqueuedCall::Calls& calls, PyObject* array, const Tensor& x) {
+  if (const Outcome outcome = call.record_once(calls); outcome != Outcome::done) return {outcome};
+  if (!is_still(array, x)) return {Outcome::again};
+  const Outcome outcome = call.run();
+  return {outcome, outcome == Outcome::done ? call.give() : nullptr};
+}
+
+// NumPy's edges, and the bins with which masu counts between them what NumPy counts.
+struct Between {
+  nb::object parts;
+  Input edges;
+  masu::Bins bins;
+
+  // `parts`: the edges, and what _bins.spec says of them. Throws unsupported for what NumPy has to count.
+  Between(nb::object given, const Tensor& x, std::int64_t count)
+      : parts(known(std::move(given))), edges(parts[0]), bins(bins_of(Spec(parts[1]), x.dtype)) {
+    if (edges.dtype() != dtype_of_edges(x) || edges.count() != static_cast<std::uint64_t>(count) + 1) refuse();
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {edges.data<std::byte>(), edges.count() * masu::size_of(edges.dtype())};
+  }
+  // Edges have the dtype of floats, but f64 for integers.
+  static Dtype dtype_of_edges(const Tensor& x) { return masu::is_float(x.dtype) ? x.dtype : Dtype::f64; }
+
+ private:
+  static nb::object known(nb::object given) {
+    if (given.is_none()) refuse();
+    return given;
+  }
+  [[noreturn]] static void refuse() {
+    throw masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts");
+  }
+};
+
+// The results: counts of the bins, and edges.
+class Results {
+ public:
+  Results(EnqueuedCall& call, const Tensor& x, std::int64_t bins) : counts_{bins + outside}, edges_{bins + 1} {
+    call.output(Dtype::i64, false, counts_);
+    call.cut(bins);
+    call.output(Between::dtype_of_edges(x), false, edges_);
+  }
+
+ private:
+  std::array<std::int64_t, 1> counts_;
+  std::array<std::int64_t, 1> edges_;
+};
+
+// What counting needs as often as it is repeated.
+struct Counting {
+  masu::PreparedHistogram bins;
+  Buffer<std::byte> edges;
+};
+
+// Counts between bins that are asked for where the commands are not known: `parts()` gives what Between takes.
+template <class Parts>
+Answer count_between(EnqueuedCall& call, const Tensor& x, std::int64_t bins, const Parts& parts) {
+  const Results results(call, x, bins);
+  std::shared_ptr<Counting> counting;
+  const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
+    const nb::gil_scoped_acquire acquired;
+    const Between between(parts(), x, bins);
+    const nb::gil_scoped_release released;
+    counting = std::make_shared<Counting>(
+        Counting{masu::PreparedHistogram(device, x.dtype, between.bins), device.upload(between.bytes())});
+    return counting;
+  };
+  const auto calls = [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
+  };
+  return finished(call, calls, prepare);
+}
+
+// A plain number: its value, and whether it is an int.
+bool plain_number(PyObject* object, double& value, bool& is_int) {
+  is_int = PyLong_CheckExact(object) != 0;
+  if (!is_int && PyFloat_CheckExact(object) == 0) return false;
+  value = PyFloat_AsDouble(object);
+  PyErr_Clear();
+  constexpr double most_exact = 9007199254740992;
+  return std::isfinite(value) && (!is_int || std::abs(value) < most_exact);
+}
+
+// The array and the number of bins; null for what is not plain.
+Library* take_counted(Arguments arguments, Tensor& x, std::int64_t& bins) {
+  Library* const library = take(arguments[0], x);
+  const bool plain = library != nullptr && !x.boolean && integer(arguments[1], bins) && bins >= 1 && bins <= most_bins;
+  return plain ? library : nullptr;
+}
+
+// (a, bins, low, high, parts): `parts(dtype, bins, low, high)` gives NumPy's edges and what _bins.spec says of them, or
+// None.
+Answer histogram(Arguments arguments) {
+  Tensor x;
+  std::int64_t bins = 0;
+  double low = 0;
+  double high = 0;
+  bool ints[2] = {};
+  Library* const library = take_counted(arguments, x, bins);
+  if (library == nullptr || !plain_number(arguments[2], low, ints[0]) || !plain_number(arguments[3], high, ints[1])) {
+    return {};
+  }
+  if (!(low < high)) return {};
+  EnqueuedCall call(Function::histogram, *library, x.ordinal);
+  call.input(x);
+  call.option(static_cast<std::uint64_t>(bins) << 2 | static_cast<std::uint64_t>(ints[0]) << 1 |
+              static_cast<std::uint64_t>(ints[1]));
+  call.option(std::bit_cast<std::uint64_t>(low));
+  call.option(std::bit_cast<std::uint64_t>(high));
+  return count_between(call, x, bins, [&] {
+    return nb::handle(arguments[4])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::handle(arguments[2]),
+                                    nb::handle(arguments[3]));
+  });
+}
+
+// (a, bins, parts): between the least and the greatest element, which are waited for. `parts(dtype, bins, ends)` gives
+// the same for these two, as bytes.
+Answer histogram_of_all(Arguments arguments) {
+  Tensor x;
+  std::int64_t bins = 0;
+  Library* const library = take_counted(arguments, x, bins);
+  if (library == nullptr) return {};
+  std::array<std::uint64_t, 2> ends{};
+  if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
+  const auto parts = [&] {
+    const std::size_t size = masu::size_of(x.dtype);
+    std::array<char, 2 * sizeof(std::uint64_t)> bytes;
+    for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
+    return nb::handle(arguments[2])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::bytes(bytes.data(), 2 * size));
+  };
+  EnqueuedCall call(Function::histogram, *library, x.ordinal);
+  call.input(x);
+  if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
+    call.option(static_cast<std::uint64_t>(bins));
+    for (const std::uint64_t end : ends) call.option(end);
+    call.option(1);  // not those of given numbers
+    return count_between(call, x, bins, parts);
+  }
+  try {
+    const Between between(parts(), x, bins);
+    call.input(between.bytes());
+    const Results results(call, x, bins);
+    const auto calls = [&](const Device& device, Buffers data) {
+      Stream stream(device, Timing::off);
+      masu::PreparedHistogram prepared(device, x.dtype, between.bins);
+      static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
+    };
+    return finished_once(call, calls, arguments[0], x);
+  } catch (const masu::Error&) {  // told where the call is made in the usual way
+    return {};
+  }
+}
+
+// An element of an integer dtype.
+std::int64_t integer_of(Dtype dtype, std::uint64_t bits) {
+  const auto unused = static_cast<unsigned>(64 - 8 * masu::size_of(dtype));
+  return masu::is_signed(dtype) ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+}
+
+// (x, minlength). The greatest element is waited for where the dtype has one above minlength - 1.
+Answer bincount(Arguments arguments) {
+  Tensor x;
+  std::int64_t size = 0;
+  constexpr std::int64_t most_sizes = 1 << 24;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || x.dimensions != 1 || masu::is_float(x.dtype) || x.dtype == Dtype::u64) return {};
+  if (!integer(arguments[1], size) || size < 0) return {};
+  const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
+  const bool known = all != 0 && size >= all;
+  if (!known) {
+    std::array<std::uint64_t, 2> ends{};
+    if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
+    const std::int64_t greatest = integer_of(x.dtype, ends[1]);
+    if (integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return {};
+    size = std::max(size, greatest + 1);
+  }
+  if (size > most_sizes) return {};
+  const auto bins = masu::Bins::integers(static_cast<std::uint64_t>(size));
+  const std::array<std::int64_t, 1> shape{size + outside};
+  EnqueuedCall call(Function::bincount, *library, x.ordinal);
+  call.input(x);
+  call.option(static_cast<std::uint64_t>(size));
+  call.option(x.boolean ? 1 : 0);
+  call.output(Dtype::i64, false, shape);
+  call.cut(size);
+  if (!known && masu::size_of(x.dtype) > 1) {  // the size may be another one each time
+    const auto calls = [&](const Device& device, Buffers data) {
+      Stream stream(device, Timing::off);
+      masu::PreparedHistogram prepared(device, x.dtype, bins);
+      static_cast<void>(masu::histogram(stream, data[0], prepared, data[1]));
+    };
+    return finished_once(call, calls, arguments[0], x);
+  }
+  std::shared_ptr<masu::PreparedHistogram> prepared;
+  const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
+    prepared = std::make_shared<masu::PreparedHistogram>(device, x.dtype, bins);
+    return prepared;
+  };
+  const auto calls = [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    static_cast<void>(masu::histogram(stream, data[0], *prepared, data[1]));
+  };
+  return finished(call, calls, prepare);
+}
+
+}  // namespace
+
+void register_enqueued_counts(nb::module_& m) {
+  static PyMethodDef methods[] = {
+      entry<histogram>("enqueue_histogram"),
+      entry<histogram_of_all>("enqueue_histogram_of_all"),
+      entry<bincount>("enqueue_bincount"),
+      {},
+  };
+  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
+}
+
+}  // namespace masu_python
