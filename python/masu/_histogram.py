@@ -116,6 +116,10 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     if type(a) is list:
         a = np.asarray(a)
     if _arrays.foreign(a, bins):
+        if range is None and weights is None and device is None:
+            found = _masu.enqueue_bin_edges(a, bins, _bins.edges_over)
+            if found is not None:
+                return found
         options = {"bins": bins, "range": range, "weights": weights}
         return _arrays.in_kind(histogram_bin_edges, a, **options, device=device)
     if type(a) is np.ndarray and a.size < 4 * _small.limit or isinstance(bins, str) or weights is not None:

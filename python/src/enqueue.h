@@ -43,7 +43,8 @@ enum class Function : std::uint8_t {
   histogram,
   bincount,
   unique,
-  extremes
+  extremes,
+  bin_edges
 };
 
 class EnqueuedCall {

@@ -157,6 +157,14 @@ Answer histogram(Arguments arguments) {
   });
 }
 
+// What `parts(dtype, bins, ends)` gives for the least and the greatest element, as bytes.
+nb::object asked(Arguments arguments, const Tensor& x, const std::array<std::uint64_t, 2>& ends) {
+  const std::size_t size = masu::size_of(x.dtype);
+  std::array<char, sizeof(ends)> bytes;
+  for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
+  return nb::handle(arguments[2])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::bytes(bytes.data(), 2 * size));
+}
+
 // (a, bins, parts): between the least and the greatest element, which are waited for. `parts(dtype, bins, ends)` gives
 // the same for these two, as bytes.
 Answer histogram_of_all(Arguments arguments) {
@@ -166,12 +174,7 @@ Answer histogram_of_all(Arguments arguments) {
   if (library == nullptr) return {};
   std::array<std::uint64_t, 2> ends{};
   if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
-  const auto parts = [&] {
-    const std::size_t size = masu::size_of(x.dtype);
-    std::array<char, 2 * sizeof(std::uint64_t)> bytes;
-    for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
-    return nb::handle(arguments[2])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::bytes(bytes.data(), 2 * size));
-  };
+  const auto parts = [&] { return asked(arguments, x, ends); };
   EnqueuedCall call(Function::histogram, *library, x.ordinal);
   call.input(x);
   if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
@@ -193,6 +196,26 @@ Answer histogram_of_all(Arguments arguments) {
   } catch (const masu::Error&) {  // told where the call is made in the usual way
     return {};
   }
+}
+
+// (a, bins, parts): the edges of the same, which `parts(dtype, bins, ends)` gives.
+Answer bin_edges(Arguments arguments) {
+  Tensor x;
+  std::int64_t bins = 0;
+  Library* const library = take_counted(arguments, x, bins);
+  if (library == nullptr) return {};
+  std::array<std::uint64_t, 2> ends{};
+  if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
+  const nb::object parts = asked(arguments, x, ends);
+  const Input edges(parts);
+  const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(edges.count())};
+  EnqueuedCall call(Function::bin_edges, *library, x.ordinal);
+  call.input({edges.data<std::byte>(), edges.count() * masu::size_of(edges.dtype())});
+  call.output(edges.dtype(), false, shape);
+  return finished(call, [](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    stream.copy(data[1], data[0]);
+  });
 }
 
 // An element of an integer dtype.
@@ -253,6 +276,7 @@ void register_enqueued_counts(nb::module_& m) {
   static PyMethodDef methods[] = {
       entry<histogram>("enqueue_histogram"),
       entry<histogram_of_all>("enqueue_histogram_of_all"),
+      entry<bin_edges>("enqueue_bin_edges"),
       entry<bincount>("enqueue_bincount"),
       {},
   };

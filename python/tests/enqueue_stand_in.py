@@ -129,6 +129,7 @@ for dtype in CODES:
     if kind != "b" and dtype != "f2":
         for bins in (1, 10, 3000, 65536):  # the edges copied by the kernel, or apart
             waits_once(lambda: masu.histogram(x, bins), [((bins,), "i8"), ((bins + 1,), dtype if kind == "f" else "f8")])
+        waits_once(lambda: masu.histogram_bin_edges(x, 3000), [((3001,), dtype if kind == "f" else "f8")])
         waits_once(lambda: masu.histogram(x), [((10,), "i8"), ((11,), dtype if kind == "f" else "f8")])
     if kind != "f" and dtype != "u8":
         for least in (0, 1, 1000):
