@@ -66,14 +66,10 @@ def between(dtype, bins, low, high):
 
 def over(dtype, bins, ends):
     """The same from the least to the greatest value of the data, which `ends` has as bytes."""
-    edges = edges_over(dtype, bins, ends)
-    counted = spec(np.dtype(dtype), edges, True, None)
+    dtype = np.dtype(dtype)
+    edges = np.histogram_bin_edges(np.frombuffer(ends, dtype), bins)
+    counted = spec(dtype, edges, True, None)
     return None if counted is None else (edges, counted)
-
-
-def edges_over(dtype, bins, ends):
-    """Their edges alone."""
-    return np.histogram_bin_edges(np.frombuffer(ends, dtype), bins)
 
 
 @functools.lru_cache(64)

@@ -117,7 +117,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
         a = np.asarray(a)
     if _arrays.foreign(a, bins):
         if range is None and weights is None and device is None:
-            found = _masu.enqueue_bin_edges(a, bins, _bins.edges_over)
+            found = _masu.enqueue_bin_edges(a, bins, _bins.over)
             if found is not None:
                 return found
         options = {"bins": bins, "range": range, "weights": weights}

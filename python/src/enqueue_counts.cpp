@@ -11,9 +11,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <random>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace masu_python {
 namespace {
@@ -48,32 +53,125 @@ Answer finished_once(EnqueuedCall& call, const EnqueuedCall::Calls& calls, PyObj
   return {outcome, outcome == Outcome::done ? call.give() : nullptr};
 }
 
+// Edges have the dtype of floats, but f64 for integers.
+Dtype dtype_of_edges(Dtype dtype) {
+  return masu::is_float(dtype) ? dtype : Dtype::f64;
+}
+
+[[noreturn]] void leave_to_numpy() {
+  throw masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts");
+}
+
 // NumPy's edges, and the bins with which masu counts between them what NumPy counts.
 struct Between {
-  nb::object parts;
-  Input edges;
+  std::vector<std::byte> edges;
   masu::Bins bins;
 
   // `parts`: the edges, and what _bins.spec says of them. Throws unsupported for what NumPy has to count.
-  Between(nb::object given, const Tensor& x, std::int64_t count)
-      : parts(known(std::move(given))), edges(parts[0]), bins(bins_of(Spec(parts[1]), x.dtype)) {
-    if (edges.dtype() != dtype_of_edges(x) || edges.count() != static_cast<std::uint64_t>(count) + 1) refuse();
+  Between(const nb::object& parts, Dtype dtype, std::int64_t count) : bins(masu::Bins::integers(1)) {
+    if (parts.is_none()) leave_to_numpy();
+    const Input numbers(parts[0]);
+    const Dtype edge = dtype_of_edges(dtype);
+    if (numbers.dtype() != edge || numbers.count() != static_cast<std::uint64_t>(count) + 1) leave_to_numpy();
+    bins = bins_of(Spec(parts[1]), dtype);
+    edges.assign(numbers.data<std::byte>(), numbers.data<std::byte>() + numbers.count() * masu::size_of(edge));
   }
-  [[nodiscard]] std::span<const std::byte> bytes() const {
-    return {edges.data<std::byte>(), edges.count() * masu::size_of(edges.dtype())};
-  }
-  // Edges have the dtype of floats, but f64 for integers.
-  static Dtype dtype_of_edges(const Tensor& x) { return masu::is_float(x.dtype) ? x.dtype : Dtype::f64; }
-
- private:
-  static nb::object known(nb::object given) {
-    if (given.is_none()) refuse();
-    return given;
-  }
-  [[noreturn]] static void refuse() {
-    throw masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts");
+  // Where NumPy's edges are masu's.
+  Between(masu::Bins own, Dtype dtype) : bins(std::move(own)) {
+    const auto put = [this]<class T>(const std::vector<double>& numbers, T /*tag*/) {
+      edges.resize(numbers.size() * sizeof(T));
+      std::ranges::transform(numbers, reinterpret_cast<T*>(edges.data()), [](double x) { return static_cast<T>(x); });
+    };
+    if (dtype == Dtype::f32) put(masu::bin_edges(bins, dtype), float{});
+    else put(masu::bin_edges(bins, dtype), double{});
   }
 };
+
+using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
+
+// What `parts(dtype, bins, ends)` gives for these, as bytes.
+nb::object ask_numpy(nb::handle parts, Dtype dtype, std::int64_t bins, const Ends& ends) {
+  const std::size_t size = masu::size_of(dtype);
+  std::array<char, sizeof(ends)> bytes;
+  for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
+  return parts(numpy_code(dtype), bins, nb::bytes(bytes.data(), 2 * size));
+}
+
+// An element of an integer dtype.
+std::int64_t integer_of(Dtype dtype, std::uint64_t bits) {
+  const auto unused = static_cast<unsigned>(64 - 8 * masu::size_of(dtype));
+  return masu::is_signed(dtype) ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+}
+
+// Even bins over this range as NumPy's rule is known to have them: of f32, f64 and integers of up to 32 bits, with a
+// step far from where numbers overflow or lose digits.
+std::optional<masu::Bins> ordinary_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {
+  const auto count = static_cast<std::uint64_t>(bins);
+  const auto ordinary = [&]<class T>(T lo, T hi) {
+    const T magnitude = std::max(std::abs(lo), std::abs(hi));
+    constexpr T most = std::numeric_limits<T>::max() / 4;
+    const T step = (hi - lo) / static_cast<T>(bins);
+    constexpr T units = 16 * std::numeric_limits<T>::epsilon();
+    constexpr T least = 16 * std::numeric_limits<T>::min();
+    return magnitude < most && step > least && step > units * magnitude && !(lo == 0 && std::signbit(lo)) &&
+           !(hi == 0 && std::signbit(hi));
+  };
+  if (dtype == Dtype::f32) {
+    const auto lo = std::bit_cast<float>(static_cast<std::uint32_t>(ends[0]));
+    const auto hi = std::bit_cast<float>(static_cast<std::uint32_t>(ends[1]));
+    if (!ordinary(lo, hi)) return std::nullopt;
+    return masu::Bins::even(count, masu::ValueRange{lo, hi, false});
+  }
+  if (dtype != Dtype::f64 && (masu::is_float(dtype) || masu::size_of(dtype) > 4)) return std::nullopt;
+  const auto number = [&](std::uint64_t bits) {
+    return dtype == Dtype::f64 ? std::bit_cast<double>(bits) : static_cast<double>(integer_of(dtype, bits));
+  };
+  const double lo = number(ends[0]);
+  const double hi = number(ends[1]);
+  if (!ordinary(lo, hi)) return std::nullopt;
+  return masu::Bins::even(count, lo, hi);
+}
+
+// Whether the running NumPy has these edges too, and counts between them alike: asked once, about some ranges. With the
+// GIL.
+bool numpy_agrees(nb::handle parts, Dtype dtype) {
+  enum class Known : std::uint8_t { no_answer, yes, no };
+  static std::array<Known, 16> known{};
+  Known& answer = known[static_cast<std::size_t>(dtype)];
+  if (answer != Known::no_answer) return answer == Known::yes;
+  std::minstd_rand random;
+  const auto end = [&]() -> std::uint64_t {
+    const double x = static_cast<double>(random()) / random.max() - 0.5;
+    const double scaled = std::ldexp(x, static_cast<int>(random() % 12));
+    if (dtype == Dtype::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(scaled));
+    if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(scaled);
+    return random() % 100 + (random() % 2) * 27;
+  };
+  constexpr std::int64_t some[] = {1, 3, 7, 10, 49, 100, 255, 1000};
+  bool same = true;
+  for (int i = 0; i < 64 && same; ++i) {
+    const std::int64_t bins = some[i % std::size(some)];
+    const Ends ends{end(), end()};
+    const std::optional<masu::Bins> own = ordinary_bins(dtype, bins, ends);
+    if (!own) continue;
+    const nb::object asked = ask_numpy(parts, dtype, bins, ends);
+    if (asked.is_none()) {
+      same = false;
+      continue;
+    }
+    const Spec spec(asked[1]);
+    same = spec.even() && same_edges(spec, dtype) && Between(asked, dtype, bins).edges == Between(*own, dtype).edges;
+  }
+  answer = same ? Known::yes : Known::no;
+  return same;
+}
+
+// Throws masu::Error for what NumPy has to count, or to refuse.
+Between between(nb::handle parts, Dtype dtype, std::int64_t bins, const Ends& ends) {
+  std::optional<masu::Bins> own = ordinary_bins(dtype, bins, ends);
+  if (own && numpy_agrees(parts, dtype)) return {*std::move(own), dtype};
+  return {ask_numpy(parts, dtype, bins, ends), dtype, bins};
+}
 
 // The results: counts of the bins, and edges.
 class Results {
@@ -81,7 +179,7 @@ class Results {
   Results(EnqueuedCall& call, const Tensor& x, std::int64_t bins) : counts_{bins + outside}, edges_{bins + 1} {
     call.output(Dtype::i64, false, counts_);
     call.cut(bins);
-    call.output(Between::dtype_of_edges(x), false, edges_);
+    call.output(dtype_of_edges(x.dtype), false, edges_);
   }
 
  private:
@@ -102,10 +200,10 @@ Answer count_between(EnqueuedCall& call, const Tensor& x, std::int64_t bins, con
   std::shared_ptr<Counting> counting;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     const nb::gil_scoped_acquire acquired;
-    const Between between(parts(), x, bins);
+    const Between found(parts(), x.dtype, bins);
     const nb::gil_scoped_release released;
     counting = std::make_shared<Counting>(
-        Counting{masu::PreparedHistogram(device, x.dtype, between.bins), device.upload(between.bytes())});
+        Counting{masu::PreparedHistogram(device, x.dtype, found.bins), device.upload(std::span(found.edges))});
     return counting;
   };
   const auto calls = [&](const Device& device, Buffers data) {
@@ -157,39 +255,30 @@ Answer histogram(Arguments arguments) {
   });
 }
 
-// What `parts(dtype, bins, ends)` gives for the least and the greatest element, as bytes.
-nb::object asked(Arguments arguments, const Tensor& x, const std::array<std::uint64_t, 2>& ends) {
-  const std::size_t size = masu::size_of(x.dtype);
-  std::array<char, sizeof(ends)> bytes;
-  for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
-  return nb::handle(arguments[2])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::bytes(bytes.data(), 2 * size));
-}
-
 // (a, bins, parts): between the least and the greatest element, which are waited for. `parts(dtype, bins, ends)` gives
-// the same for these two, as bytes.
+// the same for these two, as bytes, where NumPy is asked.
 Answer histogram_of_all(Arguments arguments) {
   Tensor x;
   std::int64_t bins = 0;
   Library* const library = take_counted(arguments, x, bins);
   if (library == nullptr) return {};
-  std::array<std::uint64_t, 2> ends{};
+  Ends ends{};
   if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
-  const auto parts = [&] { return asked(arguments, x, ends); };
   EnqueuedCall call(Function::histogram, *library, x.ordinal);
   call.input(x);
   if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
     call.option(static_cast<std::uint64_t>(bins));
     for (const std::uint64_t end : ends) call.option(end);
     call.option(1);  // not those of given numbers
-    return count_between(call, x, bins, parts);
+    return count_between(call, x, bins, [&] { return ask_numpy(arguments[2], x.dtype, bins, ends); });
   }
   try {
-    const Between between(parts(), x, bins);
-    call.input(between.bytes());
+    const Between found = between(arguments[2], x.dtype, bins, ends);
+    call.input(found.edges);
     const Results results(call, x, bins);
     const auto calls = [&](const Device& device, Buffers data) {
       Stream stream(device, Timing::off);
-      masu::PreparedHistogram prepared(device, x.dtype, between.bins);
+      masu::PreparedHistogram prepared(device, x.dtype, found.bins);
       static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
     };
     return finished_once(call, calls, arguments[0], x);
@@ -198,30 +287,27 @@ Answer histogram_of_all(Arguments arguments) {
   }
 }
 
-// (a, bins, parts): the edges of the same, which `parts(dtype, bins, ends)` gives.
+// (a, bins, parts): the edges of the same.
 Answer bin_edges(Arguments arguments) {
   Tensor x;
   std::int64_t bins = 0;
   Library* const library = take_counted(arguments, x, bins);
   if (library == nullptr) return {};
-  std::array<std::uint64_t, 2> ends{};
+  Ends ends{};
   if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
-  const nb::object parts = asked(arguments, x, ends);
-  const Input edges(parts);
-  const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(edges.count())};
-  EnqueuedCall call(Function::bin_edges, *library, x.ordinal);
-  call.input({edges.data<std::byte>(), edges.count() * masu::size_of(edges.dtype())});
-  call.output(edges.dtype(), false, shape);
-  return finished(call, [](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    stream.copy(data[1], data[0]);
-  });
-}
-
-// An element of an integer dtype.
-std::int64_t integer_of(Dtype dtype, std::uint64_t bits) {
-  const auto unused = static_cast<unsigned>(64 - 8 * masu::size_of(dtype));
-  return masu::is_signed(dtype) ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+  try {
+    const Between found = between(arguments[2], x.dtype, bins, ends);
+    const std::array<std::int64_t, 1> shape{bins + 1};
+    EnqueuedCall call(Function::bin_edges, *library, x.ordinal);
+    call.input(found.edges);
+    call.output(dtype_of_edges(x.dtype), false, shape);
+    return finished(call, [](const Device& device, Buffers data) {
+      Stream stream(device, Timing::off);
+      stream.copy(data[1], data[0]);
+    });
+  } catch (const masu::Error&) {  // told where the call is made in the usual way
+    return {};
+  }
 }
 
 // (x, minlength). The greatest element is waited for where the dtype has one above minlength - 1.
@@ -235,7 +321,7 @@ Answer bincount(Arguments arguments) {
   const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
   const bool known = all != 0 && size >= all;
   if (!known) {
-    std::array<std::uint64_t, 2> ends{};
+    Ends ends{};
     if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
     const std::int64_t greatest = integer_of(x.dtype, ends[1]);
     if (integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return {};
