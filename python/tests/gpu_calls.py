@@ -4,6 +4,7 @@
 Results against NumPy's functions on host arrays, streams, captured graphs, memory that goes right after the call, and
 tensors that are not plain. Prints what is wrong and ends with a line that counts.
 """
+import concurrent.futures
 import gc
 import sys
 import threading
@@ -151,6 +152,42 @@ def check_counts():
             data = random.integers(0, 256, 100_003).astype(dtype)
             for _ in range(2):
                 same(library.get(masu.bincount(library.give(data), minlength=least)), np.bincount(data, minlength=least))
+
+
+def check_found_ranges():
+    """Bins between extremes that are found: of many ranges and sizes, one after the other and beside each other."""
+    for number in range(300):
+        dtype = ("f4", "f8", "i4", "i2", "i8", "u1")[number % 6]
+        size = int(random.choice([2, 50, 3000, 70_000]))
+        values = random.standard_normal(size) * 2.0 ** random.integers(-60, 60) + random.standard_normal()
+        data = values.astype(dtype) if dtype[0] == "f" else host("i8", size).astype(dtype)
+        bins = int(random.choice([1, 7, 10, 64, 100, 333, 1000, 20_000, 65_536], p=[.2, .1, .2, .1, .2, .1, .08, .01, .01]))
+        try:
+            want = np.histogram(data, bins)
+        except ValueError:  # too many bins
+            continue
+        library = LIBRARIES[number % len(LIBRARIES)]
+        for found, wanted in zip(masu.histogram(library.give(data), bins), want):
+            same(library.get(found), wanted)
+        same(library.get(masu.histogram_bin_edges(library.give(data), bins)), want[1])
+    arrays = [torch.rand(1 << 22, device="cuda") * (number + 1) for number in range(6)]
+    wanted = [np.histogram(x.cpu().numpy(), 100) for x in arrays]
+    streams = [torch.cuda.Stream() for _ in range(4)]
+
+    def work(own):
+        results = []
+        for number in range(60):
+            with torch.cuda.stream(own[number % len(own)]):
+                results.append(masu.histogram(arrays[number % 6], 100))
+        torch.cuda.synchronize()
+        for number, result in enumerate(results):
+            for found, want in zip(result, wanted[number % 6]):
+                same(Torch.get(found), want)
+
+    torch.cuda.synchronize()
+    work(streams)
+    with concurrent.futures.ThreadPoolExecutor(len(streams)) as pool:
+        list(pool.map(work, [[stream] for stream in streams]))
 
 
 def check_offsets():
