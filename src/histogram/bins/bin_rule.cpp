@@ -182,20 +182,31 @@ double BinRule::even_edge_f16(std::uint64_t i) const noexcept {
   return half_of(product + lo);
 }
 
-std::uint64_t BinRule::slot(double x) const noexcept {
-  if (std::isnan(x)) return n + slot_nan;
-  if (x < edge(0)) return n + slot_below;
-  const double end = edge(n);
-  if (x > end || (half_open && x == end)) return n + slot_above;
-  return f16_guess ? guess(x) : search(x);
+BinRule::Halves BinRule::halves() const noexcept {
+  if (!f16_guess) return {};
+  return {half_of(lo), half_of(hi - lo), half_of(static_cast<double>(n))};
 }
 
-std::uint64_t BinRule::search(double x) const noexcept {
-  std::uint64_t first = 0;  // edge(first) <= x always holds
+std::uint64_t BinRule::slot(double x) const noexcept {
+  return slot_by(x, halves(), [this](std::uint64_t i) { return edge(i); });
+}
+
+template <class At>
+std::uint64_t BinRule::slot_by(double x, const Halves& halves, const At& at) const noexcept {
+  if (std::isnan(x)) return n + slot_nan;
+  if (x < at(0)) return n + slot_below;
+  const double end = at(n);
+  if (x > end || (half_open && x == end)) return n + slot_above;
+  return f16_guess ? guess(x, halves, at) : search(x, at);
+}
+
+template <class At>
+std::uint64_t BinRule::search(double x, const At& at) const noexcept {
+  std::uint64_t first = 0;  // at(first) <= x always holds
   std::uint64_t length = n;
   while (length > 1) {
     const std::uint64_t half = length / 2;
-    if (x >= edge(first + half)) first += half;
+    if (x >= at(first + half)) first += half;
     length -= half;
   }
   return first;
@@ -203,16 +214,17 @@ std::uint64_t BinRule::search(double x) const noexcept {
 
 // numpy.histogram's arithmetic: f16 throughout when the range came from the data; the numbers of a given range are f64,
 // and the quotient with them. Where NumPy's guess is no bin at all (it raises an error then), the edges decide.
-std::uint64_t BinRule::guess(double x) const noexcept {
+template <class At>
+std::uint64_t BinRule::guess(double x, const Halves& halves, const At& at) const noexcept {
   const auto bins = static_cast<double>(n);
-  const double offset = half_of(x - half_of(lo));
+  const double offset = half_of(x - halves.lo);
   const double position =
-      f16_arithmetic ? half_of(half_quotient(offset, half_of(hi - lo)) * half_of(bins)) : offset / (hi - lo) * bins;
-  if (!(position < bins + 1)) return search(x);
+      f16_arithmetic ? half_of(half_quotient(offset, halves.width) * halves.bins) : offset / (hi - lo) * bins;
+  if (!(position < bins + 1)) return search(x, at);
   auto bin = static_cast<std::uint64_t>(position);
   if (bin == n) --bin;
-  if (x < edge(bin)) --bin;
-  if (x >= edge(bin + 1) && bin != n - 1) ++bin;
+  if (x < at(bin)) --bin;
+  if (x >= at(bin + 1) && bin != n - 1) ++bin;
   return bin;
 }
 
@@ -352,9 +364,20 @@ constexpr unsigned ranks = 2 * infinity_bits + 1;
 
 std::vector<std::uint32_t> BinRule::half_slots() const {
   std::vector<std::uint32_t> slots(patterns);
-  for (unsigned bits = 0; bits < patterns; ++bits) {
-    slots[bits] = static_cast<std::uint32_t>(slot(runtime::to_double(Half{static_cast<std::uint16_t>(bits)})));
+  const Halves of_range = halves();
+  const auto fill = [&](const auto& at) {
+    for (unsigned bits = 0; bits < patterns; ++bits) {
+      const double x = runtime::to_double(Half{static_cast<std::uint16_t>(bits)});
+      slots[bits] = static_cast<std::uint32_t>(slot_by(x, of_range, at));
+    }
+  };
+  if (n >= patterns) {
+    fill([this](std::uint64_t i) { return edge(i); });
+    return slots;
   }
+  // Edges of f16 arithmetic take longer to compute than to keep.
+  const std::vector<double> kept = all_edges();
+  fill([&](std::uint64_t i) { return kept[i]; });
   return slots;
 }
 

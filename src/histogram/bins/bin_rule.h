@@ -64,8 +64,20 @@ struct BinRule {
   void resolve_even(bool joint);
   void check_width() const;
   double even_edge_f16(std::uint64_t i) const noexcept;
-  std::uint64_t search(double x) const noexcept;
-  std::uint64_t guess(double x) const noexcept;
+  // What NumPy's f16 arithmetic makes of the range and the number of bins.
+  struct Halves {
+    double lo;
+    double width;
+    double bins;
+  };
+  Halves halves() const noexcept;
+  // `at(i)` is edge i.
+  template <class At>
+  std::uint64_t slot_by(double x, const Halves& halves, const At& at) const noexcept;
+  template <class At>
+  std::uint64_t search(double x, const At& at) const noexcept;
+  template <class At>
+  std::uint64_t guess(double x, const Halves& halves, const At& at) const noexcept;
 };
 
 // Of the columns of joint bins.
