@@ -125,6 +125,7 @@ class CountingStream final : public runtime::Stream {
     return event(real_->launch_together(kernel, range, arguments, mark));
   }
   Done record() override { return event(real_->record()); }
+  Done end() override { return event(real_->end()); }
   void wait(runtime::Event& other) override {
     auto* own = dynamic_cast<CountingEvent*>(&other);
     real_->wait(own != nullptr ? own->real() : other);

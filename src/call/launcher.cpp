@@ -69,6 +69,10 @@ Stream timed_stream(const Device& device, bool timed) {
   return stream;
 }
 
+Event end_of(Stream& stream) {
+  return Event(stream.implementation().end());
+}
+
 double seconds_of(std::span<const Event> events) {
   double sum = 0;
   for (const Event& event : events) sum += event.seconds();

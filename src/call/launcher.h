@@ -102,6 +102,10 @@ Event copy(Stream& stream, const BufferBase& from, const BufferBase& to);
 // A part of a buffer to host memory, where it is once the stream has been finished.
 void fetch(Stream& stream, const BufferBase& buffer, std::uint64_t offset, void* target, std::uint64_t bytes);
 
+// The end of a call that gives a Pending: what was given to the stream starts. On OpenCL a point to wait for is made
+// when it is asked for first, and is then one after what the stream was given later, too.
+[[nodiscard]] Event end_of(Stream& stream);
+
 // Device time of commands of a timed stream. Waits.
 [[nodiscard]] double seconds_of(std::span<const Event> events);
 

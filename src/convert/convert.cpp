@@ -203,7 +203,7 @@ Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, Buff
   if (count == 0) {
     if (options.status == nullptr) return {Event(), [] {}};
     call::clear_status(stream, *options.status);
-    return {stream.record(), [] {}};
+    return {call::end_of(stream), [] {}};
   }
   const std::uint64_t first_position = options.first_position;
   const bool tells = options.status == nullptr;
@@ -221,7 +221,7 @@ Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, Buff
     return {Event(), [] {}};
   }
   const auto work = queue(stream, in, out, count, rule, options);
-  return {stream.record(), [=] {
+  return {call::end_of(stream), [=] {
             if (tells) work->check(rule, first_position);
           }};
 }

@@ -185,7 +185,7 @@ Pending<void> run(Stream& stream, Operation operation, const Operands& operands,
   if (is_idle(move)) {
     if (status == nullptr) return {Event(), [] {}};
     call::clear_status(stream, *status);
-    return {stream.record(), [] {}};
+    return {call::end_of(stream), [] {}};
   }
   if (call::on_cpu(operands.out.device())) {
     stream.finish();
@@ -199,7 +199,7 @@ Pending<void> run(Stream& stream, Operation operation, const Operands& operands,
     return {Event(), [] {}};
   }
   const auto work = queue(stream, move, operands, options.workspace, status);
-  return {stream.record(), [=] {
+  return {call::end_of(stream), [=] {
             if (status == nullptr) check_noted(move, *work);
           }};
 }

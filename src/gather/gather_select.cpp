@@ -201,7 +201,7 @@ Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t
   }
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
   const std::uint64_t room = selection.room;
-  return {stream.record(), [=] { return number_of(*work, room); }};
+  return {call::end_of(stream), [=] { return number_of(*work, room); }};
 }
 
 Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& flags,
@@ -210,7 +210,7 @@ Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_
   call::check_stream("compact", stream, out);
   if (selection.count == 0) {
     call::clear(stream, number, 0, sizeof(std::uint64_t));
-    return {stream.record(), [] {}};
+    return {call::end_of(stream), [] {}};
   }
   if (call::on_cpu(out.device())) {
     stream.finish();  // what was given to it before may still change the data
@@ -220,7 +220,7 @@ Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_
     return {Event(), [] {}};
   }
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace, &number);
-  return {stream.record(), [work] {}};
+  return {call::end_of(stream), [work] {}};
 }
 
 void fill(BufferBase& out, const void* element, std::size_t element_bytes, const GatherOptions& options) {
@@ -283,7 +283,7 @@ Pending<void> iota(Stream& stream, BufferBase& out, Dtype dtype, const void* sta
     return {Event(), [] {}};
   }
   queue_iota(stream, out, dtype, count, start, step);
-  return {stream.record(), [] {}};
+  return {call::end_of(stream), [] {}};
 }
 
 }  // namespace masu

@@ -65,7 +65,7 @@ struct Counts : PreparedBins::State {
       for (const BufferBase* array : arrays) views.push_back(call::host_view(*array, rules.front()->dtype));
       here(views, reinterpret_cast<std::uint64_t*>(call::host_address(counts)));
       if (beside != nullptr) call::copy(stream, beside->from, beside->to);
-      return {stream.record(), [] {}};
+      return {call::end_of(stream), [] {}};
     }
     const Buffer<std::byte> by_value = room.slice(0, folds() ? kernels->totals_bytes() : 0);
     State::count(stream, arrays, count, folds() ? static_cast<const BufferBase&>(by_value) : counts, room, beside);
@@ -82,7 +82,7 @@ struct Counts : PreparedBins::State {
                    call::memory_of(counts), counts.byte_offset() / total_bytes);
     }
     const auto kept = std::make_shared<Buffer<std::byte>>(std::move(room));
-    return {stream.record(), [kept] {}};
+    return {call::end_of(stream), [kept] {}};
   }
 };
 
@@ -286,7 +286,7 @@ Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype
   Buffer<std::uint64_t> counts(data.device(), prepared.numbers());
   Pending<void> counted = histogram(stream, data, prepared, counts, options.workspace);
   const auto work = std::make_shared<Work>(Work{std::move(prepared), std::move(counts), std::move(counted)});
-  return {stream.record(), [work] { return std::move(work->prepared.result(work->counts.read()).front()); }};
+  return {call::end_of(stream), [work] { return std::move(work->prepared.result(work->counts.read()).front()); }};
 }
 
 }  // namespace masu

@@ -155,7 +155,7 @@ Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* con
                                  const BufferBase* workspace) {
   const auto room = std::make_shared<Buffer<std::byte>>(
       weighted_of(*prepared.state_).enqueue(stream, columns, weights, totals, workspace));
-  return {stream.record(), [room] {}};
+  return {call::end_of(stream), [room] {}};
 }
 
 Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
@@ -168,7 +168,7 @@ Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& 
                                                                row_elements);
     stream.finish();  // what was given to it before may still change the data
     here->add_buffer(data, dtype, weights, weights_dtype, &stream);
-    return {stream.record(), [here] { return here->result(); }};
+    return {call::end_of(stream), [here] { return here->result(); }};
   }
   call::refuse_capture("weighted_histogram", stream, "bins must be prepared (PreparedWeightedHistogram)");
   struct Work {
@@ -197,7 +197,7 @@ Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& 
                              whole ? &work->integers : nullptr, &work->status},
                             nullptr);
   const Weighted& state = weighted_of(*work->prepared.state_);
-  return {stream.record(), [work, &state, count, wrap = options.wrap] {
+  return {call::end_of(stream), [work, &state, count, wrap = options.wrap] {
             if (!wrap && state.whole() && work->status.read().front() != 0) state.refuse(work->room);
             return state.shape.of(count, work->totals.read(), work->variances.read(), work->integers.read());
           }};

@@ -59,7 +59,7 @@ Pending<void> launched(std::string_view function, Stream& stream, const DevicePa
   const auto workspace = std::make_shared<Buffer<std::byte>>(
       call::take_workspace(function, given, stream, bytes, {&what.data, &what.result, &what.sizes}));
   partition_on_device(stream, what, k, *workspace);
-  return {stream.record(), [workspace] {}};
+  return {call::end_of(stream), [workspace] {}};
 }
 
 // Results and sizes in memory of the stream's device; returns the number of elements.

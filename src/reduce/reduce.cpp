@@ -170,14 +170,14 @@ Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype
     stream.finish();  // what was given to it before may still change the data
     auto result = std::make_shared<ReduceResult>(count == 0 ? empty_result(dtype, op, options.rows)
                                                             : here(call::host_view(data, dtype), op, untimed));
-    return {stream.record(), [result] { return std::move(*result); }};
+    return {call::end_of(stream), [result] { return std::move(*result); }};
   }
   const reduce_plan::Plan plan = plan_for(device, dtype, row, op, options);
   call::check_capture(reduce_name, stream, options.workspace, plan.workspace());
   auto job = std::make_shared<DeviceReduce>(data, plan, options.workspace);
   job->start(stream, data, data.byte_offset());
   const bool skip = skips(options);
-  return {stream.record(),
+  return {call::end_of(stream),
           [job, &stream, dtype, op, skip] { return ReduceParts::make(dtype, op, skip, job->fetch(stream)); }};
 }
 
@@ -205,7 +205,7 @@ Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const 
     if (to.nonzero != nullptr) call::clear(stream, *to.nonzero, 0, to.nonzero->size_bytes());
     if (to.any != nullptr) call::fill(stream, *to.any, std::uint8_t{0});
     if (to.all != nullptr) call::fill(stream, *to.all, std::uint8_t{1});
-    return {stream.record(), [] {}};
+    return {call::end_of(stream), [] {}};
   }
   if (call::on_cpu(device)) {
     stream.finish();  // what was given to it before may still change the data
@@ -217,7 +217,7 @@ Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const 
   call::check_capture(reduce_name, stream, options.workspace, plan.workspace());
   auto job = std::make_shared<DeviceReduce>(data, plan, options.workspace, to);
   job->start(stream, data, data.byte_offset());
-  return {stream.record(), [job] {}};
+  return {call::end_of(stream), [job] {}};
 }
 
 }  // namespace masu

@@ -158,6 +158,9 @@ class Stream {
   virtual Done launch_together(Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
                                Mark mark);
   virtual Done record() = 0;
+  // The end of a call, which perhaps nobody waits for: a point after everything given so far, or later. What was given
+  // starts.
+  virtual Done end() { return record(); }
   virtual void wait(masu::runtime::Event& event) = 0;
   virtual void finish() = 0;
   // Whether what is given to it becomes part of a graph, and nothing may wait for it.

@@ -198,7 +198,7 @@ Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferB
     return {Event(), [] {}};
   }
   auto under_way = std::make_shared<DeviceScan>(start_on(stream, input, dtype, output, count, untimed));
-  return {stream.record(), [under_way] {}};
+  return {call::end_of(stream), [under_way] {}};
 }
 
 struct ScanAccumulator::State {

@@ -118,7 +118,7 @@ Pending<void> searchsorted(Stream& stream, const BufferBase& sorted, const Buffe
     return {Event(), [] {}};
   }
   queue(stream, sorted, values, dtype, positions, position_dtype, options);
-  return {stream.record(), [] {}};
+  return {call::end_of(stream), [] {}};
 }
 
 }  // namespace masu

@@ -137,7 +137,7 @@ class Visit {
 // The same for work on a stream: what it holds lives until it is done.
 Pending<void> pending(Stream& stream, DeviceWork work) {
   const auto kept = std::make_shared<DeviceWork>(std::move(work));
-  return {stream.record(), [kept] {}};
+  return {call::end_of(stream), [kept] {}};
 }
 
 // A sort on `stream`; on the CPU it is done when this returns.

@@ -258,16 +258,16 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
   if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
     auto result = std::make_shared<SumResult>(of_buffer(function, x, y, dtype, quiet));
-    return {stream.record(), [result] { return std::move(*result); }};
+    return {call::end_of(stream), [result] { return std::move(*result); }};
   }
   if (options.rows > DeviceSum::most_rows(x.device(), dtype, rule.needs())) {
-    return {stream.record(), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
+    return {call::end_of(stream), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
   }
   call::check_capture(rule.name(), stream, options.workspace,
                       DeviceSum::bytes(x.device(), dtype, rule.needs(), options.rows));
   auto job = std::make_shared<DeviceSum>(rule.name(), x, y, dtype, rule.needs(), options.rows, row, options.workspace);
   job->start(stream, x.byte_offset(), y.byte_offset());
-  return {stream.record(), [job, &stream, rule, row, quiet] {
+  return {call::end_of(stream), [job, &stream, rule, row, quiet] {
             job->finish(stream);
             Results results(rule, quiet, row);
             for (std::uint64_t r = 0; r < quiet.rows; ++r) {
@@ -319,7 +319,7 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   if (call::on_cpu(device)) {
     stream.finish();  // what was given to it before may still change the data
     into_memory(function, x, y, dtype, results, quiet);
-    return {stream.record(), [] {}};
+    return {call::end_of(stream), [] {}};
   }
   const SumsOnDevice sums(device, rule, options.rows, row);
   if (options.zeros != nullptr) {
@@ -337,7 +337,7 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
                {x, x.byte_offset(), y, y.byte_offset(), results, results.byte_offset(), status, status.byte_offset(),
                 options.zeros},
                *memory);
-  return {stream.record(), [memory] {}};
+  return {call::end_of(stream), [memory] {}};
 }
 
 }  // namespace

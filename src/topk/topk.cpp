@@ -123,17 +123,17 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
   if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
     auto result = std::make_shared<TopkResult>(topk_here(call::host_view(data, dtype), k, quiet));
-    return {stream.record(), [result] { return std::move(*result); }};
+    return {call::end_of(stream), [result] { return std::move(*result); }};
   }
   if (!fits_one_launch(row, options)) {
-    return {stream.record(), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
+    return {call::end_of(stream), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
   }
   call::check_capture(topk_name, stream, options.workspace,
                       DeviceTopk::bytes(data.device(), dtype, quiet, options.rows, row, k, true, true));
   auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, true);
   job->enqueue(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
-  return {stream.record(),
+  return {call::end_of(stream),
           [job, &stream, dtype, rows, k] { return TopkParts::finish(stream, *job, dtype, rows, k, true); }};
 }
 
@@ -190,7 +190,7 @@ Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uin
                         DeviceTopk::bytes(data.device(), dtype, quiet, quiet.rows, row, k, true, false));
     auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, true, &indices, &values);
     job->enqueue(stream, data.byte_offset());
-    return {stream.record(), [job] {}};
+    return {call::end_of(stream), [job] {}};
   }
   stream.finish();  // what was given to it before may still change the data
   topk(data, dtype, k, values, indices, quiet);

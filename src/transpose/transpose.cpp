@@ -120,7 +120,7 @@ Pending<void> transpose(Stream& stream, const BufferBase& in, std::size_t elemen
     return {Event(), [] {}};
   }
   queue(stream, in, matrix, out);
-  return {stream.record(), [] {}};
+  return {call::end_of(stream), [] {}};
 }
 
 }  // namespace masu

@@ -281,7 +281,7 @@ Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype 
   check_numbers(of, "the inverse", to.inverse, count, {&data, &to.values, &to.number, to.counts, to.indices});
   if (count == 0) {
     call::clear(stream, to.number, 0, sizeof(std::uint64_t));
-    return {stream.record(), [] {}};
+    return {call::end_of(stream), [] {}};
   }
   if (call::on_cpu(device)) {
     stream.finish();  // what was given to it before may still change the data
@@ -309,7 +309,7 @@ Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype 
   const auto job =
       start_job(of, stream, data, dtype, options, {&data, &to.values, &to.number, to.counts, to.indices, to.inverse});
   job->write(to);
-  return {stream.record(), [job] {}};
+  return {call::end_of(stream), [job] {}};
 }
 
 }  // namespace
@@ -369,7 +369,7 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
     return call::finished_work([&] { return unique(data, dtype, untimed); });
   }
   const auto job = start_job(Of::values, stream, data, dtype, untimed, {&data});
-  return {stream.record(), [job] { return job->finish(); }};
+  return {call::end_of(stream), [job] { return job->finish(); }};
 }
 
 Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
@@ -428,7 +428,7 @@ Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data
     return call::finished_work([&] { return run_length(data, dtype, untimed); });
   }
   const auto job = start_job(Of::runs, stream, data, dtype, as_values(options), {&data});
-  return {stream.record(), [job] { return as_runs(job->finish()); }};
+  return {call::end_of(stream), [job] { return as_runs(job->finish()); }};
 }
 
 Pending<void> run_length(Stream& stream, const BufferBase& data, Dtype dtype, const RunTargets& to,

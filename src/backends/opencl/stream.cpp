@@ -13,9 +13,22 @@
 
 namespace masu::opencl {
 
-cl_int Event::status() const {
+cl_event Event::get() {
+  if (queue_) {
+    cl_event event = nullptr;
+    check(api().clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event), "Event", device_,
+          "clEnqueueMarkerWithWaitList");
+    last_ = Handle<cl_event>(event);
+    // Others may wait for this event on another queue, which starts nothing here.
+    check(api().clFlush(queue_.get()), "Event", device_, "clFlush");
+    queue_ = {};
+  }
+  return last_.get();
+}
+
+cl_int Event::status() {
   cl_int status = CL_QUEUED;
-  check(api().clGetEventInfo(last_.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr), "Event",
+  check(api().clGetEventInfo(get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr), "Event",
         device_, "clGetEventInfo");
   return status;
 }
@@ -25,7 +38,7 @@ bool Event::ready() {
 }
 
 void Event::wait() {
-  const cl_event event = last_.get();
+  const cl_event event = get();
   const cl_int code = api().clWaitForEvents(1, &event);
   // The event's own error says more than "some event failed".
   if (const cl_int own = status(); own < 0) fail(own, "Event::wait", device_, "the command");
@@ -226,6 +239,13 @@ Stream::Done Stream::record() {
   cl_event event = nullptr;
   const cl_int code = api().clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event);
   return queued(code, event, "Stream::record", "clEnqueueMarkerWithWaitList");
+}
+
+// A marker costs as much as a launch.
+Stream::Done Stream::end() {
+  check(api().clFlush(queue_.get()), "Stream", device_, "clFlush");
+  check(api().clRetainCommandQueue(queue_.get()), "Stream", device_, "clRetainCommandQueue");
+  return std::make_shared<Event>(Handle<cl_command_queue>(queue_.get()), device_);
 }
 
 void Stream::wait(runtime::Event& event) {

@@ -13,13 +13,15 @@
 
 namespace masu::opencl {
 
-// The end of one command, or of several that do one thing together.
+// The end of one command, or of several that do one thing together; or of what a queue has got when this is asked
+// first.
 class Event final : public runtime::Event {
  public:
   // `first` is the first of several commands; empty when there is only one. `device` is its id, for messages.
   Event(Handle<cl_event> first, Handle<cl_event> last, std::string device)
       : first_(std::move(first)), last_(std::move(last)), device_(std::move(device)) {}
-  [[nodiscard]] cl_event get() const noexcept { return last_.get(); }
+  Event(Handle<cl_command_queue> queue, std::string device) : queue_(std::move(queue)), device_(std::move(device)) {}
+  [[nodiscard]] cl_event get();
   bool ready() override;
   void wait() override;
   double seconds() override;
@@ -27,7 +29,8 @@ class Event final : public runtime::Event {
 
  private:
   [[nodiscard]] cl_ulong time(cl_event event, cl_profiling_info which) const;
-  [[nodiscard]] cl_int status() const;
+  [[nodiscard]] cl_int status();
+  Handle<cl_command_queue> queue_;  // empty once there is an event
   Handle<cl_event> first_;
   Handle<cl_event> last_;
   std::string device_;
@@ -67,6 +70,7 @@ class Stream final : public runtime::Stream {
   Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
               Mark mark) override;
   Done record() override;
+  Done end() override;
   void wait(runtime::Event& event) override;
   void finish() override;
 
