@@ -49,7 +49,9 @@ def edges_and_spec(dtype, bins, range, extremes):
 
 
 def _kept(dtype, bins, range):
-    """Edges and spec of even bins over a range of plain numbers; None for other bins."""
+    """Edges and spec of even bins over a range of plain numbers; None for other bins, and for truth values, of which NumPy warns."""
+    if dtype.kind == "b":
+        return None
     if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
         try:
             return _between(dtype, bins, range, str(range))

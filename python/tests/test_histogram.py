@@ -192,6 +192,12 @@ def test_edges_of_ranges_beyond_64_bits():
             same("histogram", sample(dtype), 5, ends)
 
 
+def test_every_call_warns_of_truth_values():
+    for _ in range(2):  # edges are kept
+        same("histogram_bin_edges", sample("?"), 5, (0, 1))
+        same("histogram", sample("?"), 5, (0, 1))
+
+
 def test_columns_without_a_common_dtype():
     x = sample("i4")
     for other in (x.astype("M8[s]"), x.view("V4")):
