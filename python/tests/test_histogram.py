@@ -327,6 +327,17 @@ def test_bincount_of_values_that_a_sample_does_not_show():
     same("bincount", [2**40, -3])
 
 
+def test_bincount_of_the_greatest_values():
+    """Of 2**63 - 1 NumPy itself writes outside of its memory."""
+    for most in (2**63 - 2, 2**63 - 1):
+        data = np.array([1, most])
+        for weights in (None, np.ones(2), np.ones(2, "i8"), np.ones(2, "f2")):
+            with pytest.raises(ValueError, match="array is too big"):
+                masu.bincount(data, weights)
+    with pytest.raises(ValueError, match="at most 2147483648 counts in a row, got 1099511627777"):
+        masu.bincount(np.array([[2**40, 1]]), axis=0)
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
 def test_integers_far_outside_of_the_bins(dtype):
     info = np.iinfo(dtype)
