@@ -198,6 +198,21 @@ def test_every_call_warns_of_truth_values():
         same("histogram", sample("?"), 5, (0, 1))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_steps_of_subnormal_size(dtype):
+    """NumPy's edges are rounded to multiples of the least number, its guess of a bin is not."""
+    rng = np.random.default_rng(11)
+    least = float(np.finfo(dtype).smallest_subnormal)
+    for low, bins in ((-14, 23), (-10, 23), (0, 10), (-100, 300)):
+        ends = (low * least, (low + bins + 17) * least)
+        data = (rng.integers(low - 3, low + bins + 20, 2000) * least).astype(dtype)
+        inside = data[(data >= ends[0]) & (data <= ends[1])]
+        for options in ({"range": ends}, {"range": tuple(map(np.dtype(dtype).type, ends))}):
+            same("histogram", data, bins, **options)
+            same("histogram", data, bins, **options, weights=np.ones(data.size))
+        same("histogram", inside, bins)
+
+
 def test_columns_without_a_common_dtype():
     x = sample("i4")
     for other in (x.astype("M8[s]"), x.view("V4")):
@@ -297,12 +312,14 @@ def test_axes_of_nothing_and_wrong_ones():
     for wrong in (2, (0, 0)):
         with pytest.raises(ValueError):
             masu.histogram(np.ones((2, 2)), axis=wrong)
-    with pytest.raises(TypeError, match="axis needs"):
+    with pytest.raises(TypeError, match="with axis the data must be of a dtype that masu has|bincount: axis needs"):
         masu.histogram(np.ones((2, 2), object), axis=0)
-    with pytest.raises(TypeError, match="axis needs"):
+    with pytest.raises(TypeError, match="with axis the data must be of a dtype that masu has|bincount: axis needs"):
         masu.bincount(np.ones((2, 2)), axis=0)
     with pytest.raises(ValueError):
         masu.histogram(np.ones((2, 2)), axis=0, weights=np.ones(2))
+    with pytest.raises(TypeError, match="with axis this range is not supported for data of float64"):
+        masu.histogram(np.ones((2, 2)), 23, (-14 * 5e-324, 12 * 5e-324), axis=0)
 
 
 @pytest.mark.filterwarnings("ignore")
