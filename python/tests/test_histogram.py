@@ -3,6 +3,7 @@
 
 import doctest
 import importlib
+import itertools
 import math
 import warnings
 
@@ -232,6 +233,8 @@ def test_columns_of_different_dtypes():
     same("histogram2d", y, sample("f8"), 20, [[0, 100], [10, 90]])
     same("histogramdd", (x, y, sample("u1")), (3, [0, 50, 100], 4))
     same("histogramdd", [y] * 9, 2)
+    for dtypes in itertools.permutations(["u2", "i2", "f2"]):  # u2 and i2 are i4, and f8 with f2; u2 and f2 are f4
+        same("histogramdd", tuple(map(sample, dtypes)), 5)
 
 
 def exact(data, edges, weights):
