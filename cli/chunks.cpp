@@ -14,6 +14,7 @@ namespace {
 // Views take no memory, so they may be larger than what is held otherwise, unless the user asks for little.
 constexpr std::uint64_t view_bytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t little_bytes = std::uint64_t{8} << 20U;
+constexpr std::uint64_t ahead_bytes = std::uint64_t{8} << 10U;  // starting a thread takes longer than reading less
 
 }  // namespace
 
@@ -92,7 +93,9 @@ ArrayView ChunkReader::next_copy() {
   // A full single buffer is the whole input if the source keeps its word; a second read would destroy the data.
   ended_ = count < capacity_ || !two;
   if (!ended_) {
-    ahead_ = std::async(std::launch::async, [this, other = 1 - current_] { return fill(other); });
+    const bool pays = capacity_ * size_of(dtype) >= ahead_bytes;
+    ahead_ = std::async(pays ? std::launch::async : std::launch::deferred,
+                        [this, other = 1 - current_] { return fill(other); });
   }
   if (count == 0) return {dtype, nullptr, 0};
   if (pieces_++ == 0) first_count_ = count;

@@ -83,9 +83,11 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
         if counts is not None:
             return counts
     low, high = _histogram.extremes(data, where).tolist()
-    if low < 0 or high >= 2**63:
-        return np.bincount(np.array([-1]))
+    if low < 0 or high >= 2**63 - 1:  # of 2**63 - 1 itself NumPy counts outside of its memory
+        return np.bincount(np.array([2**63 - 2 if low >= 0 and high < 2**63 else -1]))
     size = max(high + 1, least)
+    if size > _MOST_BINS and axes is not None:
+        raise ValueError(f"bincount: with axis there must be at most {_MOST_BINS} counts in a row, got {size}")
     if size > _MOST_BINS:
         return _numpys(x, weights, minlength)
     return _histogram.integers(data, by, size, axes, where)

@@ -49,7 +49,9 @@ def edges_and_spec(dtype, bins, range, extremes):
 
 
 def _kept(dtype, bins, range):
-    """Edges and spec of even bins over a range of plain numbers; None for other bins."""
+    """Edges and spec of even bins over a range of plain numbers; None for other bins, and for truth values, of which NumPy warns."""
+    if dtype.kind == "b":
+        return None
     if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
         try:
             return _between(dtype, bins, range, str(range))
@@ -93,7 +95,7 @@ def spec(dtype, edges, uniform, range):
     numbers = np.array(edges, np.float64)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
-    if not _guessed_as_searched(dtype, numbers, range):
+    if not _guessed_as_searched(dtype, numbers, range) or dtype != np.float16 and not _in_place(edges.dtype, numbers):
         return None
     if range is not None:
         low, high = (compared(dtype, end) for end in ends(range))
@@ -158,6 +160,14 @@ def _guessed_as_searched(dtype, numbers, range):
     except OverflowError:  # np.histogram's to raise; the edges are there
         return False
     return abs(width / (numbers[-1] - numbers[0]) - 1) * len(numbers) < _MOST_OFF
+
+
+def _in_place(dtype, numbers):
+    """Whether no edge is a bin away from where NumPy guesses it: a step of subnormal size is rounded."""
+    width, bins = numbers[-1] - numbers[0], len(numbers) - 1
+    if dtype.kind != "f" or not 0 < width < bins * float(np.finfo(dtype).tiny):
+        return True
+    return np.abs((numbers - numbers[0]) / width * bins - np.arange(bins + 1)).max() < 0.5
 
 
 def column_spec(dtype, edges, uniform, range):

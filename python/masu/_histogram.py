@@ -88,7 +88,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         found = _count(data, bins, range, by, axis, device)
     if found is None:
         if axis is not None:
-            raise TypeError(f"histogram: axis needs a dtype that masu has, got {data.dtype}")
+            raise TypeError(f"histogram: with axis {_lacking(data, by, bins)}")
         found = None if by is None else _by_place.histogram(data, bins, range, by, device)
     if found is None:
         result = np.histogram(data, bins, range, density, weights)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 
@@ -126,7 +127,7 @@ def _columns(sample, where):
         if not sample or len({len(x) for x in sample}) != 1:
             return None
         try:
-            dtype = np.result_type(*sample)
+            dtype = functools.reduce(np.promote_types, [x.dtype for x in sample])  # one after the other, as in a list
         except TypeError:  # NumPy says it in its own way
             return None
         if not _arrays.has_dtype(np.empty(0, dtype)):

@@ -134,12 +134,12 @@ def freedom(ddof, correction):
 def rounded_to(data, dtype):
     """The dtype of the result; None where masu lacks it."""
     if dtype is None:
-        dtype = data.dtype if data.dtype.kind == "f" else np.float64
+        dtype = data.dtype.newbyteorder("=") if data.dtype.kind == "f" else np.float64
     try:
         dtype = np.dtype(dtype)
     except TypeError:
         return None
-    return dtype.newbyteorder("=") if dtype.char in _names else None
+    return dtype if dtype.char in _names and dtype.isnative else None
 
 
 def name_of(dtype):

@@ -56,7 +56,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     rounded = _loop_dtype(data, dtype, out)
     if data.dtype.kind != "f" and rounded.kind != "f":
         return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys)
-    if rounded.char not in _names:
+    if rounded.char not in _names or dtype is not None and not rounded.isnative:
         return numpys()
     rounded = rounded.newbyteorder("=")
     try:

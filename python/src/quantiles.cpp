@@ -86,13 +86,20 @@ bool all_finite(std::span<const std::byte> bytes, Dtype dtype) {
   }
 }
 
-bool any_infinite(const masu::ArrayView& data) {
-  const auto any = [&](const auto* x, auto is_infinite) { return std::any_of(x, x + data.count, is_infinite); };
+// Whether a sum or a difference of two elements may be infinite, or NaN where neither of them is.
+bool any_great(const masu::ArrayView& data) {
+  const auto any = [&](const auto* x) {
+    using T = std::remove_cvref_t<decltype(*x)>;
+    return std::any_of(x, x + data.count, [](T one) { return std::abs(one) > std::numeric_limits<T>::max() / 2; });
+  };
+  const auto half_is_great = [](std::uint16_t bits) { return (bits & 0x7fff) > 0x77ff && (bits & 0x7fff) <= 0x7c00; };
   switch (data.dtype) {
-    case Dtype::f16:
-      return any(static_cast<const std::uint16_t*>(data.data), [](auto bits) { return (bits & 0x7fff) == 0x7c00; });
-    case Dtype::f32: return any(static_cast<const float*>(data.data), [](float x) { return std::isinf(x); });
-    case Dtype::f64: return any(static_cast<const double*>(data.data), [](double x) { return std::isinf(x); });
+    case Dtype::f16: {
+      const auto* const x = static_cast<const std::uint16_t*>(data.data);
+      return std::any_of(x, x + data.count, half_is_great);
+    }
+    case Dtype::f32: return any(static_cast<const float*>(data.data));
+    case Dtype::f64: return any(static_cast<const double*>(data.data));
     default: return false;
   }
 }
@@ -125,6 +132,16 @@ bool are_far_apart(const masu::ArrayView& data) {
   }
 }
 
+// The same of any of the rows.
+bool any_far_apart(const Rows& rows) {
+  const std::size_t bytes = rows.length * masu::size_of(rows.data.dtype);
+  for (std::uint64_t row = 0; row < rows.number; ++row) {
+    const void* const from = static_cast<const std::byte*>(rows.data.data) + row * bytes;
+    if (are_far_apart({rows.data.dtype, from, rows.length})) return true;
+  }
+  return false;
+}
+
 void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
   const auto fill = [&](auto nan) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof nan) std::memcpy(bytes.data() + i, &nan, sizeof nan);
@@ -135,13 +152,13 @@ void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
 }
 
 // An array of NumPy's of that shape behind `front`, or its element where it has no dimension, filled by work(stream,
-// data, result), or of data with a NaN, which makes each result NaN, without work. None where not all is finite, and
-// where infinities beside a NaN may make NumPy warn.
+// data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
+// NumPy takes it from the data. None where not all is finite, and where NumPy may warn of what is beside a NaN.
 template <class Work>
 nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype,
                   bool boolean, const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-  if (nan && (rows.number != 1 || !masu::is_float(dtype) || any_infinite(rows.data))) return nb::none();
+  if (nan && (rows.number != 1 || !masu::is_float(dtype) || any_great(rows.data))) return nb::none();
   std::vector<std::int64_t> shape = front;
   if (axis != Py_None) {
     const auto kept = rows.input.shape();
@@ -152,6 +169,7 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
   for (std::size_t i = 0; i < shape.size(); ++i) {
     PyTuple_SetItem(lengths.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
   }
+  if (nan && shape.empty()) dtype = rows.data.dtype;
   nb::object result = empty(lengths, boolean ? "?" : numpy_code(dtype));
   {
     const Output output(result);
@@ -181,11 +199,12 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
   return shape.empty() ? nb::object(result[nb::tuple()]) : result;
 }
 
-// `skip`: NaNs are left out. NumPy leaves them out of several rows by an arithmetic of its own.
+// `skip`: NaNs are left out. NumPy leaves them out along one of several axes by an arithmetic of its own.
 nb::object median(nb::handle a, nb::handle axis, bool skip) {
   const MaybeInput input(a);
   Rows rows{input};
-  if (!rows.find(axis.ptr()) || (skip && rows.number != 1)) return nb::none();
+  if (!rows.find(axis.ptr())) return nb::none();
+  if (skip && !axis.is_none() && input.shape().size() != 1) return nb::none();
   const Dtype dtype = input.view().dtype;
   bool nan = rows.have_nan();
   if (nan && skip) {
@@ -213,7 +232,7 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
     return nb::none();
   }
   if (points->list.empty()) return nb::none();
-  if (rows.number == 1 && are_far_apart(rows.data)) return nb::none();
+  if ((rows.number == 1 || skip) && any_far_apart(rows)) return nb::none();
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;

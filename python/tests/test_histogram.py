@@ -3,6 +3,7 @@
 
 import doctest
 import importlib
+import itertools
 import math
 import warnings
 
@@ -192,6 +193,27 @@ def test_edges_of_ranges_beyond_64_bits():
             same("histogram", sample(dtype), 5, ends)
 
 
+def test_every_call_warns_of_truth_values():
+    for _ in range(2):  # edges are kept
+        same("histogram_bin_edges", sample("?"), 5, (0, 1))
+        same("histogram", sample("?"), 5, (0, 1))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_steps_of_subnormal_size(dtype):
+    """NumPy's edges are rounded to multiples of the least number, its guess of a bin is not."""
+    rng = np.random.default_rng(11)
+    least = float(np.finfo(dtype).smallest_subnormal)
+    for low, bins in ((-14, 23), (-10, 23), (0, 10), (-100, 300)):
+        ends = (low * least, (low + bins + 17) * least)
+        data = (rng.integers(low - 3, low + bins + 20, 2000) * least).astype(dtype)
+        inside = data[(data >= ends[0]) & (data <= ends[1])]
+        for options in ({"range": ends}, {"range": tuple(map(np.dtype(dtype).type, ends))}):
+            same("histogram", data, bins, **options)
+            same("histogram", data, bins, **options, weights=np.ones(data.size))
+        same("histogram", inside, bins)
+
+
 def test_columns_without_a_common_dtype():
     x = sample("i4")
     for other in (x.astype("M8[s]"), x.view("V4")):
@@ -211,6 +233,8 @@ def test_columns_of_different_dtypes():
     same("histogram2d", y, sample("f8"), 20, [[0, 100], [10, 90]])
     same("histogramdd", (x, y, sample("u1")), (3, [0, 50, 100], 4))
     same("histogramdd", [y] * 9, 2)
+    for dtypes in itertools.permutations(["u2", "i2", "f2"]):  # u2 and i2 are i4, and f8 with f2; u2 and f2 are f4
+        same("histogramdd", tuple(map(sample, dtypes)), 5)
 
 
 def exact(data, edges, weights):
@@ -291,12 +315,14 @@ def test_axes_of_nothing_and_wrong_ones():
     for wrong in (2, (0, 0)):
         with pytest.raises(ValueError):
             masu.histogram(np.ones((2, 2)), axis=wrong)
-    with pytest.raises(TypeError, match="axis needs"):
+    with pytest.raises(TypeError, match="with axis the data must be of a dtype that masu has|bincount: axis needs"):
         masu.histogram(np.ones((2, 2), object), axis=0)
-    with pytest.raises(TypeError, match="axis needs"):
+    with pytest.raises(TypeError, match="with axis the data must be of a dtype that masu has|bincount: axis needs"):
         masu.bincount(np.ones((2, 2)), axis=0)
     with pytest.raises(ValueError):
         masu.histogram(np.ones((2, 2)), axis=0, weights=np.ones(2))
+    with pytest.raises(TypeError, match="with axis this range is not supported for data of float64"):
+        masu.histogram(np.ones((2, 2)), 23, (-14 * 5e-324, 12 * 5e-324), axis=0)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -319,6 +345,17 @@ def test_bincount_of_values_that_a_sample_does_not_show():
     same("bincount", data)
     same("bincount", np.arange(100_000))
     same("bincount", [2**40, -3])
+
+
+def test_bincount_of_the_greatest_values():
+    """Of 2**63 - 1 NumPy itself writes outside of its memory."""
+    for most in (2**63 - 2, 2**63 - 1):
+        data = np.array([1, most])
+        for weights in (None, np.ones(2), np.ones(2, "i8"), np.ones(2, "f2")):
+            with pytest.raises(ValueError, match="array is too big"):
+                masu.bincount(data, weights)
+    with pytest.raises(ValueError, match="at most 2147483648 counts in a row, got 1099511627777"):
+        masu.bincount(np.array([[2**40, 1]]), axis=0)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])

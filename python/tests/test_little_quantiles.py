@@ -111,6 +111,29 @@ def test_the_type_of_q_decides(name, limit):
                 same(outcome(lambda: getattr(masu, name)(x, q)), outcome(lambda: getattr(np, name)(x, q)), (name, q))
 
 
+@pytest.mark.parametrize("dtype", "efdbhiq")
+def test_what_overflows(dtype, limit):
+    """Sums and differences of the greatest elements overflow: NumPy warns of them beside a NaN, too."""
+    rng = np.random.default_rng(6)
+    if dtype in "efd":
+        most = np.finfo(dtype).max
+        pools = [[most, -most, np.nan], [most / 2, -most / 2, np.nan], [most * 0.51, -most * 0.51, np.nan],
+                 [most, -most, np.inf, np.nan], [most, most, -most]]
+    else:
+        info = np.iinfo(dtype)
+        pools = [[info.min, info.max], [info.min, 0, 1, info.max], [info.min // 2, info.max // 2 + 1]]
+    for pool in pools:
+        for shape in ((3,), (6,), (3, 1), (1, 3), (3, 5)):
+            x = rng.choice(np.array(pool, dtype), shape)
+            for axis in (None, 0, -1):
+                calls = [(name, ()) for name in ("median", "nanmedian")]
+                calls += [(name, (q,)) for name in ("quantile", "nanquantile") for q in (0.25, 0.5, [0, 0.7], np.float32(0.5))]
+                for name, q in calls:
+                    theirs = outcome(lambda: getattr(np, name)(x, *q, axis=axis))
+                    for _ in range(3):
+                        same(outcome(lambda: getattr(masu, name)(x, *q, axis=axis)), theirs, (name, q, axis, x))
+
+
 @pytest.mark.parametrize("shape", [(3, 4), (3, 4, 5), (40, 120), (6,)])
 def test_several_axes_and_quantiles(shape, limit):
     """NumPy's nan functions have an order of the axes of their own for q of two dimensions and several axes."""

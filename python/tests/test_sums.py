@@ -259,6 +259,7 @@ A = wide(3, 4)
     ("sum", (A,), {"where": np.ones(3, bool)}), ("sum", (A,), {"initial": "x"}), ("sum", (iter,), {}),
     ("sum", (A, None, "nothing"), {}), ("cumsum", (A, 5), {}), ("cumsum", (A, None, None, np.zeros(3)), {}),
     ("cumsum", (A, 1.5), {}), ("cumsum", (["a", None],), {}),
+    ("sum", (A, 0, ">f8"), {}), ("mean", (A, 0, ">f4"), {}), ("std", (A, None, ">f8"), {}),
     ("dot", (A, A), {}), ("dot", (A[0], A[:, 0]), {}), ("dot", (A[0], A[0], np.zeros(3)), {}),
 ])
 @pytest.mark.filterwarnings("ignore:.*generator.*:DeprecationWarning")

@@ -45,6 +45,13 @@ unsigned threads_of_environment() {
   return number;
 }
 
+// What was set or stands in the environment, 0 without either.
+unsigned threads_asked_for() {
+  runtime::environment();
+  const unsigned set = threads_set;
+  return set != 0 ? set : threads_of_environment();
+}
+
 }  // namespace
 
 void set_cpu_threads(unsigned threads) noexcept {
@@ -52,9 +59,7 @@ void set_cpu_threads(unsigned threads) noexcept {
 }
 
 unsigned cpu_threads() {
-  runtime::environment();
-  if (const unsigned set = threads_set) return set;
-  if (const unsigned preset = threads_of_environment()) return preset;
+  if (const unsigned asked_for = threads_asked_for()) return asked_for;
   return std::max(1U, std::min(runtime::usable_cpus(), static_cast<unsigned>(tbb::this_task_arena::max_concurrency())));
 }
 
@@ -100,6 +105,7 @@ void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& bo
 }  // namespace
 
 void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+  (void)threads_asked_for();  // read by the first call, also by one of a single task
   Interruption* const interruption = Interruption::current();
   if (interruption == nullptr) {
     run_tasks(tasks, body);

@@ -26,6 +26,7 @@ constexpr std::uint64_t unique_task_elements = std::uint64_t{1} << 17;
 // On the CPU fewer elements of 16 bits than this are sorted sooner than they are counted.
 constexpr std::uint64_t least_counted_here = std::uint64_t{1} << 20;
 constexpr std::uint64_t least_counted_with_places = std::uint64_t{1} << 18;
+constexpr std::uint64_t least_counted_bytes = std::uint64_t{1} << 10;  // of 8 bits
 constexpr std::uint64_t task_words = unique_task_elements / word_bits;
 
 // Calls f with the place of each element in the order.
@@ -131,8 +132,8 @@ void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detai
     return;
   }
   const bool placed = options.indices || options.inverse;
-  const std::uint64_t least = placed ? least_counted_with_places : least_counted_here;
-  if (is_counted(data.dtype, data.count) && (size_of(data.dtype) == 1 || data.count >= least)) {
+  const std::uint64_t wide = placed ? least_counted_with_places : least_counted_here;
+  if (is_counted(data.dtype, data.count) && data.count >= (size_of(data.dtype) == 1 ? least_counted_bytes : wide)) {
     return unique_by_counting(data, options, results);
   }
   const Device cpu = Device::open("cpu");

@@ -65,6 +65,8 @@ class QuantileTest(CommandTest):
             self.check(self.quantile(file, *small)["values"], values)
             piped = self.quantile("-", "--input-format", "raw", "--dtype", name, *small, stdin=values.tobytes())
             self.check(piped["values"], values)
+            tiny = ["--memory", "1", "-q", ",".join(map(str, Q))]  # element by element: a second, without a thread for each
+            self.check(self.quantile(self.save_npy("in.npy", values.astype(">" + code)), *tiny)["values"], values)
             self.assertEqual(os.listdir(self.folder), ["in.npy"])
 
     def test_devices(self):

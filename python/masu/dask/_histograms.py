@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 from dask.base import is_dask_collection
@@ -227,7 +227,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
     if any(column.numblocks != first.numblocks for column in columns):
         raise ValueError("histogramdd: columns of unknown chunks must have one number of chunks, got "
                          + " and ".join(str(column.numblocks[0]) for column in columns))
-    common = np.result_type(*(column.dtype for column in columns))
+    common = reduce(np.promote_types, [column.dtype for column in columns])  # as NumPy has it of a list
     by = _weights("histogramdd", weights, first)
     tasks = _graph.Tasks("histogramdd", *columns, each, ranges, density, by, recompute, split_every, device,
                          over=columns if by is None else [*columns, by])
