@@ -27,13 +27,13 @@
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
 }
-// The same of a product, which is a double and its rounding; of one that is too small for that, or too great, nothing is known.
+// The same of a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
+// be off by half of the least number that there is.
 MASU_INLINE void add_product(double *sum, double *error, double *lost, const double x, const double y) {
   const double product = x * y;
   const double size = fabs(product);
-  const bool known = size <= as_double(0x7e70000000000000UL) &&
-                     (size >= as_double(0x07b0000000000000UL) || x == 0 || y == 0);  // 2^1000, 2^-900
-  if (!known) *lost = as_double(0x7ff0000000000000UL);
+  if (!(size <= as_double(0x7e70000000000000UL))) *lost = as_double(0x7ff0000000000000UL);  // 2^1000
+  if (size < as_double(0x07b0000000000000UL) && x != 0 && y != 0) *lost += as_double((ulong)1);  // 2^-900
   add_double(sum, error, lost, product);
   *lost += fabs(add_exactly(error, fma(x, y, -product)));
 }
@@ -277,7 +277,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     MASU_ADD_TO(sum, error, value)                        \
     MASU_ADD_SQUARE(value)                                \
   }
-#if MASU_FINE && MASU_ELEMENT_BYTES == 4
+#if MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN
 // Four elements. Mostly their sum is exact, and what a sum of squares that is above each of their own loses takes two operations
 // to find: in all half of those that four additions with their errors take.
 MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
