@@ -209,11 +209,10 @@ unsigned Plan::part_words() const noexcept {
 Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
   if (!quick) return {whole, 1};
-  if (!gpu) {  // few work-groups, which cost most there
-    const std::uint64_t vectors = count * size_of(dtype) / 16;
-    const std::uint64_t each = rows * (vectors / unroll + 1) >= most_groups * group ? unroll : 1;
-    const std::uint64_t wanted = std::max<std::uint64_t>(vectors / each, 1);
-    return {std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1), 1};
+  if (!gpu) {  // whose work-items run one after the other
+    const std::uint64_t wanted =
+        std::min(count * size_of(dtype) / 16, most_groups * group / std::max<std::uint64_t>(rows, 1));
+    return {std::min(whole, static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(wanted, 1))) - 1), 1};
   }
   // The time of the teams that take longest, in that of a vector; as measured with rows of 64 to 2^20 elements.
   constexpr unsigned sub_group_bits = 5;  // MASU_SHUFFLE_LANES of the kernels, where they have them

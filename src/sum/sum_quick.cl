@@ -331,26 +331,44 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 #if MASU_ELEMENT_BYTES == 4
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
-#define MASU_NOTE_WORST(shifted)
 #define MASU_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
-#else
-#define MASU_NOTE_WORST(shifted) worst = max(worst, shifted);
-#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
-#endif
 #define MASU_ADD(bits, unused)                                                \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
-    const uint shifted = (uint)b << MASU_SIGN_SHIFT;                          \
-    MASU_NOTE_WORST(shifted)                                                  \
-    lowest = min(lowest, shifted - 1);                                        \
+    lowest = min(lowest, ((uint)b << MASU_SIGN_SHIFT) - 1);                   \
     const double value = MASU_SMALL_DOUBLE(b);                                \
     sum += value;                                                             \
     size += fabs(value);                                                      \
   }
-#define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 // The field of the double that is 2^52 times the unit of the lowest element.
 #define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
 #define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
+#else
+// All f16 are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
+// word, whatever is below.
+#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#define MASU_ADD_UPPER(word)                                                                    \
+  {                                                                                             \
+    const uint upper = (word);                                                                  \
+    worst = max(worst, upper << 1);                                                             \
+    const double value = as_double((ulong)((uint)(as_int(upper) >> 6) & 0x81fffc00u) << 32);    \
+    sum += value;                                                                               \
+    size += fabs(value);                                                                        \
+  }
+#define MASU_ADD(bits, unused) MASU_ADD_UPPER((uint)(bits) << 16)
+#if !MASU_BY_COLUMN
+#undef MASU_ADD_VECTOR
+#define MASU_ADD_VECTOR(k)                       \
+  MASU_UNROLLED                                  \
+  for (int w = 0; w < 4; ++w) {                  \
+    MASU_ADD_UPPER(all_x[k][w] << 16)            \
+    MASU_ADD_UPPER(all_x[k][w])                  \
+  }
+#endif
+#define MASU_EXACT_FIELD(part) (53 - MASU_FRACTION)
+#define MASU_ALL_ZEROS(part) false
+#endif
+#define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 #else
 // Of products, the lowest of both factors.
 #undef MASU_PART_WORDS
