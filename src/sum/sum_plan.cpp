@@ -254,10 +254,12 @@ std::uint64_t Plan::team_groups(const Teams& teams, std::uint64_t rows) const no
 
 unsigned Plan::column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
-  // As many neighbours as a sub-group reads at a time; more where there are very many, or few elements for each
-  // work-item.
-  unsigned neighbours = std::min(5U, static_cast<unsigned>(std::bit_width(std::bit_ceil(columns))) - 1);
-  while (neighbours < 8 && neighbours < whole && rows >> neighbours > most_groups) ++neighbours;
+  // As many neighbours as a sub-group reads at a time; more where lines begin within a sector, which two work-groups
+  // would read, where there are very many, and where a row has few elements for each work-item.
+  constexpr std::uint64_t sector = 32;
+  const auto all = static_cast<unsigned>(std::bit_width(std::bit_ceil(columns))) - 1;
+  unsigned neighbours = std::min(columns * size_of(dtype) % sector == 0 ? 5U : 7U, all);
+  while (neighbours < std::min(all, whole) && rows >> neighbours > most_groups) ++neighbours;
   const unsigned most = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(count / (2 * unroll), 1))) - 1;
   return std::min(whole - std::min(whole, neighbours), most);
 }
