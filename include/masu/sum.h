@@ -45,6 +45,10 @@ namespace masu {
 struct SumOptions {
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
   std::uint64_t rows = 1;
+  /// Where more than 1, the data are rows / columns matrices of so many columns, stored row after row, and what counts
+  /// as a row here is a column: one result for each column of each matrix. Must divide `rows`. For results in device
+  /// memory; not of dot products.
+  std::uint64_t columns = 1;
   /// What results that are not integers are rounded to: f64, f32 or f16.
   Dtype result = Dtype::f64;
   /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.

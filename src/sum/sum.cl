@@ -19,6 +19,7 @@
 // - MASU_SPACING        2^this places have one first row
 // - MASU_STEP           rows from the first row of one place to that of the next
 // - MASU_STEPS          16-byte vectors that a work-item takes before counters could overflow
+// - MASU_BY_COLUMN      1: the rows are the columns of matrices: each load brings one element of a row
 
 #define MASU_PLACES_MASK ((1u << MASU_SPACING) - 1u)
 #define MASU_NAN 1u
@@ -31,13 +32,21 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   const uint4 v = aligned ? masu_load_streaming((__global const uint4 *)from) : load_elements(from);
   words_of_vector(v, words);
 }
+// One element.
+MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t i) {
+  const MASU_BITS bits = element_at(bytes, i);
+  words[0] = (uint)bits;
+#if MASU_ELEMENT_BYTES == 8
+  words[1] = (uint)(bits >> 32);
+#endif
+}
 
-// What the kernels are given. y is x again unless MASU_INPUTS is 2. Behind the totals: for each row the kinds of what is
-// not finite, then the work-groups that have been there.
+// What the kernels are given. y is x again unless MASU_INPUTS is 2. `columns`: of the matrices, with MASU_BY_COLUMN.
+// Behind the totals: for each row the kinds of what is not finite, then the work-groups that have been there.
 #define MASU_PARAMETERS                                                                                             \
   __global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y, const ulong y_at,           \
-      const ulong count, const ulong rows, const ulong shares, __global uint *totals, const ulong totals_at,        \
-      const ulong flags_at
+      const ulong count, const ulong rows, const ulong columns, const ulong shares, __global uint *totals,          \
+      const ulong totals_at, const ulong flags_at
 
 // The row of a unit, whose division takes longer than adding few elements.
 #define MASU_ROW_OF(unit) (shares == 1 ? (size_t)(unit) : rows == 1 ? (size_t)0 : (size_t)((unit) / shares))
@@ -47,15 +56,32 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   const size_t stride = (size_t)shares * MASU_GROUP;                                                   \
   const size_t first = ((unit) - row * shares) * MASU_GROUP + get_local_id(0);                         \
   MASU_ROW
-// The same of a row of which this work-item takes each vector number `stride` from number `first` on.
+// The same of a row of which this work-item takes each vector number `stride` from number `first` on. Elements lie MASU_BETWEEN
+// apart; a load brings MASU_LOADED of them.
+#if MASU_BY_COLUMN
+#define MASU_LOADED 1
+#define MASU_BETWEEN (size_t)columns
+#define MASU_ROW_AT(row)                                                                               \
+  (x + x_at + ((rows == columns ? (size_t)0 : (size_t)((row) / columns)) * (count - 1) * columns + (row)) * MASU_ELEMENT_BYTES)
 #define MASU_ROW                                                                                       \
-  __global const uchar *xs = x + x_at + row * count * MASU_ELEMENT_BYTES;                                \
+  __global const uchar *xs = MASU_ROW_AT(row);                                                         \
+  const size_t head = 0;                                                                               \
+  const size_t vectors = (size_t)count;
+#define MASU_LOAD_X(k, element) load_one(all_x[k], xs, (element) * MASU_BETWEEN);
+#else
+#define MASU_LOADED MASU_PER_VECTOR
+#define MASU_BETWEEN 1
+#define MASU_ROW_AT(row) (x + x_at + (row) * count * MASU_ELEMENT_BYTES)
+#define MASU_ROW                                                                                       \
+  __global const uchar *xs = MASU_ROW_AT(row);                                                           \
   const size_t misaligned = (size_t)xs & 15;                                                           \
   const size_t before = misaligned == 0 ? 0 : (16 - misaligned) / MASU_ELEMENT_BYTES;                    \
   const size_t head = before < count ? before : (size_t)count;                                         \
   const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                     \
   const size_t edges = (size_t)count - vectors * MASU_PER_VECTOR;                                      \
   MASU_ROW_OF_Y
+#define MASU_LOAD_X(k, element) load(all_x[k], xs, element, true);
+#endif
 
 #if MASU_INPUTS == 2
 #define MASU_ROW_OF_Y                                                                                    \
@@ -87,8 +113,8 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
     MASU_ALL_Y(n)                                                                                       \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
-      const size_t element = head + (is_there ? i + k * stride : i) * MASU_PER_VECTOR;                  \
-      load(all_x[k], xs, element, true);                                                                \
+      const size_t element = head + (is_there ? i + k * stride : i) * MASU_LOADED;                      \
+      MASU_LOAD_X(k, element)                                                                           \
       MASU_LOAD_Y(k, element)                                                                           \
     }                                                                                                   \
     MASU_UNROLLED                                                                                       \
@@ -101,7 +127,7 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
 // The elements of vector number k of those.
 #define MASU_ADD_VECTOR(k)                            \
   MASU_UNROLLED                                       \
-  for (int e = 0; e < MASU_PER_VECTOR; ++e) {         \
+  for (int e = 0; e < MASU_LOADED; ++e) {             \
     MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))   \
   }
 // The elements of the vectors from `from` on to before `end`, this work-item's share of them.
@@ -117,12 +143,16 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   }
 #endif
 // Those before and behind the vectors.
+#if MASU_BY_COLUMN
+#define MASU_ADD_EDGES
+#else
 #define MASU_ADD_EDGES                                                                  \
   for (size_t e = first; e < edges; e += stride) {                                      \
     const size_t element = e < head ? e : e + vectors * MASU_PER_VECTOR;                \
     const MASU_BITS one_x = element_at(xs, element);                                    \
     MASU_ADD(one_x, MASU_ONE_Y(element))                                                \
   }
+#endif
 
 // This work-item's column. `rows` is below 2^40; as compilers do not know that, they leave the column in one register and
 // find a digit's counter by a constant from the cell, not by bits of an index put together anew.
@@ -166,3 +196,18 @@ inline void flush(__local uint *table, __global uint *totals) {
   }
 #endif
 }
+
+// The binary logarithms of MASU_GROUP and MASU_SHUFFLE_LANES, powers of two.
+#define MASU_GROUP_BITS (31u - (uint)clz((uint)MASU_GROUP))
+#define MASU_LANE_BITS (31u - (uint)clz((uint)MASU_SHUFFLE_LANES))
+
+// The work-items of a team are neighbours. By column the teams are: so neighbours read neighbours.
+#if MASU_BY_COLUMN
+#define MASU_TEAM(me, team_bits) ((me) & ((MASU_GROUP >> (team_bits)) - 1u))
+#define MASU_TEAM_LANE(me, team_bits) ((me) >> (MASU_GROUP_BITS - (team_bits)))
+#define MASU_TEAM_STEP(team_bits) ((uint)MASU_GROUP >> (team_bits))
+#else
+#define MASU_TEAM(me, team_bits) ((me) >> (team_bits))
+#define MASU_TEAM_LANE(me, team_bits) ((me) & ((1u << (team_bits)) - 1u))
+#define MASU_TEAM_STEP(team_bits) 1u
+#endif

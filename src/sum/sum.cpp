@@ -53,6 +53,22 @@ std::uint64_t check_rows(const SumRule& rule, std::uint64_t count, const SumOpti
   return count / options.rows;
 }
 
+void check_columns(const SumRule& rule, const SumOptions& options) {
+  if (options.columns == 0 || options.rows % options.columns != 0) {
+    refuse(fmt::format("{}: columns must be >= 1 and divide the {} rows, got {}", rule.name(), options.rows,
+                       options.columns));
+  }
+  if (options.columns > 1 && rule.function == SumRule::Function::dot) {
+    refuse(fmt::format("dot: columns must be 1, got {}", options.columns));
+  }
+}
+
+// Of results that are returned.
+void refuse_columns(const SumRule& rule, const SumOptions& options) {
+  if (options.columns == 1) return;
+  refuse(fmt::format("{}: columns must be 1 where results are returned, got {}", rule.name(), options.columns));
+}
+
 void check_lengths(const SumRule& rule, std::uint64_t x, std::uint64_t y) {
   if (x != y) refuse(fmt::format("{}: x and y must have as many elements, got {} and {}", rule.name(), x, y));
 }
@@ -168,6 +184,7 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
   const SumRule rule = rule_of(function, x.dtype, options);
   call::check_dtype(rule.name(), x.dtype, y.dtype);
   check_lengths(rule, x.count, y.count);
+  refuse_columns(rule, options);
   const std::uint64_t row = check_rows(rule, x.count, options);
   Results results(rule, options, row, misfit);
   const bool together = call::on_cpu(device) && cpu::are_quick_rows(rule, options.rows, row);
@@ -231,12 +248,13 @@ SumResult of_one_reading(const SumsOnDevice& sums, const SumRule& rule, const Bu
 SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype,
                     const SumOptions& options) {
   const SumRule rule = rule_of(function, dtype, options);
+  refuse_columns(rule, options);
   const std::uint64_t row = check_buffers(rule, x, y, options);
   if (call::on_cpu(x.device())) {
     return of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options);
   }
   if ((function == Function::variance || function == Function::standard_deviation) && row != 0) {
-    const SumsOnDevice sums(x.device(), rule, options.rows, row);
+    const SumsOnDevice sums(x.device(), rule, options.rows, row, 1);
     if (sums.tries()) return of_one_reading(sums, rule, x, options);
   }
   Results results(rule, options, row);
@@ -252,6 +270,7 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
                              const SumOptions& options) {
   const SumRule rule = rule_of(function, dtype, options);
   call::check_stream(rule.name(), stream, x);
+  refuse_columns(rule, options);
   const std::uint64_t row = check_buffers(rule, x, y, options);
   SumOptions quiet = options;
   quiet.times = nullptr;
@@ -283,8 +302,16 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
 void into_memory(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype, const BufferBase& results,
                  const SumOptions& options) {
   std::atomic<bool> misfit = false;
-  const SumResult found =
-      of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options, &misfit);
+  ArrayView of_x = call::host_view(x, dtype);
+  ArrayView of_y = call::host_view(y, dtype);
+  SumOptions by_row = options;
+  std::vector<std::byte> rows;
+  if (options.columns > 1 && of_x.count != 0) {
+    rows = cpu::columns_as_rows(of_x, options.rows, options.columns);
+    of_x.data = of_y.data = rows.data();
+  }
+  by_row.columns = 1;
+  const SumResult found = of_host(function, x.device(), of_x, of_y, by_row, &misfit);
   std::byte* to = call::host_address(results);
   const auto store = [&]<class T>(T value) {
     std::memcpy(to, &value, sizeof(value));
@@ -310,6 +337,7 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   const Device& device = stream.device();
   call::check_stream(rule.name(), stream, x);
   const std::uint64_t row = check_buffers(rule, x, y, options);
+  check_columns(rule, options);
   call::check_results(rule.name(), "results", results, device, options.rows, size_of(rule.result_dtype()), {&x, &y});
   if (options.status != nullptr) {
     call::check_results(rule.name(), "status", *options.status, device, 1, sizeof(std::uint32_t), {&x, &y, &results});
@@ -321,7 +349,7 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
     into_memory(function, x, y, dtype, results, quiet);
     return {call::end_of(stream), [] {}};
   }
-  const SumsOnDevice sums(device, rule, options.rows, row);
+  const SumsOnDevice sums(device, rule, options.rows, row, options.columns);
   if (options.zeros != nullptr) {
     const std::uint64_t words = options.rows * sizeof(std::uint32_t);
     call::check_workspace(rule.name(), *options.zeros, device, words,
@@ -449,13 +477,14 @@ Pending<void> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtyp
 std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count, const SumOptions& options) {
   const SumRule rule = rule_of(Function::sum, dtype, options);
   (void)check_rows(rule, count, options);
+  check_columns(rule, options);
   if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = 0;
   for (const Function function : {Function::sum, Function::dot, Function::norm2, Function::variance}) {
     const SumRule one = rule_of(function, dtype, options);
     const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, one.needs()));
     bytes = std::max({bytes, DeviceSum::bytes(device, dtype, one.needs(), rows),
-                      SumsOnDevice(device, one, options.rows, count / options.rows).bytes()});
+                      SumsOnDevice(device, one, options.rows, count / options.rows, options.columns).bytes()});
   }
   return call::aligned(bytes) + status_bytes;
 }

@@ -8,7 +8,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
   barrier(CLK_LOCAL_MEM_FENCE);
   for (size_t unit = get_group_id(0); unit < (size_t)rows * shares; unit += get_num_groups(0)) {
     const size_t row = unit / shares;
-    add_unit(x, x_at, y, y_at, count, rows, shares, unit, table, totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS),
+    add_unit(x, x_at, y, y_at, count, rows, columns, shares, unit, table, totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS),
              totals + flags_at / 4 + row);
   }
 }

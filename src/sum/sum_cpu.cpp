@@ -7,6 +7,7 @@
 #include <masu/device.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 namespace masu::cpu {
@@ -85,6 +86,23 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
       }
     });
   });
+}
+
+std::vector<std::byte> columns_as_rows(const ArrayView& x, std::uint64_t rows, std::uint64_t columns) {
+  const std::size_t size = size_of(x.dtype);
+  const std::uint64_t length = x.count / rows;
+  std::vector<std::byte> result(x.count * size);
+  const auto* const from = static_cast<const std::byte*>(x.data);
+  runtime::parallel_tasks(rows / columns, [&](std::uint64_t matrix) {
+    const std::uint64_t first = matrix * length * columns;
+    for (std::uint64_t line = 0; line < length; ++line) {
+      for (std::uint64_t column = 0; column < columns; ++column) {
+        std::memcpy(result.data() + (first + column * length + line) * size,
+                    from + (first + line * columns + column) * size, size);
+      }
+    }
+  });
+  return result;
 }
 
 }  // namespace masu::cpu

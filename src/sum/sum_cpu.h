@@ -6,8 +6,10 @@
 
 #include <masu/dtype.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace masu::cpu {
 
@@ -27,5 +29,8 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
 // The result of each row, and whether it is certain. By the calling thread.
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
                 std::uint8_t* sure);
+
+// The `rows` columns of matrices of `columns` columns, as rows.
+[[nodiscard]] std::vector<std::byte> columns_as_rows(const ArrayView& x, std::uint64_t rows, std::uint64_t columns);
 
 }  // namespace masu::cpu

@@ -64,7 +64,7 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {
     const Plan& plan = pass.plan;
     launches_.push_back(call::Kernels(device_, plan.files(false), plan.defines(false), plan.group)
                             .launch(stream, "sum_add", plan.groups(rows_, count_), call::At{*x_, x_at},
-                                    call::At{*y_, y_at}, count_, rows_, plan.shares(rows_, count_),
+                                    call::At{*y_, y_at}, count_, rows_, std::uint64_t{1}, plan.shares(rows_, count_),
                                     call::At{*memory_, begin + pass.totals}, begin + pass.flags,
                                     LocalMemory{plan.local_bytes()}));
   }
@@ -107,22 +107,33 @@ namespace {
 
 // Through OpenCL, rows that work-groups share are added exactly at once: that takes no longer, and no work-group then
 // reads what others wrote without atomics in the same launch, of which OpenCL 1.2 promises nothing.
-Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count) {
+Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
+             std::uint64_t columns) {
+  using sum_plan::Layout;
   const SumNeeds needs = rule.needs();
   const bool both = needs.values && needs.squares;
   const bool wide = rule.result_dtype() == Dtype::f64;
-  const auto make = [&](bool tries) {
-    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide,
-                          count);
+  const auto make = [&](bool tries, Layout layout) {
+    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide, count,
+                          layout);
   };
-  const Plan plan = make(true);
-  return device.kind() == DeviceKind::opencl && plan.shares(rows, count) > 1 ? make(false) : plan;
+  if (columns > 1) return make(true, Layout::columns);
+  const Plan plan = make(true, Layout::shared);
+  if (plan.shares(rows, count) == 1) return make(true, Layout::rows);
+  return device.kind() == DeviceKind::opencl ? make(false, Layout::shared) : plan;
 }
 
 }  // namespace
 
-SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count)
-    : device_(device), rule_(rule), plan_(plan_of(device, rule, rows, count)), rows_(rows), count_(count) {
+SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
+                           std::uint64_t columns)
+    : device_(device),
+      rule_(rule),
+      plan_(plan_of(device, rule, rows, count, columns)),
+      rows_(rows),
+      count_(count),
+      columns_(columns),
+      teams_(plan_.teams(rows, count)) {
   call::check_fp64("sum", device_, rule.dtype);
 }
 
@@ -132,7 +143,7 @@ std::uint64_t SumsOnDevice::parts_at() const {
 }
 
 std::uint64_t SumsOnDevice::bytes() const {
-  const std::uint64_t parts = by_teams() ? 0 : rows_ * plan_.shares(rows_, count_);
+  const std::uint64_t parts = shares() == 1 ? 0 : rows_ * shares();
   return parts_at() + parts * plan_.part_words() * sizeof(std::uint64_t);
 }
 
@@ -154,14 +165,14 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   const bool both = plan.inputs == Inputs::both;
   const std::uint64_t divisor = both ? rule_.ddof : rule_.function == Function::mean ? count_ : 1;
   const std::uint64_t begin = workspace.byte_offset();
-  const std::uint64_t shares = plan.shares(rows_, count_);
+  const std::uint64_t shares = this->shares();
   const LocalMemory parts = call::local<std::uint64_t>(std::uint64_t{1} + plan.part_words() * plan.group);
   const auto finish = [&](std::string_view kernel, std::uint64_t groups, const call::Arguments& own,
                           std::uint64_t unsure) {
     launches.push_back(
         call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
             .launch(stream, kernel, groups, call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_,
-                    shares, call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
+                    columns_, shares, call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
                     static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.lowest),
                     static_cast<std::uint32_t>(8 * size_of(result)), call::At{data.results, data.results_at},
                     call::At{data.status, data.status_at}, own, LocalMemory{plan.local_bytes()},
@@ -170,14 +181,27 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
                     call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows), parts,
                     call::local<std::uint32_t>(unsure)));
   };
-  if (by_teams()) {
-    const std::uint32_t rounds = plan.team_rounds(rows_, count_);
-    finish("sum_rows", plan.team_groups(rows_, count_),
-           call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_)), rounds),
-           1 + plan.teams(rows_, count_) * rounds);
+  if (plan.layout == sum_plan::Layout::rows) {
+    finish("sum_rows", slots(), call::Arguments(std::uint32_t{teams_.bits}, std::uint32_t{teams_.rounds}),
+           1 + plan.rows_of_group(teams_));
     return launches;
   }
   const std::uint64_t parts_at = begin + this->parts_at();
+  // Where the parts that are left are counted, and of rows what is decided behind them: zeros.
+  const std::uint64_t left = flags_at() + 3 * slots() * sizeof(std::uint32_t);
+  const bool kept = data.zeros != nullptr && zeros() != 0;
+  const auto zeros_at = [&] {
+    return kept ? call::At{*data.zeros, data.zeros->byte_offset()} : call::At{workspace, begin + left};
+  };
+  const auto make_zeros = [&](std::uint64_t first) {
+    if (!kept) call::clear(stream, workspace, first, this->parts_at() - first);
+  };
+  if (by_column()) {
+    const std::uint32_t bits = plan.column_bits(rows_, columns_, count_);
+    if (shares > 1) make_zeros(left);
+    finish("sum_columns", slots(), call::Arguments(bits, parts_at, zeros_at()), 1 + (plan.group >> bits));
+    return launches;
+  }
   // The most additions that an element goes through.
   const std::uint64_t depth = count_ / (shares * plan.group) + 2 * (16 / size_of(rule_.dtype)) +
                               2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;
@@ -187,15 +211,8 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
     finish("sum_clusters", rows_ * shares, joining, told);
     return launches;
   }
-  // Where the parts that are left are counted, and what is decided behind them.
-  const std::uint64_t left = flags_at() + 3 * rows_ * sizeof(std::uint32_t);
-  const bool kept = data.zeros != nullptr && zeros() != 0;
-  if (!kept) {
-    const std::uint64_t first = plan.quick ? left : 0;
-    call::clear(stream, workspace, first, this->parts_at() - first);
-  }
-  joining.add(kept ? call::Arguments(call::At{*data.zeros, data.zeros->byte_offset()})
-                   : call::Arguments(call::At{workspace, begin + left}));
+  make_zeros(plan.quick ? left : 0);
+  joining.add(call::Arguments(zeros_at()));
   finish("sum_shared", rows_ * shares, joining, told);
   return launches;
 }

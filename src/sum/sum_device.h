@@ -63,7 +63,9 @@ class DeviceSum {
 // The results of a function, rounded on the device, of `rows` rows of `count` elements.
 class SumsOnDevice {
  public:
-  SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count);
+  // `columns`: of the matrices whose columns the rows are, or 1.
+  SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
+               std::uint64_t columns);
   // Bytes of temporary memory.
   [[nodiscard]] std::uint64_t bytes() const;
   // Data and results begin so many bytes into the memories of the buffers.
@@ -82,16 +84,24 @@ class SumsOnDevice {
   std::vector<Event> enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const;
   // Bytes of SumOptions::zeros.
   [[nodiscard]] std::uint64_t zeros() const {
-    return !plan_.quick || by_teams() || plan_.waits(rows_, count_) ? 0 : rows_ * sizeof(std::uint32_t);
+    return !plan_.quick || shares() == 1 || plan_.waits(rows_, count_) ? 0 : rows_ * sizeof(std::uint32_t);
   }
   // Whether one reading of the data is enough for most.
   [[nodiscard]] bool tries() const noexcept { return plan_.quick; }
 
  private:
-  [[nodiscard]] bool by_teams() const { return plan_.shares(rows_, count_) == 1; }
+  [[nodiscard]] bool by_column() const { return plan_.layout == sum_plan::Layout::columns; }
+  // Work-groups that share a row.
+  [[nodiscard]] std::uint64_t shares() const {
+    if (by_column()) return plan_.column_shares(rows_, columns_, count_);
+    return plan_.layout == sum_plan::Layout::rows ? 1 : plan_.shares(rows_, count_);
+  }
   // Rows whose totals are in memory at a time, and where what follows the totals begins: few, as only rows that several
   // work-groups share have totals each.
-  [[nodiscard]] std::uint64_t slots() const { return by_teams() ? plan_.team_groups(rows_, count_) : rows_; }
+  [[nodiscard]] std::uint64_t slots() const {
+    if (by_column()) return plan_.strips(rows_, columns_, count_) * shares();
+    return plan_.layout == sum_plan::Layout::rows ? plan_.team_groups(teams_, rows_) : rows_;
+  }
   [[nodiscard]] std::uint64_t flags_at() const { return slots() * plan_.total_bytes(); }
   [[nodiscard]] std::uint64_t parts_at() const;
 
@@ -100,6 +110,8 @@ class SumsOnDevice {
   sum_plan::Plan plan_;
   std::uint64_t rows_;
   std::uint64_t count_;
+  std::uint64_t columns_;
+  sum_plan::Plan::Teams teams_;
 };
 
 }  // namespace masu

@@ -118,7 +118,8 @@ inline void finish_row(const bool last, __global uint *row_totals, __global uint
 // Adds a unit to its row's totals, and makes the result when it is the row's last. The local memories are what the kernel
 // was given.
 MASU_APART void add_and_finish(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
-                           const ulong count, const ulong rows, const ulong shares, const size_t unit,
+                           const ulong count, const ulong rows, const ulong columns, const ulong shares,
+                           const size_t unit,
                            __local uint *table, __global uint *row_totals, __global uint *kinds, __global uint *arrived,
                            MASU_RESULT_PARAMETERS, __local ulong *digits, __local uint *words, __local uint *value,
                            __local uint *kept_totals) {
@@ -127,7 +128,7 @@ MASU_APART void add_and_finish(__global const uchar *x, const ulong x_at, __glob
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint of = 0; of < 1 + MASU_BOTH; ++of) {
-    add_unit(x, x_at, y, MASU_BOTH ? (ulong)of : y_at, count, rows, shares, unit, table,
+    add_unit(x, x_at, y, MASU_BOTH ? (ulong)of : y_at, count, rows, columns, shares, unit, table,
              row_totals + of * (2 * MASU_TABLE_ROWS), kinds);
   }
   finish_row(is_last_group(arrived, shares, true, words), row_totals, kinds, count, what, divisor, precision, least, bits,

@@ -99,8 +99,8 @@ inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
 #define MASU_ADD(x_bits, y_bits) seen |= kind_of(x_bits, y_bits);
 // Of this work-item's share of a unit.
 inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y,
-                          const ulong y_at, const ulong count, const ulong rows, const ulong shares,
-                          const size_t unit) {
+                          const ulong y_at, const ulong count, const ulong rows, const ulong columns,
+                          const ulong shares, const size_t unit) {
   MASU_UNIT(unit)
   uint seen = 0;
   MASU_ADD_VECTORS(first, vectors)
@@ -155,7 +155,7 @@ inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __
 // Adds this group's share of a row, unit `unit`, to the row's totals, and the kinds of what is not finite to `kinds`.
 // Not MASU_INLINE: what PoCL 3.1 makes of it then adds nothing to the totals.
 inline void add_unit(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
-                     const ulong count, const ulong rows, const ulong shares, const size_t unit,
+                     const ulong count, const ulong rows, const ulong columns, const ulong shares, const size_t unit,
                      __local uint *table, __global uint *row_totals, __global uint *kinds) {
   __local uint *column = table + MASU_COLUMN;
   MASU_UNIT(unit)
@@ -174,6 +174,6 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) {
-    atomic_or(kinds, kinds_of_unit(x, x_at, y, y_at, count, rows, shares, unit));
+    atomic_or(kinds, kinds_of_unit(x, x_at, y, y_at, count, rows, columns, shares, unit));
   }
 }

@@ -63,7 +63,7 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 // Adds this group's share of a row, unit `unit`, to the row's totals; `kinds` is that of floats.
 // Not MASU_INLINE: what PoCL 3.1 makes of it then adds nothing to the totals.
 inline void add_unit(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
-                     const ulong count, const ulong rows, const ulong shares, const size_t unit,
+                     const ulong count, const ulong rows, const ulong columns, const ulong shares, const size_t unit,
                      __local uint *table, __global uint *row_totals, __global uint *kinds) {
   __local uint *column = table + MASU_COLUMN;
   MASU_UNIT(unit)

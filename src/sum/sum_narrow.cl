@@ -84,14 +84,7 @@ MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool
     more = more || lower != 0;
     lowest += 64;
   }
-  const int low = max(64 - (int)precision, least - lowest);
-  if (low > 64) return 0;
-  ulong mantissa = low < 64 ? upper >> low : 0;
-  const ulong half_unit = (ulong)1 << (low - 1);
-  const bool below = more || (upper & (half_unit - 1)) != 0;
-  if ((upper & half_unit) != 0 && (below || (mantissa & 1) != 0)) ++mantissa;
-  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
-  return min(format_bits(mantissa, low + lowest, precision, least), infinity);
+  return rounded_top(upper, more, lowest, precision, least, bits);
 }
 
 // `wide`: the products' sum, three words of 64 bits; `low` and `high`: that of the values.

@@ -116,6 +116,27 @@ inline ulong rounded(__local const uint *words, const int lowest, bool more, con
   return format_bits(mantissa, low + lowest, precision, least);
 }
 
+// `upper` * 2^lowest, whose highest bit is that of 2^63, in a format of so many bits, rounded likewise; infinite where it is too large.
+MASU_INLINE ulong rounded_top(const ulong upper, const bool more, const int lowest, const uint precision, const int least,
+                              const uint bits) {
+  const int low = max(64 - (int)precision, least - lowest);
+  if (low > 64) return 0;
+  ulong mantissa = low < 64 ? upper >> low : 0;
+  const ulong half_unit = (ulong)1 << (low - 1);
+  const bool below = more || (upper & (half_unit - 1)) != 0;
+  if ((upper & half_unit) != 0 && (below || (mantissa & 1) != 0)) ++mantissa;
+  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
+  return min(format_bits(mantissa, low + lowest, precision, least), infinity);
+}
+
+// What a sum is with elements that are not finite, of these kinds: 2 infinity, 4 the negative one.
+inline ulong special_bits(const uint kinds, const uint precision, const uint bits) {
+  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
+  if (kinds == 2) return infinity;
+  if (kinds == 4) return infinity | (ulong)1 << (bits - 1);
+  return infinity | (ulong)1 << (precision - 2);
+}
+
 // words /= divisor, which is at most 2^48, rounded down. Whether something is left.
 inline bool divide(__local uint *words, const ulong divisor) {
   ulong rest = 0;
@@ -162,15 +183,12 @@ inline bool take_root(__local uint *words, int *exponent) {
 // Takes words' content. `precision` bits, the lowest one of 2^least; `bits` of the dtype.
 inline ulong finished(__local uint *words, const bool root, bool more, const bool minus, const uint specials,
                       const uint precision, const int least, const uint bits) {
+  if (specials != 0) return special_bits(specials, precision, bits);
   const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
-  const ulong sign = (ulong)1 << (bits - 1);
-  if (specials == 2) return infinity;
-  if (specials == 4) return infinity | sign;
-  if (specials != 0) return infinity | (ulong)1 << (precision - 2);
   int lowest = -MASU_LOWEST;
   if (root && top_bit(words) >= 0) more = take_root(words, &lowest) || more;
   const ulong found = min(rounded(words, lowest, more, precision, least), infinity);
-  return minus && found != 0 ? found | sign : found;
+  return minus && found != 0 ? found | (ulong)1 << (bits - 1) : found;
 }
 
 inline void store_result(__global uchar *results, const uint bits, const ulong found) {

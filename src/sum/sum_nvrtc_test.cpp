@@ -27,6 +27,10 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
       EXPECT_EQ(plan.cluster > 1, plan.quick && GetParam() >= 90);
       if (plan.cluster > 1) kernels.emplace_back("sum_clusters");
       expect_compiles(plan.files(true), plan.defines(true), kernels);
+      if (inputs == Inputs::products) continue;
+      const sum_plan::Plan columns =
+          sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, count, sum_plan::Layout::columns);
+      expect_compiles(columns.files(true), columns.defines(true), {"sum_columns"});
     }
   }
 }

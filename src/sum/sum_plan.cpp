@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 namespace masu::sum_plan {
@@ -24,19 +27,28 @@ constexpr std::string_view last_file = "src/elements/last_group.cl";
 constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
 constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
 constexpr std::string_view narrow_file = "src/sum/sum_narrow.cl";
+constexpr std::string_view registers_file = "src/sum/sum_registers.cl";
 constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
+constexpr std::string_view round_file = "src/sum/sum_round.cl";
 constexpr std::string_view rows_file = "src/sum/sum_rows.cl";
+constexpr std::string_view columns_file = "src/sum/sum_columns.cl";
 constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
 constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
                                                            add_file};
-constexpr std::array<std::string_view, 10> finished_float_files = {
-    elements_file, totals_file, last_file,    number_file, sum_file,
-    floats_file,   finish_file, certain_file, quick_file,  rows_file};
-constexpr std::array<std::string_view, 11> finished_integer_files = {
-    elements_file, totals_file,  last_file,   number_file, sum_file, integers_file,
-    finish_file,   certain_file, narrow_file, quick_file,  rows_file};
+// Of the kernels that make results: of rows, and of columns.
+constexpr auto finished_floats(std::string_view kernels) {
+  return std::to_array({elements_file, totals_file, last_file, number_file, sum_file, floats_file, finish_file,
+                        certain_file, registers_file, quick_file, round_file, kernels});
+}
+constexpr auto finished_integers(std::string_view kernels) {
+  return std::to_array({elements_file, totals_file, last_file, number_file, sum_file, integers_file, finish_file,
+                        certain_file, registers_file, narrow_file, quick_file, round_file, kernels});
+}
+constexpr auto float_row_files = finished_floats(rows_file);
+constexpr auto float_column_files = finished_floats(columns_file);
+constexpr auto integer_row_files = finished_integers(rows_file);
+constexpr auto integer_column_files = finished_integers(columns_file);
 constexpr unsigned digit_bits = 16;
-constexpr unsigned loads_a_row = 4;    // turns of loads of a work-item for each of very many rows
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
 // Floats of a dtype: what place 0 stands for, the places that there are (with those of infinities), and the bits of a
@@ -81,13 +93,19 @@ struct Shape {
 };
 
 // The fastest of those tried on an H200, 2026-11: see README.md.
-Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
+Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
+  if (layout == Layout::columns) {
+    // Loads are of one element.
+    const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
+    return {512, wide ? 8U : 16U, 2};
+  }
   if (inputs == Inputs::products) return quick ? Shape{512, 4, 1} : Shape{1024, 4, 1};
   if (inputs == Inputs::both && quick) return {512, 6, 2};
   if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
-  return device.kind == DeviceKind::cuda ? Shape{512, 8, 2} : Shape{256, 4, 8};
+  if (device.kind != DeviceKind::cuda) return {256, 4, 8};
+  return layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
 }
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
@@ -108,7 +126,9 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_TABLE_ROWS", table_rows},
                                     {"MASU_SPACING", spacing},
                                     {"MASU_STEP", step},
-                                    {"MASU_STEPS", steps}};
+                                    {"MASU_STEPS", steps},
+                                    {"MASU_BY_COLUMN", layout == Layout::columns},
+                                    {"MASU_SHARES_COLUMNS", shares_columns}};
   if (finishes) {
     // Numbers count from the lowest bit of the totals.
     const unsigned below = both ? words_below_variances : words_below_sums;
@@ -127,7 +147,9 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
 
 std::span<const std::string_view> Plan::files(bool finishes) const noexcept {
   using Files = std::span<const std::string_view>;
-  if (finishes) return is_float(dtype) ? Files(finished_float_files) : Files(finished_integer_files);
+  if (finishes && is_float(dtype))
+    return layout == Layout::columns ? Files(float_column_files) : Files(float_row_files);
+  if (finishes) return layout == Layout::columns ? Files(integer_column_files) : Files(integer_row_files);
   return is_float(dtype) ? std::span(float_files) : std::span(integer_files);
 }
 
@@ -184,46 +206,92 @@ unsigned Plan::part_words() const noexcept {
   return inputs == Inputs::values || dtype == Dtype::f64 || fine ? 3 : 4;
 }
 
-unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
+Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
-  if (!quick) return whole;
-  // Many vectors for each work-item, fewer where there would be too few of them for the device.
-  const std::uint64_t vectors = count * size_of(dtype) / 16;
-  const auto fill_the_device = [&](std::uint64_t each) { return rows * (vectors / each + 1) >= most_groups * group; };
-  const std::uint64_t most = std::uint64_t{unroll} * loads_a_row;
-  const bool many = fill_the_device(most);
-  const std::uint64_t each = many ? most : fill_the_device(unroll) ? unroll : 1;
-  // Of many rows of few elements each work-item takes its own.
-  const std::uint64_t few = std::clamp<std::uint64_t>(std::bit_ceil(count) / 8, 1, 8);
-  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / each, !gpu ? 1 : many ? few : 32);
-  return std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1);
-}
-
-unsigned Plan::team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept {
+  if (!quick) return {whole, 1};
+  if (!gpu) {  // whose work-items run one after the other
+    const std::uint64_t wanted =
+        std::min(count * size_of(dtype) / 16, most_groups * group / std::max<std::uint64_t>(rows, 1));
+    return {std::min(whole, static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(wanted, 1))) - 1), 1};
+  }
+  // The time of the teams that take longest, in that of a vector; as measured with rows of 64 to 2^20 elements.
   constexpr unsigned sub_group_bits = 5;  // MASU_SHUFFLE_LANES of the kernels, where they have them
-  const unsigned bits = team_bits(rows, count);
-  if (!quick || !gpu || bits > sub_group_bits) return 1;
-  const std::uint64_t at_a_time = most_groups * (group >> bits);
-  const auto most = std::uint64_t{1} << std::min(bits, 3U);
-  return static_cast<unsigned>(std::clamp<std::uint64_t>((rows + at_a_time - 1) / at_a_time, 1, most));
+  constexpr double a_row = 0.5;           // to find it and to put the work-items' parts together
+  constexpr double a_result = 2.4;        // and the wait of a work-group for its work-items
+  constexpr double barriers = 2.1;        // where a team is more than a sub-group
+  constexpr double long_rows =
+      0.025;  // for each doubling of a work-item's vectors above 64: rows far from each other are read
+  constexpr double near[] = {1.85, 1.35, 1.2, 1.03, 1.02};  // where few neighbours read neighbours
+  const double vectors = std::max(static_cast<double>(count) * static_cast<double>(size_of(dtype)) / 16, 1.0);
+  Teams best{0, 1};
+  double least = std::numeric_limits<double>::infinity();
+  for (Teams teams{0, 1}; teams.bits <= whole; ++teams.bits) {
+    const double turns = std::ceil(vectors / static_cast<double>((1U << teams.bits) * unroll));
+    const double each = turns * unroll;
+    double factor = teams.bits < std::size(near) ? near[teams.bits] : 1;
+    if (each > 64) factor += long_rows * std::log2(each / 64);
+    const unsigned most_rounds = teams.bits <= sub_group_bits ? std::min(1U << teams.bits, 8U) : 1;
+    for (teams.rounds = 1; teams.rounds <= most_rounds; teams.rounds *= 2) {
+      const std::uint64_t here = rows_of_group(teams);
+      const std::uint64_t groups = (rows + here - 1) / here;
+      const auto passes = static_cast<double>((groups + most_groups - 1) / most_groups);
+      const double time =
+          passes * factor * (teams.rounds * (each + a_row) + a_result + (teams.bits > sub_group_bits ? barriers : 0));
+      if (time >= least) continue;
+      least = time;
+      best = teams;
+    }
+  }
+  return best;
 }
 
-std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const noexcept {
-  const std::uint64_t each = teams(rows, count) * team_rounds(rows, count);
+std::uint64_t Plan::team_groups(const Teams& teams, std::uint64_t rows) const noexcept {
+  const std::uint64_t each = rows_of_group(teams);
   const std::uint64_t all = std::max<std::uint64_t>((rows + each - 1) / each, 1);
   const std::uint64_t passes = (all + most_groups - 1) / most_groups;
   return (all + passes - 1) / passes;
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count) {
+unsigned Plan::column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
+  // As many neighbours as a sub-group reads at a time; more where lines begin within a sector, which two work-groups
+  // would read, where there are very many, and where a row has few elements for each work-item.
+  constexpr std::uint64_t sector = 32;
+  const auto all = static_cast<unsigned>(std::bit_width(std::bit_ceil(columns))) - 1;
+  unsigned neighbours = std::min(columns * size_of(dtype) % sector == 0 ? 5U : 7U, all);
+  while (neighbours < std::min(all, whole) && rows >> neighbours > most_groups) ++neighbours;
+  const unsigned most = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(count / (2 * unroll), 1))) - 1;
+  return std::min(whole - std::min(whole, neighbours), most);
+}
+
+std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  if (!shares_columns) return 1;
+  const unsigned bits = column_bits(rows, columns, count);
+  const std::uint64_t all = (rows + (group >> bits) - 1) / (group >> bits);
+  const std::uint64_t most = std::max<std::uint64_t>((count >> bits) / (2 * unroll), 1);
+  return std::clamp<std::uint64_t>(most_groups / std::max<std::uint64_t>(all, 1), 1, most);
+}
+
+std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  const std::uint64_t teams = group >> column_bits(rows, columns, count);
+  const std::uint64_t all = std::max<std::uint64_t>((rows + teams - 1) / teams, 1);
+  const std::uint64_t passes = (all + most_groups - 1) / most_groups;
+  return (all + passes - 1) / passes;
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count,
+          Layout layout) {
   Plan plan;
+  plan.layout = layout;
   plan.dtype = dtype;
   plan.inputs = inputs;
   plan.gpu = device.gpu;
   plan.fp64 = device.fp64;
   plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
-  plan.cluster = plan.quick ? cluster_groups(device) : 1;
+  plan.cluster = plan.quick && layout == Layout::shared ? cluster_groups(device) : 1;
+  // Through OpenCL no work-group reads what others wrote without atomics in the same launch.
+  plan.shares_columns = plan.quick && device.kind == DeviceKind::cuda;
   plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
@@ -234,7 +302,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   }
   // Work-items of a CPU device run one after the other: they share columns.
   plan.columns = device.gpu ? 32 : 4;
-  const Shape shape = shape_of(device, dtype, inputs);
+  const Shape shape = shape_of(device, dtype, inputs, layout);
   plan.group = work_group(device, shape.group);
   plan.unroll = shape.unroll;
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
@@ -248,7 +316,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
-  plan.share = std::uint64_t{plan.group} * plan.unroll * per_vector;
+  // Exact totals take longer than what is loaded.
+  plan.share = std::uint64_t{plan.group} * (plan.quick ? plan.unroll : std::min(plan.unroll, 2U)) * per_vector;
   return plan;
 }
 

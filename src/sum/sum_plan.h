@@ -15,6 +15,10 @@
 
 namespace masu::sum_plan {
 
+// How the kernels that make results take rows: shared by work-groups, a work-group taking whole ones, or as columns of
+// matrices.
+enum class Layout { shared, rows, columns };
+
 // What is added: as MASU_INPUTS; both: squares, and values beside them.
 enum class Inputs { squares, values, products, both };
 
@@ -42,6 +46,8 @@ struct Plan {
   bool fp64 = true;    // the device has doubles
   bool quick = false;  // rows are tried without exact totals
   bool fine = false;   // results are doubles: variances, squares and products to their bits
+  Layout layout = Layout::shared;
+  bool shares_columns = false;  // several work-groups may share them
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
@@ -70,15 +76,25 @@ struct Plan {
   // Whether those of a row wait for each other.
   [[nodiscard]] bool waits(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
-  // Where rows have a work-group each: the binary logarithm of the work-items that share a row then, the words of 64
-  // bits that each of them has for its part, the rows that they take before others are waited for, and the work-groups.
-  [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
-  [[nodiscard]] unsigned part_words() const noexcept;
-  [[nodiscard]] std::uint64_t teams(std::uint64_t rows, std::uint64_t count) const noexcept {
-    return group >> team_bits(rows, count);
+  // Where a work-group takes whole rows: the binary logarithm of the work-items that share one, the rows that these
+  // take before others are waited for, and the work-groups. And the words of 64 bits that each work-item has for its
+  // part.
+  struct Teams {
+    unsigned bits = 0;
+    unsigned rounds = 1;
+  };
+  [[nodiscard]] Teams teams(std::uint64_t rows, std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t rows_of_group(const Teams& teams) const noexcept {
+    return std::uint64_t{group >> teams.bits} * teams.rounds;
   }
-  [[nodiscard]] unsigned team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept;
-  [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t team_groups(const Teams& teams, std::uint64_t rows) const noexcept;
+  [[nodiscard]] unsigned part_words() const noexcept;
+  // By column, where the rows are columns of matrices of so many: that logarithm, the work-groups that share a strip of
+  // neighbours, and the strips that are taken at a time.
+  [[nodiscard]] unsigned column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t column_shares(std::uint64_t rows, std::uint64_t columns,
+                                            std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
   // Local memory of the kernels that make results, at most: the table, a number and the sum that is squared, a row's
   // totals, the parts of work-items, a word for each row that a work-group takes, and what lies between these.
@@ -97,8 +113,8 @@ struct Plan {
 };
 
 // `tries`: whether an attempt without exact totals can prove anything. `fine`: results are doubles.
-// `count`: the elements of a row, where that is known.
+// `count`: the elements of a row, where that is known. `layout`: of results on the device.
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
-          std::uint64_t count = ~std::uint64_t{0});
+          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared);
 
 }  // namespace masu::sum_plan

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace masu {
@@ -26,9 +28,11 @@ TEST(SumPlan, NumbersHoldEverySum) {
           for (const std::uint64_t count : test::plan_counts) {
             ASSERT_GE(plan.shares(rows, count), 1U);
             ASSERT_GE(plan.groups(rows, count), 1U);
-            ASSERT_GE(plan.teams(rows, count), 1U);
-            ASSERT_LE(plan.teams(rows, count), plan.group);
-            ASSERT_GE(plan.team_groups(rows, count), 1U);
+            const auto teams = plan.teams(rows, count);
+            ASSERT_GE(plan.rows_of_group(teams), 1U);
+            ASSERT_LE(plan.rows_of_group(teams), plan.group);
+            ASSERT_LE(teams.rounds, 1U << teams.bits);
+            ASSERT_GE(plan.team_groups(teams, rows), 1U);
             if (!plan.waits(rows, count)) continue;
             ASSERT_EQ(plan.shares(rows, count), plan.cluster);
             ASSERT_LE(rows * plan.cluster, plan.most_groups);
@@ -37,6 +41,56 @@ TEST(SumPlan, NumbersHoldEverySum) {
         }
         test::expect_defines([&] { return plan.defines(false); });
         test::expect_defines([&] { return plan.defines(true); });
+      }
+    }
+  }
+}
+
+// The teams that were the fastest of those measured, for f32 on a GPU with 132 units.
+TEST(SumPlan, TeamsOfRows) {
+  DeviceInfo device = test::plan_devices()[0];
+  for (const DeviceInfo& one : test::plan_devices()) {
+    if (one.architecture == "sm_90") device = one;
+  }
+  device.compute_units = 132;
+  const auto plan = sum_plan::make(device, Dtype::f32, sum_plan::Inputs::values, true, false, ~std::uint64_t{0},
+                                   sum_plan::Layout::rows);
+  const auto lanes = [&](unsigned elements, std::uint64_t count) {
+    return 1U << plan.teams((std::uint64_t{1} << elements) / count, count).bits;
+  };
+  EXPECT_EQ(lanes(28, 64), 4U);
+  EXPECT_EQ(lanes(28, 256), 8U);
+  EXPECT_EQ(lanes(28, 1024), 8U);
+  EXPECT_EQ(lanes(28, 4096), 32U);
+  EXPECT_EQ(lanes(28, 16384), 32U);
+  EXPECT_EQ(lanes(28, 65536), 128U);
+  EXPECT_EQ(lanes(24, 1024), 8U);
+  EXPECT_EQ(lanes(24, 4096), 32U);
+  EXPECT_EQ(lanes(24, 65536), 512U);
+}
+
+// Columns: every one is somebody's, and work-groups share them on CUDA alone.
+TEST(SumPlan, ColumnsAreTaken) {
+  for (const DeviceInfo& device : test::plan_devices()) {
+    for (const Dtype dtype : test::all_dtypes) {
+      const auto plan = sum_plan::make(device, dtype, sum_plan::Inputs::values, true, false, ~std::uint64_t{0},
+                                       sum_plan::Layout::columns);
+      EXPECT_LE(plan.finish_bytes(), std::max<std::size_t>(device.local_bytes, 16384));
+      for (const std::uint64_t columns : {2, 31, 33, 5000, 100000000}) {
+        for (const std::uint64_t matrices : {1, 3}) {
+          for (const std::uint64_t count : test::plan_counts) {
+            const std::uint64_t rows = matrices * columns;
+            const std::uint64_t teams = plan.group >> plan.column_bits(rows, columns, count);
+            const std::uint64_t shares = plan.column_shares(rows, columns, count);
+            ASSERT_GE(teams, 1U);
+            ASSERT_GE(plan.strips(rows, columns, count), 1U);
+            ASSERT_GE(shares, 1U);
+            ASSERT_LE(plan.strips(rows, columns, count) * shares, plan.most_groups);
+            if (shares == 1) continue;
+            ASSERT_EQ(device.kind, DeviceKind::cuda);
+            ASSERT_GE(plan.strips(rows, columns, count) * teams, rows);
+          }
+        }
       }
     }
   }
@@ -59,7 +113,7 @@ TEST(SumPlan, LocalMemoryIsEnoughForResults) {
               const auto plan = sum_plan::make(device, dtype, inputs, true, fine, count);
               EXPECT_LE(plan.finish_bytes(), local) << to_string(dtype) << ", inputs " << static_cast<int>(inputs);
               for (const std::uint64_t rows : {1, 1000, 1000000000}) {
-                EXPECT_LE(plan.teams(rows, count) * plan.team_rounds(rows, count), plan.group);
+                EXPECT_LE(plan.rows_of_group(plan.teams(rows, count)), plan.group);
               }
             }
           }

@@ -27,13 +27,13 @@
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
 }
-// The same of a product, which is a double and its rounding; of one that is too small for that, or too great, nothing is known.
+// The same of a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
+// be off by half of the least number that there is.
 MASU_INLINE void add_product(double *sum, double *error, double *lost, const double x, const double y) {
   const double product = x * y;
   const double size = fabs(product);
-  const bool known = size <= as_double(0x7e70000000000000UL) &&
-                     (size >= as_double(0x07b0000000000000UL) || x == 0 || y == 0);  // 2^1000, 2^-900
-  if (!known) *lost = as_double(0x7ff0000000000000UL);
+  if (!(size <= as_double(0x7e70000000000000UL))) *lost = as_double(0x7ff0000000000000UL);  // 2^1000
+  if (size < as_double(0x07b0000000000000UL) && x != 0 && y != 0) *lost += as_double((ulong)1);  // 2^-900
   add_double(sum, error, lost, product);
   *lost += fabs(add_exactly(error, fma(x, y, -product)));
 }
@@ -277,7 +277,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     MASU_ADD_TO(sum, error, value)                        \
     MASU_ADD_SQUARE(value)                                \
   }
-#if MASU_FINE && MASU_ELEMENT_BYTES == 4
+#if MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN
 // Four elements. Mostly their sum is exact, and what a sum of squares that is above each of their own loses takes two operations
 // to find: in all half of those that four additions with their errors take.
 MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
@@ -331,26 +331,44 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 #if MASU_ELEMENT_BYTES == 4
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
-#define MASU_NOTE_WORST(shifted)
 #define MASU_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
-#else
-#define MASU_NOTE_WORST(shifted) worst = max(worst, shifted);
-#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
-#endif
 #define MASU_ADD(bits, unused)                                                \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
-    const uint shifted = (uint)b << MASU_SIGN_SHIFT;                          \
-    MASU_NOTE_WORST(shifted)                                                  \
-    lowest = min(lowest, shifted - 1);                                        \
+    lowest = min(lowest, ((uint)b << MASU_SIGN_SHIFT) - 1);                   \
     const double value = MASU_SMALL_DOUBLE(b);                                \
     sum += value;                                                             \
     size += fabs(value);                                                      \
   }
-#define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 // The field of the double that is 2^52 times the unit of the lowest element.
 #define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
 #define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
+#else
+// All f16 are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
+// word, whatever is below.
+#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#define MASU_ADD_UPPER(word)                                                                    \
+  {                                                                                             \
+    const uint upper = (word);                                                                  \
+    worst = max(worst, upper << 1);                                                             \
+    const double value = as_double((ulong)((uint)(as_int(upper) >> 6) & 0x81fffc00u) << 32);    \
+    sum += value;                                                                               \
+    size += fabs(value);                                                                        \
+  }
+#define MASU_ADD(bits, unused) MASU_ADD_UPPER((uint)(bits) << 16)
+#if !MASU_BY_COLUMN
+#undef MASU_ADD_VECTOR
+#define MASU_ADD_VECTOR(k)                       \
+  MASU_UNROLLED                                  \
+  for (int w = 0; w < 4; ++w) {                  \
+    MASU_ADD_UPPER(all_x[k][w] << 16)            \
+    MASU_ADD_UPPER(all_x[k][w])                  \
+  }
+#endif
+#define MASU_EXACT_FIELD(part) (53 - MASU_FRACTION)
+#define MASU_ALL_ZEROS(part) false
+#endif
+#define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 #else
 // Of products, the lowest of both factors.
 #undef MASU_PART_WORDS

@@ -170,6 +170,17 @@ TEST_P(SumResults, ManyRows) {
                    return mean(stream, there, Dtype::f32, results, options);
                  }),
             means);
+  // Deviations that only differences show; in one row nothing can.
+  std::mt19937 random(5);
+  for (float& each : x) each = 1 + static_cast<float>(random() % 4096) * 0x1p-23F;
+  x[20 * length + 5] = std::numeric_limits<float>::quiet_NaN();
+  x[21 * length] = 0x1p-60F;
+  const Buffer<float> close = device.upload(x);
+  EXPECT_EQ(left(Dtype::f32, rows, status,
+                 [&](Stream& stream, const BufferBase& results, const BufferBase& /*word*/) {
+                   return standard_deviation(stream, close, Dtype::f32, results, options);
+                 }),
+            returned(standard_deviation(Device::open("cpu"), ArrayView(x), options), Dtype::f32));
 }
 
 // Memory of zeros in place of a fill: it is left so.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of results on the device, behind sum_quick.cl.
+// The kernels of results of rows on the device, behind sum_round.cl.
 //
 // - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
 //   the bound proves nothing are added again exactly, by the whole work-group.
@@ -15,79 +15,8 @@
 // - MASU_CLUSTER     work-groups of a row that may wait for each other; 1: there are none
 // - MASU_LOOKS       that a work-group takes for a decision
 
-// The binary logarithms of MASU_GROUP and MASU_SHUFFLE_LANES, powers of two.
-#define MASU_GROUP_BITS (31u - (uint)clz((uint)MASU_GROUP))
-#define MASU_LANE_BITS (31u - (uint)clz((uint)MASU_SHUFFLE_LANES))
-
-// The team's part, from those of its work-items, in the first of them; others must not be asked. Teams are
-// neighbours, 2^team_bits of them. `parts` is free again after the next barrier.
-#if MASU_QUICK
-#if MASU_SHUFFLE_LANES > 1
-MASU_INLINE void join_lanes(ulong *part, const uint lanes) {
-  for (uint distance = lanes >> 1; distance != 0; distance >>= 1) {
-    ulong other[MASU_PART_WORDS];
-    for (int w = 0; w < MASU_PART_WORDS; ++w) {
-      const uint above = masu_shuffle_xor((uint)(part[w] >> 32), distance);
-      other[w] = (ulong)above << 32 | masu_shuffle_xor((uint)part[w], distance);
-    }
-    add_part(part, other);
-  }
-}
-#endif
-MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *parts) {
-  const uint me = (uint)get_local_id(0);
-#if MASU_SHUFFLE_LANES > 1
-  join_lanes(part, min((uint)MASU_SHUFFLE_LANES, 1u << team_bits));
-  // Then those of the team's sub-groups, of which there are no more than a sub-group has lanes.
-  const uint subs = (1u << team_bits) / MASU_SHUFFLE_LANES;
-  if (subs > 1) {
-    if (me % MASU_SHUFFLE_LANES == 0) {
-      for (int w = 0; w < MASU_PART_WORDS; ++w) parts[w * MASU_GROUP + me / MASU_SHUFFLE_LANES] = part[w];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint sub = (me >> team_bits << team_bits) / MASU_SHUFFLE_LANES + (me & (subs - 1));
-    for (int w = 0; w < MASU_PART_WORDS; ++w) part[w] = parts[w * MASU_GROUP + sub];
-    join_lanes(part, subs);
-  }
-#else
-  const uint lane = me & ((1u << team_bits) - 1u);
-  ulong other[MASU_PART_WORDS];
-  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
-    for (int w = 0; w < MASU_PART_WORDS; ++w) parts[w * MASU_GROUP + me] = part[w];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < distance) {
-      for (int w = 0; w < MASU_PART_WORDS; ++w) other[w] = parts[w * MASU_GROUP + me + distance];
-      add_part(part, other);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-#endif
-}
-#endif
-
-// What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
-// shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
-#define MASU_KINDS(row) (totals + flags_at / 4 + (row))
-#define MASU_ADDED(row) (MASU_KINDS(row) + rows)
-#define MASU_TAKEN(row) (MASU_KINDS(row) + 2 * rows)
-#define MASU_DECIDED(row) (MASU_KINDS(row) + 4 * rows)
-// The next decision, which differs from any that was there before.
-#define MASU_DECISION(before, unsure) (((before) | 1u) + 1u + (unsure))
-
-// Exact totals of a row, and what is counted beside them, are zeros before they are added to. By one work-group, or by none.
-inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *added, __global uint *taken,
-                      const bool clears) {
-  for (uint i = (uint)get_local_id(0); i < (clears ? MASU_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
-  if (clears && get_local_id(0) == 0) {
-    *kinds = 0;
-    *added = 0;
-    *taken = 0;
-  }
-}
-
 // 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
-// which waits for no other then, and has at least so many work-items, each of which rounds one. `unsure` counts the rows for
-// which nothing was certain.
+// which waits for no other then, and has at least so many work-items, each of which rounds one.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
     MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
@@ -97,7 +26,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
   const uint team = me >> team_bits;
   const uint teams = MASU_GROUP >> team_bits;
   const uint lane = me & ((1u << team_bits) - 1u);
-#if MASU_SHUFFLE_LANES > 1
+#if MASU_JOINS_LANES
   const uint turns = rounds;
 #else
   const uint turns = 1;
@@ -107,9 +36,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     barrier(CLK_LOCAL_MEM_FENCE);
     const size_t mine = begin + lane * teams + team;
     const bool any = lane < turns && mine < rows;
-    bool sure = false;
+    ulong own[MASU_PART_WORDS] = {0};
 #if MASU_QUICK
-    ulong own[MASU_PART_WORDS];
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[MASU_PART_WORDS];
       {
@@ -127,32 +55,21 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
       join_parts(part, team_bits, parts);
       for (int w = 0; w < MASU_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
     }
-    if (any) {
-      ulong found = 0;
-      bool fits = true;
-      const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
-      sure = result_of(own, count, depth, what, divisor, precision, least, bits, &found, &fits);
-      if (sure) store_result(results + results_at + mine * (bits / 8), bits, found);
-      if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
-    }
 #endif
-    if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
-    for (uint u = 0; u < unsure[0]; ++u) {
-      __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
-      __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
-      __global uint *own_added = own_kinds + get_num_groups(0);
-      clear_row(own_totals, own_kinds, own_added, own_added, true);
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      add_and_finish(x, x_at, y, y_at, count, rows, 1, begin + unsure[1 + u], table, own_totals, own_kinds, own_added,
-                     what, divisor, precision, least, bits, results, results_at, status, status_at, digits, words, value,
-                     kept_totals);
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
+    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, table,
+               MASU_FINISH_ARGUMENTS, parts, unsure);
   }
 }
+
+// What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
+// shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
+#define MASU_KINDS(row) (totals + flags_at / 4 + (row))
+#define MASU_ADDED(row) (MASU_KINDS(row) + rows)
+#define MASU_TAKEN(row) (MASU_KINDS(row) + 2 * rows)
+#define MASU_DECIDED(row) (MASU_KINDS(row) + 4 * rows)
+// The next decision, which differs from any that was there before.
+#define MASU_DECISION(before, unsure) (((before) | 1u) + 1u + (unsure))
 
 #if MASU_QUICK
 // Leaves the part of a unit.
@@ -211,16 +128,12 @@ inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row
   __global uint *taken = MASU_TAKEN(row);
   // A loop and no condition, as above.
   for (uint share = next_share(taken, told); share < shares; share = next_share(taken, told)) {
-    add_and_finish(x, x_at, y, y_at, count, rows, shares, row * shares + share, table,
+    add_and_finish(x, x_at, y, y_at, count, rows, columns, shares, row * shares + share, table,
                    totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), what, divisor,
                    precision, least, bits, results, results_at, status, status_at, digits, words, value, kept_totals);
   }
 }
 
-// Arguments of a function that has the kernel's parameters.
-#define MASU_ARGUMENTS x, x_at, y, y_at, count, rows, shares, totals, totals_at, flags_at
-#define MASU_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
-#define MASU_FINISH_ARGUMENTS digits, words, value, kept_totals
 // parts_at: where the parts of the work-groups lie, behind the totals.
 #define MASU_KEPT ((__global ulong *)(totals + parts_at / 4))
 

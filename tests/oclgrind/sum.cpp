@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of exact sums, on little data, for Oclgrind: `sum values|products|special|integers|results`.
+// The kernels of exact sums, on little data, for Oclgrind: `sum values|products|special|integers|results|columns`.
 #include "expect.h"
 
 #include "sum/sum_test_data.h"
@@ -86,10 +86,32 @@ bool results(const Device& device) {
          right_results(device, test::sum_data<std::int16_t>("wide", 300));
 }
 
+// Of a matrix, as it lies and transposed; most are added in registers.
+bool columns(const Device& device) {
+  constexpr std::uint64_t lines = 40;
+  constexpr std::uint64_t width = 7;
+  const std::vector<float> x = test::sum_data<float>("cancelling", lines * width);
+  std::vector<float> turned(x.size());
+  for (std::uint64_t i = 0; i < x.size(); ++i) turned[i % width * lines + i / width] = x[i];
+  const SumResult expected = sum(Device::open("cpu"), ArrayView(turned), {.rows = width, .result = Dtype::f32});
+  const auto right_bits = [&](const std::vector<float>& data, std::uint64_t columns) {
+    const Buffer<float> there = device.upload(data);
+    const Buffer<float> results(device, width);
+    Stream stream(device);
+    sum(stream, there, Dtype::f32, results, {.rows = width, .columns = columns, .result = Dtype::f32}).get();
+    const std::vector<float> found = results.read();
+    for (std::uint64_t i = 0; i < width; ++i) {
+      if (static_cast<double>(found[i]) != expected.value(i)) return false;
+    }
+    return true;
+  };
+  return right_bits(turned, 1) && right_bits(x, width);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  constexpr masu::oclgrind::Case cases[] = {
-      {"values", values}, {"products", products}, {"special", special}, {"integers", integers}, {"results", results}};
+  constexpr masu::oclgrind::Case cases[] = {{"values", values},     {"products", products}, {"special", special},
+                                            {"integers", integers}, {"results", results},   {"columns", columns}};
   return masu::oclgrind::run_one(count, arguments, cases);
 }

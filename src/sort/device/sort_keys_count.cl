@@ -115,7 +115,7 @@ inline void count_key(const MASU_SOURCE bits, const uint place, const MASU_SOURC
 #endif
 }
 
-#define MASU_NO_BUCKET MASU_BUCKETS  // has a counter, of which nothing is made
+#define MASU_NO_BUCKET MASU_BUCKETS
 #if MASU_TWO_STEPS
 inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE flip, __local uint *counters,
                          __global uint *totals, const uint lid, uint *hot, Specials *specials) {
@@ -131,21 +131,24 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 }
 #else
 
-// Counts a vector of keys; those that are special have no bucket. Keys of bucket *hot are counted by one lane, where an
-// eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
+// Counts a vector of keys; those that are special have no bucket: they add 0 to a counter that no other lane's do. Keys of
+// bucket *hot are counted by one lane, where an eighth of all lanes' keys or more are in it. Where they are not, another bucket
+// becomes the hot one.
 #define MASU_HOT_KEYS max(MASU_SOURCE_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_SOURCE_VECTOR)
 inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE flip, __local uint *counters,
                          __global uint *totals, const uint lid, uint *hot, Specials *specials) {
   MASU_SOURCE keys[MASU_SOURCE_VECTOR];
   unpack_source(vector, keys);
   uint buckets[MASU_SOURCE_VECTOR];
+  uint numbers[MASU_SOURCE_VECTOR];
   uint own = 0;
   bool special = false;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-    buckets[k] = MASU_IS_SPECIAL(keys[k]) ? MASU_NO_BUCKET : bucket_of(upper_key(keys[k], flip));
+    buckets[k] = MASU_IS_SPECIAL(keys[k]) ? 2 * lid % MASU_BUCKETS : bucket_of(upper_key(keys[k], flip));
+    numbers[k] = MASU_IS_SPECIAL(keys[k]) ? 0 : 1;
     special = special || MASU_IS_SPECIAL(keys[k]);
-    own += buckets[k] == *hot ? 1 : 0;
+    own += buckets[k] == *hot ? numbers[k] : 0;
   }
   if (special) {
     uint kinds = 0;  // bits
@@ -167,7 +170,7 @@ inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE
     if (lid % MASU_SHUFFLE_LANES == 0) count_bucket(*hot, in_hot, counters, totals);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-      if (buckets[k] != *hot) count_bucket(buckets[k], 1, counters, totals);
+      if (buckets[k] != *hot && numbers[k] != 0) count_bucket(buckets[k], 1, counters, totals);
     }
     return;
   }
@@ -177,14 +180,14 @@ inline void count_vector(const uint4 vector, const uint place, const MASU_SOURCE
   bool full = false;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-    olds[k] = add_to_bucket(buckets[k], 1, counters);
+    olds[k] = add_to_bucket(buckets[k], numbers[k], counters);
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) full = full || olds[k] == 0x7fff;
+  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) full = full || (numbers[k] != 0 && olds[k] == 0x7fff);
   if (full) {
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-      if (olds[k] == 0x7fff) settle_bucket(buckets[k], counters, totals);
+      if (numbers[k] != 0 && olds[k] == 0x7fff) settle_bucket(buckets[k], counters, totals);
     }
   }
 }
@@ -257,7 +260,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   specials.minuses = 0;
   specials.nans = 0;
   specials.full = 0;
-  specials.met = counters + MASU_COUNT_WORDS + 5;  // clear of where the keys without a bucket are counted
+  specials.met = counters + MASU_COUNT_WORDS + 5;  // behind what crowded() needs
   specials.header = MASU_AT(uint, header_at);
   specials.lists = MASU_AT(uint, listed_at);
   clear_bins(counters, lid);

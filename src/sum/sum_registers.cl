@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact sums of f16 and f32 in registers: five words of 64 bits hold any sum of f32, two hold one of f16. For rows that one
+// work-group ends and for which no bound proves the rounding. Behind sum_certain.cl, in front of sum_quick.cl.
+
+#define MASU_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
+#if MASU_IN_REGISTERS
+// Bits of all elements, 40 for their number, and a sign.
+#define MASU_EXACT_WORDS (MASU_ELEMENT_BYTES == 4 ? 5 : 2)
+// Of the lowest bit.
+#define MASU_EXACT_LOWEST (MASU_ELEMENT_BYTES == 4 ? -149 : -24)
+
+// number += a finite element.
+MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {
+  const uint magnitude = MASU_MAGNITUDE(bits);
+  const uint place = MASU_PLACE(magnitude);
+  const ulong mantissa = MASU_MANTISSA(magnitude, place);
+  const int word = (int)(place / 64);
+  const uint shift = place % 64;
+  const ulong minus = 0 - (ulong)(bits >> MASU_SIGN_BIT);
+  const ulong low = mantissa << shift ^ minus;
+  const ulong high = mantissa >> 1 >> (63 - shift) ^ minus;
+  ulong carry = 0;
+  MASU_UNROLLED
+  for (int w = 0; w < MASU_EXACT_WORDS; ++w) {
+    const ulong piece = w < word ? 0 : w == word ? low : w == word + 1 ? high : minus;
+    carry |= w == word ? minus & 1 : 0;
+    const ulong sum = number[w] + piece;
+    number[w] = sum + carry;
+    carry = (sum < piece ? 1 : 0) | (number[w] < carry ? 1 : 0);
+  }
+}
+
+// The number divided by `divisor`, rounded once. Takes its content. `kinds`: of what was not finite.
+inline ulong rounded_exact(ulong *number, const uint kinds, const ulong divisor, const uint precision, const int least,
+                           const uint bits) {
+  if (kinds != 0) return special_bits(kinds, precision, bits);
+  const bool negative = number[MASU_EXACT_WORDS - 1] >> 63 != 0;
+  ulong add = negative ? 1 : 0;
+  MASU_UNROLLED
+  for (int w = 0; w < MASU_EXACT_WORDS; ++w) {
+    number[w] = (negative ? ~number[w] : number[w]) + add;
+    add = number[w] < add ? 1 : 0;
+  }
+  // The highest bit to the top.
+  int lowest = MASU_EXACT_LOWEST + 64 * (MASU_EXACT_WORDS - 2);
+  for (int moves = 1; moves < MASU_EXACT_WORDS && number[MASU_EXACT_WORDS - 1] == 0; ++moves) {
+    MASU_UNROLLED
+    for (int w = MASU_EXACT_WORDS - 1; w > 0; --w) number[w] = number[w - 1];
+    number[0] = 0;
+    lowest -= 64;
+  }
+  ulong upper = number[MASU_EXACT_WORDS - 1];
+  ulong lower = number[MASU_EXACT_WORDS - 2];
+  if (upper == 0) return 0;
+  bool more = false;
+  MASU_UNROLLED
+  for (int w = 0; w < MASU_EXACT_WORDS - 3; ++w) more = more || number[w] != 0;
+  ulong below = MASU_EXACT_WORDS > 2 ? number[MASU_EXACT_WORDS > 2 ? MASU_EXACT_WORDS - 3 : 0] : 0;
+  const int up = (int)clz(upper);
+  if (up != 0) {
+    upper = upper << up | lower >> (64 - up);
+    lower = lower << up | below >> (64 - up);
+    below <<= up;
+    lowest -= up;
+  }
+  more = more || below != 0;
+  if (divisor > 1) {
+    ulong rest = 0;
+    for (int part = 7; part >= 0; --part) {
+      const ulong word = part > 3 ? upper : lower;
+      const int at = part % 4 * 16;
+      const ulong dividend = rest << 16 | (word >> at & 65535u);
+      const ulong quotient = dividend / divisor;
+      rest = dividend - quotient * divisor;
+      if (part > 3) upper = (upper & ~((ulong)65535u << at)) | quotient << at;
+      else lower = (lower & ~((ulong)65535u << at)) | quotient << at;
+    }
+    more = more || rest != 0;
+    const int again = (int)clz(upper);
+    if (again != 0) upper = upper << again | lower >> (64 - again);
+    lower <<= again;
+    lowest -= again;
+  }
+  const ulong found = rounded_top(upper, more || lower != 0, lowest + 64, precision, least, bits);
+  return negative && found != 0 ? found | (ulong)1 << (bits - 1) : found;
+}
+
+// What the work-items of each team have, together, in the first of them; parts: MASU_GROUP words.
+inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local ulong *parts) {
+  const uint me = (uint)get_local_id(0);
+  const uint lane = MASU_TEAM_LANE(me, team_bits);
+  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
+    const uint other = me + (lane < distance ? distance * MASU_TEAM_STEP(team_bits) : 0);
+    ulong carry = 0;
+    for (int w = 0; w <= MASU_EXACT_WORDS; ++w) {
+      parts[me] = w < MASU_EXACT_WORDS ? number[w] : *kinds;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      const ulong piece = lane < distance ? parts[other] : 0;
+      if (w == MASU_EXACT_WORDS) *kinds |= (uint)piece;
+      else {
+        const ulong sum = number[w] + piece;
+        number[w] = sum + carry;
+        carry = (sum < piece ? 1 : 0) | (number[w] < carry ? 1 : 0);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+  }
+}
+
+// The teams' rows from `begin` on, one each. All work-items of the group come here.
+inline void add_in_registers(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
+                             __local ulong *parts) {
+  const uint me = (uint)get_local_id(0);
+  const size_t lane = MASU_TEAM_LANE(me, team_bits);
+  const size_t mine = begin + MASU_TEAM(me, team_bits);
+  ulong number[MASU_EXACT_WORDS] = {0};
+  uint kinds = 0;
+  const size_t row = mine < rows ? mine : (size_t)rows - 1;
+  __global const uchar *xs = MASU_ROW_AT(row);
+  for (size_t e = lane; e < count; e += (size_t)1 << team_bits) {
+    const MASU_BITS element = element_at(xs, e * MASU_BETWEEN);
+    const uint kind = kind_of(element, element);
+    kinds |= kind;
+    if (kind == 0) add_exact(number, element);
+  }
+  join_exact(number, &kinds, team_bits, parts);
+  if (lane == 0 && mine < rows) {
+    store_result(results + results_at + mine * (bits / 8), bits,
+                 rounded_exact(number, kinds, divisor, precision, least, bits));
+  }
+}
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// What work-items know of rows put together, and the results of rows that one work-group ends. Behind sum_quick.cl.
+
+#define MASU_JOINS_LANES (MASU_SHUFFLE_LANES > 1 && !MASU_BY_COLUMN)
+
+// The team's part, from those of its work-items, in the first of them; others must not be asked. A team has 2^team_bits.
+// `parts` is free again after the next barrier.
+#if MASU_QUICK
+#if MASU_JOINS_LANES
+MASU_INLINE void join_lanes(ulong *part, const uint lanes) {
+  for (uint distance = lanes >> 1; distance != 0; distance >>= 1) {
+    ulong other[MASU_PART_WORDS];
+    for (int w = 0; w < MASU_PART_WORDS; ++w) {
+      const uint above = masu_shuffle_xor((uint)(part[w] >> 32), distance);
+      other[w] = (ulong)above << 32 | masu_shuffle_xor((uint)part[w], distance);
+    }
+    add_part(part, other);
+  }
+}
+#endif
+MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *parts) {
+  const uint me = (uint)get_local_id(0);
+#if MASU_JOINS_LANES
+  join_lanes(part, min((uint)MASU_SHUFFLE_LANES, 1u << team_bits));
+  // Then those of the team's sub-groups, of which there are no more than a sub-group has lanes.
+  const uint subs = (1u << team_bits) / MASU_SHUFFLE_LANES;
+  if (subs > 1) {
+    if (me % MASU_SHUFFLE_LANES == 0) {
+      for (int w = 0; w < MASU_PART_WORDS; ++w) parts[w * MASU_GROUP + me / MASU_SHUFFLE_LANES] = part[w];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint sub = (me >> team_bits << team_bits) / MASU_SHUFFLE_LANES + (me & (subs - 1));
+    for (int w = 0; w < MASU_PART_WORDS; ++w) part[w] = parts[w * MASU_GROUP + sub];
+    join_lanes(part, subs);
+  }
+#else
+  const uint lane = MASU_TEAM_LANE(me, team_bits);
+  const uint step = MASU_TEAM_STEP(team_bits);
+  ulong other[MASU_PART_WORDS];
+  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
+    for (int w = 0; w < MASU_PART_WORDS; ++w) parts[w * MASU_GROUP + me] = part[w];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < distance) {
+      for (int w = 0; w < MASU_PART_WORDS; ++w) other[w] = parts[w * MASU_GROUP + me + distance * step];
+      add_part(part, other);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+#endif
+}
+#endif
+
+// Exact totals of a row, and what is counted beside them, are zeros before they are added to. By one work-group, or by none.
+inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *added, __global uint *taken,
+                      const bool clears) {
+  for (uint i = (uint)get_local_id(0); i < (clears ? MASU_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
+  if (clears && get_local_id(0) == 0) {
+    *kinds = 0;
+    *added = 0;
+    *taken = 0;
+  }
+}
+
+// Arguments of a function that has the kernel's parameters.
+#define MASU_ARGUMENTS x, x_at, y, y_at, count, rows, columns, shares, totals, totals_at, flags_at
+#define MASU_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
+#define MASU_FINISH_ARGUMENTS digits, words, value, kept_totals
+
+// Variances of f16 and f32 that differ by little: a second attempt, with the elements' differences from the first one, where these
+// are exact.
+#define MASU_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
+#if MASU_BY_DIFFERENCES
+// The teams' rows from `begin` on, one each. Numbers of those that are not certain count from `first_number`.
+inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint first_number,
+                            const uint team_bits, __local ulong *parts, __local uint *unsure) {
+  const uint me = (uint)get_local_id(0);
+  const size_t lane = MASU_TEAM_LANE(me, team_bits);
+  const uint team = MASU_TEAM(me, team_bits);
+  const size_t mine = begin + team;
+  const size_t row = mine < rows ? mine : (size_t)rows - 1;
+  __global const uchar *xs = MASU_ROW_AT(row);
+  const double pivot = MASU_SMALL_DOUBLE(element_at(xs, 0)) * MASU_SCALE;
+  bool known = true;
+  MASU_START_PART
+  for (size_t e = lane; e < count; e += (size_t)1 << team_bits) {
+    const MASU_BITS element = element_at(xs, e * MASU_BETWEEN);
+    some |= MASU_MARKED(element);
+    all &= element;
+    double difference = MASU_SMALL_DOUBLE(element) * MASU_SCALE;
+    known = known && MASU_MAGNITUDE(element) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0;
+    MASU_ADD_TO(sum, error, difference)
+    MASU_ADD_SQUARE(difference)
+  }
+  if (!known) squares = as_double(0x7ff0000000000000UL);
+  ulong part[MASU_PART_WORDS];
+  MASU_END_PART
+  join_parts(part, team_bits, parts);
+  if (lane == 0 && mine < rows) {
+    const ulong depth = (count >> team_bits) + 2 * team_bits + 4;
+    ulong found = 0;
+    bool fits = true;
+    if (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
+        result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
+      store_result(results + results_at + mine * (bits / 8), bits, found);
+    } else {
+      unsure[1 + atomic_inc(unsure)] = first_number + team;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+#endif
+
+// Of each of a work-group's rows from `begin` on one work-item, of which `any` is true, has the part in `own`: row `mine`, whose
+// elements have gone through `depth` additions at most. Stores what is certain. The others are added again: with
+// MASU_IN_REGISTERS exactly by the teams, turn after turn, else exactly by the whole work-group, row after row; with MASU_BY_DIFFERENCES
+// the teams try first. `unsure` has the turns or counts the rows, of which it has the numbers then, in 1 + the rows that a work-group
+// takes.
+inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
+                       const ulong *own, const ulong depth, const uint team_bits, __local uint *table,
+                       MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+  bool sure = false;
+#if MASU_QUICK
+  if (any) {
+    ulong found = 0;
+    bool fits = true;
+    sure = result_of(own, count, depth, what, divisor, precision, least, bits, &found, &fits);
+    if (sure) store_result(results + results_at + mine * (bits / 8), bits, found);
+    if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
+  }
+#endif
+#if MASU_IN_REGISTERS || MASU_BY_DIFFERENCES
+  const uint teams = MASU_GROUP >> team_bits;
+  if (any && !sure) atomic_or(unsure, 1u << (uint)(mine - begin) / teams);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint unsure_turns = unsure[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0) unsure[0] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint turns = unsure_turns; turns != 0; turns &= turns - 1) {
+    const uint first_number = (31u - (uint)clz(turns & (0u - turns))) * teams;
+#if MASU_IN_REGISTERS
+    add_in_registers(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first_number, team_bits, parts);
+#else
+    add_differences(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first_number, first_number, team_bits, parts, unsure);
+#endif
+  }
+#else
+  if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+#if !MASU_IN_REGISTERS
+  // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
+  for (uint u = 0; u < unsure[0]; ++u) {
+    __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
+    __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
+    __global uint *own_added = own_kinds + get_num_groups(0);
+    clear_row(own_totals, own_kinds, own_added, own_added, true);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    add_and_finish(x, x_at, y, y_at, count, rows, columns, 1, begin + unsure[1 + u], table, own_totals, own_kinds,
+                   own_added, what, divisor, precision, least, bits, results, results_at, status, status_at, digits,
+                   words, value, kept_totals);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
