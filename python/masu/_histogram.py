@@ -15,6 +15,7 @@ _MOST_ROWS = 2**20  # of one native call
 _MOST_CHANNELS = 16
 _MOST_BINS = 2**31
 _MANY_BINS = 16  # for one element
+_FEW = 2**14  # elements whose weights are added without preparing the bins
 _SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
 
 
@@ -64,8 +65,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         a = np.asarray(a)
     other = _arrays.foreign(a, bins, weights)
     if not other and weights is None and axis is None and device is None and type(a) is np.ndarray:
-        many_bins = type(bins) is int and bins > a.size  # which take longer than the elements
-        if a.size < _small.limit * (_MANY_BINS if many_bins else 1):
+        # Bins take longer than fewer elements, and NumPy's arithmetic of float16 is prepared for each of its values.
+        prepared = type(bins) is int and bins > a.size or a.dtype.char == "e"
+        if a.size < _small.limit * (_MANY_BINS if prepared else 1):
             return np.histogram(a, bins, range, density)
     if other:
         if (type(range) is tuple and len(range) == 2 and weights is None and axis is None and not density
@@ -78,9 +80,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     data = _subtractable(_arrays.plain(a))
     by = None if weights is None else _arrays.plain(weights)
     found = None
-    if (by is not None and axis is None and type(bins) is int and bins > _MANY_BINS * data.size
-            and by.dtype.char in "fd" and device_for(device, data.size).kind == "cpu"):
-        found = _by_place.histogram(data, bins, range, by, device)  # touches few of the bins
+    if (by is not None and axis is None and type(bins) is int
+            and (data.size <= _FEW or bins > _MANY_BINS * data.size)
+            and device_for(device, data.size).kind == "cpu"):
+        found = _by_place.even(data, bins, range, by)
     if found is None:
         found = _count(data, bins, range, by, axis, device)
     if found is None:

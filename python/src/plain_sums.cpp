@@ -269,7 +269,7 @@ PyObject* plain::cumsum(const Given& given) {
   }
   Dtype dtype{};
   const std::uint64_t count = a->count();
-  if (!a->is_plain() || !dtype_of(*a, dtype) || (dtype != Dtype::f32 && dtype != Dtype::f64) || a->dimensions == 0 ||
+  if (!a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0 ||
       count == 0 || count > short_sum_elements || !stays_here(count)) {
     return nullptr;
   }
@@ -283,8 +283,9 @@ PyObject* plain::cumsum(const Given& given) {
     return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines.rows(), lines.length, lines.inner,
                            lines.inner == 1 ? lines.length : 1);
   };
-  const bool found =
-      dtype == Dtype::f32 ? sum(static_cast<const float*>(a->data)) : sum(static_cast<const double*>(a->data));
+  const bool found = dtype == Dtype::f16   ? sum(static_cast<const masu::Half*>(a->data))
+                     : dtype == Dtype::f32 ? sum(static_cast<const float*>(a->data))
+                                           : sum(static_cast<const double*>(a->data));
   return found ? result.release().ptr() : nullptr;
 }
 

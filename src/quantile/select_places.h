@@ -214,10 +214,13 @@ auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t
   std::uint64_t random = 0x9e3779b97f4a7c15;
   for (std::size_t i = 0; i < samples; ++i) {
     random = random * 6364136223846793005 + 1442695040888963407;
-    sample[i] = static_cast<Code>(static_cast<KeyOf<T>>(ordered_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign));
+    sample[i] =
+        static_cast<Code>(static_cast<KeyOf<T>>(ordered_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign));
   }
   sort_leaf(sample, samples);
-  const auto element = [&](std::size_t i) { return value_of_key<T>(static_cast<KeyOf<T>>(static_cast<KeyOf<T>>(sample[i]) ^ sign)); };
+  const auto element = [&](std::size_t i) {
+    return value_of_key<T>(static_cast<KeyOf<T>>(static_cast<KeyOf<T>>(sample[i]) ^ sign));
+  };
   std::vector<Group> groups;
   groups.reserve(places.size());
   for (std::size_t p = 0; p < places.size(); ++p) {

@@ -34,9 +34,10 @@ constexpr std::size_t least_lane = 4;
 #endif
 // The lanes in which elements are compared: of Least bytes at least.
 template <class T, std::size_t Least>
-using SelectLane = std::conditional_t<
-    (sizeof(T) >= Least), WorkOf<T>,
-    std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;  // Half is not signed here
+using SelectLane =
+    std::conditional_t<(sizeof(T) >= Least), WorkOf<T>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;  // Half is not signed
+                                                                                               // here
 
 template <class T>
 WorkOf<T>* SelectWork(T* x) {
@@ -268,17 +269,16 @@ void KeysOfHalves(const Half* x, std::uint64_t count, std::uint16_t* keys) {
   std::memcpy(keys + i, rest, (count - i) * sizeof(Half));
 }
 
-#define MASU_SELECT(name, T)                                                                                         \
-  PartSizes Count##name(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                          \
-    return Count(x, count, pivot);                                                                                   \
-  }                                                                                                                  \
-  void Values##name(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at,                         \
-                    const PartPlaces& ends) {                                                                        \
-    Values(x, count, pivot, to, at, ends);                                                                           \
-  }                                                                                                                  \
-  void Indices##name(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,       \
-                     PartPlaces& at, const PartPlaces& ends) {                                                       \
-    Indices(x, count, pivot, first, to, at, ends);                                                                   \
+#define MASU_SELECT(name, T)                                                                                           \
+  PartSizes Count##name(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                            \
+    return Count(x, count, pivot);                                                                                     \
+  }                                                                                                                    \
+  void Values##name(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at, const PartPlaces& ends) { \
+    Values(x, count, pivot, to, at, ends);                                                                             \
+  }                                                                                                                    \
+  void Indices##name(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,         \
+                     PartPlaces& at, const PartPlaces& ends) {                                                         \
+    Indices(x, count, pivot, first, to, at, ends);                                                                     \
   }
 #define MASU_NARROW(name, T)                                                        \
   Narrowed Narrow##name(const T* x, std::uint64_t count, T low, T high, T* found) { \
@@ -309,23 +309,23 @@ void ordered_keys(const Half* x, std::uint64_t count, std::uint16_t* keys) {
   Narrowed narrow<T>(const T* x, std::uint64_t count, T low, T high, T* found) { \
     return HWY_DYNAMIC_DISPATCH(Narrow##name)(x, count, low, high, found);       \
   }
-#define MASU_SELECTED(name, T)                                                                                        \
-  HWY_EXPORT(Count##name);                                                                                            \
-  HWY_EXPORT(Values##name);                                                                                           \
-  HWY_EXPORT(Indices##name);                                                                                          \
-  template <>                                                                                                         \
-  PartSizes count_parts<T>(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                        \
-    return HWY_DYNAMIC_DISPATCH(Count##name)(x, count, pivot);                                                        \
-  }                                                                                                                   \
-  template <>                                                                                                         \
-  void part_values<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at,                        \
-                      const PartPlaces& ends) {                                                                       \
-    HWY_DYNAMIC_DISPATCH(Values##name)(x, count, pivot, to, at, ends);                                                \
-  }                                                                                                                   \
-  template <>                                                                                                         \
-  void part_indices<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,      \
-                       PartPlaces& at, const PartPlaces& ends) {                                                      \
-    HWY_DYNAMIC_DISPATCH(Indices##name)(x, count, pivot, first, to, at, ends);                                        \
+#define MASU_SELECTED(name, T)                                                                                   \
+  HWY_EXPORT(Count##name);                                                                                       \
+  HWY_EXPORT(Values##name);                                                                                      \
+  HWY_EXPORT(Indices##name);                                                                                     \
+  template <>                                                                                                    \
+  PartSizes count_parts<T>(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                   \
+    return HWY_DYNAMIC_DISPATCH(Count##name)(x, count, pivot);                                                   \
+  }                                                                                                              \
+  template <>                                                                                                    \
+  void part_values<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at,                   \
+                      const PartPlaces& ends) {                                                                  \
+    HWY_DYNAMIC_DISPATCH(Values##name)(x, count, pivot, to, at, ends);                                           \
+  }                                                                                                              \
+  template <>                                                                                                    \
+  void part_indices<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to, \
+                       PartPlaces& at, const PartPlaces& ends) {                                                 \
+    HWY_DYNAMIC_DISPATCH(Indices##name)(x, count, pivot, first, to, at, ends);                                   \
   }
 MASU_EACH_INTEGER(MASU_NARROWED)
 MASU_EACH_WIDE_FLOAT(MASU_NARROWED)

@@ -218,32 +218,36 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
   };
   const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
     using Work = std::conditional_t<cpu::is_wide<T>, WorkOf<T>, std::uint32_t>;  // narrow elements by their keys
-    std::array<Work, std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most)> sorted;
+    constexpr std::size_t room = std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most);
+    alignas(64) std::array<Work, room> columns;
+    std::array<Work, cpu::is_wide<T> ? 1 : room> keys;
     const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
     for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
       const std::uint64_t here = std::min(at_once, first + count - begin);
       const T* const block = x + begin * length;
+      std::size_t lanes = 1;
       if constexpr (cpu::is_wide<T>) {
         if (!are_plain(block, here * length)) {
           for (std::uint64_t row = begin; row < begin + here; ++row) one(row, found, Threads::one);
           continue;
         }
-        cpu::sort_short_rows(block, here, length, sorted.data());
+        lanes = cpu::sort_to_columns(block, here, length, columns.data());
       } else {
-        std::transform(block, block + here * length, sorted.begin(), ordered_key<T>);
-        cpu::sort_short_rows(sorted.data(), here, length, sorted.data());
+        std::transform(block, block + here * length, keys.begin(), ordered_key<T>);
+        lanes = cpu::sort_to_columns(keys.data(), here, length, columns.data());
       }
       for (std::uint64_t row = 0; row < here; ++row) {
-        const Work* const in_order = sorted.data() + row * length;
+        const Work* const first_one = columns.data() + row / lanes * lanes * length + row % lanes;
+        const auto in_order = [&](std::uint64_t i) { return first_one[i * lanes]; };
         for (std::size_t p = 0; p < places.size(); ++p) {
-          const Work element = in_order[places[p]];
+          const Work element = in_order(places[p]);
           WorkOf<T> found_there;
           if constexpr (cpu::is_wide<T>) found_there = element;
           else found_there = work_of(value_of_key<T>(element));
           std::uint64_t from = places[p];
           std::uint64_t end = places[p] + 1;
-          while (from != 0 && in_order[from - 1] == element) --from;
-          while (end != length && in_order[end] == element) ++end;
+          while (from != 0 && in_order(from - 1) == element) --from;
+          while (end != length && in_order(end) == element) ++end;
           found[p] = {found_there, from, end - from};
         }
         take(begin + row, x + (begin + row) * length, found, true);

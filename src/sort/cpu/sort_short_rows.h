@@ -35,6 +35,16 @@ void sort_short_rows(const std::uint64_t* x, std::uint64_t rows, std::size_t len
 void sort_short_rows(const float* x, std::uint64_t rows, std::size_t length, float* sorted);
 void sort_short_rows(const double* x, std::uint64_t rows, std::size_t length, double* sorted);
 
+// The same, but left in groups of as many rows as a vector has lanes, which is returned: element i of row r is
+// columns[(r / lanes * length + i) * lanes + r % lanes]. `columns`, which starts at a multiple of 64 bytes, has room
+// for the rows rounded up to lanes_most.
+std::size_t sort_to_columns(const std::int32_t* x, std::uint64_t rows, std::size_t length, std::int32_t* columns);
+std::size_t sort_to_columns(const std::uint32_t* x, std::uint64_t rows, std::size_t length, std::uint32_t* columns);
+std::size_t sort_to_columns(const std::int64_t* x, std::uint64_t rows, std::size_t length, std::int64_t* columns);
+std::size_t sort_to_columns(const std::uint64_t* x, std::uint64_t rows, std::size_t length, std::uint64_t* columns);
+std::size_t sort_to_columns(const float* x, std::uint64_t rows, std::size_t length, float* columns);
+std::size_t sort_to_columns(const double* x, std::uint64_t rows, std::size_t length, double* columns);
+
 // Rows of up to so many elements are worth comparing each with each.
 inline constexpr std::size_t ranked_row_most = 24;
 // The place of each element in the stable order of its row of 2 to ranked_row_most.
