@@ -134,11 +134,8 @@ std::optional<double> quotient_of(SignedWide number, std::uint64_t divisor, bool
     error = static_cast<double>(number - static_cast<SignedWide>(sum));
   }
   const auto by = static_cast<double>(divisor);
-  if (result == Dtype::f32) {
-    return root ? certain_root<float>(sum, error, 0, by) : certain_quotient<float>(sum, error, 0, by);
-  }
-  if (root) return certain_root<double>(sum, error, 0, by);
-  return error == 0 ? sum / by : certain_quotient<double>(sum, error, 0, by);
+  if (!root && error == 0 && result == Dtype::f64) return sum / by;
+  return quick_quotient({sum, error, 0}, by, root, result);
 }
 
 // A variance does not change where all numbers do by the same, so theirs is that of numbers from 0 on.
@@ -161,12 +158,7 @@ std::optional<double> spread_of_wide(const SumRule& rule, const std::uint64_t* x
   double total = sum.sum;
   const double rest = add_exactly(total, sum.error);
   const auto by = static_cast<double>(length * (length - rule.ddof));
-  if (rule.function == Function::variance) {
-    return rule.result == Dtype::f32 ? certain_quotient<float>(total, rest, sum.bound(), by)
-                                     : certain_quotient<double>(total, rest, sum.bound(), by);
-  }
-  return rule.result == Dtype::f32 ? certain_root<float>(total, rest, sum.bound(), by)
-                                   : certain_root<double>(total, rest, sum.bound(), by);
+  return quick_quotient({total, rest, sum.bound()}, by, rule.function == Function::standard_deviation, rule.result);
 }
 
 template <class T>
@@ -198,7 +190,7 @@ std::optional<double> of_halves(const SumRule& rule, const Half* x, std::uint64_
     std::array<float, most_halves> numbers;
     for (std::uint64_t i = 0; i < length; ++i) numbers[i] = runtime::to_float(x[i]);
     return to_half_of(
-        quick_spread(numbers.data(), length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64));
+        quick_spread(numbers.data(), {length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64}));
   }
   const double sum = HWY_DYNAMIC_DISPATCH(SumOfHalves)(x, length);
   if (!std::isfinite(sum)) return std::nullopt;
@@ -223,12 +215,9 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
     }
     if (is_spread(rule)) {
       quick_squares(columns.data(), length, here, squares.data());
-      for (std::uint64_t row = 0; row < here; ++row) {
-        const auto spread =
-            spread_of(squares[row], length, rule.ddof, rule.function == Function::standard_deviation, rule.result);
-        sure[first + row] = spread.has_value() ? 1 : 0;
-        results[first + row] = spread.value_or(0);
-      }
+      quick_spreads(squares.data(), here,
+                    {length, rule.ddof, rule.function == Function::standard_deviation, rule.result}, results + first,
+                    sure + first);
       continue;
     }
     quick_columns(columns.data(), length, here, 0, here, rule.function == Function::mean ? length : 1, found.data(),
