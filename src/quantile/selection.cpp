@@ -221,34 +221,48 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
     constexpr std::size_t room = std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most);
     alignas(64) std::array<Work, room> columns;
     std::array<Work, cpu::is_wide<T> ? 1 : room> keys;
+    constexpr std::uint64_t worth = 40;  // elements of a row of which sorting some is less work than sorting all
+    const bool at_end = places.size() == 1 && length >= worth && cpu::is_near_end(places[0], length);
+    const auto as_work = [](Work x) -> WorkOf<T> {
+      if constexpr (cpu::is_wide<T>) return x;
+      else return work_of(value_of_key<T>(x));
+    };
     const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
     for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
       const std::uint64_t here = std::min(at_once, first + count - begin);
       const T* const block = x + begin * length;
-      std::size_t lanes = 1;
+      const Work* work;
       if constexpr (cpu::is_wide<T>) {
+        work = block;
         if (!are_plain(block, here * length)) {
           for (std::uint64_t row = begin; row < begin + here; ++row) one(row, found, Threads::one);
           continue;
         }
-        lanes = cpu::sort_to_columns(block, here, length, columns.data());
       } else {
+        work = keys.data();
         std::transform(block, block + here * length, keys.begin(), ordered_key<T>);
-        lanes = cpu::sort_to_columns(keys.data(), here, length, columns.data());
       }
+      if (at_end) {
+        cpu::end_of_short_rows(work, here, length, places[0], columns.data());
+        for (std::uint64_t row = 0; row < here; ++row) {
+          const WorkOf<T> element = as_work(columns[row]);
+          const cpu::PartSizes sizes = cpu::count_parts(block + row * length, length, element);
+          found[0] = {element, sizes.less, sizes.equal};
+          take(begin + row, block + row * length, found, true);
+        }
+        continue;
+      }
+      const std::size_t lanes = cpu::sort_to_columns(work, here, length, columns.data());
       for (std::uint64_t row = 0; row < here; ++row) {
         const Work* const first_one = columns.data() + row / lanes * lanes * length + row % lanes;
         const auto in_order = [&](std::uint64_t i) { return first_one[i * lanes]; };
         for (std::size_t p = 0; p < places.size(); ++p) {
           const Work element = in_order(places[p]);
-          WorkOf<T> found_there;
-          if constexpr (cpu::is_wide<T>) found_there = element;
-          else found_there = work_of(value_of_key<T>(element));
           std::uint64_t from = places[p];
           std::uint64_t end = places[p] + 1;
           while (from != 0 && in_order(from - 1) == element) --from;
           while (end != length && in_order(end) == element) ++end;
-          found[p] = {found_there, from, end - from};
+          found[p] = {as_work(element), from, end - from};
         }
         take(begin + row, x + (begin + row) * length, found, true);
       }

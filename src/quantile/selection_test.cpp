@@ -140,6 +140,11 @@ TYPED_TEST(Selection, EachRowForItself) {
       check(data, rows, {length / 2});
       if (length > 1) check(data, rows, {0, length - 1});
       check(data, rows, {});
+      if (length < 40) continue;
+      for (const std::uint64_t place :
+           {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{8}, length - 9, length - 8, length - 1}) {
+        check(data, rows, {place});
+      }
     }
   }
 }

@@ -24,6 +24,9 @@ struct QuickPart {
 
 // The number over `divisor` < 2^52, or with `root` the root of that, rounded to `result`, f32 or f64.
 std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result);
+// Of several; sure[i] tells whether results[i] is certain.
+void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
+                     std::uint8_t* sure);
 
 // Up to so many elements, errors of additions are added up whatever the dtype.
 inline constexpr std::uint64_t quick_few = 64;

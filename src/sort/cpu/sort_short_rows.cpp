@@ -126,6 +126,45 @@ std::size_t SortToColumns(const T* x, std::uint64_t rows, std::size_t length, T*
   return lanes;
 }
 
+// The element at `place` from the first or the last one on: the first ones so far stay in registers.
+template <bool Last, class T>
+void EndOfShortRows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T columns[short_row_most * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN T found[near_end_most * HWY_MAX_BYTES / sizeof(T)];
+  const auto exchange = [&](auto& first, auto& other) HWY_ATTR {
+    const auto less = hn::Min(first, other);
+    const auto more = hn::Max(first, other);
+    first = Last ? more : less;
+    other = Last ? less : more;
+  };
+  for (std::uint64_t row = 0; row < rows; row += lanes) {
+    const std::size_t here = std::min<std::uint64_t>(lanes, rows - row);
+    ToColumns(x + row * length, here, length, columns);
+    SortColumns(columns, near_end_most);
+    const auto column = [&](std::size_t i) HWY_ATTR {
+      return hn::Load(d, columns + (Last && i < near_end_most ? near_end_most - 1 - i : i) * lanes);
+    };
+    auto a = column(0), b = column(1), c = column(2), e = column(3);
+    auto f = column(4), g = column(5), h = column(6), k = column(7);
+    for (std::size_t i = near_end_most; i < length; ++i) {
+      auto next = column(i);
+      exchange(a, next);
+      exchange(b, next);
+      exchange(c, next);
+      exchange(e, next);
+      exchange(f, next);
+      exchange(g, next);
+      exchange(h, next);
+      exchange(k, next);
+    }
+    std::size_t at = 0;
+    for (const auto& each : {a, b, c, e, f, g, h, k}) hn::Store(each, d, found + at++ * lanes);
+    std::copy_n(found + place * lanes, here, elements + row);
+  }
+}
+
 template <class T>
 void RankShortRows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) {
   using Rank = hwy::MakeSigned<T>;
@@ -163,6 +202,10 @@ void RankShortRows(const T* x, std::uint64_t rows, std::size_t length, bool desc
   std::size_t ToColumns##name(const T* x, std::uint64_t rows, std::size_t length, T* columns) {               \
     return SortToColumns(x, rows, length, columns);                                                           \
   }                                                                                                           \
+  void End##name(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {        \
+    if (place < near_end_most) EndOfShortRows<false>(x, rows, length, place, elements);                       \
+    else EndOfShortRows<true>(x, rows, length, length - 1 - place, elements);                                 \
+  }                                                                                                           \
   void Rank##name(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     RankShortRows(x, rows, length, descending, ranks);                                                        \
   }
@@ -183,6 +226,7 @@ namespace masu::cpu {
 
 #define MASU_SHORT_ROWS(name, T)                                                                                   \
   HWY_EXPORT(Sort##name);                                                                                          \
+  HWY_EXPORT(End##name);                                                                                           \
   HWY_EXPORT(ToColumns##name);                                                                                     \
   HWY_EXPORT(Rank##name);                                                                                          \
   void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
@@ -190,6 +234,9 @@ namespace masu::cpu {
   }                                                                                                                \
   std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length, T* columns) {                    \
     return HWY_DYNAMIC_DISPATCH(ToColumns##name)(x, rows, length, columns);                                        \
+  }                                                                                                                \
+  void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {     \
+    HWY_DYNAMIC_DISPATCH(End##name)(x, rows, length, place, elements);                                             \
   }                                                                                                                \
   void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     HWY_DYNAMIC_DISPATCH(Rank##name)(x, rows, length, descending, ranks);                                          \
