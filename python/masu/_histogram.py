@@ -19,6 +19,7 @@ _FEW = 2**14  # elements whose weights are added without preparing the bins
 _SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
 
 
+@_masu.with_plain_calls
 def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, device=None):
     """How many values fall into each bin: ``numpy.histogram``, many times faster, on the device where the data is.
 
@@ -62,14 +63,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
            [1, 2, 0]])
     """
     if type(a) is list:
-        a = np.asarray(a)
-    other = _arrays.foreign(a, bins, weights)
-    if not other and weights is None and axis is None and device is None and type(a) is np.ndarray:
-        # Bins take longer than fewer elements, and NumPy's arithmetic of float16 is prepared for each of its values.
-        prepared = type(bins) is int and bins > a.size or a.dtype.char == "e"
-        if a.size < _small.limit * (_MANY_BINS if prepared else 1):
-            return np.histogram(a, bins, range, density)
-    if other:
+        return histogram(np.asarray(a), bins, range, density, weights, axis=axis, device=device)
+    if _arrays.foreign(a, bins, weights):
         if (type(range) is tuple and len(range) == 2 and weights is None and axis is None and not density
                 and device is None):
             found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
