@@ -15,9 +15,11 @@ _MOST_ROWS = 2**20  # of one native call
 _MOST_CHANNELS = 16
 _MOST_BINS = 2**31
 _MANY_BINS = 16  # for one element
+_FEW = 2**14  # elements whose weights are added without preparing the bins
 _SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
 
 
+@_masu.with_plain_calls
 def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, device=None):
     """How many values fall into each bin: ``numpy.histogram``, many times faster, on the device where the data is.
 
@@ -61,13 +63,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
            [1, 2, 0]])
     """
     if type(a) is list:
-        a = np.asarray(a)
-    other = _arrays.foreign(a, bins, weights)
-    if not other and weights is None and axis is None and device is None and type(a) is np.ndarray:
-        many_bins = type(bins) is int and bins > a.size  # which take longer than the elements
-        if a.size < _small.limit * (_MANY_BINS if many_bins else 1):
-            return np.histogram(a, bins, range, density)
-    if other:
+        return histogram(np.asarray(a), bins, range, density, weights, axis=axis, device=device)
+    if _arrays.foreign(a, bins, weights):
         if weights is None and axis is None and not density and device is None:
             found = None
             if range is None:
@@ -81,9 +78,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     data = _subtractable(_arrays.plain(a))
     by = None if weights is None else _arrays.plain(weights)
     found = None
-    if (by is not None and axis is None and type(bins) is int and bins > _MANY_BINS * data.size
-            and by.dtype.char in "fd" and device_for(device, data.size).kind == "cpu"):
-        found = _by_place.histogram(data, bins, range, by, device)  # touches few of the bins
+    if (by is not None and axis is None and type(bins) is int
+            and (data.size <= _FEW or bins > _MANY_BINS * data.size)
+            and device_for(device, data.size).kind == "cpu"):
+        found = _by_place.even(data, bins, range, by)
     if found is None:
         found = _count(data, bins, range, by, axis, device)
     if found is None:

@@ -14,6 +14,7 @@ from . import _arrays, _bins, _by_place, _device, _fallback, _histogram, _masu, 
 MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
 _FEW_CELLS = 4096  # for which NumPy counts in no time
+_FEW_POINTS = 2**14  # whose weights are added without preparing the bins
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, device=None):
@@ -93,6 +94,12 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     other = _arrays.foreign_bins(bins)
     if weights is None and device is None and not other and _small_enough((x, y)):
         return np.histogram2d(x, y, bins, range, density)
+    if (type(bins) is int and range is None and not density and device is None
+            and type(x) is type(y) is type(weights) is np.ndarray
+            and x.shape == y.shape == weights.shape and 0 < x.size <= _FEW_POINTS and x.ndim == 1 and x.dtype == y.dtype):
+        found = _by_place.even_joint((x, y), bins, weights)
+        if found is not None:
+            return tuple(found)
     if other or _arrays.foreign(x, y, weights):
         options = {"bins": bins, "range": range, "density": density, "weights": weights}
         return _arrays.in_kind(histogram2d, x, y, **options, device=device)

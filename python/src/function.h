@@ -98,7 +98,7 @@ PyObject* numpy_function(const char* name);
 // The functions with plain calls, as they are named in Python.
 // clang-format off
 #define MASU_PLAIN_CALLS(X)                                                                 \
-  X(sort) X(argsort) X(partition) X(argpartition) X(topk) X(unique) X(bincount) X(digitize) \
+  X(sort) X(argsort) X(partition) X(argpartition) X(topk) X(unique) X(bincount) X(digitize) X(histogram) \
   X(searchsorted) X(sum) X(dot) X(cumsum) X(mean) X(var) X(std)
 // clang-format on
 

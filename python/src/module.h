@@ -21,6 +21,7 @@ void register_enqueued_counts(nb::module_& m);
 void register_enqueued_quantile(nb::module_& m);
 void register_quantiles(nb::module_& m);
 void register_bincount(nb::module_& m);
+void register_few_weights(nb::module_& m);
 void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_states(nb::module_& m);

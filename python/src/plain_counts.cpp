@@ -2,6 +2,7 @@
 // Plain calls of counts of arrays of NumPy's, which NumPy makes where there are few elements.
 #include "bincount.h"
 #include "function.h"
+#include "lines.h"
 
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,30 @@ PyObject* plain::bincount(const Given& given) {
   if (numpy_array(values[1]) == nullptr || !stays_here(x->count())) return nullptr;
   if (values[2] != nullptr && (!integer(values[2], least) || least < 0)) return nullptr;
   return weighted_bincount(values[0], values[1], static_cast<std::uint64_t>(least)).release().ptr();
+}
+
+PyObject* plain::histogram(const Given& given) {
+  static const Parameters parameters(5, {"a", "bins", "range", "density", "weights", "axis", "device"});
+  static PyObject* const numpys = numpy_function("histogram");
+  static PyObject* const ten = PyLong_FromLong(10);
+  constexpr std::uint64_t prepared = 16;
+  Parameters::Values values{};
+  if (!parameters.take(given, values)) return nullptr;
+  const NumpyArray* const a = numpy_array(values[0]);
+  if (a == nullptr || !is_none(values[4]) || !is_none(values[5]) || !is_none(values[6])) return nullptr;
+  PyObject* const bins = values[1] == nullptr ? ten : values[1];
+  std::int64_t count = 0;
+  const bool even = integer(bins, count);
+  if (!even && PyUnicode_CheckExact(bins) == 0 && PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0 &&
+      numpy_array(bins) == nullptr) {
+    return nullptr;
+  }
+  // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
+  const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->code == 'e';
+  if (a->count() >= small_limit(slow ? prepared : 1)) return nullptr;
+  PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
+                          values[3] == nullptr ? Py_None : values[3]};
+  return PyObject_Vectorcall(numpys, of, 4, nullptr);
 }
 
 PyObject* plain::digitize(const Given& given) {

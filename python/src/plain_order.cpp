@@ -145,6 +145,7 @@ PyObject* plain::sort(const Given& given) {
 PyObject* plain::argsort(const Given& given) {
   static const Parameters parameters(4, {"a", "axis", "kind", "order", "stable"});
   constexpr std::uint64_t few_to_order = 512;
+  constexpr std::uint64_t few_halves = 32;
   constexpr std::uint64_t most_in_lanes = 512;  // elements of a row
   Parameters::Values values{};
   if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
@@ -154,8 +155,8 @@ PyObject* plain::argsort(const Given& given) {
   if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[1])) return nullptr;
   const std::uint64_t count = a->count();
   const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
-  const bool by_masu =
-      lines.rows() == 1 ? count >= few_to_order && !by_digits : !by_digits || lines.length <= most_in_lanes;
+  const bool by_masu = lines.rows() == 1 ? count >= (dtype == Dtype::f16 ? few_halves : few_to_order) && !by_digits
+                                         : !by_digits || lines.length <= most_in_lanes;
   if (by_masu && small_limit() != 0 && is_short(*a)) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
       masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.rows()});

@@ -5,6 +5,7 @@
 #include "host_lines.h"
 #include "lines.h"
 #include "module.h"
+#include "running_columns.h"
 #include "short_sum.h"
 
 #include <masu/convert.h>
@@ -253,6 +254,15 @@ bool running_sums_of(const T* x, T* sums, std::uint64_t lines, std::uint64_t len
   return true;
 }
 
+// Of doubles by lines side by side; false where there are too few, and where a sum is not certain.
+bool run_doubles(const double* x, const HostLines& lines, double* sums) {
+  constexpr std::uint64_t worth = 512;  // elements
+  if (lines.rows() * lines.length < worth) return false;
+  if (lines.rows() == 1) return running_line(x, lines.length, sums);
+  if (lines.inner != 1) return running_columns(x, lines.length, lines.inner, sums);
+  return running_lines(x, lines.outer, lines.length, sums);
+}
+
 }  // namespace
 
 // Of integers NumPy's; of few floats along the last axis, or the first of two.
@@ -269,8 +279,8 @@ PyObject* plain::cumsum(const Given& given) {
   }
   Dtype dtype{};
   const std::uint64_t count = a->count();
-  if (!a->is_plain() || !dtype_of(*a, dtype) || (dtype != Dtype::f32 && dtype != Dtype::f64) || a->dimensions == 0 ||
-      count == 0 || count > short_sum_elements || !stays_here(count)) {
+  if (!a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0 || count == 0 || count > short_sum_elements ||
+      !stays_here(count)) {
     return nullptr;
   }
   HostLines lines;
@@ -279,12 +289,17 @@ PyObject* plain::cumsum(const Given& given) {
   if (lines.inner != 1 && lines.outer != 1) return nullptr;
   nb::object result = nb::steal(new_numpy_array(a->shape(), dtype));
   if (!result.is_valid()) return nullptr;
+  if (dtype == Dtype::f64 &&
+      run_doubles(static_cast<const double*>(a->data), lines, static_cast<double*>(data_of(result.ptr())))) {
+    return result.release().ptr();
+  }
   const auto sum = [&]<class T>(const T* x) {
     return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines.rows(), lines.length, lines.inner,
                            lines.inner == 1 ? lines.length : 1);
   };
-  const bool found =
-      dtype == Dtype::f32 ? sum(static_cast<const float*>(a->data)) : sum(static_cast<const double*>(a->data));
+  const bool found = dtype == Dtype::f16   ? sum(static_cast<const masu::Half*>(a->data))
+                     : dtype == Dtype::f32 ? sum(static_cast<const float*>(a->data))
+                                           : sum(static_cast<const double*>(a->data));
   return found ? result.release().ptr() : nullptr;
 }
 

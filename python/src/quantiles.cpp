@@ -232,7 +232,10 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
     return nb::none();
   }
   if (points->list.empty()) return nb::none();
-  if ((rows.number == 1 || skip) && any_far_apart(rows)) return nb::none();
+  const auto is_between = [](const masu::QuantilePoint& point) {
+    return point.kind != masu::QuantilePoint::Kind::element;
+  };
+  if ((rows.number == 1 || skip) && std::ranges::any_of(points->list, is_between) && any_far_apart(rows)) return nb::none();
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;

@@ -2,6 +2,7 @@
 // Exact sums of floats, each rounded once, at little more than the cost of adding them.
 #pragma once
 
+#include "runtime/half.h"
 #include "sum/compensated.h"
 
 #include <masu/interrupt.h>
@@ -34,6 +35,17 @@ bool running_sums(const T* x, std::uint64_t count, T* sums) {
     const auto rounded = sum.rounded<T>();
     if (!rounded) return false;
     sums[i] = static_cast<T>(*rounded);
+  }
+  return true;
+}
+
+// Of f16, whose sums are doubles as long as they are less than 2^29.
+inline bool running_sums(const masu::Half* x, std::uint64_t count, masu::Half* sums) {
+  double sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    sum += masu::runtime::to_double(x[i]);
+    if (!(std::fabs(sum) < 0x1p29)) return false;
+    sums[i] = masu::runtime::to_half(sum + 0.0);
   }
   return true;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unordered.h"
 
+#include "every_processor.h"
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -8,18 +10,6 @@
 
 namespace masu_python {
 namespace {
-
-unsigned of_halves(const std::uint16_t* values, std::uint64_t count) {
-  unsigned plus = 0;
-  unsigned minus = 0;
-  unsigned nan = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    plus |= static_cast<unsigned>(values[i] == 0);
-    minus |= static_cast<unsigned>(values[i] == 0x8000);
-    nan |= static_cast<unsigned>((values[i] & 0x7fff) > 0x7c00);
-  }
-  return (plus & minus) | nan << 1 | nan << 2;
-}
 
 // Loops for the compiler to make vectors of, of the width of the processor. A zero with a sign is rare: only then is
 // one without looked for.
@@ -42,12 +32,19 @@ template <class Float, class Bits>
   return (both ? has_both_zeros : 0) | (nan != 0 ? has_nan : 0) | (other != 0 ? has_other_nan : 0);
 }
 
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define MASU_FOR_EVERY_PROCESSOR [[gnu::target_clones("avx512f", "avx2", "default")]]
-#else
-#define MASU_FOR_EVERY_PROCESSOR
-#endif
-
+MASU_FOR_EVERY_PROCESSOR unsigned of_f16(const std::int16_t* values, std::uint64_t count) {
+  constexpr std::int16_t infinity = 0x7c00;
+  std::int16_t most = 0;  // of the magnitudes
+  std::int16_t minus = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto magnitude = static_cast<std::int16_t>(values[i] & 0x7fff);
+    most = magnitude > most ? magnitude : most;
+    minus |= values[i] == std::numeric_limits<std::int16_t>::min() ? std::int16_t{-1} : std::int16_t{0};
+  }
+  bool both = false;
+  for (std::uint64_t i = 0; minus != 0 && i < count; ++i) both |= values[i] == 0;
+  return (both ? has_both_zeros : 0) | (most > infinity ? has_nan | has_other_nan : 0);
+}
 MASU_FOR_EVERY_PROCESSOR unsigned of_f32(const float* values, std::uint64_t count) {
   return of_floats<float, std::uint32_t>(values, count);
 }
@@ -59,7 +56,7 @@ MASU_FOR_EVERY_PROCESSOR unsigned of_f64(const double* values, std::uint64_t cou
 
 unsigned unordered(masu::Dtype dtype, const void* data, std::uint64_t count) noexcept {
   switch (dtype) {
-    case masu::Dtype::f16: return of_halves(static_cast<const std::uint16_t*>(data), count);
+    case masu::Dtype::f16: return of_f16(static_cast<const std::int16_t*>(data), count);
     case masu::Dtype::f32: return of_f32(static_cast<const float*>(data), count);
     case masu::Dtype::f64: return of_f64(static_cast<const double*>(data), count);
     default: return 0;

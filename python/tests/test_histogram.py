@@ -263,6 +263,40 @@ def test_totals_of_weights(bins):
     assert np.allclose((totals * np.diff(edges)).sum(), 1)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i4", "u8", "i8", "f2", "f4", "f8"])
+def test_totals_in_even_bins(dtype):
+    random = np.random.default_rng(4)
+    low, high = (-3, 5) if dtype[0] == "f" or dtype[0] == "i" else (0, 9)
+    for size, bins, span in [(300, 40, None), (300, 7, (0, 4)), (300, 7, (0.5, 4.25)), (20, 340 if dtype == "f2" else 3000, None), (200, 100, (0.1, 0.7))]:
+        data = random.uniform(low, high, size).astype(dtype) if dtype[0] == "f" else random.integers(low, high, size, dtype)
+        edges = np.histogram_bin_edges(data, bins, span)
+        with np.errstate(all="ignore"):  # values on the edges, and beside them
+            data[: size // 2] = random.choice(edges, size // 2).astype(dtype)
+            if dtype[0] == "f":
+                data[: size // 4] = np.nextafter(data[: size // 4], data.dtype.type(random.choice([-9, 9])))
+        counts = np.histogram(data, bins, span)[0]
+        for by in ("i2", "u8", "i8", "f2", "f4", "f8"):
+            totals, found = masu.histogram(data, bins, span, weights=np.ones(size, by))
+            assert totals.dtype == by and totals.tolist() == counts.tolist()
+            same("histogram_bin_edges", data, bins, span)
+            assert found.tolist() == np.histogram_bin_edges(data, bins, span).tolist()
+        if dtype != "f2":
+            weights = random.normal(size=size) * 10.0 ** (np.arange(size) % 17)
+            for by in (weights, weights.astype("f4"), np.where(np.arange(size) % 50, weights, np.inf)):
+                totals, edges = masu.histogram(data, bins, span, weights=by)
+                assert totals.tolist() == np.array(exact(data, edges, by)).astype(by.dtype).tolist()
+        if span is None and bins == 40:
+            counts, *_ = np.histogram2d(data, data[::-1].copy(), bins)
+            for by in (np.ones(size), np.ones(size, "u8"), np.ones(size, "f2")):
+                totals, *found = masu.histogram2d(data, data[::-1].copy(), bins, weights=by)
+                assert totals.tolist() == counts.tolist()
+                assert [e.tolist() for e in found] == [e.tolist() for e in np.histogram2d(data, data[::-1], bins)[1:]]
+                assert [e.dtype for e in found] == [e.dtype for e in np.histogram2d(data, data[::-1], bins)[1:]]
+    wide = np.full(3, 2**63 + 1, "u8")
+    assert masu.histogram2d(data[:3], data[:3], 2, weights=wide)[0].sum() == 3 * (2**63 + 1)
+    assert masu.histogram(data[:3], 1, weights=wide)[0].tolist() == [(3 * (2**63 + 1)) % 2**64]
+
+
 def test_totals_of_points_and_counts():
     x, y = sample("f8"), sample("f8")[::-1]
     cancels = np.random.default_rng(5).normal(size=x.size) * 10.0 ** np.arange(x.size).__mod__(17)

@@ -350,3 +350,26 @@ def test_cumsum_of_one_line_is_that_of_many(size):
             x = values.astype(dtype)
             got, want = masu.cumsum(x), masu.cumsum(np.stack([x, x]), axis=1)[1]
             assert got.tobytes() == want.tobytes(), (number, dtype)
+
+
+@pytest.mark.parametrize("kind", ["any", "halves", "wide", "small", "special"])
+def test_running_sums_of_lines_side_by_side(kind):
+    r = np.random.default_rng(8)
+    for shape, axis in [((1500,), 0), ((40, 37), 0), ((37, 40), 1), ((9, 130), 1), ((600, 8), 0), ((3, 400), 1)]:
+        for dtype in ("f8", "f2"):
+            a = {"any": r.random(shape), "halves": r.integers(-2000, 2000, shape) / 2, "small": r.random(shape) * 1e-300,
+                 "wide": r.standard_normal(shape) * 10.0 ** r.integers(-20, 20, shape),
+                 "special": r.random(shape)}[kind]
+            if kind == "special":
+                a.flat[a.size // 2] = r.choice([np.nan, np.inf, -np.inf, 1e308])
+            with np.errstate(over="ignore"):
+                a = a.astype(dtype)
+            got = np.moveaxis(masu.cumsum(a, axis), axis, -1).reshape(-1, shape[axis])
+            for line, sums in zip(np.moveaxis(a, axis, -1).reshape(-1, shape[axis]), got, strict=True):
+                finite = int(np.argmin(np.isfinite(line))) if not np.isfinite(line).all() else len(line)
+                total = Fraction(0)
+                with np.errstate(over="ignore"):
+                    for x, y in zip(line[:finite].tolist(), sums[:finite].tolist(), strict=True):
+                        total += Fraction(x)
+                        assert np.dtype(dtype).type(float(total)) == y, (kind, shape, axis)
+                    assert not np.isfinite(sums[finite:]).any()

@@ -41,7 +41,7 @@ struct PlacedElement {
   std::uint64_t less, equal;
 };
 
-// T: a type of select_simd.h. Places ascend.
+// T: an integer type, float or double. Places ascend.
 template <class T>
 class PlaceSelector {
  public:
@@ -203,8 +203,8 @@ void PlaceSelector<T>::one_by_one(const T* x, std::uint64_t length, std::uint64_
 template <class T>
 auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t before_x,
                                  std::span<const std::uint64_t> places) const -> std::vector<Group> {
-  using Code = std::make_signed_t<KeyOf<T>>;
-  constexpr auto sign = static_cast<KeyOf<T>>(KeyOf<T>{1} << (8 * sizeof(T) - 1));
+  using Code = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  constexpr auto sign = sizeof(T) < 4 ? KeyOf<T>{0} : key_sign<T>;
   const double wanted = std::pow(static_cast<double>(length), 2.0 / 3) / 2;
   const std::size_t samples = std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 64, most_samples);
   const std::uint64_t step = length / samples;
@@ -214,10 +214,13 @@ auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t
   std::uint64_t random = 0x9e3779b97f4a7c15;
   for (std::size_t i = 0; i < samples; ++i) {
     random = random * 6364136223846793005 + 1442695040888963407;
-    sample[i] = static_cast<Code>(ordered_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign);
+    sample[i] =
+        static_cast<Code>(static_cast<KeyOf<T>>(ordered_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign));
   }
   sort_leaf(sample, samples);
-  const auto element = [&](std::size_t i) { return value_of_key<T>(static_cast<KeyOf<T>>(sample[i]) ^ sign); };
+  const auto element = [&](std::size_t i) {
+    return value_of_key<T>(static_cast<KeyOf<T>>(static_cast<KeyOf<T>>(sample[i]) ^ sign));
+  };
   std::vector<Group> groups;
   groups.reserve(places.size());
   for (std::size_t p = 0; p < places.size(); ++p) {

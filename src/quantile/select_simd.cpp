@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// Narrow elements are compressed as they are from AVX-512's second generation on, for which Highway is asked.
+#ifndef HWY_WANT_AVX3_DL
+#define HWY_WANT_AVX3_DL
+#endif
+
 #include "quantile/select_simd.h"
 
 #include "elements/each_type.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -21,16 +27,70 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements below a bound: where that is NaN, all that is none.
+#if HWY_TARGET <= HWY_AVX3_DL
+constexpr std::size_t least_lane = 1;
+#else
+constexpr std::size_t least_lane = 4;
+#endif
+// The lanes in which elements are compared: of Least bytes at least.
+template <class T, std::size_t Least>
+using SelectLane =
+    std::conditional_t<(sizeof(T) >= Least), WorkOf<T>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;  // Half is not signed
+                                                                                               // here
+
 template <class T>
+WorkOf<T>* SelectWork(T* x) {
+  return reinterpret_cast<WorkOf<T>*>(x);
+}
+template <class T>
+const WorkOf<T>* SelectWork(const T* x) {
+  return reinterpret_cast<const WorkOf<T>*>(x);
+}
+
+// Elements as lanes, and back.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V SelectLoad(D d, const T* x) {
+  if constexpr (sizeof(T) == sizeof(hn::TFromD<D>)) return hn::LoadU(d, x);
+  else return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), x));
+}
+template <class D, class T>
+HWY_INLINE void SelectStore(hn::Vec<D> v, D d, T* to) {
+  if constexpr (sizeof(T) == sizeof(hn::TFromD<D>)) {
+    hn::StoreU(v, d, to);
+  } else {
+    using Unsigned = std::make_unsigned_t<T>;
+    const hn::RebindToUnsigned<D> du;
+    const hn::Rebind<Unsigned, D> dt;
+    hn::StoreU(hn::TruncateTo(dt, hn::BitCast(du, v)), dt, reinterpret_cast<Unsigned*>(to));
+  }
+}
+
+// The ordered keys of Half, in lanes of any width.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V SelectHalfKeys(D d, V bits) {
+  using L = hn::TFromD<D>;
+  const V sign = hn::Set(d, L{0x8000});
+  const V magnitude = hn::And(bits, hn::Set(d, L{0x7fff}));
+  const V key = hn::IfThenElse(hn::Eq(magnitude, bits), hn::Add(sign, magnitude), hn::Sub(sign, magnitude));
+  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, L{0x7c00})), hn::Set(d, L{0xffff}), key);
+}
+template <class T, class D, class V = hn::Vec<D>>
+HWY_INLINE V SelectCompared(D d, V v) {
+  if constexpr (std::is_same_v<T, Half>) return SelectHalfKeys(d, v);
+  else return v;
+}
+
+// Elements below a bound: where that is NaN, all that is none.
+template <class L>
 struct SelectBound {
-  using D = hn::ScalableTag<T>;
+  using D = hn::ScalableTag<L>;
   using V = hn::Vec<D>;
   using M = hn::Mask<D>;
   V value;
   bool is_nan;
-  HWY_INLINE explicit SelectBound(T bound) : value(hn::Set(D(), bound)), is_nan(false) {
-    if constexpr (std::is_floating_point_v<T>) is_nan = std::isnan(bound);
+  HWY_INLINE explicit SelectBound(L bound) : value(hn::Set(D(), bound)), is_nan(false) {
+    if constexpr (std::is_floating_point_v<L>) is_nan = std::isnan(bound);
   }
   template <bool Nan>
   HWY_INLINE M Below(V v) const {
@@ -38,141 +98,198 @@ struct SelectBound {
     else return hn::Lt(v, value);
   }
   template <bool Nan>
-  HWY_INLINE M NotAbove(V v) const {
-    if constexpr (Nan) return hn::Not(hn::Lt(v, v));
-    else if constexpr (std::is_floating_point_v<T>) return hn::Le(v, value);
-    else return hn::Not(hn::Gt(v, value));
+  HWY_INLINE M Above(V v) const {
+    if constexpr (Nan) return hn::Lt(v, v);
+    else if constexpr (std::is_floating_point_v<L>) return hn::Not(hn::Le(v, value));
+    else return hn::Gt(v, value);
   }
 };
 
-// The last, partly filled vector: `fill` behind the elements.
-template <class T, class V = hn::Vec<hn::ScalableTag<T>>>
-HWY_INLINE V SelectRest(const T* x, std::size_t count, T fill) {
-  const hn::ScalableTag<T> d;
-  HWY_ALIGN T rest[hn::MaxLanes(d)];
-  std::fill_n(rest, hn::Lanes(d), fill);
-  std::memcpy(rest, x, count * sizeof(T));
-  return hn::Load(d, rest);
+// Calls take(lanes, which of them are elements) for all elements; with whole vectors `which` is null.
+template <class D, class T, class F>
+HWY_INLINE void SelectEach(D d, const T* x, std::uint64_t count, const F& take) {
+  const std::size_t lanes = hn::Lanes(d);
+  std::uint64_t i = 0;
+  for (; i + lanes <= count; i += lanes) take(SelectLoad(d, x + i), nullptr);
+  if (i == count) return;
+  HWY_ALIGN T rest[hn::MaxLanes(d)] = {};
+  std::memcpy(rest, x + i, (count - i) * sizeof(T));
+  const auto valid = hn::FirstN(d, count - i);
+  take(SelectLoad(d, rest), &valid);
+}
+template <class M>
+HWY_INLINE M SelectValid(M mask, const M* valid) {
+  return hn::And(mask, *valid);
+}
+template <class M>
+HWY_INLINE M SelectValid(M mask, std::nullptr_t /*all*/) {
+  return mask;
 }
 
-template <bool NanLow, bool NanHigh, class T>
-Narrowed NarrowLoop(const T* x, std::uint64_t count, const SelectBound<T>& low, const SelectBound<T>& high, T* found) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
+template <bool NanLow, bool NanHigh, class T, class L>
+Narrowed NarrowLoop(const T* x, std::uint64_t count, const SelectBound<L>& low, const SelectBound<L>& high, T* found) {
+  const hn::ScalableTag<L> d;
   std::uint64_t below = 0;
   T* to = found;
-  const auto take = [&](auto v, auto valid) HWY_ATTR {
-    const auto lower = hn::And(low.template Below<NanLow>(v), valid);
-    const auto inside = hn::AndNot(lower, hn::And(high.template NotAbove<NanHigh>(v), valid));
-    below += hn::CountTrue(d, lower);
+  SelectEach(d, x, count, [&](auto v, auto valid) HWY_ATTR {
+    const auto lower = low.template Below<NanLow>(v);
+    const auto inside = SelectValid(hn::Not(hn::Or(lower, high.template Above<NanHigh>(v))), valid);
+    below += hn::CountTrue(d, SelectValid(lower, valid));
     if (hn::AllFalse(d, inside)) return;
-    hn::StoreU(Sides(d, v, inside), d, to);
+    SelectStore(Sides(d, v, inside), d, to);
     to += hn::CountTrue(d, inside);
-  };
-  const auto all = hn::FirstN(d, lanes);
-  std::uint64_t i = 0;
-  for (; i + lanes <= count; i += lanes) take(hn::LoadU(d, x + i), all);
-  if (i < count) take(SelectRest(x + i, count - i, T{0}), hn::FirstN(d, count - i));
+  });
   return {below, static_cast<std::uint64_t>(to - found)};
 }
 template <class T>
 Narrowed Narrow(const T* x, std::uint64_t count, T from, T to, T* found) {
-  const SelectBound<T> low(from);
-  const SelectBound<T> high(to);
+  using L = SelectLane<T, least_lane>;
+  const SelectBound<L> low(from);
+  const SelectBound<L> high(to);
   if (low.is_nan) return NarrowLoop<true, true>(x, count, low, high, found);
   if (high.is_nan) return NarrowLoop<false, true>(x, count, low, high, found);
   return NarrowLoop<false, false>(x, count, low, high, found);
 }
 
-// Where the parts of a block go, and what goes there: elements, or their places.
-template <bool Places, class T>
-class SelectParts {
- public:
-  using D = hn::ScalableTag<T>;
-  using Item = std::conditional_t<Places, PlaceOf<T>, T>;
-  using DI = hn::ScalableTag<Item>;
-  explicit HWY_INLINE SelectParts(Parts<Item>& parts)
-      : parts_(&parts), place_(hn::Iota(DI(), Item{0})), step_(hn::Set(DI(), static_cast<Item>(hn::Lanes(DI())))) {}
-  HWY_INLINE void Take(hn::Vec<D> v, hn::Mask<D> less, hn::Mask<D> not_greater, hn::Mask<D> valid) {
-    const D d;
-    const DI di;
-    hn::Vec<DI> item;
-    if constexpr (Places) item = place_;
-    else item = v;
-    const auto put = [&](hn::Mask<D> mask, Item*& to) HWY_ATTR {
-      hn::StoreU(Sides(di, item, hn::RebindMask(di, mask)), di, to);
-      to += hn::CountTrue(d, mask);
-    };
-    put(less, less_);
-    put(hn::AndNot(not_greater, valid), greater_);
-    const auto equal = hn::AndNot(less, not_greater);
-    if (!hn::AllFalse(d, equal)) put(equal, equal_);
-    if constexpr (Places) place_ = hn::Add(place_, step_);
-  }
-  [[nodiscard]] PartSizes Sizes() const {
-    return {static_cast<std::uint32_t>(less_ - parts_->less), static_cast<std::uint32_t>(equal_ - parts_->equal)};
-  }
-
- private:
-  Parts<Item>* parts_;
-  Item* less_ = parts_->less;
-  Item* equal_ = parts_->equal;
-  Item* greater_ = parts_->greater;
-  hn::Vec<DI> place_;
-  hn::Vec<DI> step_;
-};
+template <bool Nan, class T, class L>
+PartSizes CountLoop(const T* x, std::uint64_t count, const SelectBound<L>& pivot) {
+  const hn::ScalableTag<L> d;
+  std::uint64_t less = 0;
+  std::uint64_t greater = 0;
+  SelectEach(d, SelectWork(x), count, [&](auto bits, auto valid) HWY_ATTR {
+    const auto v = SelectCompared<T>(d, bits);
+    less += hn::CountTrue(d, SelectValid(pivot.template Below<Nan>(v), valid));
+    greater += hn::CountTrue(d, SelectValid(pivot.template Above<Nan>(v), valid));
+  });
+  return {less, count - less - greater};
+}
 template <class T>
-class SelectCounts {
- public:
-  using D = hn::ScalableTag<T>;
-  HWY_INLINE void Take(hn::Vec<D> /*v*/, hn::Mask<D> less, hn::Mask<D> not_greater, hn::Mask<D> /*valid*/) {
-    less_ += hn::CountTrue(D(), less);
-    not_greater_ += hn::CountTrue(D(), not_greater);
-  }
-  [[nodiscard]] PartSizes Sizes() const {
-    return {static_cast<std::uint32_t>(less_), static_cast<std::uint32_t>(not_greater_ - less_)};
-  }
+PartSizes Count(const T* x, std::uint64_t count, WorkOf<T> at) {
+  using L = SelectLane<T, least_lane>;
+  const SelectBound<L> pivot(at);
+  return pivot.is_nan ? CountLoop<true>(x, count, pivot) : CountLoop<false>(x, count, pivot);
+}
 
- private:
-  std::size_t less_ = 0;
-  std::size_t not_greater_ = 0;
-};
+// The lanes of a mask go on at a place of `to`, and nothing is written from `end` on. put(lanes in order, to).
+template <class D, class T, class F>
+HWY_INLINE void SelectPut(D d, hn::Vec<D> v, hn::Mask<D> mask, T* to, std::uint64_t& at, std::uint64_t end,
+                          const F& put) {
+  const std::size_t count = hn::CountTrue(d, mask);
+  if (end - at >= hn::Lanes(d)) {
+    put(Sides(d, v, mask), to + at);
+  } else if (count != 0) {
+    HWY_ALIGN T part[hn::MaxLanes(d)];
+    put(Sides(d, v, mask), part);
+    std::memcpy(to + at, part, count * sizeof(T));
+  }
+  at += count;
+}
 
-template <bool Nan, class T, class Sink>
-PartSizes PartLoop(const T* x, std::size_t count, const SelectBound<T>& pivot, Sink sink) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto take = [&](auto v, auto valid) HWY_ATTR {
-    sink.Take(v, hn::And(pivot.template Below<Nan>(v), valid), hn::And(pivot.template NotAbove<Nan>(v), valid), valid);
+template <bool Nan, class T, class L>
+void ValuesLoop(const T* x, std::uint64_t count, const SelectBound<L>& pivot, T* result, PartPlaces& places,
+                const PartPlaces& ends) {
+  const hn::ScalableTag<L> d;
+  WorkOf<T>* const to = SelectWork(result);
+  PartPlaces at = places;
+  const auto put = [&](auto lanes, WorkOf<T>* there) HWY_ATTR { SelectStore(lanes, d, there); };
+  SelectEach(d, SelectWork(x), count, [&](auto bits, auto valid) HWY_ATTR {
+    const auto v = SelectCompared<T>(d, bits);
+    const auto less = SelectValid(pivot.template Below<Nan>(v), valid);
+    const auto greater = SelectValid(pivot.template Above<Nan>(v), valid);
+    const auto equal = SelectValid(hn::Not(hn::Or(less, greater)), valid);
+    SelectPut(d, bits, less, to, at.less, ends.less, put);
+    SelectPut(d, bits, greater, to, at.greater, ends.greater, put);
+    if (!hn::AllFalse(d, equal)) SelectPut(d, bits, equal, to, at.equal, ends.equal, put);
+  });
+  places = at;
+}
+template <class T>
+void Values(const T* x, std::uint64_t count, WorkOf<T> at, T* to, PartPlaces& places, const PartPlaces& ends) {
+  using L = SelectLane<T, least_lane>;
+  const SelectBound<L> pivot(at);
+  return pivot.is_nan ? ValuesLoop<true>(x, count, pivot, to, places, ends)
+                      : ValuesLoop<false>(x, count, pivot, to, places, ends);
+}
+
+template <bool Nan, class T, class L>
+void IndicesLoop(const T* x, std::uint64_t count, const SelectBound<L>& pivot, std::uint64_t first, std::uint64_t* to,
+                 PartPlaces& places, const PartPlaces& ends) {
+  using Place = std::conditional_t<sizeof(L) == 4, std::uint32_t, std::uint64_t>;
+  const hn::ScalableTag<L> d;
+  const hn::ScalableTag<Place> dp;
+  const hn::ScalableTag<std::uint64_t> dw;
+  const auto base = hn::Set(dw, first);
+  const auto step = hn::Set(dp, static_cast<Place>(hn::Lanes(dp)));
+  auto place = hn::Iota(dp, Place{0});
+  PartPlaces at = places;
+  const auto put = [&](auto lanes, std::uint64_t* there) HWY_ATTR {
+    if constexpr (sizeof(Place) == 8) {
+      hn::StoreU(hn::Add(lanes, base), dw, there);
+    } else {
+#if HWY_TARGET == HWY_SCALAR
+      *there = first + hn::GetLane(lanes);
+#else
+      const hn::Half<decltype(dp)> dh;
+      hn::StoreU(hn::Add(hn::PromoteTo(dw, hn::LowerHalf(dh, lanes)), base), dw, there);
+      hn::StoreU(hn::Add(hn::PromoteTo(dw, hn::UpperHalf(dh, lanes)), base), dw, there + hn::Lanes(dw));
+#endif
+    }
   };
-  const auto all = hn::FirstN(d, lanes);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) take(hn::LoadU(d, x + i), all);
-  if (i < count) take(SelectRest(x + i, count - i, T{0}), hn::FirstN(d, count - i));
-  return sink.Sizes();
+  SelectEach(d, SelectWork(x), count, [&](auto bits, auto valid) HWY_ATTR {
+    const auto v = SelectCompared<T>(d, bits);
+    const auto less = SelectValid(pivot.template Below<Nan>(v), valid);
+    const auto greater = SelectValid(pivot.template Above<Nan>(v), valid);
+    const auto equal = SelectValid(hn::Not(hn::Or(less, greater)), valid);
+    SelectPut(dp, place, hn::RebindMask(dp, less), to, at.less, ends.less, put);
+    SelectPut(dp, place, hn::RebindMask(dp, greater), to, at.greater, ends.greater, put);
+    if (!hn::AllFalse(d, equal)) SelectPut(dp, place, hn::RebindMask(dp, equal), to, at.equal, ends.equal, put);
+    place = hn::Add(place, step);
+  });
+  places = at;
 }
-template <class T, class Sink>
-PartSizes PartBlock(const T* x, std::size_t count, T at, Sink sink) {
-  const SelectBound<T> pivot(at);
-  return pivot.is_nan ? PartLoop<true>(x, count, pivot, sink) : PartLoop<false>(x, count, pivot, sink);
+template <class T>
+void Indices(const T* x, std::uint64_t count, WorkOf<T> at, std::uint64_t first, std::uint64_t* to, PartPlaces& places,
+             const PartPlaces& ends) {
+  using L = SelectLane<T, sizeof(std::uint32_t)>;
+  const SelectBound<L> pivot(at);
+  return pivot.is_nan ? IndicesLoop<true>(x, count, pivot, first, to, places, ends)
+                      : IndicesLoop<false>(x, count, pivot, first, to, places, ends);
 }
 
-#define MASU_SELECT(name, T)                                                                 \
-  Narrowed Narrow##name(const T* x, std::uint64_t count, T low, T high, T* found) {          \
-    return Narrow(x, count, low, high, found);                                               \
-  }                                                                                          \
-  PartSizes Count##name(const T* x, std::size_t count, T pivot) {                            \
-    return PartBlock(x, count, pivot, SelectCounts<T>());                                    \
-  }                                                                                          \
-  PartSizes Values##name(const T* x, std::size_t count, T pivot, Parts<T>& parts) {          \
-    return PartBlock(x, count, pivot, SelectParts<false, T>(parts));                         \
-  }                                                                                          \
-  PartSizes Places##name(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
-    return PartBlock(x, count, pivot, SelectParts<true, T>(parts));                          \
+void KeysOfHalves(const Half* x, std::uint64_t count, std::uint16_t* keys) {
+  const hn::ScalableTag<std::uint16_t> d;
+  const std::uint16_t* const bits = SelectWork(x);
+  const std::size_t lanes = hn::Lanes(d);
+  std::uint64_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(SelectHalfKeys(d, hn::LoadU(d, bits + i)), d, keys + i);
+  if (i == count) return;
+  HWY_ALIGN std::uint16_t rest[hn::MaxLanes(d)] = {};
+  std::memcpy(rest, bits + i, (count - i) * sizeof(Half));
+  hn::Store(SelectHalfKeys(d, hn::Load(d, rest)), d, rest);
+  std::memcpy(keys + i, rest, (count - i) * sizeof(Half));
+}
+
+#define MASU_SELECT(name, T)                                                                                           \
+  PartSizes Count##name(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                            \
+    return Count(x, count, pivot);                                                                                     \
+  }                                                                                                                    \
+  void Values##name(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at, const PartPlaces& ends) { \
+    Values(x, count, pivot, to, at, ends);                                                                             \
+  }                                                                                                                    \
+  void Indices##name(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,         \
+                     PartPlaces& at, const PartPlaces& ends) {                                                         \
+    Indices(x, count, pivot, first, to, at, ends);                                                                     \
   }
-MASU_EACH_WIDE_INTEGER(MASU_SELECT)
-MASU_EACH_WIDE_FLOAT(MASU_SELECT)
+#define MASU_NARROW(name, T)                                                        \
+  Narrowed Narrow##name(const T* x, std::uint64_t count, T low, T high, T* found) { \
+    return Narrow(x, count, low, high, found);                                      \
+  }
+MASU_EACH_INTEGER(MASU_NARROW)
+MASU_EACH_WIDE_FLOAT(MASU_NARROW)
+MASU_EACH_INTEGER(MASU_SELECT)
+MASU_EACH_FLOAT(MASU_SELECT)
 #undef MASU_SELECT
+#undef MASU_NARROW
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -181,30 +298,41 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_SELECTED(name, T)                                                                 \
-  HWY_EXPORT(Narrow##name);                                                                    \
-  HWY_EXPORT(Count##name);                                                                     \
-  HWY_EXPORT(Values##name);                                                                    \
-  HWY_EXPORT(Places##name);                                                                    \
-  template <>                                                                                  \
-  Narrowed narrow<T>(const T* x, std::uint64_t count, T low, T high, T* found) {               \
-    return HWY_DYNAMIC_DISPATCH(Narrow##name)(x, count, low, high, found);                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  PartSizes count_parts<T>(const T* x, std::size_t count, T pivot) {                           \
-    return HWY_DYNAMIC_DISPATCH(Count##name)(x, count, pivot);                                 \
-  }                                                                                            \
-  template <>                                                                                  \
-  PartSizes part_values<T>(const T* x, std::size_t count, T pivot, Parts<T>& parts) {          \
-    return HWY_DYNAMIC_DISPATCH(Values##name)(x, count, pivot, parts);                         \
-  }                                                                                            \
-  template <>                                                                                  \
-  PartSizes part_places<T>(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
-    return HWY_DYNAMIC_DISPATCH(Places##name)(x, count, pivot, parts);                         \
+HWY_EXPORT(KeysOfHalves);
+void ordered_keys(const Half* x, std::uint64_t count, std::uint16_t* keys) {
+  HWY_DYNAMIC_DISPATCH(KeysOfHalves)(x, count, keys);
+}
+
+#define MASU_NARROWED(name, T)                                                   \
+  HWY_EXPORT(Narrow##name);                                                      \
+  template <>                                                                    \
+  Narrowed narrow<T>(const T* x, std::uint64_t count, T low, T high, T* found) { \
+    return HWY_DYNAMIC_DISPATCH(Narrow##name)(x, count, low, high, found);       \
   }
-MASU_EACH_WIDE_INTEGER(MASU_SELECTED)
-MASU_EACH_WIDE_FLOAT(MASU_SELECTED)
+#define MASU_SELECTED(name, T)                                                                                   \
+  HWY_EXPORT(Count##name);                                                                                       \
+  HWY_EXPORT(Values##name);                                                                                      \
+  HWY_EXPORT(Indices##name);                                                                                     \
+  template <>                                                                                                    \
+  PartSizes count_parts<T>(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                   \
+    return HWY_DYNAMIC_DISPATCH(Count##name)(x, count, pivot);                                                   \
+  }                                                                                                              \
+  template <>                                                                                                    \
+  void part_values<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at,                   \
+                      const PartPlaces& ends) {                                                                  \
+    HWY_DYNAMIC_DISPATCH(Values##name)(x, count, pivot, to, at, ends);                                           \
+  }                                                                                                              \
+  template <>                                                                                                    \
+  void part_indices<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to, \
+                       PartPlaces& at, const PartPlaces& ends) {                                                 \
+    HWY_DYNAMIC_DISPATCH(Indices##name)(x, count, pivot, first, to, at, ends);                                   \
+  }
+MASU_EACH_INTEGER(MASU_NARROWED)
+MASU_EACH_WIDE_FLOAT(MASU_NARROWED)
+MASU_EACH_INTEGER(MASU_SELECTED)
+MASU_EACH_FLOAT(MASU_SELECTED)
 #undef MASU_SELECTED
+#undef MASU_NARROWED
 
 }  // namespace masu::cpu
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SIMD loops of selection and partition on the CPU, dispatched at run time to the best instruction set (Highway).
 //
-// T: int32, uint32, int64, uint64, float or double. Elements are compared as values: -0 is equal to +0, NaN is greater
-// than all else and equal to NaN.
+// T: an integer type, float or double; of partitions Half, too. Elements are compared as values: -0 is equal to +0, NaN
+// is greater than all else and equal to NaN. Half is compared by its ordered keys.
 #pragma once
+
+#include <masu/dtype.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +13,14 @@
 
 namespace masu::cpu {
 
+// What elements are compared as.
+template <class T>
+using WorkOf = std::conditional_t<std::is_same_v<T, Half>, std::uint16_t, T>;
+
+void ordered_keys(const Half* x, std::uint64_t count, std::uint16_t* keys);
+
 // Elements that the loops may write behind what they return.
-inline constexpr std::size_t spare_elements = 16;
+inline constexpr std::size_t spare_elements = 64;
 
 struct Narrowed {
   std::uint64_t below, inside;
@@ -22,28 +30,23 @@ struct Narrowed {
 template <class T>
 Narrowed narrow(const T* x, std::uint64_t count, T low, T high, T* found);
 
-// The elements of a block that are less than a pivot and equal to it; the others are greater.
+// The elements that are less than a pivot and equal to it; the others are greater.
 struct PartSizes {
-  std::uint32_t less, equal;
+  std::uint64_t less, equal;
 };
-inline constexpr std::size_t part_block = 2048;
 template <class T>
-PartSizes count_parts(const T* x, std::size_t count, T pivot);
+PartSizes count_parts(const T* x, std::uint64_t count, WorkOf<T> pivot);
 
-// At most part_block elements in three parts, each in order.
-template <class T>
-struct Parts {
-  static constexpr std::size_t room = part_block + spare_elements;
-  alignas(64) T less[room];
-  alignas(64) T equal[room];
-  alignas(64) T greater[room];
+// Places of a result: where each of the three parts goes on, or where it ends.
+struct PartPlaces {
+  std::uint64_t less, equal, greater;
 };
+// Writes the elements in three parts, each in order, and moves `at` on. Nothing is written from `ends` on.
 template <class T>
-PartSizes part_values(const T* x, std::size_t count, T pivot, Parts<T>& parts);
-// Their places in the block.
+void part_values(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at, const PartPlaces& ends);
+// The same of their indices from `first` on. At most 2^31 elements.
 template <class T>
-using PlaceOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-template <class T>
-PartSizes part_places(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts);
+void part_indices(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,
+                  PartPlaces& at, const PartPlaces& ends);
 
 }  // namespace masu::cpu

@@ -37,52 +37,31 @@ using Places = std::span<const std::uint64_t>;
 constexpr std::uint64_t selection_task = std::uint64_t{1} << 15;  // elements of rows that a thread takes at a time
 constexpr std::uint64_t short_rows_at_once = std::uint64_t{1} << 11;
 
-// What a row of T is found and parted as: elements of 1 and 2 bytes by their keys.
-template <class T>
-using WorkOf = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
+using cpu::PartPlaces;
+using cpu::WorkOf;
+
 template <class T>
 WorkOf<T> work_of(T x) noexcept {
-  if constexpr (sizeof(T) < 4) return ordered_key(x);
+  if constexpr (std::is_same_v<T, Half>) return ordered_key(x);
   else return x;
 }
 template <class T>
 T element_of(WorkOf<T> x) noexcept {
-  if constexpr (sizeof(T) < 4) return value_of_key<T>(x);
+  if constexpr (std::is_same_v<T, Half>) return value_of_key<T>(x);
   else return x;
-}
-
-// Of so many narrow elements the keys are counted.
-template <class T>
-constexpr std::uint64_t counted_keys_from = std::uint64_t{1} << (sizeof(T) == 1 ? 8 : 14);
-
-template <class T>
-void find_by_counting(const T* row, std::uint64_t length, Places places, PlacedElement<std::uint32_t>* found) {
-  std::vector<std::uint64_t> counts(std::size_t{1} << (8 * sizeof(T)));
-  for (std::uint64_t first = 0; first < length; first += selection_task) {
-    runtime::check_interrupted();
-    const std::uint64_t end = std::min(length, first + selection_task);
-    for (std::uint64_t i = first; i < end; ++i) ++counts[ordered_key(row[i])];
-  }
-  std::uint64_t less = 0;
-  std::uint32_t key = 0;
-  for (std::size_t p = 0; p < places.size(); ++p) {
-    while (less + counts[key] <= places[p]) less += counts[key++];
-    found[p] = {key, less, counts[key]};
-  }
 }
 
 // The elements at the places of one row.
 template <class T>
 void find_places(const T* row, std::uint64_t length, Places places, PlacedElement<WorkOf<T>>* found, Threads threads) {
   cpu::PlaceSelector<WorkOf<T>> selector;
-  if constexpr (cpu::is_wide<T>) {
-    selector.find(row, length, places, found, threads);
-  } else if (length >= counted_keys_from<T>) {
-    find_by_counting(row, length, places, found);
+  if constexpr (std::is_same_v<T, Half>) {
+    const cpu::Scratch memory(length * sizeof(T));
+    std::uint16_t* const keys = memory.as<std::uint16_t>();
+    cpu::ordered_keys(row, length, keys);
+    selector.find(keys, length, places, found, threads);
   } else {
-    std::vector<std::uint32_t> keys(length);
-    std::transform(row, row + length, keys.begin(), ordered_key<T>);
-    selector.find(keys.data(), length, places, found, threads);
+    selector.find(row, length, places, found, threads);
   }
 }
 
@@ -90,52 +69,24 @@ void find_places(const T* row, std::uint64_t length, Places places, PlacedElemen
 template <bool indices, class T>
 using OutputOf = std::conditional_t<indices, std::uint64_t, T>;
 
-// Where the parts of a row go on.
-struct PartEnds {
-  std::uint64_t less, equal, greater;
-};
-
 // Parts `count` elements, or their indices from `index` on.
 template <bool indices, class T>
 void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T> pivot, OutputOf<indices, T>* to,
-                  PartEnds& ends) {
-  using Work = WorkOf<T>;
-  // A key tells all bits of an integer; of f16 it does not tell one NaN from another.
-  constexpr bool by_place = indices || std::is_same_v<T, Half>;
-  cpu::Parts<std::conditional_t<by_place, cpu::PlaceOf<Work>, Work>> parts;
-  std::array<Work, cpu::is_wide<T> ? 1 : cpu::part_block> keys;
-  for (std::uint64_t first = 0; first < count; first += cpu::part_block) {
-    if (first != 0 && first % (64 * cpu::part_block) == 0) runtime::check_interrupted();
-    const std::size_t length = std::min<std::uint64_t>(cpu::part_block, count - first);
-    const T* const block = x + first;
-    const Work* work;
-    if constexpr (cpu::is_wide<T>) {
-      work = block;
-    } else {
-      std::transform(block, block + length, keys.begin(), ordered_key<T>);
-      work = keys.data();
-    }
-    cpu::PartSizes sizes;
-    if constexpr (by_place) sizes = cpu::part_places(work, length, pivot, parts);
-    else sizes = cpu::part_values(work, length, pivot, parts);
-    const auto put = [&](const auto* from, std::uint64_t size, std::uint64_t& at) {
-      for (std::uint64_t i = 0; i < size; ++i) {
-        if constexpr (!by_place) to[at + i] = element_of<T>(from[i]);
-        else if constexpr (indices) to[at + i] = index + first + from[i];
-        else to[at + i] = block[from[i]];
-      }
-      at += size;
-    };
-    put(parts.less, sizes.less, ends.less);
-    put(parts.equal, sizes.equal, ends.equal);
-    put(parts.greater, length - sizes.less - sizes.equal, ends.greater);
+                  PartPlaces& at, const PartPlaces& ends) {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 17;
+  for (std::uint64_t first = 0; first < count; first += piece) {
+    if (first != 0) runtime::check_interrupted();
+    const std::uint64_t length = std::min(piece, count - first);
+    if constexpr (indices) cpu::part_indices(x + first, length, pivot, index + first, to, at, ends);
+    else cpu::part_values(x + first, length, pivot, to, at, ends);
   }
 }
 
 template <bool indices, class T>
-void part_around(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& place, OutputOf<indices, T>* to) {
-  PartEnds ends{0, place.less, place.less + place.equal};
-  part_stretch<indices>(row, length, 0, place.element, to, ends);
+void part_around(const T* row, std::uint64_t length, std::uint64_t less, std::uint64_t equal, WorkOf<T> pivot,
+                 OutputOf<indices, T>* to) {
+  PartPlaces at{0, less, less + equal};
+  part_stretch<indices>(row, length, 0, pivot, to, at, {less, less + equal, length});
 }
 
 // Parts a stretch of a row around several elements, that in the middle first.
@@ -149,8 +100,7 @@ class ManyParts {
     const PlacedElement<T>& middle = found[found.size() / 2];
     const std::uint64_t less = middle.less - first;
     const std::uint64_t greater = less + middle.equal;
-    PartEnds ends{0, less, greater};
-    part_stretch<false>(x, length, 0, middle.element, to, ends);
+    part_around<false>(x, length, less, middle.equal, middle.element, to);
     within(to, less, first, found.first(found.size() / 2), spare);
     within(to + greater, length - greater, first + greater, found.subspan(found.size() / 2 + 1), spare + greater);
   }
@@ -162,8 +112,7 @@ class ManyParts {
     const PlacedElement<T>& middle = found[found.size() / 2];
     const std::uint64_t less = middle.less - first;
     const std::uint64_t greater = less + middle.equal;
-    PartEnds ends{0, less, greater};
-    part_stretch<false>(x, length, 0, middle.element, spare, ends);
+    part_around<false>(x, length, less, middle.equal, middle.element, spare);
     std::copy_n(spare + less, middle.equal, x + less);
     const auto back = [&](std::uint64_t from, std::uint64_t count, Found rest) {
       if (rest.empty()) std::copy_n(spare + from, count, x + from);
@@ -212,7 +161,7 @@ template <bool indices, class T>
 void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found, bool plain,
                     OutputOf<indices, T>* to) {
   const auto part = [&](const auto& comes_before) {
-    PartEnds ends{0, found.less, found.less + found.equal};
+    PartPlaces ends{0, found.less, found.less + found.equal};
     for (std::uint64_t i = 0; i < length; ++i) {
       const WorkOf<T> x = work_of(row[i]);
       const std::uint64_t less = comes_before(x, found.element) ? 1 : 0;
@@ -240,8 +189,10 @@ void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<Work
   const auto end = std::unique(found.begin(), found.end(), same);
   const std::span<const PlacedElement<WorkOf<T>>> pivots(found.data(), static_cast<std::size_t>(end - found.begin()));
   if (length <= plainly_up_to) return part_plainly<indices>(row, length, pivots, to);
-  if (pivots.size() == 1) return part_around<indices>(row, length, pivots[0], to);
-  if constexpr (cpu::is_wide<T> && !indices) {
+  if (pivots.size() == 1) {
+    return part_around<indices>(row, length, pivots[0].less, pivots[0].equal, pivots[0].element, to);
+  }
+  if constexpr (!indices && !std::is_same_v<T, Half>) {
     const cpu::Scratch spare(length * sizeof(T));
     ManyParts<T>::across(row, length, 0, pivots, to, spare.as<T>());
   } else {
@@ -266,31 +217,52 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
     take(row, x + row * length, found, !is_float(dtype_of<T>));
   };
   const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
-    using Work = WorkOf<T>;
-    std::array<Work, std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most)> sorted;
+    using Work = std::conditional_t<cpu::is_wide<T>, WorkOf<T>, std::uint32_t>;  // narrow elements by their keys
+    constexpr std::size_t room = std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most);
+    alignas(64) std::array<Work, room> columns;
+    std::array<Work, cpu::is_wide<T> ? 1 : room> keys;
+    constexpr std::uint64_t worth = 40;  // elements of a row of which sorting some is less work than sorting all
+    const bool at_end = places.size() == 1 && length >= worth && cpu::is_near_end(places[0], length);
+    const auto as_work = [](Work x) -> WorkOf<T> {
+      if constexpr (cpu::is_wide<T>) return x;
+      else return work_of(value_of_key<T>(x));
+    };
     const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
     for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
       const std::uint64_t here = std::min(at_once, first + count - begin);
       const T* const block = x + begin * length;
+      const Work* work;
       if constexpr (cpu::is_wide<T>) {
+        work = block;
         if (!are_plain(block, here * length)) {
           for (std::uint64_t row = begin; row < begin + here; ++row) one(row, found, Threads::one);
           continue;
         }
-        cpu::sort_short_rows(block, here, length, sorted.data());
       } else {
-        std::transform(block, block + here * length, sorted.begin(), ordered_key<T>);
-        cpu::sort_short_rows(sorted.data(), here, length, sorted.data());
+        work = keys.data();
+        std::transform(block, block + here * length, keys.begin(), ordered_key<T>);
       }
+      if (at_end) {
+        cpu::end_of_short_rows(work, here, length, places[0], columns.data());
+        for (std::uint64_t row = 0; row < here; ++row) {
+          const WorkOf<T> element = as_work(columns[row]);
+          const cpu::PartSizes sizes = cpu::count_parts(block + row * length, length, element);
+          found[0] = {element, sizes.less, sizes.equal};
+          take(begin + row, block + row * length, found, true);
+        }
+        continue;
+      }
+      const std::size_t lanes = cpu::sort_to_columns(work, here, length, columns.data());
       for (std::uint64_t row = 0; row < here; ++row) {
-        const Work* const in_order = sorted.data() + row * length;
+        const Work* const first_one = columns.data() + row / lanes * lanes * length + row % lanes;
+        const auto in_order = [&](std::uint64_t i) { return first_one[i * lanes]; };
         for (std::size_t p = 0; p < places.size(); ++p) {
-          const Work element = in_order[places[p]];
+          const Work element = in_order(places[p]);
           std::uint64_t from = places[p];
           std::uint64_t end = places[p] + 1;
-          while (from != 0 && in_order[from - 1] == element) --from;
-          while (end != length && in_order[end] == element) ++end;
-          found[p] = {element, from, end - from};
+          while (from != 0 && in_order(from - 1) == element) --from;
+          while (end != length && in_order(end) == element) ++end;
+          found[p] = {as_work(element), from, end - from};
         }
         take(begin + row, x + (begin + row) * length, found, true);
       }
@@ -396,28 +368,13 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
     find_places(row, data.count, {&place, 1}, &found, Threads::all);
     const std::uint64_t stripes = cpu::stripes_of(data.count, Threads::all);
     if (stripes == 1) {
-      part_around<false>(row, data.count, found, to);
+      part_around<false>(row, data.count, found.less, found.equal, found.element, to);
       return PartitionResult{found.less, found.equal};
     }
-    std::vector<PartEnds> ends(stripes + 1);
+    std::vector<PartPlaces> ends(stripes + 1);
     cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      PartEnds sizes{};
-      std::array<WorkOf<T>, cpu::part_block> work;
-      for (std::uint64_t at = first; at < last; at += cpu::part_block) {
-        const std::size_t count = std::min<std::uint64_t>(cpu::part_block, last - at);
-        const WorkOf<T>* block;
-        if constexpr (cpu::is_wide<T>) {
-          block = row + at;
-        } else {
-          std::transform(row + at, row + at + count, work.begin(), ordered_key<T>);
-          block = work.data();
-        }
-        const cpu::PartSizes here = cpu::count_parts(block, count, found.element);
-        sizes.less += here.less;
-        sizes.equal += here.equal;
-        sizes.greater += count - here.less - here.equal;
-      }
-      ends[stripe + 1] = sizes;
+      const cpu::PartSizes sizes = cpu::count_parts(row + first, last - first, found.element);
+      ends[stripe + 1] = {sizes.less, sizes.equal, last - first - sizes.less - sizes.equal};
     });
     ends[0] = {0, found.less, found.less + found.equal};
     for (std::uint64_t stripe = 0; stripe < stripes; ++stripe) {
@@ -426,8 +383,8 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
       ends[stripe + 1].greater += ends[stripe].greater;
     }
     cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      PartEnds mine = ends[stripe];
-      part_stretch<false>(row + first, last - first, first, found.element, to, mine);
+      PartPlaces mine = ends[stripe];
+      part_stretch<false>(row + first, last - first, first, found.element, to, mine, ends[stripe + 1]);
     });
     return PartitionResult{found.less, found.equal};
   });

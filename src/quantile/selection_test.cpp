@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows parted, their orders and elements at places, against the stable sort of each row.
+#include "each_instruction_set.h"
 #include "runtime/half.h"
 
 #include <masu/selection.h>
@@ -115,33 +116,52 @@ void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std
   }
 }
 
-TYPED_TEST(Selection, PartsAndFindsAsTheStableSortDoes) {
-  std::mt19937_64 random(1);
-  for (const std::uint64_t length : {1, 2, 3, 10, 24, 25, 31, 32, 33, 64, 65, 200, 1000, 2048, 2049, 20000, 70000}) {
-    for (unsigned kind = 0; kind < 4; ++kind) {
-      const auto data = elements<TypeParam>(length, kind, random);
-      check(data, 1, {length / 2});
-      check(data, 1, {length - 1});
-      if (length < 3) continue;
-      check(data, 1, {0, length / 3, length - 1});
-      std::vector<std::uint64_t> many;
-      for (std::uint64_t place = 0; place < length; place += 1 + length / 25) many.push_back(place);
-      check(data, 1, many);
-    }
+template <class T>
+void check_row(std::uint64_t length, std::mt19937_64& random) {
+  for (unsigned kind = 0; kind < 4; ++kind) {
+    const auto data = elements<T>(length, kind, random);
+    check(data, 1, {length / 2});
+    check(data, 1, {length - 1});
+    if (length < 3) continue;
+    check(data, 1, {0, length / 3, length - 1});
+    std::vector<std::uint64_t> many;
+    for (std::uint64_t place = 0; place < length; place += 1 + length / 25) many.push_back(place);
+    check(data, 1, many);
   }
 }
 
-TYPED_TEST(Selection, EachRowForItself) {
-  std::mt19937_64 random(2);
-  for (const auto& [rows, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {1000, 10}, {4100, 2}, {300, 32}, {40, 33}, {20, 100}, {17, 512}, {9, 513}, {5, 3000}, {70, 1}}) {
-    for (unsigned kind = 0; kind < 4; ++kind) {
-      const auto data = elements<TypeParam>(rows * length, kind, random);
-      check(data, rows, {length / 2});
-      if (length > 1) check(data, rows, {0, length - 1});
-      check(data, rows, {});
+TYPED_TEST(Selection, PartsAndFindsAsTheStableSortDoes) {
+  test::each_instruction_set([] {
+    std::mt19937_64 random(1);
+    for (const std::uint64_t length : {1, 2, 3, 10, 24, 25, 31, 32, 33, 64, 65, 200, 1000, 2049}) {
+      check_row<TypeParam>(length, random);
     }
-  }
+  });
+}
+
+TYPED_TEST(Selection, PartsLongRows) {
+  std::mt19937_64 random(3);
+  for (const std::uint64_t length : {2048, 20000, 140000}) check_row<TypeParam>(length, random);
+}
+
+TYPED_TEST(Selection, EachRowForItself) {
+  test::each_instruction_set([] {
+    std::mt19937_64 random(2);
+    for (const auto& [rows, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+             {1000, 10}, {4100, 2}, {300, 32}, {40, 33}, {20, 100}, {17, 512}, {9, 513}, {5, 3000}, {70, 1}}) {
+      for (unsigned kind = 0; kind < 4; ++kind) {
+        const auto data = elements<TypeParam>(rows * length, kind, random);
+        check(data, rows, {length / 2});
+        if (length > 1) check(data, rows, {0, length - 1});
+        check(data, rows, {});
+        if (length < 40) continue;
+        for (const std::uint64_t place :
+             {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{8}, length - 9, length - 8, length - 1}) {
+          check(data, rows, {place});
+        }
+      }
+    }
+  });
 }
 
 TEST(SelectionErrors, NameTheRule) {

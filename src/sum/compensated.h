@@ -60,8 +60,11 @@ template <class T>
   if (sum == 0 && error == 0 && bound == 0) return 0.0;
   if (!(std::fabs(sum) <= 0x1p1000) || !(std::fabs(error) <= 0x1p1000) || !(bound <= 0x1p1000)) return std::nullopt;
   constexpr double least = std::is_same_v<T, double> ? 0x1p-900 : 0x1p-100;
-  // Rounded several times, so it may be a neighbour that is right.
-  T found = static_cast<T>((sum + error) / count);
+  // Rounded several times, so it may be a neighbour that is right; of doubles rarely, as what the quotient leaves is
+  // divided, too.
+  double quotient = (sum + error) / count;
+  if constexpr (std::is_same_v<T, double>) quotient += (std::fma(-quotient, count, sum) + error) * (1 / count);
+  T found = static_cast<T>(quotient);
   for (int attempt = 0; attempt < 2; ++attempt) {
     const T size = std::fabs(found);
     if (!(size >= least) || !(size <= std::numeric_limits<T>::max() / 2)) break;

@@ -134,7 +134,7 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row, bool quick) {
     std::optional<double> found;
     if (quick && is_spread(rule)) {
-      found = cpu::quick_spread(from, length, rule.ddof, rule.function == Function::standard_deviation, rule.result);
+      found = cpu::quick_spread(from, {length, rule.ddof, rule.function == Function::standard_deviation, rule.result});
     } else if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
     else if (quick) found = cpu::quick_sum(from, length, rule.result, divisor);
     if (found) return results.take(row, *found);

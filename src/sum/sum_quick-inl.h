@@ -188,8 +188,8 @@ class QuickUnits {
  public:
   explicit QuickUnits(std::uint64_t count)
       : count_(static_cast<double>(count)),
-        to_unit_(std::ldexp(1.5, margin + static_cast<int>(std::bit_width(count)) - 1)),
-        to_most_(std::ldexp(1 / 1.5, 1 - static_cast<int>(std::bit_width(count)))) {}
+        to_unit_(1.5 * PowerOfTwo(margin + static_cast<int>(std::bit_width(count)) - 1)),
+        to_most_(1 / 1.5 * PowerOfTwo(1 - static_cast<int>(std::bit_width(count)))) {}
   // For numbers hardly larger than `sample`; NaN where there is none.
   [[nodiscard]] HWY_INLINE double Unit(double sample) const {
     constexpr std::uint64_t exponent = 0x7ff0000000000000;
@@ -206,6 +206,9 @@ class QuickUnits {
 
  private:
   static constexpr int margin = 5;  // bits
+  static double PowerOfTwo(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+  }
   double count_;
   double to_unit_;
   double to_most_;

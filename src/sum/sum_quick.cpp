@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -185,6 +186,68 @@ QuickPart QuickDot(const T* x, const T* y, std::uint64_t count) {
   return part;
 }
 
+// Compiled for each instruction set, as a library's fma takes longer than all else here.
+template <class T>
+HWY_INLINE std::optional<double> QuickDivided(double sum, double error, double bound, double divisor, bool root) {
+  return root ? certain_root<T>(sum, error, bound, divisor) : certain_quotient<T>(sum, error, bound, divisor);
+}
+std::optional<double> QuickQuotient(const QuickPart& total, double divisor, bool root, Dtype result) {
+  return result == Dtype::f32 ? QuickDivided<float>(total.sum, total.error, total.bound, divisor, root)
+                              : QuickDivided<double>(total.sum, total.error, total.bound, divisor, root);
+}
+
+template <class T>
+void QuickQuotientsBy(const QuickPart* totals, std::size_t count, double divisor, double* results, std::uint8_t* sure) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = certain_quotient<T>(totals[i].sum, totals[i].error, totals[i].bound, divisor);
+    sure[i] = found.has_value();
+    results[i] = found.value_or(0);
+  }
+}
+void QuickQuotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
+                    std::uint8_t* sure) {
+  if (result == Dtype::f32) QuickQuotientsBy<float>(totals, count, divisor, results, sure);
+  else QuickQuotientsBy<double>(totals, count, divisor, results, sure);
+}
+
+// Differences of sums of two doubles each.
+template <class T>
+HWY_INLINE std::optional<double> QuickSpreadOf(const QuickSquares& found, double n, double divisor, bool root) {
+  double sum = found.sum;
+  const double sum_error = add_exactly(sum, found.sum_error);
+  double squares = found.squares;
+  const double squares_error = add_exactly(squares, found.squares_error);
+  if (!(squares >= 0x1p-800) || !(squares <= 0x1p900)) return std::nullopt;
+  const double above = n * squares;
+  const double above_error = std::fma(n, squares, -above) + n * squares_error;
+  const double square = sum * sum;
+  const double square_error = std::fma(sum, sum, -square) + 2 * sum * sum_error;
+  double rest = above;
+  const double rest_error = add_exactly(rest, -square) + (above_error - square_error);
+  // Each error passes through `additions` additions, of at most so many parts in 2^53 of sum(|x|) or sum(x^2) each;
+  // sum(|x|)^2 <= n sum(x^2). The operations above round 32 parts in 2^106 of that, and products may underflow (which
+  // is bounded by a normal number: processors multiply to subnormal ones slowly).
+  const double passes = found.additions + 2;
+  const double bound = above * (5 * passes * passes + 64) * 0x1p-106 + n * n * 0x1p-1020;
+  return QuickDivided<T>(rest, rest_error, bound, divisor, root);
+}
+template <class T>
+void QuickSpreadsBy(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
+                    std::uint8_t* sure) {
+  const auto n = static_cast<double>(what.count);
+  const double divisor = n * static_cast<double>(what.count - what.ddof);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::optional<double> spread = QuickSpreadOf<T>(found[row], n, divisor, what.root);
+    sure[row] = spread.has_value();
+    results[row] = spread.value_or(0);
+  }
+}
+void QuickSpreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
+                  std::uint8_t* sure) {
+  if (what.result == Dtype::f32) QuickSpreadsBy<float>(found, rows, what, results, sure);
+  else QuickSpreadsBy<double>(found, rows, what, results, sure);
+}
+
 #define MASU_QUICK(name, T)                                               \
   QuickPart QuickSum##name(const T* x, std::uint64_t count) {             \
     return QuickSum(x, count);                                            \
@@ -213,6 +276,25 @@ HWY_EXPORT(QuickDotF32);
 HWY_EXPORT(QuickDotF64);
 HWY_EXPORT(QuickSquaresF32);
 HWY_EXPORT(QuickSquaresF64);
+HWY_EXPORT(QuickQuotient);
+HWY_EXPORT(QuickQuotients);
+HWY_EXPORT(QuickSpreads);
+
+}  // namespace
+
+std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result) {
+  return HWY_DYNAMIC_DISPATCH(QuickQuotient)(total, divisor, root, result);
+}
+void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
+                     std::uint8_t* sure) {
+  HWY_DYNAMIC_DISPATCH(QuickQuotients)(totals, count, divisor, result, results, sure);
+}
+void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
+                   std::uint8_t* sure) {
+  HWY_DYNAMIC_DISPATCH(QuickSpreads)(found, rows, what, results, sure);
+}
+
+namespace {
 
 // Elements between two reductions: bounds grow with the chains.
 constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
@@ -232,6 +314,7 @@ QuickPart quick_total(std::uint64_t count, const Part& part) {
   const auto piece = [&](std::uint64_t i) {
     return part(i * quick_piece, std::min(quick_piece, count - i * quick_piece));
   };
+  if (pieces == 1) return piece(0);
   if (pieces < 2 * pieces_a_task || cpu_threads() == 1) {
     for (std::uint64_t i = 0; i < pieces; ++i) take(piece(i));
   } else {
@@ -248,45 +331,14 @@ QuickPart quick_total(std::uint64_t count, const Part& part) {
   return QuickPart{total.sum, total.error, all};
 }
 
-template <class T>
-std::optional<double> quick_rounded(const QuickPart& total, std::uint64_t divisor) {
-  if (divisor == 1) return certain<T>(total.sum, total.error, total.bound);
-  return certain_quotient<T>(total.sum, total.error, total.bound, static_cast<double>(divisor));
-}
 std::optional<double> quick_result(const QuickPart& total, Dtype result, std::uint64_t divisor) {
   if (divisor >> 52 != 0) return std::nullopt;
-  return result == Dtype::f32 ? quick_rounded<float>(total, divisor) : quick_rounded<double>(total, divisor);
+  if (divisor != 1) return quick_quotient(total, static_cast<double>(divisor), false, result);
+  return result == Dtype::f32 ? certain<float>(total.sum, total.error, total.bound)
+                              : certain<double>(total.sum, total.error, total.bound);
 }
 
 }  // namespace
-
-// Differences of sums of two doubles each.
-std::optional<double> spread_of(const QuickSquares& found, std::uint64_t count, std::uint64_t ddof, bool root,
-                                Dtype result) {
-  const auto n = static_cast<double>(count);
-  double sum = found.sum;
-  const double sum_error = add_exactly(sum, found.sum_error);
-  double squares = found.squares;
-  const double squares_error = add_exactly(squares, found.squares_error);
-  if (!(squares >= 0x1p-800) || !(squares <= 0x1p900)) return std::nullopt;
-  const double above = n * squares;
-  const double above_error = std::fma(n, squares, -above) + n * squares_error;
-  const double square = sum * sum;
-  const double square_error = std::fma(sum, sum, -square) + 2 * sum * sum_error;
-  double rest = above;
-  const double rest_error = add_exactly(rest, -square) + (above_error - square_error);
-  // Each error passes through `additions` additions, of at most so many parts in 2^53 of sum(|x|) or sum(x^2) each;
-  // sum(|x|)^2 <= n sum(x^2). The operations above round 32 parts in 2^106 of that, and products may underflow.
-  const double passes = found.additions + 2;
-  const double bound = above * (5 * passes * passes + 64) * 0x1p-106 + n * n * 0x1p-1070;
-  const double divisor = n * static_cast<double>(count - ddof);
-  if (result == Dtype::f32) {
-    return root ? certain_root<float>(rest, rest_error, bound, divisor)
-                : certain_quotient<float>(rest, rest_error, bound, divisor);
-  }
-  return root ? certain_root<double>(rest, rest_error, bound, divisor)
-              : certain_quotient<double>(rest, rest_error, bound, divisor);
-}
 
 bool quick_arithmetic() noexcept {
   volatile double tiny = std::numeric_limits<double>::denorm_min();
@@ -295,21 +347,25 @@ bool quick_arithmetic() noexcept {
   return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
 }
 
-#define MASU_QUICK(name, T)                                                                                          \
-  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) {            \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                    \
-      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                                     \
-    };                                                                                                               \
-    return quick_result(quick_total(count, part), result, divisor);                                                  \
-  }                                                                                                                  \
-  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {                       \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                    \
-      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                                          \
-    };                                                                                                               \
-    return quick_result(quick_total(count, part), result, 1);                                                        \
-  }                                                                                                                  \
-  std::optional<double> quick_spread(const T* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result) { \
-    return spread_of(HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, count), count, ddof, root, result);                 \
+#define MASU_QUICK(name, T)                                                                               \
+  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) { \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
+      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                          \
+    };                                                                                                    \
+    return quick_result(quick_total(count, part), result, divisor);                                       \
+  }                                                                                                       \
+  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {            \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
+      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                               \
+    };                                                                                                    \
+    return quick_result(quick_total(count, part), result, 1);                                             \
+  }                                                                                                       \
+  std::optional<double> quick_spread(const T* x, const QuickSpread& what) {                               \
+    const QuickSquares found = HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, what.count);                   \
+    double result = 0;                                                                                    \
+    std::uint8_t sure = 0;                                                                                \
+    quick_spreads(&found, 1, what, &result, &sure);                                                       \
+    return sure != 0 ? std::optional(result) : std::nullopt;                                              \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)

@@ -5,6 +5,7 @@
 
 #include <masu/dtype.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -20,6 +21,12 @@ struct QuickPart {
   double error;
   double bound;
 };
+
+// The number over `divisor` < 2^52, or with `root` the root of that, rounded to `result`, f32 or f64.
+std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result);
+// Of several; sure[i] tells whether results[i] is certain.
+void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
+                     std::uint8_t* sure);
 
 // Up to so many elements, errors of additions are added up whatever the dtype.
 inline constexpr std::uint64_t quick_few = 64;
@@ -39,18 +46,24 @@ struct QuickSquares {
   double squares_error = 0;
   double additions = 0;  // that each passes through at most
 };
-// n sum(x^2) - sum(x)^2 over n (n - ddof), or with `root` its root.
-std::optional<double> spread_of(const QuickSquares& found, std::uint64_t count, std::uint64_t ddof, bool root,
-                                Dtype result);
+// n sum(x^2) - sum(x)^2 over n (n - ddof), or with `root` its root, rounded to `result`.
+struct QuickSpread {
+  std::uint64_t count;  // n
+  std::uint64_t ddof;
+  bool root;
+  Dtype result;
+};
+// Of rows; sure[row] tells whether results[row] is certain.
+void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
+                   std::uint8_t* sure);
 // Those of the columns of a matrix.
 void quick_squares(const float* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
 void quick_squares(const double* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
 
-// The variance of up to quick_spread_elements elements, n - ddof the divisor, or with `root` its root, rounded to
-// `result`. By the calling thread.
+// Of up to quick_spread_elements elements. By the calling thread.
 inline constexpr std::uint64_t quick_spread_elements = std::uint64_t{1} << 15;
-std::optional<double> quick_spread(const float* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result);
-std::optional<double> quick_spread(const double* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result);
+std::optional<double> quick_spread(const float* x, const QuickSpread& what);
+std::optional<double> quick_spread(const double* x, const QuickSpread& what);
 
 // The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, divided by `divisor` < 2^52, each
 // rounded to its dtype. sure[c - first] tells whether result[c - first] is certain. By the calling thread.

@@ -124,21 +124,24 @@ bool is_spread(const SumRule& rule) noexcept {
   return rule.function == Function::variance || rule.function == Function::standard_deviation;
 }
 
-// number / divisor, or its root.
-std::optional<double> quotient_of(SignedWide number, std::uint64_t divisor, bool root, Dtype result) {
-  if (number == 0) return 0;
+// As the sum of two doubles.
+QuickPart doubles_of(SignedWide number) {
   double sum = static_cast<double>(static_cast<std::int64_t>(number >> 32)) * 0x1p32;
   double error = add_exactly(sum, static_cast<double>(static_cast<std::uint32_t>(number)));
   if (number >> 84 != 0 && number >> 84 != -1) {
     sum = static_cast<double>(number);
     error = static_cast<double>(number - static_cast<SignedWide>(sum));
   }
+  return {sum, error, 0};
+}
+
+// number / divisor, or its root.
+std::optional<double> quotient_of(SignedWide number, std::uint64_t divisor, bool root, Dtype result) {
+  if (number == 0) return 0;
+  const QuickPart total = doubles_of(number);
   const auto by = static_cast<double>(divisor);
-  if (result == Dtype::f32) {
-    return root ? certain_root<float>(sum, error, 0, by) : certain_quotient<float>(sum, error, 0, by);
-  }
-  if (root) return certain_root<double>(sum, error, 0, by);
-  return error == 0 ? sum / by : certain_quotient<double>(sum, error, 0, by);
+  if (!root && total.error == 0 && result == Dtype::f64) return total.sum / by;
+  return quick_quotient(total, by, root, result);
 }
 
 // A variance does not change where all numbers do by the same, so theirs is that of numbers from 0 on.
@@ -148,25 +151,24 @@ std::optional<double> spread_of_wide(const SumRule& rule, const std::uint64_t* x
   const auto above = [n = static_cast<SignedWide>(length)](fixed::Wide products, std::uint64_t a, std::uint64_t b) {
     return n * static_cast<SignedWide>(products) - static_cast<SignedWide>(a) * static_cast<SignedWide>(b);
   };
+  // high_high * 2^64 + high_low * 2^33 + low_low, as words whose halves are doubles.
+  const SignedWide middle = above(all.high_low, all.high, all.low);
+  const SignedWide low = above(all.low_low, all.low, all.low) + (static_cast<SignedWide>(middle & 0x7fffffff) << 33);
+  const SignedWide high = above(all.high_high, all.high, all.high) + (middle >> 31) + (low >> 64);
+  const auto last = static_cast<std::uint64_t>(low);
   Compensated sum;
-  const auto add = [&](SignedWide number, double unit) {
-    const auto first = static_cast<double>(number);
-    sum.add(first * unit);
-    sum.add(static_cast<double>(number - static_cast<SignedWide>(first)) * unit);
+  const auto add = [&](auto number, double unit) {
+    sum.add(static_cast<double>(static_cast<std::int64_t>(number)) * unit);
   };
-  add(above(all.high_high, all.high, all.high), 0x1p64);
-  add(above(all.high_low, all.high, all.low), 0x1p33);
-  add(above(all.low_low, all.low, all.low), 1);
+  add(high >> 48, 0x1p112);
+  add(high & 0xffffffffffff, 0x1p64);
+  add(last >> 32, 0x1p32);
+  add(last & fixed::digit_mask, 1);
   if (sum.sum == 0 && sum.error == 0 && sum.lost == 0) return 0;
   double total = sum.sum;
   const double rest = add_exactly(total, sum.error);
   const auto by = static_cast<double>(length * (length - rule.ddof));
-  if (rule.function == Function::variance) {
-    return rule.result == Dtype::f32 ? certain_quotient<float>(total, rest, sum.bound(), by)
-                                     : certain_quotient<double>(total, rest, sum.bound(), by);
-  }
-  return rule.result == Dtype::f32 ? certain_root<float>(total, rest, sum.bound(), by)
-                                   : certain_root<double>(total, rest, sum.bound(), by);
+  return quick_quotient({total, rest, sum.bound()}, by, rule.function == Function::standard_deviation, rule.result);
 }
 
 template <class T>
@@ -181,6 +183,22 @@ std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t
   const auto n = static_cast<SignedWide>(length);
   return quotient_of(n * totals.squares.value - sum * sum, length * (length - rule.ddof),
                      rule.function == Function::standard_deviation, rule.result);
+}
+
+// Means of rows of words, whose totals are seldom doubles.
+template <class T>
+void means_of_words(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t length, double* results,
+                    std::uint8_t* sure) {
+  std::array<QuickPart, turned_rows> parts;
+  for (std::uint64_t first = 0; first < rows; first += turned_rows) {
+    const std::uint64_t here = std::min(turned_rows, rows - first);
+    for (std::uint64_t row = 0; row < here; ++row) {
+      IntegerTotals totals;
+      totals_of_row(x + (first + row) * length, length, false, totals);
+      parts[row] = doubles_of(totals.sum.value);
+    }
+    quick_quotients(parts.data(), here, static_cast<double>(length), rule.result, results + first, sure + first);
+  }
 }
 
 // The number that has been rounded to f64, rounded to f16, where both of its neighbours say the same.
@@ -198,7 +216,7 @@ std::optional<double> of_halves(const SumRule& rule, const Half* x, std::uint64_
     std::array<float, most_halves> numbers;
     for (std::uint64_t i = 0; i < length; ++i) numbers[i] = runtime::to_float(x[i]);
     return to_half_of(
-        quick_spread(numbers.data(), length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64));
+        quick_spread(numbers.data(), {length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64}));
   }
   const double sum = HWY_DYNAMIC_DISPATCH(SumOfHalves)(x, length);
   if (!std::isfinite(sum)) return std::nullopt;
@@ -223,12 +241,9 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
     }
     if (is_spread(rule)) {
       quick_squares(columns.data(), length, here, squares.data());
-      for (std::uint64_t row = 0; row < here; ++row) {
-        const auto spread =
-            spread_of(squares[row], length, rule.ddof, rule.function == Function::standard_deviation, rule.result);
-        sure[first + row] = spread.has_value() ? 1 : 0;
-        results[first + row] = spread.value_or(0);
-      }
+      quick_spreads(squares.data(), here,
+                    {length, rule.ddof, rule.function == Function::standard_deviation, rule.result}, results + first,
+                    sure + first);
       continue;
     }
     quick_columns(columns.data(), length, here, 0, here, rule.function == Function::mean ? length : 1, found.data(),
@@ -258,6 +273,9 @@ void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uin
     if constexpr (std::is_floating_point_v<T>) {
       turned(rule, from, rows, length, results, sure);
     } else {
+      if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+        if (rule.function == Function::mean) return means_of_words(rule, from, rows, length, results, sure);
+      }
       for (std::uint64_t row = 0; row < rows; ++row) {
         std::optional<double> found;
         if constexpr (std::is_same_v<T, Half>) found = of_halves(rule, from + row * length, length);

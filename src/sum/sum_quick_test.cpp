@@ -166,8 +166,8 @@ TYPED_TEST(QuickSumTest, VariancesAreThoseOfExactSums) {
           for (const Dtype result : {Dtype::f32, Dtype::f64}) {
             const double variance = exact.variance(ddof, result).value();
             const double deviation = exact.standard_deviation(ddof, result).value();
-            const auto quick = cpu::quick_spread(x.data(), count, ddof, false, result);
-            const auto quick_root = cpu::quick_spread(x.data(), count, ddof, true, result);
+            const auto quick = cpu::quick_spread(x.data(), {count, ddof, false, result});
+            const auto quick_root = cpu::quick_spread(x.data(), {count, ddof, true, result});
             if (quick) EXPECT_EQ(*quick, variance) << count << " of kind " << kind;
             if (quick_root) EXPECT_EQ(*quick_root, deviation) << count << " of kind " << kind;
             const bool easy = fused && count > 2 && count <= 1000 && (kind < 2 || kind == quick_kinds + 1);

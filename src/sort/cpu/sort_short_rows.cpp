@@ -14,16 +14,64 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The side of a square of elements that is transposed in registers.
+template <class T>
+inline constexpr std::size_t square_side = HWY_TARGET == HWY_SCALAR ? 1 : 16 / sizeof(T);
+template <class T>
+HWY_INLINE void TransposeSquare(const T* from, std::size_t from_stride, T* to, std::size_t to_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)from_stride, (void)to_stride;
+  *to = *from;
+#else
+  const hn::Full128<T> d;
+  const auto a = hn::LoadU(d, from);
+  const auto b = hn::LoadU(d, from + from_stride);
+  const auto lower = hn::InterleaveLower(d, a, b);
+  const auto upper = hn::InterleaveUpper(d, a, b);
+  if constexpr (sizeof(T) == 8) {
+    hn::StoreU(lower, d, to);
+    hn::StoreU(upper, d, to + to_stride);
+  } else {
+    const hn::Repartition<std::uint64_t, decltype(d)> pairs;
+    const auto c = hn::LoadU(d, from + 2 * from_stride);
+    const auto e = hn::LoadU(d, from + 3 * from_stride);
+    const auto put = [&](auto first, auto second, T* at) HWY_ATTR {
+      const auto one = hn::BitCast(pairs, first);
+      const auto other = hn::BitCast(pairs, second);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, one, other)), d, at);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, one, other)), d, at + to_stride);
+    };
+    put(lower, hn::InterleaveLower(d, c, e), to);
+    put(upper, hn::InterleaveUpper(d, c, e), to + 2 * to_stride);
+  }
+#endif
+}
+// A matrix of `height` rows, `from_stride` elements from each other.
+template <class T>
+HWY_INLINE void TransposeRows(const T* from, std::size_t from_stride, std::size_t height, std::size_t width, T* to,
+                              std::size_t to_stride) {
+  constexpr std::size_t side = square_side<T>;
+  std::size_t row = 0;
+  for (; row + side <= height; row += side) {
+    std::size_t i = 0;
+    for (; i + side <= width; i += side) {
+      TransposeSquare(from + row * from_stride + i, from_stride, to + i * to_stride + row, to_stride);
+    }
+    for (; i < width; ++i) {
+      for (std::size_t k = row; k < row + side; ++k) to[i * to_stride + k] = from[k * from_stride + i];
+    }
+  }
+  for (; row < height; ++row) {
+    for (std::size_t i = 0; i < width; ++i) to[i * to_stride + row] = from[row * from_stride + i];
+  }
+}
+
 // As many rows as a vector has lanes, or fewer: element i of row r in lane r of column i.
 template <class T>
 HWY_INLINE void ToColumns(const T* x, std::size_t rows, std::size_t length, T* columns) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   if (rows < lanes) std::fill_n(columns, length * lanes, T{0});
-  for (std::size_t row = 0; row < rows; ++row) {
-    const T* const from = x + row * length;
-    T* const to = columns + row;
-    for (std::size_t i = 0; i < length; ++i) to[i * lanes] = from[i];
-  }
+  TransposeRows(x, length, rows, length, columns, lanes);
 }
 
 template <class T>
@@ -63,10 +111,57 @@ void SortShortRows(const T* x, std::uint64_t rows, std::size_t length, T* sorted
     const std::size_t here = std::min<std::uint64_t>(lanes, rows - first);
     ToColumns(x + first * length, here, length, columns);
     SortColumns(columns, length);
-    for (std::size_t row = 0; row < here; ++row) {
-      T* const to = sorted + (first + row) * length;
-      for (std::size_t i = 0; i < length; ++i) to[i] = columns[i * lanes + row];
+    TransposeRows(columns, lanes, length, here, sorted + first * length, length);
+  }
+}
+
+template <class T>
+std::size_t SortToColumns(const T* x, std::uint64_t rows, std::size_t length, T* columns) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  for (std::uint64_t first = 0; first < rows; first += lanes) {
+    T* const to = columns + first * length;
+    ToColumns(x + first * length, std::min<std::uint64_t>(lanes, rows - first), length, to);
+    SortColumns(to, length);
+  }
+  return lanes;
+}
+
+// The element at `place` from the first or the last one on: the first ones so far stay in registers.
+template <bool Last, class T>
+void EndOfShortRows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T columns[short_row_most * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN T found[near_end_most * HWY_MAX_BYTES / sizeof(T)];
+  const auto exchange = [&](auto& first, auto& other) HWY_ATTR {
+    const auto less = hn::Min(first, other);
+    const auto more = hn::Max(first, other);
+    first = Last ? more : less;
+    other = Last ? less : more;
+  };
+  for (std::uint64_t row = 0; row < rows; row += lanes) {
+    const std::size_t here = std::min<std::uint64_t>(lanes, rows - row);
+    ToColumns(x + row * length, here, length, columns);
+    SortColumns(columns, near_end_most);
+    const auto column = [&](std::size_t i) HWY_ATTR {
+      return hn::Load(d, columns + (Last && i < near_end_most ? near_end_most - 1 - i : i) * lanes);
+    };
+    auto a = column(0), b = column(1), c = column(2), e = column(3);
+    auto f = column(4), g = column(5), h = column(6), k = column(7);
+    for (std::size_t i = near_end_most; i < length; ++i) {
+      auto next = column(i);
+      exchange(a, next);
+      exchange(b, next);
+      exchange(c, next);
+      exchange(e, next);
+      exchange(f, next);
+      exchange(g, next);
+      exchange(h, next);
+      exchange(k, next);
     }
+    std::size_t at = 0;
+    for (const auto& each : {a, b, c, e, f, g, h, k}) hn::Store(each, d, found + at++ * lanes);
+    std::copy_n(found + place * lanes, here, elements + row);
   }
 }
 
@@ -104,6 +199,13 @@ void RankShortRows(const T* x, std::uint64_t rows, std::size_t length, bool desc
   void Sort##name(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
     SortShortRows(x, rows, length, sorted);                                                                   \
   }                                                                                                           \
+  std::size_t ToColumns##name(const T* x, std::uint64_t rows, std::size_t length, T* columns) {               \
+    return SortToColumns(x, rows, length, columns);                                                           \
+  }                                                                                                           \
+  void End##name(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {        \
+    if (place < near_end_most) EndOfShortRows<false>(x, rows, length, place, elements);                       \
+    else EndOfShortRows<true>(x, rows, length, length - 1 - place, elements);                                 \
+  }                                                                                                           \
   void Rank##name(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     RankShortRows(x, rows, length, descending, ranks);                                                        \
   }
@@ -124,9 +226,17 @@ namespace masu::cpu {
 
 #define MASU_SHORT_ROWS(name, T)                                                                                   \
   HWY_EXPORT(Sort##name);                                                                                          \
+  HWY_EXPORT(End##name);                                                                                           \
+  HWY_EXPORT(ToColumns##name);                                                                                     \
   HWY_EXPORT(Rank##name);                                                                                          \
   void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
     HWY_DYNAMIC_DISPATCH(Sort##name)(x, rows, length, sorted);                                                     \
+  }                                                                                                                \
+  std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length, T* columns) {                    \
+    return HWY_DYNAMIC_DISPATCH(ToColumns##name)(x, rows, length, columns);                                        \
+  }                                                                                                                \
+  void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {     \
+    HWY_DYNAMIC_DISPATCH(End##name)(x, rows, length, place, elements);                                             \
   }                                                                                                                \
   void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     HWY_DYNAMIC_DISPATCH(Rank##name)(x, rows, length, descending, ranks);                                          \

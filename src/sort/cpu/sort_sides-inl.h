@@ -53,7 +53,7 @@ HWY_INLINE V Sides(D d, V v, M first) {
   const hn::RebindToSigned<D> dl;
   const auto mask = hn::RebindMask(dl, first);
 #endif
-  if constexpr (HWY_TARGET == HWY_AVX2 || (HWY_TARGET == HWY_AVX3 && sizeof(T) == 8)) {
+  if constexpr (HWY_TARGET == HWY_AVX2 || (HWY_TARGET <= HWY_AVX3 && sizeof(T) == 8)) {
     std::uint8_t set = 0;
     hn::StoreMaskBits(dl, mask, &set);
     const hn::Rebind<std::uint8_t, decltype(dl)> bytes;
