@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include "cli/arrays/reduce_job.h"
-#include "element_text.h"
+#include "json.h"
 
 #include <fmt/format.h>
 #include <malloc.h>

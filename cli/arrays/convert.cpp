@@ -2,8 +2,8 @@
 // masu convert: numbers as another element type.
 #include "cli/arrays/array_output.h"
 #include "cli/selftest/references.h"
-#include "element_text.h"
 #include "errors.h"
+#include "json.h"
 #include "options.h"
 #include "program.h"
 

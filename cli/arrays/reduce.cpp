@@ -4,7 +4,6 @@
 #include "cli/arrays/reduce_job.h"
 #include "cli/chunks.h"
 #include "cli/sort/external_sort.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"

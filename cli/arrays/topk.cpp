@@ -5,7 +5,6 @@
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "program.h"

@@ -4,7 +4,6 @@
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
 #include "command_line.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"

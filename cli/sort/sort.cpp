@@ -3,12 +3,10 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
 #include "program.h"
-#include "progress.h"
 #include "ranks.h"
 #include "terminal.h"
 

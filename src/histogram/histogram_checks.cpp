@@ -2,7 +2,7 @@
 #include "histogram/histogram_checks.h"
 
 #include "call/operands.h"
-#include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 
 #include <fmt/format.h>
 
