@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WeightedHistogram: what a result tells.
-#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
+#include "histogram/histogram_checks.h"
 #include "histogram/weighted_checks.h"
 
 #include <fmt/format.h>
@@ -101,25 +101,14 @@ std::vector<double> WeightedHistogram::density(std::uint64_t row) const {
   std::vector<double> result(from.begin(), from.end());
   ExactSum sum;
   sum.add(ArrayView(from));
-  std::uint64_t stride = result.size();
-  for (const auto& rule : rules_) {
-    stride /= rule->n;
-    const bool own = rules_.size() == 1;
-    const Dtype edge_type = own && rule->f32_edges ? Dtype::f32 : own && rule->f16_edges ? Dtype::f16 : Dtype::f64;
-    for (std::size_t cell = 0; cell < result.size(); ++cell) {
-      const std::uint64_t bin = cell / stride % rule->n;
-      result[cell] /= rounded_to(edge_type, rule->edge(bin + 1) - rule->edge(bin));
-    }
-  }
+  divide_by_widths(rules_, rules_.size() == 1, result);
   for (double& value : result) value /= sum.sum();
   return result;
 }
 
 bool operator==(const WeightedHistogram& a, const WeightedHistogram& b) {
-  const auto same = [](const auto& x, const auto& y) { return x->same_edges(*y); };
   return a.rows_ == b.rows_ && same_bits(a.totals_, b.totals_) && same_bits(a.variances_, b.variances_) &&
-         a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ &&
-         std::equal(a.rules_.begin(), a.rules_.end(), b.rules_.begin(), b.rules_.end(), same);
+         a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ && same_edges(a.rules_, b.rules_);
 }
 
 namespace {
@@ -144,7 +133,8 @@ WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins
   for (const Bins& column : bins) {
     auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
     if (rule->n > most_slots / rows / cells) {
-      weighted_invalid(fmt::format("rows * cells must be at most 2^31, got {} * {} and more", rows * cells, rule->n));
+      weighted_invalid(
+          fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more", rows * cells, rule->n));
     }
     cells *= rule->n;
     rules.push_back(std::move(rule));
@@ -162,7 +152,7 @@ void WeightedShape::refuse_total(std::uint64_t row, std::uint64_t slot) const {
   if (slot >= cells) {
     where = joint ? of_several[slot - cells] : of_one[slot - cells];
   } else {
-    where = fmt::format("{} {}", joint ? "cell" : "bin", slot);
+    where = fmt::format("{} {}", joint ? "joint bin" : "bin", slot);
     for (std::uint64_t stride = cells, d = 0; joint && d < rules.size(); ++d) {
       stride /= rules[d]->n;
       where += fmt::format("{}{}", d == 0 ? " (" : ", ", slot / stride % rules[d]->n);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BinEstimator's state as bytes, and the merging of states.
+#include "call/operands.h"
 #include "call/state_bytes.h"
 #include "histogram/bins/bin_estimator_state.h"
 #include "runtime/half.h"
@@ -170,9 +171,9 @@ void BinEstimator::merge(const BinEstimator& other) {
     return to.finish();
   };
   if (s.done || from.done || found(s) != found(from)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("BinEstimator::merge: both must be in the same pass for the same bins of the same data, got "
+    call::refuse(
+        "BinEstimator::merge",
+        fmt::format("both must be in the same pass for the same bins of the same data, got "
                     "{} and {}, {}",
                     to_string(s.dtype), to_string(from.dtype),
                     s.done || from.done ? "of which one has no pass left" : "in other passes or of other bins"));
@@ -218,12 +219,11 @@ BinEstimator::~BinEstimator() = default;
 void BinEstimator::add(const ArrayView& data) {
   State& s = *state_;
   if (data.dtype != s.dtype) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("BinEstimator::add: data must be {} as before, got {}",
-                                                         to_string(s.dtype), to_string(data.dtype)));
+    call::refuse("BinEstimator::add",
+                 fmt::format("data must be {} as before, got {}", to_string(s.dtype), to_string(data.dtype)));
   }
   if (s.done) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("BinEstimator::add: no pass is left, got {} values more", data.count));
+    call::refuse("BinEstimator::add", fmt::format("no pass is left, got {} values more", data.count));
   }
   if (!s.automatic) {  // only the range is asked for: there is a faster way
     s.range = masu::merge(s.range, finite_range(s.cpu, data));
@@ -239,15 +239,14 @@ bool BinEstimator::next_pass() {
 
 double BinEstimator::bins_found() const {
   if (!state_->done) {
-    throw Error(ErrorCode::invalid_argument,
-                "BinEstimator::bins_found: passes must be given until next_pass() is false");
+    call::refuse("BinEstimator::bins_found", "passes must be given until next_pass() is false");
   }
   return state_->found();
 }
 
 Bins BinEstimator::bins() const {
   if (!state_->done) {
-    throw Error(ErrorCode::invalid_argument, "BinEstimator::bins: passes must be given until next_pass() is false");
+    call::refuse("BinEstimator::bins", "passes must be given until next_pass() is false");
   }
   return state_->result();
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "call/operands.h"
 #include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_estimator_state.h"
@@ -144,8 +145,7 @@ double square(std::uint64_t count) {
 }  // namespace
 
 void refuse_more_values(std::uint64_t got, std::uint64_t before) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("BinEstimator: every pass must give the same values, got {} after {}", got, before));
+  call::refuse("BinEstimator", fmt::format("every pass must give the same values, got {} after {}", got, before));
 }
 
 StoneRule::StoneRule(Dtype dtype, std::uint64_t n, double spread, std::function<Bins(std::uint64_t)> make)

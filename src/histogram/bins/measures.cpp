@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from a histogram: density, cumulative counts, equalisation.
+#include "call/operands.h"
 #include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/natural.h"
@@ -41,12 +42,11 @@ std::vector<std::uint16_t> equalization_map(const Histogram& histogram, std::uin
   constexpr std::uint32_t most_levels = 65536;
   __extension__ using Wide = unsigned __int128;
   if (levels < 2 || levels > most_levels) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("equalization_map: levels must be 2 to {}, got {}", most_levels, levels));
+    call::refuse("equalization_map", fmt::format("levels must be 2 to {}, got {}", most_levels, levels));
   }
   const std::vector<std::uint64_t> cumulative = histogram.cumulative();
   const std::uint64_t total = cumulative.back();
-  if (total == 0) throw Error(ErrorCode::invalid_argument, "equalization_map: bins must hold something, got no counts");
+  if (total == 0) call::refuse("equalization_map", "bins must hold something, got no counts");
   std::uint64_t least = 0;
   std::vector<std::uint16_t> result(cumulative.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -95,8 +95,7 @@ class Distances {
     for (std::uint64_t i = 0; i <= histogram.size(); ++i) {
       const double edge = histogram.edge(i);
       if (!std::isfinite(edge)) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("otsu_threshold: edges must be finite, got {} at {}", edge, i));
+        call::refuse("otsu_threshold", fmt::format("edges must be finite, got {} at {}", edge, i));
       }
       const ScaledInteger parts(edge);
       if (parts.magnitude != 0) unit_ = std::min(unit_, parts.exponent);
@@ -162,8 +161,7 @@ double otsu_threshold(const Histogram& histogram) {
   const std::span<const std::uint64_t> counts = histogram.counts();
   const auto filled = std::count_if(counts.begin(), counts.end(), [](std::uint64_t count) { return count != 0; });
   if (filled < 2) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("otsu_threshold: at least 2 bins must hold something, got {}", filled));
+    call::refuse("otsu_threshold", fmt::format("at least 2 bins must hold something, got {}", filled));
   }
   const Distances distances(histogram);
   std::uint64_t first = 0;
