@@ -2,10 +2,10 @@
 // masu-bench: what `masu bench` runs.
 #include "cli/arrays/array_output.h"
 #include "cli/program.h"
-#include "cli/terminal.h"
 #include "report.h"
 #include "selection.h"
 #include "suites.h"
+#include "terminal.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>

@@ -2,7 +2,7 @@
 // Sources read in pieces: one, or several side by side, and rows of equal length in them.
 #pragma once
 
-#include "progress.h"
+#include "terminal.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

@@ -74,7 +74,7 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& app) {
   }
   if (remaining.empty()) {
     if (!lacks_input(error)) return error.what();
-    return "an INPUT is required; " + app.get_parent()->get_name() + " " + app.get_name() + " --help tells more";
+    return "an INPUT is required; " + app.get_parent()->get_name() + " " + app.get_name() + " --help says more";
   }
   const std::string& first = remaining.front();
   if (first.starts_with('-')) {

@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include "cli/arrays/reduce_job.h"
-#include "element_text.h"
+#include "json.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -29,15 +29,15 @@ void add_device_options(const Subcommand& app, CommonOptions& options) {
 
 void add_common_options(const Subcommand& app, CommonOptions& options) {
   add_device_options(app, options);
-  app.add_option("--memory", options.memory, "Hold at most that much of the data at a time").type_name("BYTES");
-  app.add_option("--tmpdir", options.tmpdir, "Where streams that are read twice, and runs that are sorted, are kept")
+  app.add_option("--memory", options.memory, "Hold at most so much of the data in memory").type_name("BYTES");
+  app.add_option("--tmpdir", options.tmpdir, "Directory of temporary files: streams that are read twice, sorted runs")
       .type_name("DIR");
   app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all").type_name("FILE");
-  app.add_option("--progress", options.progress, "A bar on standard error (auto: on a terminal)")
+  app.add_option("--progress", options.progress, "Show a bar on standard error (auto: on a terminal)")
       .type_name("auto|always|never");
   app.add_flag("--json", options.json, "Write the result as JSON");
   app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
-  app.add_flag("--time", options.time, "Say how long reading, transfer and computing took");
+  app.add_flag("--time", options.time, "Print how long reading, transfer and computing took");
   app.add_flag("--verify", options.verify, "Recompute by a plain sequential program and compare");
 }
 

@@ -126,7 +126,7 @@ std::optional<std::string> shell_file(const CommandLine& line, std::string_view 
 
 Ending run(const CommandProgram& program, int argc, char** argv) {
   CommandLine line(program.name, program.description, program.name + " " + std::string(masu::version()),
-                   program.name + " COMMAND --help tells more. " + program.more);
+                   program.name + " COMMAND --help says more. " + program.more);
   std::vector<Command> list;
   for (const auto add : program.commands) list.push_back(add(line));
   // For the build and for packagers.

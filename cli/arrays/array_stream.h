@@ -4,8 +4,8 @@
 
 #include "chunks.h"
 #include "options.h"
-#include "progress.h"
 #include "shared_input.h"
+#include "terminal.h"
 
 #include <masu/device.h>
 #include <masu/io.h>

@@ -2,8 +2,8 @@
 #include "cli/arrays/columns.h"
 
 #include "cli/arrays/array_output.h"
-#include "element_text.h"
 #include "errors.h"
+#include "json.h"
 
 #include <fmt/format.h>
 #include <algorithm>

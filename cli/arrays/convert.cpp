@@ -2,8 +2,8 @@
 // masu convert: numbers as another element type.
 #include "cli/arrays/array_output.h"
 #include "cli/selftest/references.h"
-#include "element_text.h"
 #include "errors.h"
+#include "json.h"
 #include "options.h"
 #include "program.h"
 
@@ -84,7 +84,7 @@ Exit run_command(ConvertCommandOptions& asked) {
 }  // namespace
 
 Command add_convert(CommandLine& line) {
-  const Subcommand app = line.add("convert", "Numbers as another element type");
+  const Subcommand app = line.add("convert", "Convert numbers to another element type");
   auto options = std::make_shared<ConvertCommandOptions>();
   add_input_options(app, options->input);
   app.add_option("--to", options->to, "The element type of the result").required().type_name("DTYPE");

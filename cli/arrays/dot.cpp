@@ -4,12 +4,11 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "program.h"
-#include "progress.h"
 #include "ranks.h"
+#include "terminal.h"
 
 #include <fmt/format.h>
 #include <masu/sum.h>

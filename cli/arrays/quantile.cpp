@@ -217,11 +217,11 @@ Exit run_command(QuantileCommandOptions& asked) {
 }  // namespace
 
 Command add_quantile(CommandLine& line) {
-  const Subcommand app = line.add("quantile", "Exact quantiles, the median among them");
+  const Subcommand app = line.add("quantile", "Exact quantiles and medians");
   auto options = std::make_shared<QuantileCommandOptions>();
   add_input_options(app, options->input);
-  app.add_option("-q", options->q, "Which, from 0 to 1, parted by commas (0,0.25,0.5,0.75,1)").type_name("LIST");
-  app.add_option("--method", options->method, "What lies between two values (linear): " + words_of("METHOD"))
+  app.add_option("-q", options->q, "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)").type_name("LIST");
+  app.add_option("--method", options->method, "How to interpolate between two values (linear): " + words_of("METHOD"))
       .type_name("METHOD");
   app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
   add_common_options(app, options->common);

@@ -4,7 +4,6 @@
 #include "cli/arrays/reduce_job.h"
 #include "cli/chunks.h"
 #include "cli/sort/external_sort.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
@@ -370,8 +369,9 @@ Command add_reduce(CommandLine& line) {
   const Subcommand app = line.add("reduce", "Exact sums and means, extremes, norms");
   auto options = std::make_shared<ReduceCommandOptions>();
   add_input_options(app, options->input);
-  app.add_option("--op", options->ops, "What, parted by commas (sum,mean,min,max): " + words_of("OP")).type_name("OP");
-  app.add_option("--ddof", options->ddof, "The variance, and std, its root, divide by n - N (0)").type_name("N");
+  app.add_option("--op", options->ops, "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"))
+      .type_name("OP");
+  app.add_option("--ddof", options->ddof, "variance and std divide by n - N (0)").type_name("N");
   app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
   add_result_option(app, options->result);
   add_common_options(app, options->common);

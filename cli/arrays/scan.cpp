@@ -4,8 +4,8 @@
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
-#include "element_text.h"
 #include "errors.h"
+#include "json.h"
 #include "program.h"
 
 #include <fmt/format.h>
@@ -126,8 +126,8 @@ Command add_scan(CommandLine& line) {
   const Subcommand app = line.add("scan", "Running sums, minima or maxima");
   auto options = std::make_shared<ScanCommandOptions>();
   add_input_options(app, options->input);
-  app.add_option("--op", options->op, "What all elements up to each one come to (sum)").type_name("sum|min|max");
-  app.add_flag("--exclusive", options->exclusive, "Without the element itself: all in front of it");
+  app.add_option("--op", options->op, "The operation over all elements up to each one (sum)").type_name("sum|min|max");
+  app.add_flag("--exclusive", options->exclusive, "Leave out the element itself: the elements before it");
   app.add_option("--rows", options->rows, "Scan each of N equal blocks of the input by itself").type_name("N");
   add_common_options(app, options->common);
   app.footer(scan_examples);

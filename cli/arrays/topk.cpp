@@ -5,7 +5,6 @@
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "program.h"
@@ -369,12 +368,14 @@ Command add_topk(CommandLine& line) {
   const Subcommand app = line.add("topk", "The greatest or least values, and where they are");
   auto options = std::make_shared<TopkCommandOptions>();
   add_input_options(app, options->input);
-  app.add_option("-k", options->k, "How many; more than there are gives all, in order").required().type_name("K");
-  app.add_flag("--smallest", options->smallest, "The least instead, the least first");
+  app.add_option("-k", options->k, "Number of values; all, in order, where the input has fewer")
+      .required()
+      .type_name("K");
+  app.add_flag("--smallest", options->smallest, "The smallest values, the smallest first");
   app.add_option("--nan", options->nan, "NaNs are left out (skip), or greater than all else (last)")
       .type_name("last|skip");
-  app.add_option("--rows", options->rows, "The first of each of N equal blocks of the input").type_name("N");
-  app.add_flag("--index", options->index, "Only where they are, from 0 in the input or in its row");
+  app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
+  app.add_flag("--index", options->index, "Write the indices alone, from 0 in the input or in its row");
   add_common_options(app, options->common);
   add_digits_option(app, options->common);
   app.footer(topk_examples);

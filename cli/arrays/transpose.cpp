@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint64_t least_piece = std::uint64_t{16} << 10;  // bytes
 
 constexpr const char* transpose_examples = R"(Examples:
-  masu transpose table.npy -o turned.npy
-  masu transpose photo.png -o turned.npy
+  masu transpose table.npy -o transposed.npy
+  masu transpose photo.png -o transposed.npy
   masu transpose samples.raw --dtype f32 --shape 1000,250 -o channels.raw)";
 
 struct TransposeCommandOptions {
@@ -183,7 +183,7 @@ Exit run_command(TransposeCommandOptions& asked) {
 }  // namespace
 
 Command add_transpose(CommandLine& line) {
-  const Subcommand app = line.add("transpose", "Rows become columns");
+  const Subcommand app = line.add("transpose", "Transpose a matrix");
   auto options = std::make_shared<TransposeCommandOptions>();
   add_input_options(app, options->input);
   app.add_option("--shape", options->shape, "The rows and columns of the input (those of a .npy file or image)")

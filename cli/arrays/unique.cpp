@@ -8,7 +8,6 @@
 #include "errors.h"
 #include "json.h"
 #include "program.h"
-#include "progress.h"
 #include "ranks.h"
 #include "terminal.h"
 

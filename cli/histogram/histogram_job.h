@@ -4,8 +4,8 @@
 
 #include "cli/histogram/bins_request.h"
 #include "cli/histogram/histogram_result.h"
-#include "progress.h"
 #include "shared_input.h"
+#include "terminal.h"
 
 #include <masu/io.h>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include "cli/histogram/summary.h"
 #include "json.h"
-#include "progress.h"
+#include "terminal.h"
 
 #include <masu/histogram.h>
 #include <masu/io.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/summary.h"
 
-#include "element_text.h"
+#include "json.h"
 #include "ranks.h"
 
 #include "runtime/half.h"

@@ -4,7 +4,6 @@
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
 #include "command_line.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
@@ -291,7 +290,7 @@ void RunOptions::add_to(const Subcommand& app) {
       .type_name("ID");
   app.add_flag("--json", json, "Write the result as JSON");
   app.add_flag("--quiet", quiet, "No warnings of the compiler on standard error");
-  app.add_flag("--time", time, "Say how long compiling, transfer and the kernel took");
+  app.add_flag("--time", time, "Print how long compiling, transfer and the kernel took");
   app.footer(run_examples);
 }
 

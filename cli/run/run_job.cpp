@@ -3,9 +3,8 @@
 
 #include "cli/check/check.h"
 #include "cli/run/watchdog.h"
-#include "element_text.h"
 #include "errors.h"
-#include "progress.h"
+#include "json.h"
 #include "runtime/half.h"
 #include "terminal.h"
 

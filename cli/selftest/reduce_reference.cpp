@@ -2,7 +2,7 @@
 #include "cli/arrays/reduce_job.h"
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
-#include "element_text.h"
+#include "json.h"
 
 #include <masu/error.h>
 

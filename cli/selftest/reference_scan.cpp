@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans and conversions, element by element.
 #include "cli/selftest/references.h"
-#include "element_text.h"
+#include "json.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
-#include "element_text.h"
+#include "json.h"
 
 #include <fmt/format.h>
 #include <masu/reduce.h>

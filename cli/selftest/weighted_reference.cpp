@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/references.h"
 
-#include "element_text.h"
 #include "errors.h"
+#include "json.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/external_sort.h"
 
-#include "progress.h"
 #include "ranks.h"
-#include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 #include "sort/sort_job.h"
+#include "terminal.h"
 
 #include <algorithm>
 #include <bit>

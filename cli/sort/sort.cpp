@@ -3,12 +3,10 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
 #include "program.h"
-#include "progress.h"
 #include "ranks.h"
 #include "terminal.h"
 
@@ -43,16 +41,17 @@ void SortCommandOptions::add_to(const Subcommand& app) {
   add_input_options(app, input);
   const auto in = [](const char* group, const Option& option) { return option.group(group); };
   const char* const how = "Order";
-  in(how, app.add_flag("--descending", descending, "The greatest first; what is equal keeps its order"));
+  in(how, app.add_flag("--descending", descending, "The greatest first; equal values keep their order"));
   in(how, app.add_option("--rows", rows, "Sort each of N equal blocks of the input by itself")).type_name("N");
   in(how, app.add_option("--algorithm", algorithm, "How to sort, with the same result: " + words_of("ALGORITHM")))
       .type_name("ALGORITHM");
   const char* const result = "Result";
-  in(result, app.add_option("--values", values, "Move the values of FILE along with the keys")).type_name("FILE");
+  in(result, app.add_option("--values", values, "Move the values of FILE with the keys")).type_name("FILE");
   in(result, app.add_option("--values-dtype", values_dtype, "Element type of raw or text --values")).type_name("DTYPE");
   in(result, app.add_option("--values-output", values_output, "Where the moved values go")).type_name("FILE");
   in(result, app.add_flag("--index", index, "Write the order instead: where each element was (u64)"));
-  in(result, app.add_flag("--is-sorted", is_sorted, "Only check the order; exit status 3 where it is not kept"));
+  in(result,
+     app.add_flag("--is-sorted", is_sorted, "Only check whether the input is sorted; exit status 3 if it is not"));
   in(result, app.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output"));
   add_common_options(app, common);
   app.footer(sort_examples);
@@ -301,7 +300,7 @@ Exit run_command(SortCommandOptions& asked) {
 }  // namespace
 
 Command add_sort(CommandLine& line) {
-  const Subcommand app = line.add("sort", "Bring values into order");
+  const Subcommand app = line.add("sort", "Sort values");
   auto options = std::make_shared<SortCommandOptions>();
   options->add_to(app);
   return {app, [options] { return run_command(*options); }};

@@ -4,7 +4,7 @@
 
 #include "command_line.h"
 #include "options.h"
-#include "progress.h"
+#include "terminal.h"
 
 #include <masu/sort.h>
 #include <cstdint>

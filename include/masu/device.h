@@ -105,7 +105,7 @@ class MASU_EXPORT Device {
   std::shared_ptr<runtime::Device> implementation_;
 };
 
-/// What a function does with host data, which tells whether a GPU is worth the way there.
+/// What a function does with host data: whether a GPU is worth the transfers depends on it.
 enum class Work {
   moving,   ///< one pass, a result as large as the data: convert, gather, run_length, scan, searchsorted, transpose
   reading,  ///< one pass, a small result: histograms, sums, extremes and counts, topk, quantiles

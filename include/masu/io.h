@@ -17,7 +17,7 @@
 
 namespace masu::io {
 
-/// How an input is read. `automatic` tells by content.
+/// How an input is read. `automatic` detects it by content.
 enum class InputFormat { automatic, raw, text, npy, image };
 /// "auto", "raw", "text", "npy", "image". Throws invalid_argument, listing the names.
 MASU_EXPORT InputFormat input_format_from_name(std::string_view name);

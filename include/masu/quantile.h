@@ -195,7 +195,7 @@ MASU_EXPORT std::uint64_t quantiles_workspace(const Device& device, Dtype dtype,
                                               std::span<const QuantilePoint> points,
                                               const SelectionOptions& options = {});
 
-/// Medians and quantiles of what is no NaN in each row of device memory, to memory there, as median() and quantiles()
+/// Medians and quantiles of the elements that are not NaN in each row, in device memory, as median() and quantiles()
 /// give them; NaN for a row of NaNs. Nothing waits: the rows are sorted, and the device computes where a quantile lies
 /// among the row's numbers, by the method's formula in f64. `result_dtype`: f16, f32 or f64, or that of the data where
 /// the method chooses elements.

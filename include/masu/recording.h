@@ -2,13 +2,13 @@
 /// @file
 /// Calls recorded once and repeated on other memory, for programs whose kernels take less time than planning them.
 ///
-/// **Rule.** `Recording` runs calls of masu without running their commands: it takes down launches, copies and fills.
+/// **Rule.** `Recording` runs calls of masu without running their commands: it records launches, copies and fills.
 /// `enqueue()` gives them to a queue, with other memory in the place of the operands. It costs the host what the driver
 /// takes for the commands, less than a microsecond more, and neither allocates nor waits. So CUDA graphs capture it.
 /// **What can be recorded.** On CUDA devices; elsewhere the constructor throws unsupported. Calls that read results
 /// back to the host, such as those that return a value, are refused with unsupported. What they write from host memory
 /// is kept in device memory as long as the Recording.
-/// **Operands.** Memory that is told in enqueue() alone. While calls are recorded, buffers without memory stand for it.
+/// **Operands.** Memory that only enqueue() names. While calls are recorded, buffers without memory stand for it.
 /// Operands must not overlap in enqueue(), except that the same memory may stand for several that are only read.
 ///
 /// Example:

@@ -42,12 +42,12 @@ MASU_EXPORT void partition_rows(const ArrayView& data, std::uint64_t rows, std::
 /// The same of the indices of the elements within their rows, in the same order; as many as elements.
 MASU_EXPORT void argpartition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                                    std::span<std::uint64_t> indices);
-/// The elements at the places, row by row: those of the stable order, which tells -0 from +0; a NaN is the quiet NaN
+/// The elements at the places, row by row: those of the stable order, so -0 and +0 differ; a NaN is the quiet NaN
 /// with no other bit set. `result` has the dtype of `data` and rows * places.size() elements.
 MASU_EXPORT void elements_at(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                              MutableArrayView result);
 
-/// What a selection in device memory may be told.
+/// Options of selections in device memory.
 struct SelectionOptions {
   std::uint64_t rows = 1;  ///< the data are this many rows of equal length; must divide the elements
   /// Temporary memory to use instead of allocating: on the device, from a multiple of 16 bytes on. Not used on `cpu`.

@@ -4,18 +4,18 @@
 /// one column, of rows, and of several columns together.
 ///
 /// **Rule.** Element i has the weight w[i]. It falls into a bin, below, above, or among the NaNs as histogram.h says; a
-/// point of several columns falls into a cell, outside, or among the NaNs as joint_histogram.h says. Each bin's total
-/// is the exact real sum of its weights, rounded once to f64 (to nearest, ties to even); an exact zero, and the total
-/// of an empty bin, is +0. Integer weights have exact integer totals besides: a total that does not fit i64 (u64 for
-/// unsigned weights) is an error that names the bin, or, with `wrap`, is taken modulo 2^64. A bin with a NaN among its
-/// weights, or with infinities of both signs, has the quiet NaN 0x7ff8000000000000; one with infinities of one sign has
-/// that infinity. With `variances` each bin also has the exact sum of its squared weights, rounded once to f64: the
+/// point of several columns falls into a joint bin, outside, or among the NaNs as joint_histogram.h says. Each bin's
+/// total is the exact real sum of its weights, rounded once to f64 (to nearest, ties to even); an exact zero, and the
+/// total of an empty bin, is +0. Integer weights have exact integer totals besides: a total that does not fit i64 (u64
+/// for unsigned weights) is an error that names the bin, or, with `wrap`, is taken modulo 2^64. A bin with a NaN among
+/// its weights, or with infinities of both signs, has the quiet NaN 0x7ff8000000000000; one with infinities of one sign
+/// has that infinity. With `variances` each bin also has the exact sum of its squared weights, rounded once to f64: the
 /// variance of the total of counted events. Nothing depends on the order of the data, on its pieces or on the device.
 ///
-/// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^20 rows; rows * cells at
-/// most 2^31. **Memory.** The exact sums, of integers and f16, f32, f64 weights at most 33, 81, 537 bytes a bin and
-/// row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three times as
-/// much.
+/// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^20 rows; rows * joint
+/// bins at most 2^31. **Memory.** The exact sums, of integers and f16, f32, f64 weights at most 33, 81, 537 bytes a bin
+/// and row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three times
+/// as much.
 /// **Complexity.** O(elements + bins). **Exceptions.** Error with invalid_argument (also: lengths that differ,
 /// overflow), unsupported, out_of_memory or device_lost; nothing of the caller's is changed then.
 /// **Method.** U. Kulisch's long accumulator for each bin (Computer Arithmetic and Validity, 2013).
@@ -58,28 +58,28 @@ class MASU_EXPORT WeightedHistogram {
   [[nodiscard]] std::uint64_t size(unsigned d = 0) const;
   /// All size(d) + 1 edges of column d.
   [[nodiscard]] std::vector<double> edges(unsigned d = 0) const;
-  /// The total of each cell, the last column's bins next to each other; of one column: of each bin.
+  /// The total of each joint bin, the last column's bins next to each other; of one column: of each bin.
   [[nodiscard]] std::span<const double> totals(std::uint64_t row = 0) const;
   /// The exact totals of signed integer weights; empty for other weights.
   [[nodiscard]] std::span<const std::int64_t> signed_totals(std::uint64_t row = 0) const;
   /// The exact totals of unsigned integer weights; empty for other weights.
   [[nodiscard]] std::span<const std::uint64_t> unsigned_totals(std::uint64_t row = 0) const;
-  /// The sum of the squared weights of each cell; empty unless asked for.
+  /// The sum of the squared weights of each bin; empty unless asked for.
   [[nodiscard]] std::span<const double> variances(std::uint64_t row = 0) const;
 
-  /// What fell into no cell: below, above, NaN of one column; outside, NaN of several. The same in the same forms.
+  /// What fell into no bin: below, above, NaN of one column; outside, NaN of several. The same in the same forms.
   [[nodiscard]] std::span<const double> extra_totals(std::uint64_t row = 0) const;
   [[nodiscard]] std::span<const std::int64_t> signed_extra_totals(std::uint64_t row = 0) const;
   [[nodiscard]] std::span<const std::uint64_t> unsigned_extra_totals(std::uint64_t row = 0) const;
   [[nodiscard]] std::span<const double> extra_variances(std::uint64_t row = 0) const;
-  /// The total of what is below the bins, above them, or NaN; of several columns the first two throw.
+  /// The total of the values below the bins, above them, or NaN; of several columns the first two throw.
   [[nodiscard]] double below(std::uint64_t row = 0) const;
   [[nodiscard]] double above(std::uint64_t row = 0) const;
   [[nodiscard]] double nan(std::uint64_t row = 0) const;
   /// The total of the points outside of the bins of several columns; throws where there is one column.
   [[nodiscard]] double outside(std::uint64_t row = 0) const;
 
-  /// totals / their sum / width (volume) of each cell, as numpy.histogram(density=True, weights=…).
+  /// totals / their sum / width (volume) of each bin, as numpy.histogram(density=True, weights=…).
   [[nodiscard]] std::vector<double> density(std::uint64_t row = 0) const;
   /// How many elements (points) there were, in all rows together.
   [[nodiscard]] std::uint64_t n() const noexcept { return n_; }
@@ -96,7 +96,7 @@ class MASU_EXPORT WeightedHistogram {
   [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
   std::uint64_t rows_ = 1;
   std::uint64_t cells_ = 0;   // of a row
-  std::uint64_t extras_ = 0;  // of a row, behind its cells
+  std::uint64_t extras_ = 0;  // of a row, behind its bins
   std::vector<double> totals_;
   std::vector<double> variances_;
   std::vector<std::int64_t> signed_;

@@ -50,31 +50,29 @@ ImageRows rows_of(const ImageLayout& layout, unsigned channels, Dtype dtype, std
   const std::uint64_t pixel = channels * size_of(dtype);
   const Region region = layout.region.value_or(Region{0, 0, layout.width, layout.height});
   if (layout.width > most || layout.height > most || layout.pitch > most) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: an image has at most {} pixels and bytes in a row "
-                                                         "and rows, got {} x {} with a pitch of {}",
-                                                         most, layout.width, layout.height, layout.pitch));
+    call::refuse("histogram", fmt::format("an image has at most {} pixels and bytes in a row "
+                                          "and rows, got {} x {} with a pitch of {}",
+                                          most, layout.width, layout.height, layout.pitch));
   }
   const std::uint64_t pitch = layout.pitch != 0 ? layout.pitch : layout.width * pixel;
   if (pitch < layout.width * pixel || pitch % size_of(dtype) != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: pitch must be a multiple of {} and at least {}, got {}", size_of(dtype),
-                            layout.width * pixel, pitch));
+    call::refuse("histogram", fmt::format("pitch must be a multiple of {} and at least {}, got {}", size_of(dtype),
+                                          layout.width * pixel, pitch));
   }
   if (region.x > layout.width || region.width > layout.width - region.x || region.y > layout.height ||
       region.height > layout.height - region.y) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: the region must lie inside of {} x {} pixels, got {} x {} at {},{}",
-                            layout.width, layout.height, region.width, region.height, region.x, region.y));
+    call::refuse("histogram",
+                 fmt::format("the region must lie inside of {} x {} pixels, got {} x {} at {},{}", layout.width,
+                             layout.height, region.width, region.height, region.x, region.y));
   }
   const bool empty = layout.width == 0 || layout.height == 0;
   std::uint64_t needed = 0;
   const bool too_large = __builtin_mul_overflow(empty ? 0 : layout.height - 1, pitch, &needed) ||
                          __builtin_add_overflow(needed, empty ? 0 : layout.width * pixel, &needed);
   if (too_large || needed > bytes) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("histogram: an image of {} x {} pixels with a pitch of {} needs {} bytes, got {}", layout.width,
-                    layout.height, pitch, too_large ? "too many" : std::to_string(needed), bytes));
+    call::refuse("histogram",
+                 fmt::format("an image of {} x {} pixels with a pitch of {} needs {} bytes, got {}", layout.width,
+                             layout.height, pitch, too_large ? "too many" : std::to_string(needed), bytes));
   }
   return {region.y * pitch + region.x * pixel, region.width * channels, region.width == 0 ? 0 : region.height, pitch};
 }
@@ -114,8 +112,8 @@ void HistogramAccumulator::add(const ArrayView& data) {
   State& s = *state_;
   call::check_dtype("histogram", s.rule->dtype, data.dtype);
   if (data.count % s.options.channels != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: {} channels must divide the elements, got {}", s.options.channels, data.count));
+    call::refuse("histogram",
+                 fmt::format("{} channels must divide the elements, got {}", s.options.channels, data.count));
   }
   if (data.count == 0) return;
   if (s.counter) {
@@ -224,7 +222,7 @@ namespace {
 
 void check_definite(const Bins& bins) {
   if (!bins.needs_data()) return;
-  throw Error(ErrorCode::invalid_argument, "histogram: bins of an image must not depend on the data; find them before");
+  call::refuse("histogram", "bins of an image must not depend on the data; find them before");
 }
 
 }  // namespace

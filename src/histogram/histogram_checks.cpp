@@ -2,7 +2,9 @@
 #include "histogram/histogram_checks.h"
 
 #include "call/operands.h"
-#include "runtime/cpu_limits.h"
+#include "call/state_bytes.h"
+#include "histogram/bins/bin_estimator_state.h"
+#include "runtime/environment.h"
 
 #include <fmt/format.h>
 
@@ -33,6 +35,37 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
   if (bytes < always_tried) return;
   const std::uint64_t free = runtime::available_memory();
   if (free != 0 && bytes > free) no_memory(function, counters, bytes, free);
+}
+
+void check_columns(std::string_view function, std::size_t bins, std::size_t columns) {
+  if (bins == columns) return;
+  call::refuse(function, fmt::format("there must be {} columns, one for each of the bins, got {}", bins, columns));
+}
+
+void check_lengths(std::string_view function, std::uint64_t expected, std::uint64_t got) {
+  if (expected == got) return;
+  call::refuse(function, fmt::format("columns must have the same length, got {} and {}", expected, got));
+}
+
+std::uint64_t checked_length(std::string_view function, const Device& device, const Stream* stream,
+                             std::span<const BufferBase* const> columns, Dtype dtype) {
+  const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
+  for (const BufferBase* column : columns) {
+    call::check_device(function, device, *column);
+    if (stream != nullptr) call::check_stream(function, *stream, *column);
+    check_lengths(function, count, column->size_bytes() / size_of(dtype));
+  }
+  return count;
+}
+
+void check_integers(std::string_view type, std::size_t expected, std::span<const std::int64_t> integers) {
+  if (integers.size() == expected && call::are_counts(integers)) return;
+  const auto negative = std::ranges::find_if(integers, [](std::int64_t x) { return x < 0; });
+  const std::string got = integers.size() != expected  ? std::to_string(integers.size())
+                          : negative != integers.end() ? std::to_string(*negative)
+                                                       : "more";
+  call::refuse(fmt::format("{}::with_integers", type),
+               fmt::format("there must be {} numbers, none negative, below 2^63 together, got {}", expected, got));
 }
 
 namespace {
@@ -73,6 +106,38 @@ Bins definite_bins(const BufferBase& data, Dtype dtype, const Bins& bins) {
       estimator.add(ArrayView(dtype, part.data(), part.size() / size_of(dtype)));
     }
   });
+}
+
+void each_columns(const ArrayView& points, std::size_t columns,
+                  const std::function<void(std::span<const ArrayView>, std::uint64_t)>& take) {
+  constexpr std::uint64_t bytes_at_a_time = std::uint64_t{4} << 20;
+  const std::size_t size = size_of(points.dtype);
+  const std::uint64_t count = points.count / columns;
+  const std::uint64_t piece = std::min(bytes_at_a_time / size, count);
+  std::vector<std::vector<std::byte>> memory(columns, std::vector<std::byte>(piece * size));
+  std::vector<ArrayView> views(columns);
+  for (std::uint64_t first = 0; first < count; first += piece) {
+    const std::uint64_t length = std::min(piece, count - first);
+    const auto* from = static_cast<const std::byte*>(points.data) + first * columns * size;
+    for (std::size_t d = 0; d < columns; ++d) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        std::copy_n(from + (i * columns + d) * size, size, memory[d].data() + i * size);
+      }
+      views[d] = ArrayView(points.dtype, memory[d].data(), length);
+    }
+    take(views, first);
+  }
+}
+
+void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values) {
+  std::uint64_t stride = values.size();
+  for (const auto& rule : rules) {
+    stride /= rule->n;
+    const Dtype type = own_type && rule->f32_edges ? Dtype::f32 : own_type && rule->f16_edges ? Dtype::f16 : Dtype::f64;
+    std::vector<double> widths(rule->n);
+    for (std::uint64_t i = 0; i < rule->n; ++i) widths[i] = rounded_to(type, rule->edge(i + 1) - rule->edge(i));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] /= widths[i / stride % rule->n];
+  }
 }
 
 }  // namespace masu

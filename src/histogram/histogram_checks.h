@@ -9,8 +9,11 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/histogram.h>
+#include <masu/stream.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -35,7 +38,15 @@ std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, s
 // The rules of the columns of a joint histogram, and how many joint bins they have.
 std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std::span<const Bins> bins,
                                                                 const HistogramOptions& options);
-std::uint64_t joint_cells(std::span<const std::shared_ptr<const BinRule>> rules) noexcept;
+std::uint64_t joint_cells(BinRules rules) noexcept;
+// Throws unless there are as many columns as bins, or columns are equally long.
+void check_columns(std::string_view function, std::size_t bins, std::size_t columns);
+void check_lengths(std::string_view function, std::uint64_t expected, std::uint64_t got);
+// The length of columns in memory of `device`, in the stream's order where there is one.
+std::uint64_t checked_length(std::string_view function, const Device& device, const Stream* stream,
+                             std::span<const BufferBase* const> columns, Dtype dtype);
+// Throws unless with_integers() of `type` takes these: so many numbers, none negative, below 2^63 together.
+void check_integers(std::string_view type, std::size_t expected, std::span<const std::int64_t> integers);
 // Where memory is promised freely, many counters would end the process by a signal instead of an error.
 void check_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes);
 
@@ -45,5 +56,12 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
 // estimator's number of bins on the CPU.
 Bins definite_bins(const Device& device, const ArrayView& data, const Bins& bins);
 Bins definite_bins(const BufferBase& data, Dtype dtype, const Bins& bins);
+
+// The coordinates of points as columns, some thousand points at a time: take(columns, number of the first point).
+void each_columns(const ArrayView& points, std::size_t columns,
+                  const std::function<void(std::span<const ArrayView>, std::uint64_t)>& take);
+// Divides the counts or totals of joint bins by the widths of their bins, column by column. `own_type`: edges are
+// subtracted in their own type, as numpy.histogram does with weights.
+void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values);
 
 }  // namespace masu

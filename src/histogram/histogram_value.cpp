@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result as a plain value: merging, and its bytes.
+#include "call/operands.h"
 #include "call/state_bytes.h"
-#include "histogram/bins/bin_rule.h"
+#include "histogram/histogram_checks.h"
 
 #include <masu/histogram.h>
 
@@ -22,7 +23,7 @@ std::vector<double> Histogram::edges() const {
 
 double Histogram::edge(std::uint64_t i) const {
   if (i > size()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("Histogram::edge: i must be <= {}, got {}", size(), i));
+    call::refuse("Histogram::edge", fmt::format("i must be <= {}, got {}", size(), i));
   }
   return rule_->edge(i);
 }
@@ -33,9 +34,8 @@ std::uint64_t Histogram::n() const noexcept {
 
 void Histogram::merge(const Histogram& other) {
   if (!rule_->same_edges(*other.rule_)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("Histogram::merge: both must have the same edges, got {} and {}", rule_->text(*other.rule_),
-                            other.rule_->text(*rule_)));
+    call::refuse("Histogram::merge", fmt::format("both must have the same edges, got {} and {}",
+                                                 rule_->text(*other.rule_), other.rule_->text(*rule_)));
   }
   (void)call::elements_of_both("Histogram::merge", n(), other.n());
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
@@ -77,16 +77,7 @@ std::vector<std::int64_t> Histogram::integers() const {
 }
 
 Histogram Histogram::with_integers(std::span<const std::int64_t> integers) const {
-  const auto refuse = [&](const std::string& got) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("Histogram::with_integers: there must be {} numbers, none negative, below 2^63 together, "
-                            "got {}",
-                            size() + extra_slots, got));
-  };
-  if (integers.size() != size() + extra_slots) refuse(std::to_string(integers.size()));
-  const auto negative = std::find_if(integers.begin(), integers.end(), [](std::int64_t x) { return x < 0; });
-  if (negative != integers.end()) refuse(std::to_string(*negative));
-  if (!call::are_counts(integers)) refuse("more");
+  check_integers("Histogram", size() + extra_slots, integers);
   Histogram h = *this;
   std::copy_n(integers.begin(), size(), h.counts_.begin());
   h.below_ = static_cast<std::uint64_t>(integers[size() + slot_below]);

@@ -29,15 +29,6 @@ constexpr std::string_view name = "joint_histogram";
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name, message));
 }
 
-void check_columns(std::size_t expected, std::size_t got) {
-  if (expected != got)
-    invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
-}
-
-void check_lengths(std::uint64_t expected, std::uint64_t got) {
-  if (expected != got) invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
-}
-
 void check_dimensions(std::size_t columns) {
   if (columns < 1 || columns > most_columns) {
     invalid(fmt::format("columns must be 1 to {}, got {}", most_columns, columns));
@@ -46,8 +37,7 @@ void check_dimensions(std::size_t columns) {
 
 const BinRule& column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
   if (d >= rules.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("JointHistogram: column must be < {}, got {}", rules.size(), d));
+    call::refuse("JointHistogram", fmt::format("column must be < {}, got {}", rules.size(), d));
   }
   return *rules[d];
 }
@@ -63,7 +53,7 @@ std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std
     const std::uint64_t cells = joint_cells(rules);
     rules.push_back(std::make_shared<const BinRule>(column, dtype, options.right_open, true));
     if (rules.back()->n > most_cells / cells) {
-      invalid(fmt::format("there must be at most 2^31 cells, got {} * {} and more", cells, rules.back()->n));
+      invalid(fmt::format("there must be at most 2^31 joint bins, got {} * {} and more", cells, rules.back()->n));
     }
   }
   return rules;
@@ -91,23 +81,15 @@ std::vector<double> JointHistogram::density() const {
   // As numpy.histogramdd: divided by the widths, column by column, then by the sum.
   const double sum = static_cast<double>(std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}));
   std::vector<double> result(counts_.begin(), counts_.end());
-  std::uint64_t stride = counts_.size();
-  for (const auto& rule : rules_) {
-    stride /= rule->n;
-    std::vector<double> widths(rule->n);
-    for (std::uint64_t i = 0; i < rule->n; ++i) widths[i] = rule->edge(i + 1) - rule->edge(i);
-    for (std::size_t cell = 0; cell < result.size(); ++cell) result[cell] /= widths[cell / stride % rule->n];
-  }
+  divide_by_widths(rules_, false, result);
   for (double& value : result) value /= sum;
   return result;
 }
 
 void JointHistogram::merge(const JointHistogram& other) {
-  const auto same = [](const auto& a, const auto& b) { return a->same_edges(*b); };
-  if (!std::equal(rules_.begin(), rules_.end(), other.rules_.begin(), other.rules_.end(), same)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("JointHistogram::merge: both must have the same edges, got {} and {}",
-                            texts_of(rules_, other.rules_), texts_of(other.rules_, rules_)));
+  if (!same_edges(rules_, other.rules_)) {
+    call::refuse("JointHistogram::merge", fmt::format("both must have the same edges, got {} and {}",
+                                                      texts_of(rules_, other.rules_), texts_of(other.rules_, rules_)));
   }
   (void)call::elements_of_both("JointHistogram::merge", n(), other.n());
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
@@ -116,9 +98,7 @@ void JointHistogram::merge(const JointHistogram& other) {
 }
 
 bool operator==(const JointHistogram& a, const JointHistogram& b) {
-  const auto same = [](const auto& x, const auto& y) { return x->same_edges(*y); };
-  return a.counts_ == b.counts_ && a.outside_ == b.outside_ && a.nan_ == b.nan_ &&
-         std::equal(a.rules_.begin(), a.rules_.end(), b.rules_.begin(), b.rules_.end(), same);
+  return a.counts_ == b.counts_ && a.outside_ == b.outside_ && a.nan_ == b.nan_ && same_edges(a.rules_, b.rules_);
 }
 
 namespace {
@@ -165,12 +145,7 @@ std::vector<std::int64_t> JointHistogram::integers() const {
 
 JointHistogram JointHistogram::with_integers(std::span<const std::int64_t> integers) const {
   const std::size_t cells = counts_.size();
-  if (integers.size() != cells + joint_extra_cells || !call::are_counts(integers)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("JointHistogram::with_integers: there must be {} numbers, none negative, below 2^63 "
-                            "together, got {}",
-                            cells + joint_extra_cells, integers.size()));
-  }
+  check_integers("JointHistogram", cells + joint_extra_cells, integers);
   JointHistogram h = *this;
   std::copy_n(integers.begin(), cells, h.counts_.begin());
   h.outside_ = static_cast<std::uint64_t>(integers[cells]);
@@ -226,10 +201,10 @@ JointHistogramAccumulator::~JointHistogramAccumulator() = default;
 
 void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
   State& s = *state_;
-  check_columns(s.rules.size(), columns.size());
+  check_columns(name, s.rules.size(), columns.size());
   for (const ArrayView& column : columns) {
     call::check_dtype(name, s.dtype, column.dtype);
-    check_lengths(columns.front().count, column.count);
+    check_lengths(name, columns.front().count, column.count);
   }
   if (columns.front().count == 0) return;
   if (s.counter) return s.counter->add(columns);
@@ -245,37 +220,15 @@ void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
   }
   if (points.count == 0) return;
   if (!s.counter) return s.count_here([&] { s.here->add_interleaved(points); });
-  // A device gets columns, made of pieces.
-  constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
-  const std::size_t size = size_of(s.dtype);
-  const std::uint64_t piece = piece_bytes / size;
-  const std::uint64_t count = points.count / columns;
-  std::vector<std::vector<std::byte>> memory(columns, std::vector<std::byte>(std::min(piece, count) * size));
-  std::vector<ArrayView> views(columns);
-  for (std::uint64_t first = 0; first < count; first += piece) {
-    const std::uint64_t length = std::min(piece, count - first);
-    const auto* from = static_cast<const std::byte*>(points.data) + first * columns * size;
-    for (std::size_t d = 0; d < columns; ++d) {
-      for (std::uint64_t i = 0; i < length; ++i) {
-        std::copy_n(from + (i * columns + d) * size, size, memory[d].data() + i * size);
-      }
-      views[d] = ArrayView(s.dtype, memory[d].data(), length);
-    }
-    s.counter->add(views);
-  }
+  each_columns(points, columns,
+               [&](std::span<const ArrayView> views, std::uint64_t /*first*/) { s.counter->add(views); });
 }
 
 void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream) {
   State& s = *state_;
-  check_columns(s.rules.size(), columns.size());
+  check_columns(name, s.rules.size(), columns.size());
   call::check_dtype(name, s.dtype, dtype);
-  const std::size_t size = size_of(dtype);
-  const std::uint64_t count = columns.front()->size_bytes() / size;
-  for (const BufferBase* column : columns) {
-    call::check_device(name, s.device, *column);
-    if (stream != nullptr) call::check_stream(name, *stream, *column);
-    check_lengths(count, column->size_bytes() / size);
-  }
+  const std::uint64_t count = checked_length(name, s.device, stream, columns, dtype);
   if (count == 0) return;
   if (s.counter) return s.counter->add(columns, count, stream);
   std::vector<ArrayView> views;
@@ -305,7 +258,7 @@ Times JointHistogramAccumulator::times() const {
 JointHistogram joint_histogram(const Device& device, std::span<const ArrayView> columns, std::span<const Bins> bins,
                                const HistogramOptions& options) {
   check_dimensions(columns.size());
-  check_columns(bins.size(), columns.size());
+  check_columns(name, bins.size(), columns.size());
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
   JointHistogramAccumulator accumulator(device, columns.front().dtype, definite, options);
@@ -316,7 +269,7 @@ JointHistogram joint_histogram(const Device& device, std::span<const ArrayView> 
 JointHistogram joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype, std::span<const Bins> bins,
                                const HistogramOptions& options) {
   check_dimensions(columns.size());
-  check_columns(bins.size(), columns.size());
+  check_columns(name, bins.size(), columns.size());
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
   JointHistogramAccumulator accumulator(columns.front()->device(), dtype, definite, options);

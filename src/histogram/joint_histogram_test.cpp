@@ -263,7 +263,7 @@ TEST_P(JointHistogramTest, BadInput) {
   MASU_EXPECT_ERROR(joint({vx, ArrayView(z)}, {bins, bins}), invalid_argument, "must be f32");
   MASU_EXPECT_ERROR(joint({vx, vx}, {bins, bins}, {.channels = 2}), invalid_argument, "channels must be 1, got 2");
   MASU_EXPECT_ERROR(joint({vx, vx}, {Bins::even(1U << 16, 0, 1), Bins::even(1U << 15 | 1, 0, 1)}), invalid_argument,
-                    "at most 2^31 cells");
+                    "at most 2^31 joint bins");
   MASU_EXPECT_ERROR(JointHistogramAccumulator(device, Dtype::f32, std::vector<Bins>{Bins::even(3)}), invalid_argument,
                     "bins");
   JointHistogramAccumulator accumulator(device, Dtype::f32, std::vector<Bins>{bins, bins});

@@ -65,9 +65,8 @@ std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, s
 
 std::uint64_t RowHistograms::index(std::uint64_t row, unsigned channel) const {
   if (row >= rows_ || channel >= channels_) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("RowHistograms: row must be < {} and channel < {}, got {} and {}", rows_, channels_, row, channel));
+    call::refuse("RowHistograms",
+                 fmt::format("row must be < {} and channel < {}, got {} and {}", rows_, channels_, row, channel));
   }
   return row * channels_ + channel;
 }
@@ -119,11 +118,10 @@ std::string text_of(const RowHistograms& h, const std::string& bins) {
 
 void RowHistograms::merge(const RowHistograms& other) {
   if (rows_ != other.rows_ || channels_ != other.channels_ || !rule_->same_edges(*other.rule_)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("RowHistograms::merge: both must have as many rows and channels, and the same edges, got {} "
-                    "and {}",
-                    text_of(*this, rule_->text(*other.rule_)), text_of(other, other.rule_->text(*rule_))));
+    call::refuse("RowHistograms::merge",
+                 fmt::format("both must have as many rows and channels, and the same edges, got {} "
+                             "and {}",
+                             text_of(*this, rule_->text(*other.rule_)), text_of(other, other.rule_->text(*rule_))));
   }
   (void)call::elements_of_both("RowHistograms::merge", call::total_of_counts({counts_, outside_}),
                                call::total_of_counts({other.counts_, other.outside_}));
@@ -170,13 +168,7 @@ std::vector<std::int64_t> RowHistograms::integers() const {
 }
 
 RowHistograms RowHistograms::with_integers(std::span<const std::int64_t> integers) const {
-  if (integers.size() != counts_.size() + outside_.size() || !call::are_counts(integers)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("RowHistograms::with_integers: there must be {} numbers, none negative, below 2^63 together, "
-                    "got {}",
-                    counts_.size() + outside_.size(), integers.size()));
-  }
+  check_integers("RowHistograms", counts_.size() + outside_.size(), integers);
   RowHistograms h = *this;
   const auto middle = integers.begin() + static_cast<std::ptrdiff_t>(counts_.size());
   std::copy(integers.begin(), middle, h.counts_.begin());

@@ -24,10 +24,6 @@ namespace masu {
 
 namespace {
 
-void check_column_lengths(std::uint64_t expected, std::uint64_t got) {
-  if (expected != got) weighted_invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
-}
-
 void check_weights(Dtype expected, Dtype got) {
   if (expected != got) {
     weighted_invalid(fmt::format("weights must be {} as before, got {}", to_string(expected), to_string(got)));
@@ -105,7 +101,7 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
     check_weighted_columns(rules.size(), columns.size());
     for (const ArrayView& column : columns) {
       call::check_dtype(weighted_name, dtype, column.dtype);
-      check_column_lengths(columns.front().count, column.count);
+      check_lengths(weighted_name, columns.front().count, column.count);
     }
     check_weights(weights_dtype, weights.dtype);
     check_weighted_lengths(columns.front().count, weights.count);
@@ -177,22 +173,10 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
     s.add_here(found, weights.data, weights.count);
     return s.advance(weights.count);
   }
-  // A device gets columns, made of pieces.
-  constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
-  const std::uint64_t piece = std::min(piece_bytes / size, weights.count);
-  std::vector<std::vector<std::byte>> memory(columns, std::vector<std::byte>(piece * size));
-  std::vector<ArrayView> views(columns);
-  for (std::uint64_t first = 0; first < weights.count; first += piece) {
-    const std::uint64_t length = std::min(piece, weights.count - first);
-    for (std::size_t d = 0; d < columns; ++d) {
-      for (std::uint64_t i = 0; i < length; ++i) {
-        std::copy_n(from + ((first + i) * columns + d) * size, size, memory[d].data() + i * size);
-      }
-      views[d] = ArrayView(s.dtype, memory[d].data(), length);
-    }
+  each_columns(points, columns, [&](std::span<const ArrayView> views, std::uint64_t first) {
     const auto* by = static_cast<const std::byte*>(weights.data) + first * size_of(weights.dtype);
-    add(views, ArrayView(weights.dtype, by, length));
-  }
+    add(views, ArrayView(weights.dtype, by, views.front().count));
+  });
 }
 
 void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype,
@@ -201,12 +185,7 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
   check_weighted_columns(s.rules.size(), columns.size());
   call::check_dtype(weighted_name, s.dtype, dtype);
   check_weights(s.weights_dtype, weights_dtype);
-  const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
-  for (const BufferBase* column : columns) {
-    call::check_device(weighted_name, s.device, *column);
-    if (stream != nullptr) call::check_stream(weighted_name, *stream, *column);
-    check_column_lengths(count, column->size_bytes() / size_of(dtype));
-  }
+  const std::uint64_t count = checked_length(weighted_name, s.device, stream, columns, dtype);
   call::check_device(weighted_name, s.device, weights);
   if (stream != nullptr) call::check_stream(weighted_name, *stream, weights);
   check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
@@ -226,20 +205,17 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
 void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& other) {
   State& s = *state_;
   const State& from = *other.state_;
-  const auto same = [](const auto& a, const auto& b) { return a->same_edges(*b); };
   if (s.dtype != from.dtype || s.weights_dtype != from.weights_dtype || s.options.rows != from.options.rows ||
       s.row_elements != from.row_elements || s.options.variances != from.options.variances ||
-      s.options.outside != from.options.outside ||
-      !std::equal(s.rules.begin(), s.rules.end(), from.rules.begin(), from.rules.end(), same)) {
+      s.options.outside != from.options.outside || !same_edges(s.rules, from.rules)) {
     const auto text = [](const State& of, const State& beside) {
       return fmt::format("{}, {} rows, weights {}, with{} variances, {}", texts_of(of.rules, beside.rules),
                          of.options.rows, to_string(of.weights_dtype), of.options.variances ? "" : "out",
                          of.options.outside == Outside::clamp ? "clamp" : "drop");
     };
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("WeightedHistogramAccumulator::merge: both must have the same dtypes, edges, rows and "
-                            "options, got {} and {}",
-                            text(s, from), text(from, s)));
+    call::refuse("WeightedHistogramAccumulator::merge", fmt::format("both must have the same dtypes, edges, rows and "
+                                                                    "options, got {} and {}",
+                                                                    text(s, from), text(from, s)));
   }
   (void)call::elements_of_both("WeightedHistogramAccumulator::merge", s.n, from.n);
   const std::vector<WeightSums> theirs = from.collect();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // WeightedHistogram: what a result tells.
-#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
+#include "histogram/histogram_checks.h"
+#include "histogram/weighted_checks.h"
 
+#include <fmt/format.h>
 #include <masu/exact_sum.h>
 #include <masu/weighted_histogram.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace masu {
 
@@ -100,25 +101,89 @@ std::vector<double> WeightedHistogram::density(std::uint64_t row) const {
   std::vector<double> result(from.begin(), from.end());
   ExactSum sum;
   sum.add(ArrayView(from));
-  std::uint64_t stride = result.size();
-  for (const auto& rule : rules_) {
-    stride /= rule->n;
-    const bool own = rules_.size() == 1;
-    const Dtype edge_type = own && rule->f32_edges ? Dtype::f32 : own && rule->f16_edges ? Dtype::f16 : Dtype::f64;
-    for (std::size_t cell = 0; cell < result.size(); ++cell) {
-      const std::uint64_t bin = cell / stride % rule->n;
-      result[cell] /= rounded_to(edge_type, rule->edge(bin + 1) - rule->edge(bin));
-    }
-  }
+  divide_by_widths(rules_, rules_.size() == 1, result);
   for (double& value : result) value /= sum.sum();
   return result;
 }
 
 bool operator==(const WeightedHistogram& a, const WeightedHistogram& b) {
-  const auto same = [](const auto& x, const auto& y) { return x->same_edges(*y); };
   return a.rows_ == b.rows_ && same_bits(a.totals_, b.totals_) && same_bits(a.variances_, b.variances_) &&
-         a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ &&
-         std::equal(a.rules_.begin(), a.rules_.end(), b.rules_.begin(), b.rules_.end(), same);
+         a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ && same_edges(a.rules_, b.rules_);
+}
+
+namespace {
+constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
+constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
+}  // namespace
+
+WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,
+                             std::uint64_t elements)
+    : weights_dtype(of_weights), rows(options.rows), row_elements(elements) {
+  check_count(bins.size());
+  if (rows < 1 || rows > most_weighted_rows) {
+    weighted_invalid(fmt::format("rows must be 1 to {}, got {}", most_weighted_rows, rows));
+  }
+  if (rows > 1 && bins.size() > 1) {
+    weighted_invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
+  }
+  if (rows > 1 && elements > std::numeric_limits<std::uint64_t>::max() / rows) {
+    weighted_invalid(fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", rows, elements));
+  }
+  if (rows == 1) row_elements = std::numeric_limits<std::uint64_t>::max();
+  for (const Bins& column : bins) {
+    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
+    if (rule->n > most_slots / rows / cells) {
+      weighted_invalid(
+          fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more", rows * cells, rule->n));
+    }
+    cells *= rule->n;
+    rules.push_back(std::move(rule));
+  }
+  slots = cells + (bins.size() > 1 ? 2 : extra_slots);
+  formats.emplace_back(weights_dtype, false);
+  if (options.variances) formats.emplace_back(weights_dtype, true);
+}
+
+void WeightedShape::refuse_total(std::uint64_t row, std::uint64_t slot) const {
+  std::string where;
+  const bool joint = rules.size() > 1;
+  constexpr std::string_view of_one[] = {"the values below the bins", "the values above the bins", "the NaNs"};
+  constexpr std::string_view of_several[] = {"the points outside of the bins", "the points with a NaN"};
+  if (slot >= cells) {
+    where = joint ? of_several[slot - cells] : of_one[slot - cells];
+  } else {
+    where = fmt::format("{} {}", joint ? "joint bin" : "bin", slot);
+    for (std::uint64_t stride = cells, d = 0; joint && d < rules.size(); ++d) {
+      stride /= rules[d]->n;
+      where += fmt::format("{}{}", d == 0 ? " (" : ", ", slot / stride % rules[d]->n);
+      if (d + 1 == rules.size()) where += ")";
+    }
+  }
+  if (rows > 1) where += fmt::format(" of row {}", row);
+  weighted_invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
+                               is_signed(weights_dtype) ? "i64" : "u64"));
+}
+
+WeightedHistogram WeightedShape::empty(std::uint64_t n) const {
+  WeightedHistogram result;
+  result.rows_ = rows;
+  result.cells_ = cells;
+  result.extras_ = slots - cells;
+  result.n_ = n;
+  result.dtype_ = rules.front()->dtype;
+  result.weights_dtype_ = weights_dtype;
+  result.rules_ = rules;
+  return result;
+}
+
+WeightedHistogram WeightedShape::of(std::uint64_t n, std::span<const double> totals, std::span<const double> variances,
+                                    std::span<const std::uint64_t> integers) const {
+  WeightedHistogram result = empty(n);
+  result.totals_.assign(totals.begin(), totals.end());
+  result.variances_.assign(variances.begin(), variances.end());
+  if (is_signed(weights_dtype)) result.signed_.assign(integers.begin(), integers.end());
+  else result.unsigned_.assign(integers.begin(), integers.end());
+  return result;
 }
 
 }  // namespace masu

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "io/sources.h"
-#include "io/tiff_file.h"
 #include "io/tiff_layout.h"
 
 namespace masu::io {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/page.h"
-#include "plot/steps.h"
+#include "plot/ticks.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plot/steps.h"
+#include "plot/ticks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantiles into the caller's memory: validate, then on the CPU or by launches.
+// Elements at places, medians and quantiles into the caller's memory: validate, then on the CPU or by launches.
 #include "call/operands.h"
 #include "elements/order.h"
+#include "quantile/quantile_places.h"
 #include "quantile/quantile_rule.h"
 #include "quantile/selection.h"
 #include "quantile/selection_device.h"
@@ -26,6 +27,18 @@ namespace masu {
 namespace {
 
 constexpr std::string_view function_name = "quantiles";
+constexpr std::size_t places_of_median = 2;
+
+// Runs launch(workspace) with the caller's workspace or with memory that lives as long as the result.
+template <class Launch>
+Pending<void> launched(std::string_view function, Stream& stream, const SelectedRows& from, std::uint64_t bytes,
+                       const BufferBase& result, const SelectionOptions& options, const Launch& launch) {
+  call::check_fp64(function, stream.device(), from.dtype);
+  const auto workspace = std::make_shared<Buffer<std::byte>>(
+      call::take_workspace(function, options.workspace, stream, bytes, {&from.data, &result}));
+  launch(*workspace);
+  return {stream.record(), [workspace] {}};
+}
 
 std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> points) {
   std::vector<std::uint64_t> places;
@@ -39,10 +52,14 @@ std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> point
 }
 
 // Elements of a row.
-std::uint64_t check_rows_of_points(std::uint64_t count, std::uint64_t rows) {
-  call::check_rows(function_name, count, rows);
+std::uint64_t check_rows_of(std::string_view function, std::uint64_t count, const SelectionOptions& options) {
+  call::check_rows(function, count, options.rows);
+  return count / options.rows;
+}
+std::uint64_t check_rows_of_points(std::uint64_t count, const SelectionOptions& options) {
+  const std::uint64_t length = check_rows_of(function_name, count, options);
   if (count == 0) call::refuse(function_name, "there must be data, got no elements");
-  return count / rows;
+  return length;
 }
 
 void check_points(std::span<const QuantilePoint> points, std::uint64_t length, Dtype dtype, Dtype result) {
@@ -130,7 +147,77 @@ void points_here(const ArrayView& data, std::uint64_t rows, std::span<const Quan
   });
 }
 
+void medians_here(const ArrayView& data, std::uint64_t rows, std::uint64_t length, std::byte* results) {
+  const std::uint64_t upper = length / 2;
+  const std::uint64_t lower = length % 2 == 0 ? upper - 1 : upper;
+  std::vector<std::uint64_t> places{lower};
+  if (upper != lower) places.push_back(upper);
+  if (upper != length - 1) places.push_back(length - 1);
+  const std::size_t size = size_of(data.dtype);
+  std::vector<std::byte> found(rows * places.size() * size);
+  elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), rows * places.size()));
+  const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::vector<std::uint64_t> bits(places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      std::memcpy(&bits[i], found.data() + (row * places.size() + i) * size, size);
+    }
+    const bool nan = is_float(data.dtype) && bits.back() == bits_of_key(data.dtype, greatest_key(data.dtype));
+    const double median = nan ? std::numeric_limits<double>::quiet_NaN()
+                              : mean_of_middle(data.dtype, bits[0], bits[upper - lower], lower == upper);
+    put_number(median, dtype, results + row * size_of(dtype));
+  }
+}
+
 }  // namespace
+
+std::uint64_t elements_at_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::size_t places,
+                                    const SelectionOptions& options) {
+  const std::uint64_t length = check_rows_of("elements_at", count, options);
+  if (call::on_cpu(device) || count == 0 || places == 0) return 0;
+  return selection_bytes(device, dtype, options.rows, length, places);
+}
+
+Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const std::uint64_t> places,
+                          const BufferBase& result, const SelectionOptions& options) {
+  constexpr std::string_view name = "elements_at";
+  call::check_stream(name, stream, data);
+  const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
+  check_places(name, length, places);
+  const std::uint64_t results = options.rows * places.size();
+  call::check_results(name, "the result", result, stream.device(), results, size_of(dtype), {&data});
+  if (length == 0 || places.empty()) return {stream.record(), [] {}};
+  if (call::on_cpu(stream.device())) {
+    stream.finish();  // what was given to it before may still change the data
+    elements_at(call::host_view(data, dtype), options.rows, places,
+                MutableArrayView(dtype, call::host_address(result), results));
+    return {Event(), [] {}};
+  }
+  const SelectedRows from{data, dtype, options.rows};
+  const std::uint64_t bytes = selection_bytes(stream.device(), dtype, options.rows, length, places.size());
+  return launched(name, stream, from, bytes, result, options, [&](const BufferBase& workspace) {
+    select_on_device(stream, from, places, Zeros::stable, false, result, workspace);
+  });
+}
+
+Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
+                     const SelectionOptions& options) {
+  constexpr std::string_view name = "median";
+  call::check_stream(name, stream, data);
+  const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
+  if (length == 0) call::refuse(name, "there must be data, got no elements");
+  const std::size_t size = is_float(dtype) ? size_of(dtype) : sizeof(double);
+  call::check_results(name, "the result", result, stream.device(), options.rows, size, {&data});
+  if (call::on_cpu(stream.device())) {
+    stream.finish();
+    medians_here(call::host_view(data, dtype), options.rows, length, call::host_address(result));
+    return {Event(), [] {}};
+  }
+  const SelectedRows from{data, dtype, options.rows};
+  const std::uint64_t bytes = selection_bytes(stream.device(), dtype, options.rows, length, places_of_median);
+  return launched(name, stream, from, bytes, result, options,
+                  [&](const BufferBase& workspace) { medians_on_device(stream, from, result, workspace); });
+}
 
 std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length, std::span<const double> q) {
   check_quantiles(q);
@@ -151,7 +238,7 @@ std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t 
 
 std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                   std::span<const QuantilePoint> points, const SelectionOptions& options) {
-  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  const std::uint64_t length = check_rows_of_points(count, options);
   if (call::on_cpu(device) || points.empty()) return 0;
   return points_bytes(device, dtype, options.rows, length, places_of_points(points).size());
 }
@@ -160,7 +247,7 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
                         const BufferBase& result, Dtype result_dtype, const SelectionOptions& options) {
   call::check_stream(function_name, stream, data);
   const std::uint64_t count = call::count_of(function_name, data, dtype);
-  check_points(points, check_rows_of_points(count, options.rows), dtype, result_dtype);
+  check_points(points, check_rows_of_points(count, options), dtype, result_dtype);
   call::check_results(function_name, "the result", result, stream.device(), options.rows * points.size(),
                       size_of(result_dtype), {&data});
   if (points.empty()) return {stream.record(), [] {}};
@@ -170,13 +257,11 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
     points_here(call::host_view(data, dtype), options.rows, points, last, result_dtype, call::host_address(result));
     return {Event(), [] {}};
   }
-  call::check_fp64(function_name, stream.device(), dtype);
-  const std::vector<std::uint64_t> places = places_of_points(points);
+  const SelectedRows from{data, dtype, options.rows};
   const std::uint64_t bytes = quantiles_workspace(stream.device(), dtype, count, points, options);
-  const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(function_name, options.workspace, stream, bytes, {&data, &result}));
-  points_on_device(stream, {data, dtype, options.rows}, points, places, result_dtype, result, *workspace);
-  return {stream.record(), [workspace] {}};
+  return launched(function_name, stream, from, bytes, result, options, [&](const BufferBase& workspace) {
+    points_on_device(stream, from, points, places_of_points(points), result_dtype, result, workspace);
+  });
 }
 
 namespace {
@@ -188,7 +273,7 @@ Pending<void> of_numbers(std::string_view name, Stream& stream, const BufferBase
                          const There& there) {
   call::check_stream(name, stream, data);
   const std::uint64_t count = call::count_of(name, data, dtype);
-  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  const std::uint64_t length = check_rows_of_points(count, options);
   call::check_results(name, "the result", result, stream.device(), options.rows * each, size, {&data});
   if (each == 0) return {stream.record(), [] {}};
   if (call::on_cpu(stream.device())) {
@@ -200,12 +285,8 @@ Pending<void> of_numbers(std::string_view name, Stream& stream, const BufferBase
     }
     return {Event(), [] {}};
   }
-  call::check_fp64(name, stream.device(), dtype);
   const std::uint64_t bytes = number_bytes(stream.device(), dtype, options.rows, length);
-  const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(name, options.workspace, stream, bytes, {&data, &result}));
-  there(*workspace);
-  return {stream.record(), [workspace] {}};
+  return launched(name, stream, {data, dtype, options.rows}, bytes, result, options, there);
 }
 
 // How many elements are no NaN.
@@ -242,7 +323,7 @@ void put_median(const ArrayView& row, std::byte* to) {
 
 std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                       const SelectionOptions& options) {
-  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  const std::uint64_t length = check_rows_of_points(count, options);
   if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = number_bytes(device, dtype, options.rows, length);
   if (is_float(dtype)) return bytes;
@@ -270,7 +351,7 @@ Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
                             const SelectionOptions& options) {
   check_quantiles(q);
   const std::uint64_t count = call::count_of("nan_quantiles", data, dtype);
-  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  const std::uint64_t length = check_rows_of_points(count, options);
   const std::vector<QuantilePoint> all = quantile_points(method, length, q);
   if (!is_float(dtype)) return quantiles(stream, data, dtype, all, result, result_dtype, options);
   check_points(all, length, dtype, result_dtype);

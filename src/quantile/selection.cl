@@ -23,8 +23,7 @@
   const uint what, __global uchar *results, const ulong results_at, const ulong first, const ulong second,        \
       const ulong mark
 #define MASU_NO_MARK (~(ulong)0)
-#define MASU_ELEMENTS 0u  // the two elements
-#define MASU_MEDIAN 1u    // their mean; NaN where there is any
+#define MASU_ELEMENTS 0u  // the two elements; else their mean, NaN where there is any
 
 // Words of `control`; behind them the counts of all passes, two tables each, and the zeros of each work-group.
 #define control_less 0     // keys below the lower bound

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/backend.h"
 #include "runtime/checks.h"
-#include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 #include "runtime/stream_pool.h"
 
 #include <fmt/format.h>

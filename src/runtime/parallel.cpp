@@ -10,7 +10,6 @@
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
-#include "runtime/cpu_limits.h"
 #include "runtime/environment.h"
 #include "runtime/interrupt.h"
 

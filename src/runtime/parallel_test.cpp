@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/parallel.h"
-#include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 
 #include <gtest/gtest.h>
 #include <masu/device.h>

@@ -202,8 +202,7 @@ std::string_view to_string(SortAlgorithm algorithm) noexcept {
 SortAlgorithm sort_algorithm_from_name(std::string_view name) {
   const auto found = std::ranges::find(algorithm_names, name);
   if (found == algorithm_names.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("sort: algorithm must be one of {}, got {}", fmt::join(algorithm_names, " "), name));
+    call::refuse("sort", fmt::format("algorithm must be one of {}, got {}", fmt::join(algorithm_names, " "), name));
   }
   return static_cast<SortAlgorithm>(found - algorithm_names.begin());
 }

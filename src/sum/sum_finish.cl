@@ -10,8 +10,7 @@
 #define MASU_AS_INTEGER 0u  // a sum or dot product of integers, modulo 2^64
 #define MASU_AS_QUOTIENT 1u
 #define MASU_AS_ROOT 2u
-#define MASU_AS_VARIANCE 3u
-#define MASU_AS_DEVIATION 4u  // its root
+#define MASU_AS_DEVIATION 4u  // the root of a variance, which is 3
 
 // Totals of a row, in words: of a variance those of the squares, then those of the values.
 #define MASU_ROW_WORDS (2 * MASU_TABLE_ROWS * (1 + MASU_BOTH))

@@ -140,6 +140,24 @@ class Layout(unittest.TestCase):
                       and header not in allowed.get(room(path), "").split()]
         self.none(found)
 
+    def test_macros_of_kernels_are_defined_and_used(self):
+        # The tests *Nvrtc* check this program by program, for what an #if tests; this one for every word.
+        def code_of(paths):
+            return {p: re.sub(r"//.*|/\*.*?\*/", "", read(p)) for p in paths}
+
+        kernels = code_of(p for p in below("src/") if p.suffix in {".cl", ".cuh"})
+        defined = {macro: p for p, text in kernels.items() for macro in re.findall(r"#\s*define\s+(MASU_\w+)", text)}
+        host = code_of(p for p in below("src/") if p.suffix in {".cpp", ".h"} and not is_test(p))
+        given = {macro for text in host.values() for macro in re.findall(r'"(MASU_\w+)"', text)}
+        words = [word for text in kernels.values()
+                 for word in re.findall(r"\bMASU_\w+", re.sub(r"#\s*(?:define|undef)\s+MASU_\w+", "", text))]
+        pasted = {word for text in kernels.values() for word in re.findall(r"MASU_PASTE\((MASU_\w+_),", text)}
+        parameters = {word for text in kernels.values()
+                      for names in re.findall(r"#\s*define\s+MASU_\w+\(([^)]*)\)", text) for word in re.split(r"[,\s]+", names)}
+        self.none(sorted(set(words) - set(defined) - given - pasted - parameters))
+        self.none(f"{name(p)}: {macro}" for macro, p in defined.items()
+                  if macro not in words and macro not in given and not macro.startswith(tuple(pasted)))
+
     def test_runtime_and_primitives_include_no_backend(self):
         rooms = [p for p in below("src/") if not name(p).startswith("src/backends/") and not is_test(p)]
         self.none(self.lines_with(r"#\s*include.*backends/", rooms))

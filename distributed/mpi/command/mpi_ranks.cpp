@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi_ranks.h"
 
-#include "cli/terminal.h"
+#include "terminal.h"
 
 #include <masu/mpi/sort.h>
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/backend.h"
-#include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 
 #include <algorithm>
 #include <chrono>

@@ -18,9 +18,8 @@ constexpr std::string_view image_mark = "masu-cuda-1 ";
 
 void check(const Nvrtc& api, nvrtcResult code, std::string_view function) {
   if (code == nvrtc_success) return;
-  throw Error(
-      code == nvrtc_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::build_failed,
-      fmt::format("{}: {} ({}, NVRTC error {})", function, api.get_error_string(code), nvrtc_error_name(code), code));
+  throw Error(code == nvrtc_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::build_failed,
+              fmt::format("{}: {} (NVRTC error {})", function, api.get_error_string(code), code));
 }
 
 // A program of NVRTC's, destroyed at the end.

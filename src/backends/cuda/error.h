@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the driver's and NVRTC's results into masu::Error.
+// Turns the driver's results into masu::Error.
 #pragma once
 
 #include "backends/cuda/driver_api.h"
@@ -10,10 +10,6 @@
 #include <string_view>
 
 namespace masu::cuda {
-
-// "CUDA_ERROR_ILLEGAL_ADDRESS", "NVRTC_ERROR_COMPILATION"; empty for a code of a newer version.
-std::string_view error_name(CUresult code) noexcept;
-std::string_view nvrtc_error_name(nvrtcResult code) noexcept;
 
 // "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, 700)".
 std::string error_text(const Driver& driver, CUresult code);

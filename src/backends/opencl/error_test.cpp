@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every error code that the system's OpenCL headers define has its name.
+// Every error code that the system's cl.h defines has its name.
 #include "backends/opencl/error.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -14,10 +12,8 @@
 namespace masu::opencl {
 namespace {
 
-namespace fs = std::filesystem;
-
 // "#define CL_NAME -30" and the like. Other macros with negative values are states and limits of types.
-std::map<std::string, int> codes_of(const fs::path& header) {
+std::map<std::string, int> codes_of(const std::string& header) {
   static const std::regex define(R"(#define\s+(CL_\w+)\s+\(?(-\d+)\)?\s*(/[/*].*)?)");
   static const std::regex other("CL_BUILD_.*|CL_[A-Z]+_(MIN|MAX)\\w*|CL_PARTITION_BY_NAMES_LIST_END_\\w+");
   std::map<std::string, int> codes;
@@ -32,18 +28,11 @@ std::map<std::string, int> codes_of(const fs::path& header) {
   return codes;
 }
 
-TEST(OpenClErrors, EveryCodeOfTheHeadersHasItsName) {
-  const fs::path folder = "/usr/include/CL";
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder;
-  std::size_t checked = 0;
-  for (const fs::directory_entry& header : fs::directory_iterator(folder)) {
-    if (header.path().extension() != ".h") continue;
-    for (const auto& [name, code] : codes_of(header)) {
-      EXPECT_THAT(error_name(code), ::testing::HasSubstr(name)) << header.path() << " has " << code;
-      ++checked;
-    }
-  }
-  EXPECT_GE(checked, 60U) << "cl.h alone has more";
+TEST(OpenClErrors, EveryCodeOfTheHeaderHasItsName) {
+  const std::map<std::string, int> codes = codes_of("/usr/include/CL/cl.h");
+  if (codes.empty()) GTEST_SKIP() << "no OpenCL headers";
+  for (const auto& [name, code] : codes) EXPECT_EQ(error_name(code), name);
+  EXPECT_GE(codes.size(), 60U);
 }
 
 TEST(OpenClErrors, CodesThatAreNotOfTheStandard) {

@@ -3,6 +3,7 @@
 // on the rule.
 #pragma once
 
+#include "call/operands.h"
 #include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_estimator_stone.h"
@@ -130,7 +131,7 @@ struct Rank {
 struct BinEstimator::State {
   State(Dtype type, const Bins& wanted) : dtype(type), bins(wanted) {
     if (!bins.needs_data()) {
-      throw Error(ErrorCode::invalid_argument, "BinEstimator: bins must depend on the data, got definite ones");
+      call::refuse("BinEstimator", "bins must depend on the data, got definite ones");
     }
     automatic = bins.kind_ == Bins::Kind::automatic;
     given = bins.origin_ == Bins::Origin::given;
@@ -317,9 +318,8 @@ struct BinEstimator::State {
   Bins result() const {
     const double size = found();
     if (!(size <= most_estimated_bins)) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("histogram: the rule {} must find 1 to 2147483648 bins, got {} for {} values",
-                              to_string(bins.estimator_), size, data.n));
+      call::refuse("histogram", fmt::format("the rule {} must find 1 to 2147483648 bins, got {} for {} values",
+                                            to_string(bins.estimator_), size, data.n));
     }
     return even(static_cast<std::uint64_t>(size));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/bins/bin_rule.h"
 
+#include "call/operands.h"
 #include "runtime/half.h"
 
 #include <fmt/format.h>
@@ -49,12 +50,10 @@ BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint)
       n(bins.size()),
       half_open(right_open || kind == Bins::Kind::integers) {
   if (bins.needs_data()) {
-    throw Error(ErrorCode::invalid_argument,
-                "histogram: bins that depend on the data must be made definite here; BinEstimator does that");
+    call::refuse("histogram", "bins that depend on the data must be made definite here; BinEstimator does that");
   }
   if (kind == Bins::Kind::integers && is_float(dtype)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: integers(n) takes integer data, got {}", to_string(dtype)));
+    call::refuse("histogram", fmt::format("integers(n) takes integer data, got {}", to_string(dtype)));
   }
   if (kind == Bins::Kind::even) {
     resolve_even(joint);
@@ -91,8 +90,7 @@ void BinRule::resolve_even(bool joint) {
   if (f16_arithmetic && !std::isfinite(half_of(hi - lo))) f16_arithmetic = false;
   if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
   if (!std::isfinite(hi - lo)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: the range must be no wider than f64 can tell, got {}:{}", lo, hi));
+    call::refuse("histogram", fmt::format("the range must be no wider than f64 can tell, got {}:{}", lo, hi));
   }
   if (f32_arithmetic) {
     step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
@@ -119,11 +117,11 @@ void BinRule::check_width() const {
   // A step that is itself subnormal has few digits: the bins may run past the end.
   increasing = increasing && edge(n - 1) < edge(n);
   if (!increasing) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: too many bins for the range: {} bins of {}:{} as {} have no width", n, lo, hi,
-                            f16_edges   ? "f16"
-                            : f32_edges ? "f32"
-                                        : "f64"));
+    call::refuse("histogram",
+                 fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width", n, lo, hi,
+                             f16_edges   ? "f16"
+                             : f32_edges ? "f32"
+                                         : "f64"));
   }
 }
 
@@ -147,8 +145,12 @@ std::string BinRule::text(const BinRule& other) const {
   return fmt::format("{} bins of {} from {} to {}{}{}", n, to_string(dtype), edge(0), edge(n), inner,
                      half_open ? ", right-open" : "");
 }
-std::string texts_of(std::span<const std::shared_ptr<const BinRule>> rules,
-                     std::span<const std::shared_ptr<const BinRule>> others) {
+bool same_edges(BinRules a, BinRules b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x->same_edges(*y); });
+}
+
+std::string texts_of(BinRules rules, BinRules others) {
   std::string result;
   for (std::size_t d = 0; d < rules.size(); ++d) {
     result += (d == 0 ? "" : " x ") + rules[d]->text(*(d < others.size() ? others : rules)[d]);

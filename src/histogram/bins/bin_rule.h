@@ -81,8 +81,9 @@ struct BinRule {
 };
 
 // Of the columns of joint bins.
-std::string texts_of(std::span<const std::shared_ptr<const BinRule>> rules,
-                     std::span<const std::shared_ptr<const BinRule>> others);
+using BinRules = std::span<const std::shared_ptr<const BinRule>>;
+bool same_edges(BinRules a, BinRules b) noexcept;
+std::string texts_of(BinRules rules, BinRules others);
 
 template <class T>
 struct Thresholds;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bins: what the caller asks for, checked.
+#include "call/operands.h"
 #include "call/state_bytes.h"
 #include "histogram/bins/bin_rule.h"
 
@@ -22,9 +23,9 @@ constexpr std::uint64_t default_bins = 100;
 constexpr std::uint64_t max_value_bins = 1024;
 
 std::uint64_t checked_count(std::uint64_t n) {
-  if (n < 1) throw Error(ErrorCode::invalid_argument, "histogram: bins must be >= 1, got 0");
+  if (n < 1) call::refuse("histogram", "bins must be >= 1, got 0");
   if (n > max_bins) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: bins must be <= 2147483648, got {}", n));
+    call::refuse("histogram", fmt::format("bins must be <= 2147483648, got {}", n));
   }
   return n;
 }
@@ -62,7 +63,7 @@ auto from_name(const Names& names, std::string_view what, std::string_view name)
     if (known == name) return value;
     list += fmt::format("{}{}", list.empty() ? "" : ", ", known);
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("histogram: {} is one of {}; got '{}'", what, list, name));
+  call::refuse("histogram", fmt::format("{} is one of {}; got '{}'", what, list, name));
 }
 
 }  // namespace
@@ -90,10 +91,10 @@ Bins Bins::even(std::uint64_t n) {
 Bins Bins::even(std::uint64_t n, double lo, double hi) {
   Bins bins(Kind::even, checked_count(n));
   if (!std::isfinite(lo) || !std::isfinite(hi)) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: the range must be finite, got {}:{}", lo, hi));
+    call::refuse("histogram", fmt::format("the range must be finite, got {}:{}", lo, hi));
   }
   if (lo > hi) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: the range must have lo <= hi, got {}:{}", lo, hi));
+    call::refuse("histogram", fmt::format("the range must have lo <= hi, got {}:{}", lo, hi));
   }
   bins.origin_ = Origin::given;
   bins.lo_ = lo;
@@ -110,15 +111,15 @@ Bins Bins::even(std::uint64_t n, const ValueRange& range) {
 
 Bins Bins::edges(std::vector<double> edges) {
   if (edges.size() < 2) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: edges must be at least 2, got {}", edges.size()));
+    call::refuse("histogram", fmt::format("edges must be at least 2, got {}", edges.size()));
   }
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (std::isnan(edges[i])) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("histogram: edges must be numbers, got NaN at {}", i));
+      call::refuse("histogram", fmt::format("edges must be numbers, got NaN at {}", i));
     }
     if (i > 0 && edges[i] < edges[i - 1]) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("histogram: edges must not decrease, got {} after {} at {}", edges[i], edges[i - 1], i));
+      call::refuse("histogram",
+                   fmt::format("edges must not decrease, got {} after {} at {}", edges[i], edges[i - 1], i));
     }
   }
   Bins bins(Kind::edges, checked_count(edges.size() - 1));
@@ -129,8 +130,7 @@ Bins Bins::edges(std::vector<double> edges) {
 Bins Bins::logarithmic(std::uint64_t n, double lo, double hi) {
   Bins bins(Kind::edges, checked_count(n));
   if (!(lo > 0 && lo < hi && std::isfinite(hi))) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: a logarithmic range must be finite with 0 < lo < hi, got {}:{}", lo, hi));
+    call::refuse("histogram", fmt::format("a logarithmic range must be finite with 0 < lo < hi, got {}:{}", lo, hi));
   }
   // As many numbers lie between two positive ones as between their bit patterns.
   bool increasing = n <= std::bit_cast<std::uint64_t>(hi) - std::bit_cast<std::uint64_t>(lo);
@@ -140,9 +140,8 @@ Bins Bins::logarithmic(std::uint64_t n, double lo, double hi) {
     bins.edges_ = std::make_shared<const std::vector<double>>(std::move(edges));
   }
   if (!increasing) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("histogram: too many bins for the range: {} logarithmic bins of {}:{} have no width", n, lo, hi));
+    call::refuse("histogram",
+                 fmt::format("too many bins for the range: {} logarithmic bins of {}:{} have no width", n, lo, hi));
   }
   return bins;
 }
@@ -243,7 +242,7 @@ std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::o
 
 std::vector<double> bin_edges(const Bins& bins, Dtype dtype) {
   if (bins.needs_data()) {
-    throw Error(ErrorCode::invalid_argument, "bin_edges: the bins must not depend on data; find them before");
+    call::refuse("bin_edges", "the bins must not depend on data; find them before");
   }
   return BinRule(bins, dtype, false).all_edges();
 }

@@ -10,7 +10,7 @@
 // 2^-1074.)
 #include "histogram/bins/bin_rule.h"
 
-#include "runtime/cpu_limits.h"
+#include "runtime/environment.h"
 #include "runtime/parallel.h"
 
 #include <masu/error.h>

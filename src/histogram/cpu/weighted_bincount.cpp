@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
+#include "call/operands.h"
 #include "histogram/cpu/weighted_cut.h"
 #include "runtime/parallel.h"
 #include "sum/compensated.h"
@@ -272,9 +273,8 @@ inline constexpr bool is_weight = !std::is_same_v<W, Half> && (sizeof(W) < 8 || 
 
 std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights, std::uint64_t least) {
   if (indices.count != weights.count) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("weighted_bincount: indices and weights must have as many elements, got {} and {}",
-                            indices.count, weights.count));
+    call::refuse("weighted_bincount", fmt::format("indices and weights must have as many elements, got {} and {}",
+                                                  indices.count, weights.count));
   }
   IndexTotals result;
   if (indices.count == 0 || is_float(indices.dtype)) return std::nullopt;

@@ -4,7 +4,6 @@
 
 #include "histogram/device/device_rules.h"
 #include "histogram/device/histogram_plan.h"
-#include "histogram/device/partitioner.h"
 #include "histogram/device/slot_kernels.h"
 
 #include <masu/buffer.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/device/device_rules.h"
 
+#include "call/operands.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -83,6 +85,110 @@ call::Arguments DeviceRules::local(const histogram_plan::Plan& plan) const {
   return call::Arguments(table, call::local<std::uint32_t>(rule.guide.size()),
                          LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)},
                          static_cast<std::uint32_t>(rule.guide.size()), rule.reachable);
+}
+
+using histogram_plan::KernelKind;
+using histogram_plan::Plan;
+
+namespace {
+
+using histogram_plan::block_elements;
+
+// Of a block: its elements, a word that tells what it is, and its number in the order of the parts.
+constexpr std::uint64_t block_bytes = block_elements * sizeof(std::uint16_t) + 2 * sizeof(std::uint32_t);
+
+std::uint64_t tile_of(const Plan& plan) {
+  return std::uint64_t{plan.group} * plan.unroll;
+}
+
+std::uint64_t full_blocks(std::uint64_t elements) {
+  return (elements + block_elements - 1) / block_elements;
+}
+
+// Two counters of blocks for each part.
+std::uint64_t counter_bytes(const Plan& plan) {
+  return call::aligned(2 * plan.parts * sizeof(std::uint32_t));
+}
+
+std::uint64_t tiles_of(const Plan& plan, std::uint64_t elements) {
+  return (elements + tile_of(plan) - 1) / tile_of(plan);
+}
+
+}  // namespace
+
+// The counters, and where parts begin.
+std::uint64_t Partitioner::parts_bytes(const Plan& plan) {
+  return counter_bytes(plan) + call::aligned((plan.parts + 1) * sizeof(std::uint32_t));
+}
+
+std::uint64_t Partitioner::groups_for(const Plan& plan, std::uint64_t elements) {
+  // Each has a block of each part that is not full: of those there are not many times as many as of the others.
+  constexpr std::uint64_t times = 4;
+  const std::uint64_t open = std::min(times * full_blocks(elements), histogram_plan::most_open_blocks);
+  return std::clamp<std::uint64_t>(std::min(tiles_of(plan, elements), open / plan.parts), 1, plan.groups);
+}
+
+std::uint64_t Partitioner::blocks_for(const Plan& plan, std::uint64_t elements) {
+  const std::uint64_t whole = elements / tile_of(plan);
+  return whole * full_blocks(tile_of(plan)) + full_blocks(elements - whole * tile_of(plan)) +
+         groups_for(plan, elements) * plan.parts;
+}
+
+std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
+  return call::aligned(parts_bytes(plan) + blocks_for(plan, elements) * block_bytes);
+}
+
+std::uint64_t Partitioner::elements_in(const Plan& plan, std::uint64_t bytes) {
+  constexpr std::uint64_t least = 1 << 15;  // below this, clearing the tables is all that happens
+  constexpr std::uint64_t most = histogram_plan::partition_elements;
+  const std::uint64_t blocks = (bytes - std::min(bytes, parts_bytes(plan))) / block_bytes;
+  std::uint64_t elements = 0;
+  for (std::uint64_t more = most; more >= block_elements; more /= 2) {
+    if (blocks_for(plan, elements + more) <= blocks) elements += more;
+  }
+  return std::clamp(elements, least, most);
+}
+
+std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptions& options) {
+  if (options.workspace == nullptr && options.memory == 0) return histogram_plan::partition_elements;
+  return elements_in(plan, options.workspace != nullptr ? options.workspace->size_bytes() : options.memory / 2);
+}
+
+Partitioner::Partitioner(const Device& device, const DeviceRules& rules, const Plan& plan, std::uint64_t slots)
+    : plan_(plan),
+      slots_(slots),
+      scatter_{plan, rules.kernels(plan)},
+      order_(of_step(device, rules, plan, KernelKind::order)),
+      parts_(of_step(device, rules, plan, KernelKind::parts)) {}
+
+Partitioner::Launch Partitioner::of_step(const Device& device, const DeviceRules& rules, const Plan& plan,
+                                         KernelKind kernel) {
+  const Plan step = histogram_plan::step(device.info(), plan, kernel);
+  return {step, rules.kernels(step)};
+}
+
+void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
+                        const BufferBase& totals, std::vector<Event>& launches) {
+  // The kernels get the memory whole and where the arrays begin in it: views of it are not for every device.
+  const std::uint64_t counters_at = memory.byte_offset();
+  const std::uint64_t blocks = blocks_for(plan_, elements);
+  const std::uint64_t sorted_at = counters_at + parts_bytes(plan_);
+  const std::uint64_t owners_at = sorted_at + blocks * block_elements * sizeof(std::uint16_t);
+  const call::Arguments temporary(memory, counters_at + counter_bytes(plan_), owners_at,
+                                  owners_at + blocks * sizeof(std::uint32_t), sorted_at, plan_.parts);
+  const auto launch = [&](Launch& step, std::uint64_t groups, const auto&... arguments) {
+    launches.push_back(step.kernels.launch(stream, step.plan.kernel_name(), groups, arguments...));
+  };
+  const auto words = [](std::uint64_t count) { return call::local<std::uint32_t>(count); };
+
+  call::clear(stream, memory, 0, counter_bytes(plan_));
+  launch(scatter_, groups_for(plan_, elements), input, temporary, words(std::uint64_t{1} + plan_.parts),
+         words(std::uint64_t{4} * plan_.parts), words(tile_of(plan_)), words(plan_.group));
+  launch(order_, std::clamp<std::uint64_t>(blocks / plan_.group, 1, plan_.groups), temporary,
+         static_cast<std::uint32_t>(blocks), words(plan_.parts), words(plan_.parts), words(order_.plan.local_words));
+  launch(parts_, std::clamp<std::uint64_t>(elements / tile_of(plan_), 1, parts_.plan.groups), temporary,
+         static_cast<std::uint32_t>(slots_), call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t),
+         words(parts_.plan.local_words));
 }
 
 }  // namespace masu

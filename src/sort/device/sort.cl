@@ -246,7 +246,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   MASU_OFFSET places[MASU_ITEMS];
 #endif
   MASU_UNROLLED
@@ -254,7 +254,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     const uint place = i * MASU_GROUP + lid;
     const MASU_ELEMENT key = staging[MASU_PADDED(place)];
     const MASU_OFFSET there = bases[digit_of(key, shift, flip)] + place;
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
     places[i] = there;
     if (place < size && (flags & MASU_FLAG_DROP_KEYS) == 0) to[there] = key;
 #else
@@ -262,11 +262,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
 #endif
   }
 
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   __local MASU_VALUE *const waiting = (__local MASU_VALUE *)counters;
   __global MASU_VALUE *const moved_to = (__global MASU_VALUE *)(moved + moved_at);
   barrier(CLK_LOCAL_MEM_FENCE);
-#if MASU_VALUE_BYTES == 4 || MASU_VALUE_BYTES == 8
+#if MASU_PAYLOAD_BYTES == 4 || MASU_PAYLOAD_BYTES == 8
   if ((flags & MASU_FLAG_INDICES) != 0) {
     const size_t start = ((flags & MASU_FLAG_WHOLE) != 0 ? first : index) + own;
     MASU_UNROLLED

@@ -205,7 +205,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     const bool in_parted = (state & MASU_IN_PARTED) != 0;
     __global uchar *const from = in_parted ? parted + parted_at : sorted + sorted_at;
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(in_parted ? sorted + sorted_at : parted + parted_at);
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
     __global uchar *const values_from = in_parted ? values + values_at : moved + moved_at;
     __global uchar *const values_to = in_parted ? moved + moved_at : values + values_at;
 #endif

@@ -69,3 +69,16 @@ bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job
 std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
 
 }  // namespace masu
+
+// Many keys that are in order already, or strictly in the opposite one.
+namespace masu::sort_ordered {
+
+// Whether it is worth looking. `may_wait`: it reads what it finds back.
+bool serves(const SortJob& job, bool may_wait);
+
+// Sorts such keys, and their payload: they stay, or are reversed. False, with nothing written but the first 4 bytes of
+// `workspace`, where they are in neither order. Waits for what the keys are, not for its last command.
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work);
+
+}  // namespace masu::sort_ordered

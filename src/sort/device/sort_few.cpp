@@ -80,7 +80,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
   const auto add = [&](std::string_view name, std::uint64_t value) { defines.emplace_back(name, value); };
   add("MASU_PACKED", 0);
   add("MASU_INDEX_BYTES", 0);
-  add("MASU_VALUE_BYTES", 0);
+  add("MASU_PAYLOAD_BYTES", 0);
   add("MASU_GROUP", group);
   add("MASU_ITEMS", plan.items);
   add("MASU_LOADS", plan.loads);

@@ -49,7 +49,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + first;
 #endif
   const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   __global const MASU_VALUE *const values_from =
       (row[2] & MASU_OTHER) != 0 ? (__global const MASU_VALUE *)(other_values + other_values_at) + first
                                  : (__global const MASU_VALUE *)(moved + moved_at) + first;
@@ -68,7 +68,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
       const uint place = i * MASU_GROUP + lid;
       if (place < size) {
         to[place] = MASU_RESULT_OF(keys[i], flip, (__global const MASU_SOURCE *)(source + source_at));
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
         values_to[place] = values_from[place];
 #endif
       }
@@ -190,7 +190,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       staging[places[i]] = keys[i];
-#if MASU_STAGED_BINS && MASU_VALUE_BYTES > 0
+#if MASU_STAGED_BINS && MASU_PAYLOAD_BYTES > 0
       bins[i * MASU_GROUP + lid] = (ushort)places[i];
 #endif
     }
@@ -203,7 +203,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
       to[place] = MASU_RESULT_OF(staging[place], flip, (__global const MASU_SOURCE *)(source + source_at));
     }
   }
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   __local MASU_VALUE *const staged_values = (__local MASU_VALUE *)staging;
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED

@@ -86,7 +86,7 @@ MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, co
   return size;
 }
 
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
 #define MASU_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
 #define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
 #define MASU_KEPT_VALUES(memory) ((__local MASU_VALUE *)(MASU_PARTIAL(memory) + MASU_GROUP + 4))
@@ -130,7 +130,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
       const uint place = own + i * MASU_GROUP;
       keys[i] = !partial || (place >= lo && place < hi) ? ((__global const MASU_SOURCE *)from)[place] : 0;
     }
-  } else if (aligned && !partial && MASU_VALUE_BYTES == 0) {
+  } else if (aligned && !partial && MASU_PAYLOAD_BYTES == 0) {
     MASU_UNROLLED
     for (uint v = 0; v < MASU_ITEMS / MASU_VECTOR; ++v) {
       unpack_vector(masu_load_streaming((__global const uint4 *)((__global const MASU_ELEMENT *)from + base) +
@@ -161,7 +161,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint size = reserve_places(cursors, memory, lid);
-#if MASU_VALUE_BYTES > 0 && !MASU_STAGED_VALUES
+#if MASU_PAYLOAD_BYTES > 0 && !MASU_STAGED_VALUES
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
   MASU_UNROLLED
@@ -172,7 +172,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
       MASU_KEPT(memory)[kept_at(place)] = indexed ? indexed_key(keys[i], own + i * MASU_GROUP - before) : keys[i];
 #if MASU_STAGED_VALUES
       MASU_KEPT_VALUES(memory)[kept_at(place)] = values_from[own + i * MASU_GROUP - before];
-#elif MASU_VALUE_BYTES > 0
+#elif MASU_PAYLOAD_BYTES > 0
       values_to[MASU_BASES(memory)[digit_of(keys[i], held_shift)] + place] = values_from[own + i * MASU_GROUP - before];
 #endif
     }
@@ -220,7 +220,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
       MASU_KEPT(memory)[kept_at(there)] = key;
 #if MASU_STAGED_VALUES
       MASU_KEPT_VALUES(memory)[kept_at(there)] = values_from[place - before];
-#elif MASU_VALUE_BYTES > 0
+#elif MASU_PAYLOAD_BYTES > 0
       values_to[MASU_BASES(memory)[digit_of(key, shift)] + there] = values_from[place - before];
 #endif
     }

@@ -285,7 +285,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
 #else
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
 #endif
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   __local ushort *const places = (__local ushort *)(crowded + 1);  // of the keys of `kept`
   __global const MASU_VALUE *const values_from =
       (__global const MASU_VALUE *)(other ? other_values + other_values_at : moved + moved_at) + begin;
@@ -306,19 +306,19 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
         place += key < own || (key == own && k < here) ? 1 : 0;
       }
       to[place] = MASU_RESULT_OF(own, flip, (__global const MASU_SOURCE *)(source + source_at));
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
       places[here] = (ushort)place;
 #endif
     }
   }
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   MASU_VALUE values[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) values[i] = values_from[i * MASU_GROUP + lid];
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#if MASU_VALUE_BYTES <= MASU_ELEMENT_BYTES  // they lie in local memory after the keys
+#if MASU_PAYLOAD_BYTES <= MASU_ELEMENT_BYTES  // they lie in local memory after the keys
   __local MASU_VALUE *const staged = (__local MASU_VALUE *)kept;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {

@@ -135,7 +135,7 @@ std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& t
   add(defines, "MASU_KEY_BITS", subject.key_bits());
   add(defines, "MASU_BUCKET_BITS", bucket_bits);
   add(defines, "MASU_PART_TILE", tuning.part.tile());
-  add(defines, "MASU_VALUE_BYTES", tuning.value_bytes);
+  add(defines, "MASU_PAYLOAD_BYTES", tuning.value_bytes);
   defines.emplace_back("MASU_VALUE", unsigned_type(tuning.value_bytes));
   add(defines, "MASU_MOST_LISTED", specials_listed);
   add_subject(defines, subject);

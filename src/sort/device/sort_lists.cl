@@ -5,7 +5,7 @@
 // Defines beside those of this, all given by sort_keys_plan.cpp:
 // - MASU_PART_TILE    keys that a work-group parts at once
 // - MASU_BUCKET_BITS  uppermost bits of a key, which are its bucket: 10 to 16
-// - MASU_VALUE_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
+// - MASU_PAYLOAD_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
 // - MASU_VALUE        its type
 // - MASU_MOST_LISTED  zeros, and NaNs, that keys_count lists
 
@@ -29,7 +29,7 @@
 #define MASU_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
 #define MASU_VALUE_BUFFERS \
   __global uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
 #else

@@ -9,7 +9,7 @@
 // `sorted` may be `keys_from`, and `moved` may be `values`.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
     __global const uchar *keys_from, const ulong keys_at, __global uchar *sorted, const ulong sorted_at,
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
     __global const uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
 #endif
     __global const uchar *restrict tables, const ulong pieces_at, const uint length, const uint flip,
@@ -32,7 +32,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
   const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
   MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   ushort places[MASU_ITEMS];  // that the keys had
   __local ushort *const staged_places = (__local ushort *)counters;
   MASU_UNROLLED
@@ -50,7 +50,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
     barrier(CLK_LOCAL_MEM_FENCE);
     rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
     barrier(CLK_LOCAL_MEM_FENCE);
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) staged_places[MASU_PADDED(ranks[i])] = places[i];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -71,13 +71,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
     }
   }
 
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) staged_places[MASU_PADDED(own + i)] = places[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_VALUE *const moved_to = (__global MASU_VALUE *)(moved + moved_at) + first;
-#if MASU_VALUE_BYTES == 4 || MASU_VALUE_BYTES == 8
+#if MASU_PAYLOAD_BYTES == 4 || MASU_PAYLOAD_BYTES == 8
   if ((flags & MASU_FLAG_INDICES) != 0) {
     const size_t start = (flags & MASU_FLAG_WHOLE) != 0 ? first : 0;
     MASU_UNROLLED

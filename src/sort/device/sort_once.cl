@@ -25,7 +25,7 @@
 // - MASU_GROUP        work-items in a work-group: at least 256, a multiple of 64
 // - MASU_ITEMS        keys of a work-item
 // - MASU_RESIDENT     work-groups that share a compute unit
-// - MASU_VALUE_BYTES  of what moves with a key of 4 bytes: 1, 2 or 4, of an index 4 or 8; or 0
+// - MASU_PAYLOAD_BYTES  of what moves with a key of 4 bytes: 1, 2 or 4, of an index 4 or 8; or 0
 // - MASU_VALUE        its type
 // - MASU_INDICES      1: the values are the places of the keys, and the keys themselves are not wanted
 // - MASU_ADDERS       work-groups that add up: each some of the digits, so that these divide MASU_GROUP
@@ -46,7 +46,7 @@
 #define MASU_MARK_SHIFT 30
 #define MASU_PUBLISHED(word) ((word) & ((1U << MASU_MARK_SHIFT) - 1))
 
-#if MASU_VALUE_BYTES == 0
+#if MASU_PAYLOAD_BYTES == 0
 #define MASU_ITEM MASU_BITS
 #else
 #define MASU_ITEM ulong
@@ -156,7 +156,7 @@ inline uint passes_of(__global const uint *totals, const uint count, const uint 
   uint passes = ~found[0] & all;
   if (passes == 0 && in_place != 0) return 0;
   if (passes == 0) passes = 1;
-#if MASU_VALUE_BYTES == 0
+#if MASU_PAYLOAD_BYTES == 0
   const bool more = in_place != 0 && (popcount(passes) & 1) != 0;
 #else
   const bool more = !MASU_INDICES && popcount(passes) == 1;  // values are in place
@@ -188,9 +188,9 @@ MASU_INLINE void load_item(const bool first_pass, const Source source, const uin
     masu_copy_async(slot, (__global const MASU_ITEM *)source.items + i);
   } else {
     masu_copy_async((__local MASU_ELEMENT *)slot, (__global const MASU_ELEMENT *)source.items + i);
-#if MASU_VALUE_BYTES == 4 && !MASU_INDICES
+#if MASU_PAYLOAD_BYTES == 4 && !MASU_INDICES
     masu_copy_async((__local uint *)slot + 1, (__global const uint *)source.values + i);
-#elif MASU_VALUE_BYTES != 0 && !MASU_INDICES
+#elif MASU_PAYLOAD_BYTES != 0 && !MASU_INDICES
     ((__local uint *)slot)[1] = ((__global const MASU_VALUE *)source.values)[i];
 #endif
   }
@@ -218,7 +218,7 @@ MASU_INLINE void count_part(const bool first_pass, const bool upper, const uint 
         item = (ulong)(place + i * 32) << 32 | half_of((MASU_BITS)item, flip, upper);
 #else
         const MASU_BITS key = sort_key((MASU_BITS)item) ^ flip;
-#if MASU_VALUE_BYTES != 0
+#if MASU_PAYLOAD_BYTES != 0
         item = item >> 32 << 32 | key;
 #else
         item = key;
@@ -395,7 +395,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
 #endif
     const bool first_pass = done == 0;
     const uint mark = done % 3 + 1;
-#if MASU_VALUE_BYTES == 0
+#if MASU_PAYLOAD_BYTES == 0
     const bool to_sorted = ((needed - done) & 1) != 0;
     __global const MASU_ITEM *const from = to_sorted ? MASU_AT(MASU_ITEM, one_at) : sorted;
     __global MASU_ITEM *const to = to_sorted ? sorted : MASU_AT(MASU_ITEM, one_at);
@@ -479,7 +479,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
 #if !MASU_INDICES
           if (place < size) sorted[goes] = MASU_TURNED ? bits_of_key((MASU_BITS)item ^ flip) : (MASU_BITS)item;
 #endif
-#if MASU_VALUE_BYTES != 0
+#if MASU_PAYLOAD_BYTES != 0
           if (place < size) moved[goes] = (MASU_VALUE)(item >> 32);
 #endif
         }

@@ -67,7 +67,7 @@ std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind) {
   add("MASU_RESIDENT", plan.resident);
   add("MASU_ADDERS", plan.adders);
   add("MASU_AHEAD", plan.ahead);
-  add("MASU_VALUE_BYTES", kind.value_bytes);
+  add("MASU_PAYLOAD_BYTES", kind.value_bytes);
   defines.emplace_back("MASU_VALUE", unsigned_type(std::max(kind.value_bytes, std::size_t{1})));
   add("MASU_INDICES", kind.indices ? 1 : 0);
   add("MASU_COLUMNS", columns_of(kind));

@@ -89,7 +89,7 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 #endif
 
 // Where what is sorted goes, if it is not in place: the result, what moves with the keys, in place, and the keys as they were.
-#if MASU_PACKED && MASU_VALUE_BYTES > 0
+#if MASU_PACKED && MASU_PAYLOAD_BYTES > 0
 #define MASU_RESULT_BUFFERS                                                                                         \
   __global uchar *result, const ulong result_at, __global uchar *moved, const ulong moved_at,                       \
       __global const uchar *source, const ulong source_at,
@@ -102,7 +102,7 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 #define MASU_RESULT_ARGUMENTS
 #endif
 // Values of keys that have not been moved back to where the result goes.
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
 #define MASU_OTHER_VALUES __global const uchar *other_values, const ulong other_values_at,
 #define MASU_OTHER_VALUE_ARGUMENTS other_values, other_values_at,
 #else

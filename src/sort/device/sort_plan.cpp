@@ -75,7 +75,7 @@ std::vector<runtime::Define> Plan::defines() const {
   add("MASU_RESIDENT", resident);
   add("MASU_UNROLL", unroll ? 1 : 0);
   add("MASU_PAD_SHIFT", pad_shift());
-  add("MASU_VALUE_BYTES", value_bytes);
+  add("MASU_PAYLOAD_BYTES", value_bytes);
   list.emplace_back("MASU_VALUE", unsigned_type(value_bytes));
   add("MASU_STAGING_WORDS", staging_words());
   add("MASU_OFFSET_BYTES", offset_bytes());

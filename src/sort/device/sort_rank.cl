@@ -12,7 +12,7 @@
 // - MASU_ITEMS          keys of a work-item; a tile is MASU_GROUP * MASU_ITEMS keys, fewer than 65536
 // - MASU_RESIDENT       work-groups that share a compute unit
 // - MASU_PAD_SHIFT      a word is left free after each 2^this in local memory, so that columns lie in other banks
-// - MASU_VALUE_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
+// - MASU_PAYLOAD_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
 // - MASU_VALUE          its type
 // - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
 // - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
@@ -135,7 +135,7 @@ inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint fli
 #define MASU_FLAG_DROP_KEYS 2
 #define MASU_FLAG_WHOLE 4
 
-#if MASU_VALUE_BYTES > 0
+#if MASU_PAYLOAD_BYTES > 0
 #define MASU_VALUE_PARAMETERS                                                                                 \
   __global const uchar *restrict values, const ulong values_at, __global uchar *restrict moved, const ulong moved_at,
 #else
