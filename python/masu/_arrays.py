@@ -36,14 +36,15 @@ def in_kind(function, given, first=1):
     x, *names = _parameters(function)
     device, out, target = given["device"], given.get("out"), None
     options = {name: given[name] for name in (x, *names) if name != "out"}
-    there = [array for array in (*_parts(options), out) if foreign(array)]
+    there = [array for array in (*_parts(options), out) if type(array) not in PLAIN and foreign(array)]
     for array in there:
         if not in_memory(array):
             options |= {} if out is None else {"out": out}
             return _its_own(array, function, [options.pop(name) for name in [*options][:first]], options, device)
     give = _giver(there[0])
     options = {name: [_taken(part, device) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
-               else taken(value, device) if foreign(value) else value for name, value in options.items()}
+               else taken(value, device) if type(value) not in PLAIN and foreign(value) else value
+               for name, value in options.items()}
     if out is not None:
         target = _target(function.__name__, out, device)
     inputs = on_devices(*_parts(options))

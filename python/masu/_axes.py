@@ -11,7 +11,7 @@ def one_axis(a, axis, counted=False):
     cumsum, which take what has no dimension as a line.
     """
     if axis is None:
-        return a.reshape(-1), 0
+        return a if a.ndim == 1 else a.reshape(-1), 0
     if counted and isinstance(axis, (bool, np.bool)):
         raise TypeError("an integer is required for the axis")
     if counted and a.ndim == 0:
@@ -25,6 +25,8 @@ def reduced(a, axis, keepdims):
     """
     if axis is None:
         axes = tuple(range(a.ndim))
+    elif type(axis) is int:
+        axes = (normalize_axis_index(axis, a.ndim),)
     else:
         axes = axis if isinstance(axis, tuple) else (axis,)
         if any(isinstance(one, (bool, np.bool)) for one in axes):
@@ -33,6 +35,8 @@ def reduced(a, axis, keepdims):
     keep = keepdims is not np._NoValue and keepdims
     if len(axes) == a.ndim and not keep:
         return axes, ()
+    if len(axes) == 1 and not keep:
+        return axes, a.shape[:axes[0]] + a.shape[axes[0] + 1:]
     return axes, tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
 
 

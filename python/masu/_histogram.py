@@ -205,7 +205,7 @@ def _count(on, data, bins, range, weights, axis, device, complete=False, there=F
     where = on.device_for(device, data)
     if weights is None:
         if there and data.size and (axes is None or len(axes) == data.ndim):
-            found = on.histogram(data, spec, _kinds.native(edges))
+            found = _on_device.histogram(data, spec, _kinds.native(edges))
             if found is not None:
                 return found
         if axes is not None:

@@ -36,17 +36,12 @@ def foreign(*arrays):
 
 
 _foreign_kinds: set[type] = set()  # of which it is known
-PLAIN = frozenset((np.ndarray, list, tuple, int, float, bool, str, type(None), memoryview, bytes, bytearray))
+PLAIN = frozenset((np.ndarray, list, tuple, int, float, bool, str, type(None), type(np._NoValue), memoryview, bytes, bytearray))
 
 
 def in_memory(array):
     """Whether masu can use the memory of an array of another library."""
     return hasattr(type(array), "__dlpack__") or hasattr(array, "__cuda_array_interface__")
-
-
-def foreign_bins(bins):
-    """Whether bins, or one of a sequence of bins, are an array of another library."""
-    return foreign(*bins) if type(bins) in (list, tuple) else foreign(bins)
 
 
 def _of_pandas(a):

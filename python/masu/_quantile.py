@@ -18,6 +18,7 @@ from ._host import NUMPY, words
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
+_NoValue = np._NoValue
 _SHORT = 600  # NumPy's number
 _BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
@@ -308,8 +309,8 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
 
 def _brief(a, out, keepdims, device):
     """Whether so little data is in host memory and stays there that arguments take longer than it does."""
-    return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is np._NoValue) and a.size <= _BRIEF
-            and _device.device_for(device, a) is _device.cpu)
+    return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is _NoValue)
+            and (device is None and a.size < _small.limit or a.size <= _BRIEF and _device.device_for(device, a) is _device.cpu))
 
 
 def _little(a, device):
@@ -342,7 +343,7 @@ def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, me
         if found is not None:
             return found
     if (on := adapter(device, a)) is None:
-        if weights is None and type(keepdims) in (bool, type(np._NoValue)) and device is None:
+        if weights is None and type(keepdims) in (bool, type(_NoValue)) and device is None:
             found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
             if found is not None:
                 return found

@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import importlib.util
+import inspect
 import pathlib
 
 import pytest
@@ -47,3 +48,15 @@ def test_a_circle_is_found():
     found["masu._kinds"].add("masu.dask")
     with pytest.raises(graphlib.CycleError):
         list(graphlib.TopologicalSorter(found).static_order())
+
+
+def test_the_adapters_have_the_same_functions():
+    """What the package's functions call of an adapter `on` takes the same arguments in both."""
+    called = set()
+    for path in ROOT.glob("*.py"):
+        called.update(node.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                      if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "on")
+    assert {"along", "data", "lines", "numpys", "rows", "sent"} <= called
+    for name in called:
+        host, there = (inspect.signature(getattr(adapter, name)).parameters.values() for adapter in (masu._host, masu._on_device))
+        assert [(one.kind, one.default) for one in host] == [(one.kind, one.default) for one in there], name
