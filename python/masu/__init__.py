@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
+from ._arrays import to_device
 from ._bincount import bincount, digitize
-from ._device_array import DeviceArray, to_device
+from ._device_array import DeviceArray
 from ._fallback import Fallback
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram

@@ -1,133 +1,108 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of any library in, results of the same library out."""
+import functools
 import inspect
 import sys
 
 import numpy as np
 
-from . import _fallback, _masu
+from . import _device, _device_array, _fallback, _host, _masu, _on_device
+from ._kinds import NATIVE, PLAIN, code_of, foreign, in_memory, native, numpy_dtype, whole
 
-#: The dtypes that masu computes with, by NumPy's character, in native byte order and the other.
-NATIVE = frozenset("?bBhHiIlLqQefd")
 _GIVEN = NATIVE | frozenset("FD")  # what DLPack has
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
 _CUDA_MEMORY = frozenset((2, 13))
 _LEGACY_STREAM = 1
+_SEQUENCES = ("bins", "sample")  # arguments that may be several arrays
 
 
-def has_dtype(array):
-    """Whether masu has the dtype of a NumPy array; what it lacks is handed to NumPy's function."""
-    return array.dtype.char in NATIVE
-
-
-def native(array):
-    """The array C-contiguous, aligned and in native byte order: itself where it is so already."""
-    flags = array.flags
-    if flags.c_contiguous and flags.aligned and array.dtype.isnative:
-        return array
-    return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
-
-
-def foreign(*arrays):
-    """Whether one of them is neither NumPy's nor a plain sequence, so that the call is for `in_kind`."""
+def adapter(device, *arrays):
+    """Who has the arrays: `_host`, `_on_device` in a call of `in_kind`, or None where the call is for `in_kind`."""
     for array in arrays:
-        kind = type(array)
-        if kind in _foreign_kinds:
-            return True
-        if (kind is not np.ndarray and kind not in _PLAIN and not isinstance(array, (np.ndarray, np.generic))
-                and (in_memory(array) or hasattr(kind, "__array_function__"))):
-            if hasattr(kind, "__dlpack__"):
-                _foreign_kinds.add(kind)
-            return True
-    return False
+        if type(array) not in PLAIN and foreign(array):
+            return device if device is _on_device else None
+    return _host
 
 
-_foreign_kinds: set[type] = set()  # of which it is known
-_PLAIN = frozenset((list, tuple, int, float, bool, str, type(None), memoryview, bytes, bytearray))
+def in_kind(function, given, first=1):
+    """Calls a public function again, whose arguments are among its locals() `given`, some of them arrays of other libraries;
+    results are arrays of the first one's library.
 
-
-def in_memory(array):
-    """Whether masu can use the memory of an array of another library."""
-    return hasattr(type(array), "__dlpack__") or hasattr(array, "__cuda_array_interface__")
-
-
-def foreign_bins(bins):
-    """Whether bins, or one of a sequence of bins, are an array of another library."""
-    return foreign(*bins) if type(bins) in (list, tuple) else foreign(bins)
-
-
-def _of_pandas(a):
-    kind = type(a)
-    return kind is not np.ndarray and kind not in _PLAIN and "pandas" in sys.modules and any(
-        base.__module__.partition(".")[0] == "pandas" for base in kind.__mro__)
-
-
-def as_numpy(a):
-    """`np.asanyarray(a)`; ValueError where `a` is of pandas and has missing values (NA), which no number stands for."""
-    if _of_pandas(a) and getattr(getattr(a, "dtype", None), "na_value", None) is sys.modules["pandas"].NA and a.isna().any():
-        raise ValueError(f"masu: the {type(a).__name__} must have no missing values (NA), got some in dtype {a.dtype}; "
-                         "use dropna() or fillna() first")
-    return np.asanyarray(a)
-
-
-def plain(a):
-    """The same as a plain array."""
-    return np.asarray(as_numpy(a))
-
-
-def whole(a):
-    """The same for what NumPy has no function for, whose rules would stand; ValueError where elements are masked."""
-    a = as_numpy(a)
-    if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
-        raise ValueError("masu: the MaskedArray must have no masked elements, got some; use compressed() or filled() first")
-    return np.asarray(a)
-
-
-def is_series(a):
-    """Whether `a` is a Series of pandas, for which NumPy's functions that keep the shape give a Series."""
-    return _of_pandas(a) and isinstance(a, sys.modules["pandas"].Series)
-
-
-def like_series(a, result):
-    """The result for each element of a Series, with its index and name."""
-    return a._constructor(result, index=a.index, name=a.name)
-
-
-def in_kind(function, *arrays, device=None, **options):
-    """Calls `function(*arrays, **options)` for arrays of other libraries; results are arrays of the first one's library.
-
-    In host memory they become NumPy arrays without a copy. On a device they stay where they are, and `_on_device` has
-    the function for them, which is called on the stream to which their library gives its work now. A library whose
-    arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is called. `out` among the
-    options, an array or a tuple of them, is what is returned.
+    In host memory they become NumPy arrays without a copy. On a device they stay where they are: the function is called on
+    the stream to which their library gives its work now, with `_on_device` for its device. One of its `first` arguments must
+    be there. A library whose arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is
+    called. `out`, an array or a tuple of them, is what is returned.
     """
-    given = [*arrays, *options.values(), *_parts(options.get("bins"))]
-    there = [array for array in given if foreign(array)]
+    x, *names = _parameters(function)
+    device, out, target = given["device"], given.get("out"), None
+    options = {name: given[name] for name in (x, *names) if name != "out"}
+    there = [array for array in (*_parts(options), out) if type(array) not in PLAIN and foreign(array)]
     for array in there:
         if not in_memory(array):
-            return _its_own(array, function, arrays, options, device)
+            options |= {} if out is None else {"out": out}
+            return _its_own(array, function, [options.pop(name) for name in [*options][:first]], options, device)
     give = _giver(there[0])
-    arrays = [_taken(array, device) for array in arrays]
-    out = options.pop("out", None)
-    options = {name: _taken(value, device) for name, value in options.items()}
+    options = {name: [_taken(part, device) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
+               else taken(value, device) if type(value) not in PLAIN and foreign(value) else value
+               for name, value in options.items()}
     if out is not None:
-        options["out"] = _target(function.__name__, out, device)
-    if type(options.get("bins")) in (list, tuple):
-        options["bins"] = [_taken(part, device) for part in options["bins"]]
-    there = on_devices(*arrays, *options.values(), *_parts(options.get("out")))
+        target = _target(function.__name__, out, device)
+    inputs = on_devices(*_parts(options))
+    there = inputs + on_devices(*(target if type(target) is tuple else (target,)))
     if there:
-        from . import _on_device
         with _masu.OnStream(there):
-            result = _on_device.call(function, arrays, options)
+            _check_there(function, options, first, there)
+            result = function(options.pop(x), **options, device=_on_device)
+            if out is not None:
+                _on_device.fill(function.__name__, target if type(target) is tuple else (target,), result, inputs)
     else:
-        result = function(*arrays, device=device, **options)
+        if out is not None:
+            options["out"] = target
+        result = function(options.pop(x), **options, device=device)
     if out is None:
         return _given(result, give)
     return out if not isinstance(result, tuple) else type(result)(*out)
 
 
-def _parts(value):
-    return value if type(value) in (list, tuple) else ()
+def sums_in_kind(function, enqueue, given, *more):
+    """The same of a function with a dtype; enqueue(a, axis, dtype, out, *more) is asked first where the other options allow it."""
+    dtype = given["dtype"] = numpy_dtype(function.__name__, given["dtype"])
+    others = [given.get(name, np._NoValue) is np._NoValue for name in ("initial", "where", "mean", "correction")]
+    if all(others) and given["device"] is None and type(given.get("keepdims", False)) in (bool, type(np._NoValue)):
+        found = enqueue(given["a"], given["axis"], code_of(dtype), given["out"], *more)
+        if found is not None:
+            return found
+    return in_kind(function, given)
+
+
+@functools.cache
+def _parameters(function):
+    """The names of a function's parameters, but for `device`, the last one."""
+    code = inspect.unwrap(function).__code__
+    return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount - 1]
+
+
+def _parts(options):
+    """All that may be an array."""
+    parts = [*options.values()]
+    for name in _SEQUENCES:
+        if type(options.get(name)) in (list, tuple):
+            parts += options[name]
+    return parts
+
+
+def _check_there(function, options, first, there):
+    """That the arrays are on one device, one of the `first` options among them; where the others of these are no arrays, they
+    become some."""
+    name = function.__name__
+    if len(there) > 1 and len(devices := {array.device for array in there}) > 1:
+        raise ValueError(f"{name}: the arrays must be on one device, got {' and '.join(d.id for d in devices)}")
+    arrays = {one: options[one] for one in [*options][:first]}
+    if not on_devices(*_parts(arrays)):
+        _on_device.numpys(name, None, None)
+    for one, array in arrays.items():
+        if one not in _SEQUENCES and not isinstance(array, _masu.DeviceArray):
+            options[one] = np.asarray(array)
 
 
 def _target(name, out, device):
@@ -143,21 +118,6 @@ def _target(name, out, device):
     return taken(out, device)
 
 
-def numpy_dtype(name, dtype):
-    """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
-    if dtype is None:
-        return None
-    try:
-        return np.dtype(str(dtype).removeprefix("torch.") if type(dtype).__module__ == "torch" else dtype)
-    except TypeError:
-        raise TypeError(f"{name}: dtype must be one of NumPy's, got {dtype}") from None
-
-
-def code_of(dtype):
-    """NumPy's code of one of its dtypes, "f4", in which a call that only enqueues takes it."""
-    return None if dtype is None else dtype.str[1:]
-
-
 def _taken(value, device):
     return taken(value, device) if foreign(value) else value
 
@@ -166,8 +126,6 @@ def _its_own(array, function, arrays, options, device):
     """What the library of `array` computes where NumPy's function of the same name is called."""
     name, kind = function.__name__, type(array)
     told = f"{name}: {kind.__module__}.{kind.__qualname__} has functions of its own"
-    if name == "_of_columns":
-        name, arrays = "histogramdd", [arrays]
     if not hasattr(np, name) or device is not None:
         raise TypeError(f"{told}, and none with {'this name' if device is None else 'device'}; "
                         "convert it with numpy.asarray first")
@@ -194,7 +152,6 @@ def taken(array, device):
 
     The library's work on a DeviceArray may be under way: what uses it stands in `with _masu.OnStream(arrays)`.
     """
-    from . import _device, _device_array
     if isinstance(array, _masu.DeviceArray):
         return array
     if hasattr(type(array), "__dlpack__"):
@@ -225,15 +182,23 @@ def taken(array, device):
     raise TypeError(f"masu: the memory of {type(array).__name__} must be the host's or a CUDA device's")
 
 
+def to_device(array, device):
+    """Copies an array to a device, as a `DeviceArray`.
+
+    `device` is a name, a `masu.Device` or an entry of `masu.devices()`. Raises TypeError for a dtype that masu lacks, and ValueError for masked elements.
+    """
+    device = _device.resolve(device)
+    return _device_array.upload(array.get() if isinstance(array, _device_array.DeviceArray) else whole(array), device)
+
+
 def placed(x, device):
     """`x` as a plain array or a DeviceArray, and the device on which work on it is done."""
-    from ._lines import device_for
     if foreign(x):
         x = taken(x, device)
     if isinstance(x, _masu.DeviceArray):
         return x, x.device
     x = whole(x)
-    return x, device_for(device, x.size)
+    return x, _device.device_for(device, x)
 
 
 def _current_stream(array, ordinal):

@@ -6,10 +6,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _arrays, _bins, _device, _fallback, _histogram, _masu, _small
-from ._lines import device_for
-
-_ndarray = np.ndarray
+from . import _bins, _counts, _fallback, _host, _kinds, _masu, _rules, _small
+from ._arrays import adapter, in_kind
+from ._device import device_for
 
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
@@ -53,44 +52,45 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return np.bincount(x, weights, minlength)
-    if _arrays.foreign(x, weights):
+    if (on := adapter(device, x, weights)) is None:
         counts = _masu.enqueue_bincount(x, minlength) if weights is None and axis is None and device is None else None
-        if counts is not None:
-            return counts
-        options = {"weights": weights, "minlength": minlength, "axis": axis}
-        return _arrays.in_kind(bincount, x, **options, device=device)
-    data = _arrays.plain(x)
-    by = None if weights is None else _arrays.plain(weights)
-    if axis is None and by is not None and (found := _weighted(data, by, minlength, device)) is not None:
+        return in_kind(bincount, locals()) if counts is None else counts
+    data = on.plain(x)
+    by = None if weights is None else on.sent(data, on.plain(weights))
+    if (on is _host and axis is None and by is not None
+            and (found := _weighted(data, by, minlength, device)) is not None):
         return found
     fits = (
         data.size > 0
         and data.dtype.kind in "iub"
         and (data.ndim == 1 or axis is not None)
         and _counted(data.dtype)
-        and (by is None or by.shape == data.shape and by.dtype.kind in "iuf" and _arrays.has_dtype(by))
+        and (by is None or by.shape == data.shape and by.dtype.kind in "iuf" and _kinds.has_dtype(by))
     )
     if not fits:
         if axis is None:
-            return _numpys(x, weights, minlength)
-        return _refused(data, by, minlength, axis)
+            def ask():
+                np.bincount(np.zeros((1,) * data.ndim, data.dtype), None if by is None or by.shape == data.shape else np.empty(2))
+
+            return on.numpys("bincount", x, lambda x: _numpys(x, weights, minlength), ask=ask)
+        return on.sent(data, _refused(data, by, minlength, axis))
     # NumPy's own errors for minlength
     least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
-    where = _device.resolve(device)
+    where = on.device_for(device, data)
     axes = None if axis is None else normalize_axis_tuple(axis, data.ndim)
-    if axes is None and by is None:
+    if axes is None and by is None and on is _host:
         counts = _guessed(data, least, where)
         if counts is not None:
             return counts
-    low, high = _histogram.extremes(data, where).tolist()
+    low, high = _counts.extremes(data, where).tolist()
     if low < 0 or high >= 2**63 - 1:  # of 2**63 - 1 itself NumPy counts outside of its memory
         return np.bincount(np.array([2**63 - 2 if low >= 0 and high < 2**63 else -1]))
     size = max(high + 1, least)
     if size > _MOST_BINS and axes is not None:
         raise ValueError(f"bincount: with axis there must be at most {_MOST_BINS} counts in a row, got {size}")
-    if size > _MOST_BINS:
+    if size > _MOST_BINS and on is _host:
         return _numpys(x, weights, minlength)
-    return _histogram.integers(data, by, size, axes, where)
+    return on.sent(data, _counts.integers(data, by, size, axes, where))
 
 
 def _counted(dtype):
@@ -115,7 +115,7 @@ def _weighted(x, weights, minlength, device):
     """Exact totals of plain arrays on the CPU; None where another way must be taken."""
     if type(minlength) is not int or not 0 <= minlength <= _MOST_BINS:
         return None
-    if (device is not None or x.size >= _small.limit) and device_for(device, x.size).kind != "cpu":
+    if (device is not None or x.size >= _small.limit) and device_for(device, x).kind != "cpu":
         return None
     return _masu.weighted_bincount(x, weights, minlength)
 
@@ -139,12 +139,12 @@ def _refused(data, weights, minlength, axis):
 
 def _guessed(data, least, device):
     """The counts after one pass over the data, with as many counters as a sample suggests; None where it misleads."""
-    flat = _histogram.flat(data)
+    flat = _counts.flat(data)
     sample = flat[:: max(1, flat.size // _SAMPLE)].copy()
     size = 256 if flat.dtype.itemsize == 1 else 1 << (3 * int(sample.max()) // 2 + 255).bit_length()
     if size > _GUESS or sample.min() < 0:
         return None
-    counts, (below, above, _) = _histogram.native(flat, _bins.integers(size), 1, 1, device)
+    counts, (below, above, _) = _counts.counted(flat, _bins.integers(size), 1, 1, device)
     if below or above:
         return None
     length = max(int(np.flatnonzero(counts)[-1]) + 1, least)
@@ -167,28 +167,27 @@ def digitize(x, bins, right=False, *, device=None):
     """
     if type(x) is list:
         x = np.asarray(x)
-    other = _arrays.foreign(x, bins)
-    if other:
-        return _arrays.in_kind(digitize, x, bins=bins, right=right, device=device)
-    data = _arrays.plain(x)
-    edges = _arrays.plain(bins)
-    if data.ndim == 0 or not (_arrays.has_dtype(data) and _arrays.has_dtype(edges)) or edges.dtype.kind == "b":
-        return np.digitize(x, bins, right)
+    if (on := adapter(device, x, bins)) is None:
+        return in_kind(digitize, locals())
+    data, edges = on.plain(x), _kinds.plain(_rules.on_host(bins))
+    if data.ndim == 0 and on is _host or not (_kinds.has_dtype(data) and _kinds.has_dtype(edges)) or edges.dtype.kind == "b":
+        return on.numpys("digitize", x, lambda x: np.digitize(x, bins, right))
     np.digitize(np.empty(0, data.dtype), edges, right)  # NumPy's errors
     if edges.size == 0 or edges.dtype.kind == "f" and np.isnan(edges).any():
-        return np.digitize(x, bins, right)
+        return on.numpys("digitize", x, lambda x: np.digitize(x, bins, right))
     decreasing = bool(edges[0] > edges[-1])
     if decreasing:
         edges = edges[::-1]
     common = np.result_type(np.uint8 if data.dtype.kind == "b" else data.dtype, edges.dtype)
     if data.dtype.itemsize == 8 and data.dtype.kind in "iu":
-        data = data.astype(common, copy=False)
-    values = _arrays.native(data)
-    if values.dtype.kind == "b":
-        values = values.view(np.uint8)
+        data = on.converted(data, common)
+    values = on.words(on.native(data))
     before, limits = _thresholds(edges.astype(common, copy=False), values.dtype, right)
-    result = np.empty(values.shape, np.intp)
-    _masu.digitize(limits, values, result, bool(right), _device.resolve(device))
+    if on is not _host and (before or decreasing):
+        raise TypeError("digitize: on a device the edges must increase, and the data's dtype must hold them")
+    result = on.empty(values, np.dtype(np.intp))
+    if values.size:
+        _masu.digitize(on.sent(values, limits), values, result, bool(right), on.device_for(device, values))
     if before:
         result += before
     return np.subtract(edges.size, result, out=result) if decreasing else result
@@ -201,7 +200,7 @@ def _thresholds(edges, dtype, left):
     to it upwards, or with `left` downwards.
     """
     if edges.dtype == dtype:
-        return 0, _arrays.native(edges)
+        return 0, _kinds.native(edges)
     if dtype.kind == "f":
         with np.errstate(over="ignore", under="ignore"):
             near = edges.astype(dtype)

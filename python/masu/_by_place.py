@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _arrays, _bins, _histogram, _masu
-from ._lines import device_for
+from . import _bins, _counts, _masu
+from ._device import device_for
+from ._kinds import has_dtype
 
 _MOST_BINS = 2**31
 
@@ -79,7 +80,7 @@ def histogramdd(sample, bins, range, weights, device):
 
 
 def _summed(weights, kinds):
-    return weights.dtype.kind in kinds and (_arrays.has_dtype(weights) or weights.dtype.char in "FD")
+    return weights.dtype.kind in kinds and (has_dtype(weights) or weights.dtype.char in "FD")
 
 
 def _totals(places, weights, size, device, dtype=None):
@@ -90,10 +91,10 @@ def _totals(places, weights, size, device, dtype=None):
         result.imag = _totals(places, weights.imag, size, device)
         return result
     found = None
-    if weights.dtype.char in "fd" and device_for(device, places.size).kind == "cpu":
+    if weights.dtype.char in "fd" and device_for(device, places).kind == "cpu":
         found = _masu.weighted_bincount(places, weights, size + 1)
     if found is None:
-        found = _histogram.integers(places, weights, size + 1, None, device, dtype)
+        found = _counts.integers(places, weights, size + 1, None, device, dtype)
     return found[:size]
 
 

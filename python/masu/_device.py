@@ -2,7 +2,7 @@
 """Which device a call runs on."""
 import os
 
-from . import _masu
+from . import _masu, _small
 
 cpu = _masu.Device("cpu")
 _opened: dict[str, _masu.Device] = {"cpu": cpu}
@@ -22,6 +22,13 @@ def resolve(device=None):
     if found is None:
         found = _opened[device] = _masu.Device(device)
     return found
+
+
+def device_for(device, a):
+    """The device of a call with `a`. Little data stays on the CPU, whatever MASU_DEVICE says: no device's start is worth it."""
+    if device is None and (a.size < _small.limit or _masu.stays_here(a.size)):
+        return cpu
+    return resolve(device)
 
 
 # oneTBB's threads do not live on in a forked process; one thread needs none of them.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays in device memory."""
+import functools
 import math
 import operator
 
 import numpy as np
 
-from . import _arrays, _device, _masu
+from . import _device, _masu
 
 _DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "u8": "u64", "i8": "i64",
            "f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"}
@@ -13,6 +14,7 @@ _NUMPY = {name: np.dtype(code) for code, name in _DTYPES.items()}
 _CUDA = 2  # DLPack's number of CUDA memory
 
 
+@functools.cache
 def dtype_name(dtype):
     """masu's name of a NumPy dtype; TypeError where masu lacks it."""
     dtype = np.dtype(dtype)
@@ -117,13 +119,9 @@ class DeviceArray(_masu.DeviceArray):
                 self._read_only), "strides": None, "version": 3, "stream": None}
 
 
-def to_device(array, device):
-    """Copies an array to a device, as a `DeviceArray`.
-
-    `device` is a name, a `masu.Device` or an entry of `masu.devices()`. Raises TypeError for a dtype that masu lacks, and ValueError for masked elements.
-    """
-    device = _device.resolve(device)
-    data = array.get() if isinstance(array, DeviceArray) else _arrays.whole(array)
+def upload(data, device):
+    """A NumPy array, or a number, in the memory of a device."""
+    data = np.asarray(data)
     name = dtype_name(data.dtype)
     data = np.require(data, data.dtype.newbyteorder("="), ["C", "A"])
     result = DeviceArray(device, name, data.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _arrays, _bins, _device, _histogram, _joint, _masu
+from . import _arrays, _bins, _counts, _histogram, _joint, _kinds, _masu
 from ._histogram_class import Histogram
 from ._state import State, SumState
 
@@ -20,19 +20,19 @@ def _taken(name, x, device):
         if x.dtype == np.bool:
             raise TypeError(f"{name}: truth values on a device are not supported")
         return x, where
-    x = _histogram._subtractable(x)
-    if not _arrays.has_dtype(x):
-        raise TypeError(f"{name}: {_histogram._lacking(x, None, 1)}")
-    return _arrays.native(x), where
+    x = _counts.subtractable(x)
+    if not _kinds.has_dtype(x):
+        raise TypeError(f"{name}: {_histogram.lacking(x, None, 1)}")
+    return _kinds.native(x), where
 
 
 def _spec(name, x, bins, range, device):
     """The bins, made definite; without a range they span the finite values."""
     if isinstance(bins, str):
         raise TypeError(f"{name}: bins must be a number or edges, got the rule {bins!r}; see histogram_bin_edges")
-    spec = _bins.edges_and_spec(x.dtype, bins, range, lambda: _histogram.extremes(x, device, finite=True))[1]
+    spec = _bins.edges_and_spec(x.dtype, bins, range, lambda: _counts.extremes(x, device, finite=True))[1]
     if spec is None:
-        raise TypeError(f"{name}: {_histogram._lacking(x, None, bins)}")
+        raise TypeError(f"{name}: {_histogram.lacking(x, None, bins)}")
     return spec
 
 
@@ -190,10 +190,10 @@ class WeightedHistogram(State):
         weights, _ = _arrays.placed(weights, device)
         if type(weights) is not type(a):
             raise TypeError("WeightedHistogram: the data and the weights must be in one memory")
-        if weights.shape != a.shape or weights.dtype.kind == "b" or not _arrays.has_dtype(weights):
-            raise TypeError(f"WeightedHistogram: {_histogram._lacking(a, weights, 1)}")
+        if weights.shape != a.shape or weights.dtype.kind == "b" or not _kinds.has_dtype(weights):
+            raise TypeError(f"WeightedHistogram: {_histogram.lacking(a, weights, 1)}")
         if not isinstance(weights, _masu.DeviceArray):
-            weights = _arrays.native(weights)
+            weights = _kinds.native(weights)
         with _masu.OnStream(_arrays.on_devices(a, weights)):
             return cls._of(_masu.WeightedHistogram.of(a, weights, _spec("WeightedHistogram", a, bins, range, where), where))
 

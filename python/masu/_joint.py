@@ -9,7 +9,8 @@ import operator
 
 import numpy as np
 
-from . import _arrays, _bins, _by_place, _device, _fallback, _histogram, _masu, _small
+from . import _bins, _by_place, _counts, _device, _fallback, _host, _kinds, _masu, _on_device, _rules, _small
+from ._arrays import adapter, in_kind, on_devices
 
 MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
@@ -52,15 +53,14 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     array([[1., 0., 0.],
            [1., 0., 1.]])
     """
-    other = _arrays.foreign_bins(bins)
-    if _small_enough(sample) and weights is None and device is None and not other:
+    on = adapter(device, weights, *_each(sample), *_each(bins))
+    if on is _host and _small_enough(sample) and weights is None and device is None:
         return np.histogramdd(sample, bins, range, density)
-    options = {"bins": bins, "range": range, "density": density, "weights": weights}
-    if type(sample) in (list, tuple) and _arrays.foreign(*sample):
-        return _arrays.in_kind(_of_columns, *sample, **options, device=device)
-    if other or _arrays.foreign(sample, weights):
-        return _arrays.in_kind(histogramdd, sample, **options, device=device)
-    found = _count(sample, bins, range, weights, device)
+    if on is None:
+        return in_kind(histogramdd, locals())
+    found = _count(on, sample, bins, range, weights, device)
+    if found is None and on is not _host:
+        raise _counts.NoSuchBins("histogramdd: these bins are not supported for the data on a device")
     if found is None and weights is not None:
         weights = np.asarray(weights)
         found = _by_place.histogramdd(sample, bins, range, weights, device)
@@ -71,13 +71,33 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
         return result
     hist, edges = found
     if density:
-        total = hist.sum()
-        for i, widths in enumerate(map(np.diff, edges)):
-            shape = np.ones(len(edges), int)
-            shape[i] = hist.shape[i]
-            hist = hist / widths.reshape(shape)
-        hist /= total
+        hist = densities(hist, edges)
+    if on is not _host:
+        like, = on_devices(*_each(sample))[:1]
+        return on.sent(like, hist), [on.sent(like, one) for one in edges]
     return hist, edges
+
+
+def of_two(bins):
+    """Bins for two columns."""
+    try:
+        count = len(bins)
+    except TypeError:
+        count = 1
+    return bins if count in (1, 2) else [np.asarray(bins)] * 2
+
+
+def densities(hist, edges):
+    """The probability density of counts, as NumPy computes it."""
+    total = hist.sum()
+    for i, widths in enumerate(map(np.diff, edges)):
+        hist = hist / np.expand_dims(widths, tuple(j for j in np.arange(len(edges)) if j != i))
+    return hist / total
+
+
+def _each(several):
+    """Arrays, if need be one, as several."""
+    return several if type(several) in (list, tuple) else (several,)
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device=None):
@@ -91,33 +111,21 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     array([[1., 0., 0.],
            [1., 0., 1.]])
     """
-    other = _arrays.foreign_bins(bins)
-    if weights is None and device is None and not other and _small_enough((x, y)):
+    on = adapter(device, x, y, weights, *_each(bins))
+    if on is _host and weights is None and device is None and _small_enough((x, y)):
         return np.histogram2d(x, y, bins, range, density)
-    if (type(bins) is int and range is None and not density and device is None
+    if (on is _host and type(bins) is int and range is None and not density and device is None
             and type(x) is type(y) is type(weights) is np.ndarray
             and x.shape == y.shape == weights.shape and 0 < x.size <= _FEW_POINTS and x.ndim == 1 and x.dtype == y.dtype):
         found = _by_place.even_joint((x, y), bins, weights)
         if found is not None:
             return tuple(found)
-    if other or _arrays.foreign(x, y, weights):
-        options = {"bins": bins, "range": range, "density": density, "weights": weights}
-        return _arrays.in_kind(histogram2d, x, y, **options, device=device)
+    if on is None:
+        return in_kind(histogram2d, locals(), 2)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    try:
-        count = len(bins)
-    except TypeError:
-        count = 1
-    if count not in (1, 2):
-        bins = np.asarray(bins)
-        bins = [bins, bins]
-    hist, edges = histogramdd([x, y], bins, range, density, weights, device=device)
+    hist, edges = histogramdd([x, y], of_two(_rules.on_host(bins)), range, density, weights, device=device)
     return hist, edges[0], edges[1]
-
-
-def _of_columns(*columns, **options):
-    return histogramdd(columns, **options)
 
 
 def _small_enough(sample):
@@ -126,6 +134,24 @@ def _small_enough(sample):
     if type(sample) not in (list, tuple) or not all(type(column) in (np.ndarray, list) for column in sample):
         return False
     return sum(map(np.size, sample)) < _small.limit
+
+
+def _columns_there(sample):
+    """The columns of a sample on a device."""
+    if type(sample) in (list, tuple):
+        like = next(column for column in sample if isinstance(column, _masu.DeviceArray))
+        columns = [_on_device.there("histogramdd", column, like) for column in sample]
+    elif sample.ndim == 2:
+        rows, width = sample.shape
+        turned = _on_device.empty(sample, shape=(width, rows))
+        if sample.size:
+            _masu.columns(sample, rows, turned, sample.device)
+        columns = turned.rows()
+    else:
+        columns = [sample]
+    if any(column.ndim != 1 or len(column) != len(columns[0]) for column in columns):
+        raise ValueError("histogramdd: the columns must have one dimension and one length")
+    return columns
 
 
 def _columns(sample, where):
@@ -137,21 +163,21 @@ def _columns(sample, where):
             dtype = functools.reduce(np.promote_types, [x.dtype for x in sample])  # one after the other, as in a list
         except TypeError:  # NumPy says it in its own way
             return None
-        if not _arrays.has_dtype(np.empty(0, dtype)):
+        if not _kinds.has_dtype(np.empty(0, dtype)):
             return None
-        return [_arrays.native(x.astype(dtype, copy=False)) for x in sample]
+        return [_kinds.native(x.astype(dtype, copy=False)) for x in sample]
     if isinstance(sample, np.ndarray) and type(sample) not in (np.ndarray, np.memmap):
         return None
     if not hasattr(sample, "shape"):
         iter(sample)  # NumPy's error
     points = sample if hasattr(sample, "shape") and len(sample.shape) == 2 else np.atleast_2d(sample).T
     points = np.asarray(points)
-    if points.ndim != 2 or not _arrays.has_dtype(points):
+    if points.ndim != 2 or not _kinds.has_dtype(points):
         return None
     if points.T.flags.c_contiguous or points.shape[1] < 2 or not points.flags.c_contiguous:
-        return list(_arrays.native(points.T))
+        return list(_kinds.native(points.T))
     turned = np.empty(points.shape[::-1], points.dtype.newbyteorder("="))
-    _masu.columns(_arrays.native(points), len(points), turned, where)
+    _masu.columns(_kinds.native(points), len(points), turned, where)
     return list(turned)
 
 
@@ -169,7 +195,7 @@ def edges_and_specs(columns, bins, range, where, finite=False):
         raise ValueError("range argument must have one entry per dimension")
     uniform = [np.ndim(rule) == 0 for rule in each]
     rules = [operator.index(rule) if even else rule for rule, even in zip(each, uniform)]
-    proxies = [_histogram.extremes(column, where, finite) if even and ends is None else np.zeros(2, column.dtype)
+    proxies = [_counts.extremes(column, where, finite) if even and ends is None else np.zeros(2, column.dtype)
                for column, even, ends in zip(columns, uniform, ranges)]
     edges = None
     if math.prod(np.size(rule) if np.ndim(rule) else rule + 2 for rule in rules) <= _FEW_CELLS:
@@ -185,20 +211,24 @@ def edges_and_specs(columns, bins, range, where, finite=False):
     return edges, specs
 
 
-def _count(sample, bins, range, weights, device):
+def _count(on, sample, bins, range, weights, device):
     """(hist, edges); None where the call is NumPy's."""
-    where = _device.resolve(device)
-    columns = _columns(sample, where)
+    columns = _columns(sample, _device.resolve(device)) if on is _host else _columns_there(sample)
     if not columns or len(columns) > MOST_COLUMNS or columns[0].dtype.kind == "b":
         return None
+    where = on.device_for(device, columns[0])
     if weights is not None:
-        weights = np.asarray(weights)
-        if weights.shape != columns[0].shape or weights.dtype.kind == "b" or not _arrays.has_dtype(weights):
+        weights = on.sent(columns[0], np.asarray(weights) if on is _host else weights)
+        if weights.shape != columns[0].shape or weights.dtype.kind == "b" or not _kinds.has_dtype(weights):
+            if on is not _host:
+                raise ValueError("The weights and list don't have the same length.")
             return None
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
-            edges, specs = edges_and_specs(columns, bins, range, where)
+            edges, specs = edges_and_specs(columns, _rules.on_host(bins), range, where)
     except (FloatingPointError, TypeError, ValueError):
+        if on is not _host:
+            raise
         # NumPy says it with the number of the column, and warns itself
         return None
     if None in specs:
@@ -206,10 +236,12 @@ def _count(sample, bins, range, weights, device):
     shape = tuple(len(e) - 1 for e in edges)
     if math.prod(shape) > _MOST_CELLS:
         return None
-    hist = np.empty(shape)
+    hist = np.zeros(shape)
+    if not columns[0].size:
+        return hist, edges
     if weights is None:
         _masu.joint_histogram(columns, specs, hist, where)
         return hist, edges
     extras = np.empty(3 if len(columns) == 1 else 2, np.float64)
-    _masu.weighted_histogram(columns, _arrays.native(weights), specs, 1, hist, extras, None, True, where)
+    _masu.weighted_histogram(columns, on.native(weights), specs, 1, hist, extras, None, True, where)
     return hist, edges

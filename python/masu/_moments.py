@@ -4,15 +4,14 @@ import operator
 
 import numpy as np
 
-from . import _arrays, _fallback, _masu
-from ._lines import NUMPY, contiguous, device_for, host, into, reduced_axes, words
+from . import _fallback, _host, _masu
+from ._arrays import adapter, sums_in_kind
+from ._host import NUMPY
 
 __all__ = ["mean", "std", "var"]
 
-_ndarray = np.ndarray
 _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
-_CHARS = "?bBhHiIlLqQefd"
 
 
 @_masu.with_plain_calls
@@ -30,23 +29,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
     0.75
     """
-    if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype("mean", dtype)
-        if where is _NoValue and device is None and (keepdims is _NoValue or type(keepdims) is bool):
-            found = _masu.enqueue_mean(a, axis, _arrays.code_of(dtype), out, keepdims is True)
-            if found is not None:
-                return found
-        return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
-    if where is _NoValue:
-        found = _moment(a, axis, dtype, out, None, False, keepdims, device)
-        if found is not None:
-            return found
-    elif axis is None and out is None and keepdims is _NoValue and _selects(where, a, dtype):
-        chosen = a[where]
-        if chosen.size:
-            return mean(chosen, None, dtype, device=device)
-    more = {} if where is _NoValue else {"where": where}
-    return _fallback.summed("mean", np.mean(a, axis, dtype, out, keepdims, **more), a)
+    if (on := adapter(device, a)) is None:
+        return sums_in_kind(mean, _masu.enqueue_mean, locals(), keepdims is True)
+    return _found(on, np.mean, a, axis, dtype, out, -1, keepdims, where, {}, device)
 
 
 @_masu.with_plain_calls
@@ -64,7 +49,9 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     >>> float(masu.var([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
     1.0
     """
-    return _spread(var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
+    if (on := adapter(device, a)) is None:
+        return sums_in_kind(var, _masu.enqueue_var, locals(), keepdims is True, ddof)
+    return _spread(on, np.var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 
 @_masu.with_plain_calls
@@ -80,42 +67,35 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     >>> float(masu.std([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
     1.0
     """
-    return _spread(std, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
+    if (on := adapter(device, a)) is None:
+        return sums_in_kind(std, _masu.enqueue_std, locals(), keepdims is True, ddof)
+    return _spread(on, np.std, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 
-def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device):
+def _spread(on, numpys, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device):
     """var or std."""
-    if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype(function.__name__, dtype)
-        if (where is _NoValue and mean is _NoValue and correction is _NoValue and device is None
-                and (keepdims is _NoValue or type(keepdims) is bool)):
-            enqueue = _masu.enqueue_std if function is std else _masu.enqueue_var
-            found = enqueue(a, axis, _arrays.code_of(dtype), out, keepdims is True, ddof)
-            if found is not None:
-                return found
-        return _arrays.in_kind(function, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,
-                               mean=mean, correction=correction, device=device)
     less = freedom(ddof, correction) if mean is _NoValue else None
-    if less is None:
-        pass
-    elif where is _NoValue:
-        found = _moment(a, axis, dtype, out, less, function is std, keepdims, device)
-        if found is not None:
-            return found
-    elif axis is None and out is None and keepdims is _NoValue and _selects(where, a, dtype):
-        chosen = a[where]
-        if chosen.size > less:
-            return function(chosen, None, dtype, None, less, device=device)
-    given = {"where": where, "mean": mean, "correction": correction}
-    more = {name: value for name, value in given.items() if value is not _NoValue}
-    name = function.__name__
-    return _fallback.summed(name, getattr(np, name)(a, axis, dtype, out, ddof, keepdims, **more), a)
+    more = {"ddof": ddof, "mean": mean, "correction": correction}
+    return _found(on, numpys, a, axis, dtype, out, less, keepdims, where, more, device)
 
 
-def _selects(where, a, dtype):
-    """Whether masu has the dtypes of an array and of its result, and `where` tells of each element."""
-    return (type(a) is _ndarray and type(where) is _ndarray and where.dtype.char == "?" and where.shape == a.shape
-            and a.dtype.char in _CHARS and (dtype is None or rounded_to(a, dtype) is not None))
+def _found(on, numpys, a, axis, dtype, out, less, keepdims, where, more, device):
+    """mean, var or std; `less`: what is taken from the number of elements, -1 for the mean, None where NumPy judges `more`."""
+    data, found = NUMPY if less is None else _host.data(a) if on is _host else a, NUMPY
+    if data is not NUMPY and (where is _NoValue or where is True and on is not _host):
+        found = _moment(on, numpys, data, axis, dtype, out, less, keepdims, device)
+    elif data is not NUMPY and out is None and (on is not _host or axis is None and keepdims is _NoValue):
+        axes, shape = on.reduced(data, axis, keepdims)
+        data = on.chosen(numpys.__name__, data, where, axes)
+        if data is not NUMPY:
+            found = _moment(on, numpys, data, None, dtype, None, less, _NoValue, device)
+        if found is not NUMPY and shape:
+            found = found.reshape(shape)
+    if found is not NUMPY:
+        return found
+    more = {name: value for name, value in {**more, "keepdims": keepdims, "where": where}.items() if value is not _NoValue}
+    return on.numpys(numpys.__name__, a, lambda x: _fallback.summed(numpys.__name__, numpys(x, axis, dtype, out, **more), x),
+                     what="this dtype, ddof or mean")
 
 
 def freedom(ddof, correction):
@@ -146,31 +126,19 @@ def name_of(dtype):
     return _names[dtype.char]
 
 
-def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
-    """Means, or with a ddof variances, or their roots; None where they are NumPy's."""
-    data = host(a)
-    if data is NUMPY or not (out is None or type(out) is _ndarray and out.dtype.kind == "f"):
-        return None
+def _moment(on, numpys, data, axis, dtype, out, less, keepdims, device):
+    """Means, variances or their roots; NUMPY where they are NumPy's."""
+    if out is not None and (type(out) is not np.ndarray or out.dtype.kind != "f"):
+        return NUMPY
     if dtype is None and out is not None and data.dtype.kind == "f":
         dtype = np.promote_types(data.dtype, out.dtype)  # as NumPy computes
     rounded = rounded_to(data, dtype)
-    try:
-        axes = reduced_axes(axis, data.ndim)
-    except (TypeError, ValueError):
-        return None
-    keep = keepdims is not _NoValue and bool(keepdims)
-    kept = [i for i in range(data.ndim) if i not in axes]
-    shape = tuple(data.shape[i] if i in kept else 1 for i in range(data.ndim) if keep or i in kept)
-    if rounded is None or not axes or out is not None and out.shape != shape:
-        return None
-    turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
-    rows = contiguous(turned, data.dtype.newbyteorder("=")).reshape(*turned.shape[:len(kept)], -1)
-    if ddof is not None and rows.shape[-1] <= ddof:
-        return None
-    found = np.empty(rows.shape[:-1])
-    device = device_for(device, rows.size)
-    _masu.moments(words(rows), found, name_of(rounded), -1 if ddof is None else ddof, root, device)
-    result = found.astype(rounded).reshape(shape)
-    if out is None:
-        return result if shape else result[()]
-    return into(out, result)
+    axes, shape = on.reduced(data, axis, keepdims)
+    if rounded is None or on is _host and not axes or out is not None and out.shape != shape:
+        return NUMPY
+    lines = on.rows(data, axes)
+    if lines.shape[-1] <= max(less, 0) or not lines.size:
+        return on.few(numpys, lines, shape, dtype, less)
+    found = on.totals(lines, shape, rounded)
+    _masu.moments(on.words(lines), found, name_of(rounded), less, numpys is np.std, on.device_for(device, lines))
+    return on.returned(on.converted(found, rounded), out)

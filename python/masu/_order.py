@@ -6,13 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, axes_of, check_out, contiguous, device_for, host, line_axis, lines, result_like, words, written
+from . import _distinct, _host, _kinds, _masu, _small
+from ._arrays import adapter, in_kind
+from ._axes import one_axis
+from ._host import NUMPY, check_out, written
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
 _NoValue = np._NoValue
-_kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
+_INTP = np.dtype(np.intp)
+_SORTS = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
 # From 2.3 on; what is older always sorts.
 _unsorted = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
 _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
@@ -22,7 +25,7 @@ def _usual(kind, order, stable):
     """Whether these are arguments for which every order of NumPy's is masu's; NumPy judges the others."""
     if order is not None or not (kind is None or type(kind) is str):
         return False
-    if kind not in _kinds:
+    if kind not in _SORTS:
         np.empty(0).argsort(kind=kind)  # NumPy's error; it takes short names too
     return stable is None or kind is None and type(stable) is bool
 
@@ -47,22 +50,16 @@ def _numpys(function, a, axis, kind, order, stable, direction):
     return function(a, axis, kind, order, stable=stable, **direction)
 
 
-def _ordered(call, numpys, dtype, a, axis, kind, order, stable, descending, out, device):
-    """A host array sorted, or ordered, along an axis; `dtype`: the result's, None for that of a."""
+def _ordered(on, call, numpys, dtype, a, axis, kind, order, stable, descending, out, device):
+    """An array sorted, or ordered, along an axis; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
     backwards, direction = _direction(descending, kind)
-    data = host(a)
+    data = on.data(a)
     if data is NUMPY or not _usual(kind, order, None if backwards else stable):
-        return written(name, out, _numpys(numpys, a, axis, kind, order, stable, direction), a)
-    if axis is None:
-        data, axis = data.reshape(-1), -1
-    axes = axes_of(data, (line_axis if numpys is np.argsort else normalize_axis_index)(axis, data.ndim))
-    rows = lines(data, axes)
-    where = _device.resolve(device)
-    dtype = np.dtype(dtype or data.dtype)
-    if out is not None:
-        check_out(name, out, dtype, data.shape, data)
-    return result_like(data, axes, dtype, lambda to: call(rows, to, rows.size // rows.shape[-1], where, backwards), out)
+        return on.numpys(name, a, lambda x: _numpys(numpys, x, axis, kind, order, stable, direction), out, what="this kind or order")
+    data, axis = one_axis(data, axis, dtype is _INTP)
+    where = on.device_for(device, data)
+    return on.along(name, data, axis, dtype, lambda lines, to, number: call(lines, to, number, where, backwards), out)
 
 
 @_masu.with_plain_calls
@@ -86,10 +83,9 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
-    if _arrays.foreign(a):
-        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending, out=out,
-                               device=device)
-    return _ordered(_masu.sort, np.sort, None, a, axis, kind, order, stable, descending, out, device)
+    if (on := adapter(device, a)) is None:
+        return in_kind(sort, locals())
+    return _ordered(on, _masu.sort, np.sort, None, a, axis, kind, order, stable, descending, out, device)
 
 
 @_masu.with_plain_calls
@@ -108,13 +104,12 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
     >>> masu.argsort([3.0, 1.0, 2.0, 1.0]).tolist()
     [1, 3, 2, 0]
     """
-    if _arrays.is_series(a):
-        order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, out=out, device=device)
-        return _arrays.like_series(a, order) if out is None else out
-    if _arrays.foreign(a):
-        return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
-                               out=out, device=device)
-    return _ordered(_masu.argsort, np.argsort, np.intp, a, axis, kind, order, stable, descending, out, device)
+    if _kinds.is_series(a):
+        order = argsort(_kinds.as_numpy(a), axis, kind, order, stable=stable, descending=descending, out=out, device=device)
+        return _kinds.like_series(a, order) if out is None else out
+    if (on := adapter(device, a)) is None:
+        return in_kind(argsort, locals())
+    return _ordered(on, _masu.argsort, np.argsort, _INTP, a, axis, kind, order, stable, descending, out, device)
 
 
 def _places(kth, length):
@@ -129,31 +124,22 @@ def _places(kth, length):
             return None
         places = set(places.ravel().tolist())
     if min(places) < -length or max(places) >= length:
+        np.partition(np.empty(length, np.bool), kth)  # NumPy's error
         return None
     return sorted({k % length for k in places})
 
 
-def _part(function, numpys, call, dtype, a, kth, axis, kind, order, out, device):
+def _part(on, call, numpys, dtype, a, kth, axis, kind, order, out, device):
     """partition or argpartition; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
-    if _arrays.foreign(a):
-        return _arrays.in_kind(function, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
-    data = host(a)
-    if data is NUMPY or order is not None or kind != "introselect":
-        return written(name, out, numpys(a, kth, axis, kind, order), a)
-    if axis is None:
-        data = data.reshape(-1)
-    along = (line_axis if numpys is np.argpartition else normalize_axis_index)(-1 if axis is None else axis, data.ndim)
-    places = _places(kth, data.shape[along])
+    data, places = on.data(a), None
+    if data is not NUMPY and order is None and kind == "introselect":
+        data, along = one_axis(data, axis, dtype is _INTP)
+        places = _places(kth, data.shape[along])
     if places is None:
-        return written(name, out, numpys(a, kth, axis, kind, order), a)
-    axes = axes_of(data, along)
-    rows = lines(data, axes)
-    where = device_for(device, data.size)
-    dtype = np.dtype(dtype or data.dtype)
-    if out is not None:
-        check_out(name, out, dtype, data.shape, data)
-    return result_like(data, axes, dtype, lambda to: call(rows, to, rows.size // rows.shape[-1], places, where), out)
+        return on.numpys(name, a, lambda x: numpys(x, kth, axis, kind, order), out, what="this kind, order or kth")
+    where = on.device_for(device, data)
+    return on.along(name, data, along, dtype, lambda lines, to, number: call(lines, to, number, places, where), out)
 
 
 @_masu.with_plain_calls
@@ -172,7 +158,9 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    return _part(partition, np.partition, _masu.partition, None, a, kth, axis, kind, order, out, device)
+    if (on := adapter(device, a)) is None:
+        return in_kind(partition, locals())
+    return _part(on, _masu.partition, np.partition, None, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls
@@ -183,7 +171,9 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, d
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    return _part(argpartition, np.argpartition, _masu.argpartition, np.intp, a, kth, axis, kind, order, out, device)
+    if (on := adapter(device, a)) is None:
+        return in_kind(argpartition, locals())
+    return _part(on, _masu.argpartition, np.argpartition, _INTP, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls
@@ -200,27 +190,27 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
     [0, 1, 3]
     """
-    if _arrays.foreign(a, v):
-        return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, out=out, device=device)
+    if (on := adapter(device, a, v)) is None:
+        return in_kind(searchsorted, locals(), 2)
     if out is not None:
         return written("searchsorted", out, searchsorted(a, v, side, sorter, device=device), a, v)
     if device is None and np.size(v) < _small.limit:
-        return np.searchsorted(_arrays.as_numpy(a), _arrays.as_numpy(v), side, sorter)
-    data, sought = host(a), host(v)
+        return np.searchsorted(_kinds.as_numpy(a), _kinds.as_numpy(v), side, sorter)
+    data, sought = (_host.data(a), _host.data(v)) if on is _host else (a, v)
     if data is NUMPY or sought is NUMPY or data.ndim != 1 or side not in ("left", "right"):
-        return np.searchsorted(a, v, side, sorter)
-    common = np.promote_types(data.dtype, sought.dtype)
+        return on.numpys("searchsorted", v, lambda x: np.searchsorted(a, x, side, sorter),
+                         ask=lambda: np.searchsorted(np.empty((0,) * a.ndim), 0, side))
     if sorter is not None:
-        order = host(sorter)
-        if (order is NUMPY or order.shape != data.shape or order.dtype.kind not in "iu"
+        order = _host.data(sorter)
+        if (on is not _host or order is NUMPY or order.shape != data.shape or order.dtype.kind not in "iu"
                 or not np.can_cast(order.dtype, np.intp, "safe") or order.min() < 0 or order.max() >= order.size):
-            return np.searchsorted(a, v, side, sorter)
+            return on.numpys("searchsorted", v, lambda x: np.searchsorted(a, x, side, sorter))
         data = data[order]
-    data = words(contiguous(data, common))
-    values = words(contiguous(sought, common))
-    found = np.empty(sought.shape, np.intp)
-    _masu.searchsorted(data, values, found, side == "right", _device.resolve(device))
-    return found if found.ndim else found[()]
+    data, sought = on.alike("searchsorted", data, sought)
+    found = on.empty(sought, _INTP)
+    if found.size:
+        _masu.searchsorted(data, sought, found, side == "right", on.device_for(device, data))
+    return on.returned(found)
 
 
 @_masu.with_plain_calls
@@ -241,49 +231,32 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     >>> values.tolist(), counts.tolist()
     ([1, 3], [1, 2])
     """
-    if _arrays.foreign(ar):
+    if (on := adapter(device, ar)) is None:
         if not return_index and not return_inverse and axis is None and equal_nan is True and device is None:
             found = _masu.enqueue_unique(ar, bool(return_counts))
             if found is not None:
                 return found
-        return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
-                               return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
-                               device=device)
-    data = host(ar)
-    if data is NUMPY or axis is not None and data.ndim != 1:
+        return in_kind(unique, locals())
+    data = on.data(ar)
+    if data is NUMPY or axis is not None and data.ndim != 1 and on is _host:
         more = {} if sorted else _unsorted
-        return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **more)
-    if axis is not None:
-        normalize_axis_index(axis, 1)
-    rows = words(contiguous(data, data.dtype.newbyteorder("=")))
-    found, first, inverse, counts = _masu.unique(rows, bool(return_index), bool(return_inverse), bool(return_counts),
-                                                 _device.resolve(device))
-    values = found.view(data.dtype.newbyteorder("="))
-    if not equal_nan and values.dtype.kind == "f" and values[-1] != values[-1]:
-        values, first, inverse, counts = _every_nan(rows.reshape(-1), values, first, inverse, counts)
-    if not data.dtype.isnative:
-        values = values.astype(data.dtype)
-    results = (values,)
-    if return_index:
-        results += (first,)
-    if return_inverse:
-        results += (inverse.reshape(data.shape),)
-    if return_counts:
-        results += (counts,)
-    return results if len(results) > 1 else values
-
-
-def _every_nan(data, values, first, inverse, counts):
-    """unique's results with every NaN a value of its own, in the order of the input."""
-    places = np.flatnonzero(np.isnan(data))
-    values = np.concatenate((values[:-1], data[places]))
-    if first is not None:
-        first = np.concatenate((first[:-1], places))
-    if inverse is not None:
-        inverse[places] += np.arange(places.size)
-    if counts is not None:
-        counts = np.concatenate((counts[:-1], np.ones(places.size, np.intp)))
-    return values, first, inverse, counts
+        return on.numpys("unique", ar, lambda x: np.unique(x, return_index, return_inverse, return_counts, axis,
+                                                           equal_nan=equal_nan, **more))
+    if axis is not None and data.ndim != 1:
+        found = _distinct.parts(data, axis)
+    else:
+        if axis is not None:
+            normalize_axis_index(axis, 1)
+        every = not equal_nan and data.dtype.kind == "f"
+        found = on.distinct(data, bool(return_index), bool(return_inverse), bool(return_counts) or every, device)
+        if every:
+            on.divide_nans(data, found)
+        found[0] = on.converted(found[0], data.dtype)
+        if return_inverse:
+            found[2] = found[2].reshape(data.shape)
+    if not (return_index or return_inverse or return_counts):
+        return found[0]
+    return tuple([one for one, asked in zip(found, (True, return_index, return_inverse, return_counts)) if asked])
 
 
 class TopK(NamedTuple):
@@ -302,12 +275,13 @@ def _two(out):
 
 
 def number_of_first(k, length):
-    """k as an integer that topk can have."""
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
+    """k as an integer that topk can have. A length that is not known is NaN."""
+    if isinstance(k, (bool, np.bool)) or not hasattr(k, "__index__"):
         raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
     k = k.__index__()
-    if not 1 <= k <= length:
-        raise ValueError(f"topk: k must be from 1 to {length}, the length of the axis, got {k}")
+    if k < 1 or k > length:
+        most = "" if length != length else f" to {length}"
+        raise ValueError(f"topk: k must be from 1{most}, the length of the axis, got {k}")
     return k
 
 
@@ -327,32 +301,27 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
     >>> masu.topk([3, 9, 1, 9], 2).indices.tolist()
     [1, 3]
     """
-    if _arrays.foreign(a):
+    if (on := adapter(device, a)) is None:
+        if out is not None:
+            out = tuple(_two(out))
         found = _masu.enqueue_topk(a, k, axis, bool(largest), *_two(out)) if device is None else None
-        if found is not None:
-            return TopK(*found)
-        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, out=None if out is None else tuple(_two(out)), device=device)
+        return in_kind(topk, locals()) if found is None else TopK(*found)
     if out is not None:
         values, places = _two(out)
         found = topk(a, k, axis, largest=largest, device=device)
         check_out("topk", values, found.values.dtype, found.values.shape, a)
         check_out("topk", places, found.indices.dtype, found.indices.shape, a, values)
         return TopK(written("topk", values, found.values), written("topk", places, found.indices))
-    data = host(a)
+    data = on.data(a)
     if data is NUMPY:
-        data = _arrays.whole(a)
-        if not _arrays.has_dtype(data):
+        data = a if on is not _host else _kinds.whole(a)
+        if not _kinds.has_dtype(data):
             raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
-    if axis is None:
-        data, axis = data.reshape(-1), -1
-    axis = normalize_axis_index(axis, data.ndim)
+    data, axis = one_axis(data, axis)
     k = number_of_first(k, data.shape[axis])
-    axes = (*(i for i in range(data.ndim) if i != axis), axis)
-    rows = lines(data, axes)
-    shape = (*rows.shape[:-1], k)
-    values, indices = np.empty(shape, data.dtype.newbyteorder("=")), np.empty(shape, np.intp)
+    lines = on.lines(data, axis)
+    values = on.empty(data, shape=(*lines.shape[:-1], k))
+    indices = on.empty(values, _INTP)
     if values.size:
-        _masu.topk(rows, words(values), indices, k, bool(largest), values.size // k, device_for(device, data.size))
-    if not data.dtype.isnative:
-        values = values.astype(data.dtype)
-    return TopK(np.moveaxis(values, -1, axis), np.moveaxis(indices, -1, axis))
+        _masu.topk(lines, on.words(values), indices, k, bool(largest), values.size // k, on.device_for(device, data))
+    return TopK(on.converted(on.placed(values, axis), data.dtype), on.placed(indices, axis))

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from . import _arrays, _device, _device_array, _masu
+from . import _arrays, _device, _kinds, _masu
 
 _VECTOR = re.compile(r"(?:const )?(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?$")
 _SCALARS = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
@@ -113,7 +113,7 @@ class Kernel:
                 given.append(argument.bytes)
             elif isinstance(argument, (bool, int, float, tuple, np.generic)):
                 given.append(self._value(i, argument, parameter))
-            elif _arrays.foreign(argument):
+            elif _kinds.foreign(argument):
                 memory = _arrays.taken(argument, self.device)
                 given.append(memory if isinstance(memory, _masu.DeviceArray) else self._copied(i, memory, back))
             else:
@@ -126,7 +126,7 @@ class Kernel:
         return seconds
 
     def _copied(self, i, array, back):
-        if not _arrays.has_dtype(array) or not array.dtype.isnative:
+        if not _kinds.has_dtype(array) or not array.dtype.isnative:
             raise TypeError(f"{self.name}: argument {i} must be of a native number dtype, got {array.dtype.str}")
         if array.flags.writeable:
             for memory, other in back:
@@ -135,7 +135,7 @@ class Kernel:
                             other.dtype, other.__array_interface__["data"], other.strides) or array.shape != other.shape:
                         raise ValueError(f"{self.name}: argument {i} must be apart from the arrays before it, or one of them")
                     return memory
-        memory = _device_array.to_device(array, self.device)
+        memory = _arrays.to_device(array, self.device)
         if array.flags.writeable:
             back.append((memory, array))
         return memory

@@ -9,14 +9,16 @@ import math
 import mmap
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, contiguous, device_for, host, words
+from . import _device, _host, _masu, _small, _weighted_quantile
+from ._arrays import adapter, in_kind
+from ._axes import reduced
+from ._host import NUMPY, words
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
+_NoValue = np._NoValue
 _SHORT = 600  # NumPy's number
 _BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
@@ -216,15 +218,6 @@ def _unwritten(shape, dtype):
     return np.frombuffer(memory, dtype).reshape(shape)
 
 
-def _rows(data, axis):
-    """(the axes that are reduced, what lies along them as rows)."""
-    ndim = data.ndim
-    axes = tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
-    kept = [i for i in range(ndim) if i not in axes]
-    turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
-    return axes, contiguous(turned, data.dtype).reshape(*turned.shape[:len(kept)], -1)
-
-
 def several_axes(axes, ndim):
     """Whether NumPy's nan functions bring several axes, or none, together as the last one beside others."""
     return len(axes) != 1 and len(axes) < ndim
@@ -239,7 +232,8 @@ def _at(rows, places, device):
 
 def _reduced(function, data, axis, out, keepdims, device, **keywords):
     """NumPy's function of the axes that are reduced, brought together as the last one."""
-    axes, rows = _rows(data, axis)
+    axes, _ = reduced(data, axis, False)
+    rows = _host.rows(data, axes)
     return of_found(function, data.shape, axes, data.dtype, lambda places: _at(rows, places.tolist(), device), out,
                     keepdims, **keywords)
 
@@ -273,13 +267,12 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     """NumPy's nan function: `plain`, the function without nan, of what is no NaN in each row. NaN is behind all else in
     the order, so that the elements of a row are those at its first places.
     """
-    axes, rows = _rows(data, axis)
+    axes, shape = reduced(data, axis, keepdims)
+    rows = _host.rows(data, axes)
     q = keywords.get("q", 0)
     if np.ndim(q) > 1 and several_axes(axes, data.ndim) or isinstance(q, _ndarray) and type(q) is not _ndarray:
         raise Unforeseen  # NumPy has an order of the axes of its own, and results of a subclass
     kept = rows.shape[:-1]
-    keepdims = keepdims is not np._NoValue and keepdims
-    shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape)) if keepdims else kept
     if out is not None and getattr(out, "shape", None) != (*(np.shape(keywords["q"]) if "q" in keywords else ()), *shape):
         raise Unforeseen
     rows = rows.reshape(-1, rows.shape[-1])
@@ -316,8 +309,8 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
 
 def _brief(a, out, keepdims, device):
     """Whether so little data is in host memory and stays there that arguments take longer than it does."""
-    return (type(a) is _ndarray and out is None and keepdims is False and a.size <= _BRIEF
-            and device_for(device, a.size) is _device.cpu)
+    return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is _NoValue)
+            and (device is None and a.size < _small.limit or a.size <= _BRIEF and _device.device_for(device, a) is _device.cpu))
 
 
 def _little(a, device):
@@ -343,44 +336,84 @@ def _weighted(numpys, a, *arguments, weights):
     return result.view(_ndarray) if type(result) is _StablyOrdered else result
 
 
-def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
+def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
-    if _arrays.foreign(a):
-        if weights is None and (keepdims is np._NoValue or type(keepdims) is bool) and device is None:
-            percent = numpys in (np.percentile, np.nanpercentile)
+    if weights is None and _brief(a, out, keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, percent, plain is not None)
+        if found is not None:
+            return found
+    if (on := adapter(device, a)) is None:
+        if weights is None and type(keepdims) in (bool, type(_NoValue)) and device is None:
             found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
             if found is not None:
                 return found
-        return _arrays.in_kind(_masus[numpys], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
-                               method=method, keepdims=keepdims, weights=weights, device=device)
-    if weights is None and not _little(a, device):
-        data = host(a)
-        if data is not NUMPY and data.dtype.isnative:
-            try:
-                if plain is None:
-                    return _reduced(numpys, data, axis, out, keepdims, device, q=q, method=method)
-                return _without_nan(numpys, plain, data, axis, out, keepdims, device, q=q, method=method)
-            except _NUMPYS:
-                pass
+        return in_kind(function, locals())
+    if on is not _host:
+        if weights is None:
+            return _there(on, numpys, plain, a, axis, keepdims, q=q, method=method)
+        return _weighted_quantile.found(on, numpys, plain, a, q, axis, keepdims, method, weights)
     if weights is not None:
         return _weighted(numpys, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    return numpys(a, q, axis, out, overwrite_input, method, keepdims)
+    found = _here(numpys, plain, a, axis, out, keepdims, device, q=q, method=method)
+    return numpys(a, q, axis, out, overwrite_input, method, keepdims) if found is NUMPY else found
 
 
-def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
+def _of_middle(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
-    if _arrays.foreign(a):
-        return _arrays.in_kind(_masus[numpys], a, axis=axis, out=out, overwrite_input=overwrite_input,
-                               keepdims=keepdims, device=device)
-    data = NUMPY if plain is not None and _little(a, device) else host(a)
-    if data is not NUMPY and data.dtype.isnative:
-        try:
-            if plain is None:
-                return _reduced(numpys, data, axis, out, keepdims, device)
-            return _without_nan(numpys, plain, data, axis, out, keepdims, device)
-        except _NUMPYS:
-            pass
-    return numpys(a, axis, out, overwrite_input, keepdims)
+    if _brief(a, out, keepdims, device):
+        found = _masu.median_here(a, axis, plain is not None)
+        if found is not None:
+            return found
+    if (on := adapter(device, a)) is None:
+        return in_kind(function, locals())
+    if on is not _host:
+        return _there(on, numpys, plain, a, axis, keepdims)
+    found = _here(numpys, plain, a, axis, out, keepdims, device)
+    return numpys(a, axis, out, overwrite_input, keepdims) if found is NUMPY else found
+
+
+def _here(numpys, plain, a, axis, out, keepdims, device, **options):
+    """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
+    data = NUMPY if _little(a, device) else _host.data(a)
+    if data is NUMPY or not data.dtype.isnative:
+        return NUMPY
+    try:
+        if plain is None:
+            return _reduced(numpys, data, axis, out, keepdims, device, **options)
+        return _without_nan(numpys, plain, data, axis, out, keepdims, device, **options)
+    except _NUMPYS:
+        return NUMPY
+
+
+def _there(on, numpys, plain, a, axis, keepdims, **options):
+    """The same of an array on a device."""
+    def call(x):
+        return numpys(x, axis=axis, keepdims=keepdims, **options)
+
+    skips = plain is not None and a.dtype.kind == "f"
+    try:
+        axes, shape = reduced(a, axis, keepdims)
+        if on.data(a) is NUMPY or plain is not None and np.ndim(options.get("q")) > 1 and several_axes(axes, a.ndim):
+            raise Unforeseen
+        count = math.prod(a.shape[i] for i in axes)
+        if options:
+            *where, dtype, front = points(plain or numpys, count, a.dtype, **options)
+            doubles, formulas = double_quantiles(plain, a.dtype, **options) if skips else ((), "")
+            if skips and not doubles.size and where[0].size:
+                raise Unforeseen
+    except _NUMPYS:
+        return on.numpys(numpys.__name__, a, call)
+    lines, number = on.rows(a, axes), a.size // count
+    if not options:
+        found = on.empty(a, None if a.dtype.kind == "f" else "f64", shape)
+        _masu.medians(lines, found, number, plain is not None)
+        return found
+    found = on.empty(a, dtype if where[-1].any() else None, (*front, *shape))
+    if found.size and skips:
+        _masu.nan_quantiles(lines, found, number, formulas, doubles)
+    elif found.size:
+        _masu.quantiles(lines, found, number, *where)
+    return on.converted(found, dtype)
 
 
 @_masu.with_plain_calls
@@ -398,13 +431,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
-    if _brief(a, out, keepdims, device):
-        found = _masu.median_here(a, axis, False)
-        if found is not None:
-            return found
-    if _little(a, device):
-        return np.median(a, axis, out, overwrite_input, keepdims)
-    return _of_middle(np.median, None, a, axis, out, overwrite_input, keepdims, device)
+    return _of_middle(median, np.median, None, a, axis, out, overwrite_input, keepdims, device)
 
 
 @_masu.with_plain_calls
@@ -417,11 +444,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValu
     >>> float(masu.nanmedian([4.0, float("nan"), 3.0, 2.0]))
     3.0
     """
-    if _brief(a, out, keepdims is not np._NoValue and keepdims, device):
-        found = _masu.median_here(a, axis, True)
-        if found is not None:
-            return found
-    return _of_middle(np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
+    return _of_middle(nanmedian, np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
 
 
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
@@ -439,13 +462,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
-    if weights is None and _brief(a, out, keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, False, False)
-        if found is not None:
-            return found
-    if weights is None and _little(a, device):
-        return np.quantile(a, q, axis, out, overwrite_input, method, keepdims)
-    return _of_q(np.quantile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _of_q(quantile, np.quantile, None, False, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
@@ -456,11 +473,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     >>> masu.percentile([1.0, 2.0, 3.0, 4.0, 5.0], [25, 50]).tolist()
     [2.0, 3.0]
     """
-    if weights is None and _brief(a, out, keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, True, False)
-        if found is not None:
-            return found
-    return _of_q(np.percentile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _of_q(percentile, np.percentile, None, True, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
@@ -473,11 +486,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     >>> float(masu.nanquantile([1.0, float("nan"), 3.0], 0.5))
     2.0
     """
-    if weights is None and _brief(a, out, keepdims is not np._NoValue and keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, False, True)
-        if found is not None:
-            return found
-    return _of_q(np.nanquantile, np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _of_q(nanquantile, np.nanquantile, np.quantile, False, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
@@ -488,12 +497,4 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
     >>> float(masu.nanpercentile([1.0, float("nan"), 3.0], 50))
     2.0
     """
-    if weights is None and _brief(a, out, keepdims is not np._NoValue and keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, True, True)
-        if found is not None:
-            return found
-    return _of_q(np.nanpercentile, np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
-
-
-_masus = {np.median: median, np.nanmedian: nanmedian, np.quantile: quantile, np.percentile: percentile,
-          np.nanquantile: nanquantile, np.nanpercentile: nanpercentile}
+    return _of_q(nanpercentile, np.nanpercentile, np.percentile, True, a, q, axis, out, overwrite_input, method, keepdims, weights, device)

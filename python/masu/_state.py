@@ -6,8 +6,8 @@ import copy
 
 import numpy as np
 
-from . import _arrays, _device, _masu
-from ._lines import contiguous, words
+from . import _arrays, _device, _kinds, _masu
+from ._host import contiguous, words
 
 
 class State:
@@ -88,7 +88,7 @@ class SumState(State):
     def with_integers(self, integers):
         """A state of the same kind that holds what `integers` of others add up to. Raises ValueError where they are no
         such sum."""
-        integers = _arrays.plain(integers)
+        integers = _kinds.plain(integers)
         if integers.dtype != np.int64 or integers.ndim != 1:
             raise TypeError(f"{type(self).__name__}: with_integers needs int64 of one dimension, got "
                             f"{integers.dtype} of {integers.ndim}")
@@ -98,13 +98,13 @@ class SumState(State):
 def given(name, x, dtype, keep_order=True):
     """`x` as the extension takes it: elements of `dtype` in host memory, or a DeviceArray. TypeError where the conversion
     would change a value. `keep_order` False: in any order."""
-    if _arrays.foreign(x):
+    if _kinds.foreign(x):
         x = _arrays.taken(x, None)
     if isinstance(x, _masu.DeviceArray):
         if plain(x.dtype) != dtype:
             raise TypeError(f"{name}: the data must be of {dtype}, got {x.dtype}")
         return x
-    x = _arrays.whole(x)
+    x = _kinds.whole(x)
     # NumPy calls it safe that 64-bit integers become float64
     wide = x.dtype.kind in "iu" and x.dtype.itemsize == 8 and dtype.kind == "f" and x.size != 0
     if wide and (x.max() > 2**53 or x.min() < -(2**53)):
@@ -124,7 +124,7 @@ def plain(dtype):
 
 def name_of(name, dtype):
     """masu's name of a dtype: "f32"."""
-    if dtype.char not in _arrays.NATIVE:
+    if dtype.char not in _kinds.NATIVE:
         raise TypeError(f"{name}: the dtype must be bool, an integer or float16 to float64, got {dtype}")
     return f"{dtype.kind}{8 * dtype.itemsize}"
 

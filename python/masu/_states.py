@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from . import _arrays, _device, _masu
+from . import _arrays, _device, _kinds, _masu
 from ._order import TopK
 from ._state import State, _read, dtype_of, given, name_of, plain
 
@@ -187,7 +187,7 @@ class _OfHost(_Accumulator):
         return result
 
     def add(self, x):
-        if _arrays.foreign(x):
+        if _kinds.foreign(x):
             x = _arrays.taken(x, None)
         super().add(x.get() if isinstance(x, _masu.DeviceArray) else x)
 

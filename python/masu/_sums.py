@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 
-from . import _arrays, _device, _fallback, _masu, _small
-from ._lines import NUMPY, axes_of, contiguous, device_for, host, into, line_axis, lines, reduced_axes, result_like, words
+from . import _fallback, _host, _kinds, _masu, _small
+from ._arrays import adapter, in_kind, sums_in_kind
+from ._axes import one_axis
+from ._host import NUMPY, contiguous, words
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -15,10 +17,20 @@ _names = {"e": "f16", "f": "f32", "d": "f64"}
 
 
 def _loop_dtype(data, dtype, out):
-    """The dtype in which NumPy would add."""
-    if dtype is not None:
-        return np.dtype(dtype)
-    return data.dtype if out is None else np.promote_types(data.dtype, out.dtype)
+    """The dtype in which NumPy adds."""
+    if dtype is None and out is None and data.dtype.kind == "f" and data.dtype.isnative:
+        return data.dtype
+    if dtype is None:
+        dtype = np.promote_types(data.dtype, out.dtype) if out is not None else _WIDE.get(data.dtype.kind, data.dtype)
+    return np.dtype(dtype).newbyteorder("=")
+
+
+_WIDE = {"u": np.uintp, "i": np.intp, "b": np.intp}
+
+
+def _adds(on, data, dtype):
+    """Whether masu adds so; on the host NumPy adds integers."""
+    return dtype.char in _names or on is not _host and data.dtype.kind != "f" and dtype.kind in "iu"
 
 
 @_masu.with_plain_calls
@@ -38,57 +50,51 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     >>> float(masu.sum([1e100, 1.0, -1e100]))
     1.0
     """
-    if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype("sum", dtype)
-        if (initial is _NoValue and where is _NoValue and device is None
-                and (keepdims is _NoValue or type(keepdims) is bool)):
-            total = _masu.enqueue_sum(a, axis, _arrays.code_of(dtype), out, keepdims is True)
-            if total is not None:
-                return total
-        return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,
-                               device=device)
-    def numpys():
-        return _fallback.summed("sum", np.sum(a, axis, dtype, out, keepdims, initial, where), a)
+    if (on := adapter(device, a)) is None:
+        return sums_in_kind(sum, _masu.enqueue_sum, locals(), keepdims is True)
 
-    data = host(a)
+    def numpys(x):
+        return _fallback.summed("sum", np.sum(x, axis, dtype, out, keepdims, initial, where), x)
+
+    data = on.data(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
-        return numpys()
+        return on.numpys("sum", a, numpys)
     rounded = _loop_dtype(data, dtype, out)
-    if data.dtype.kind != "f" and rounded.kind != "f":
-        return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys)
-    if rounded.char not in _names or dtype is not None and not rounded.isnative:
-        return numpys()
-    rounded = rounded.newbyteorder("=")
-    try:
-        axes = reduced_axes(axis, data.ndim)
-    except (TypeError, ValueError):
-        return numpys()
-    keep = keepdims is not _NoValue and bool(keepdims)
-    kept = [i for i in range(data.ndim) if i not in axes]
-    shape = tuple(data.shape[i] if i in kept else 1 for i in range(data.ndim) if keep or i in kept)
-    if not axes or out is not None and out.shape != shape or initial is not _NoValue and np.ndim(initial):
-        return numpys()
-    if data.dtype.kind != "f":
-        with np.errstate(over="ignore"):  # of f16
-            data = data.astype(rounded)
-    if where is not _NoValue and where is not True:
-        mask = np.asarray(where, None if isinstance(where, _ndarray) else np.bool)
-        if mask.dtype.char != "?" or initial is None:
-            return numpys()
-        data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))
-    columns = initial is _NoValue and data.dtype.char in "fd" and data.dtype == rounded and _by_columns(data, axes)
-    if columns and device_for(device, data.size).kind == "cpu":
-        result = np.empty(columns[1], rounded)
-        _masu.sum_columns(columns[0], result)
-        return _placed(result.reshape(shape), out)
-    turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
-    rows = contiguous(turned, data.dtype.newbyteorder("=")).reshape(*turned.shape[:len(kept)], -1)
-    if initial is not _NoValue and initial is not None:
-        first = np.full((*rows.shape[:-1], 1), np.asarray(initial, rounded))
-        rows = np.concatenate((rows, first), axis=-1)
-    sums = np.empty(rows.shape[:-1])
-    _masu.sum_rows(rows, sums, _names[rounded.char], device_for(device, rows.size))
-    return _placed(sums.astype(rounded).reshape(shape), out)
+    if on is _host and data.dtype.kind != "f" and rounded.kind != "f":
+        return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys, a)
+    if not _adds(on, data, rounded) or dtype is not None and not np.dtype(dtype).isnative:
+        return on.numpys("sum", a, numpys, what=f"a sum of {data.dtype} as {rounded}")
+    axes, shape = on.reduced(data, None if data.ndim == 0 and axis in (0, -1) else axis, keepdims)  # of a scalar as NumPy has it
+    more = initial is not _NoValue and initial is not None
+    chosen = where is not _NoValue and where is not True
+    if on is _host:
+        if not axes or out is not None and out.shape != shape or more and np.ndim(initial) or chosen and initial is None:
+            return numpys(a)
+        if data.dtype.kind != "f":
+            with np.errstate(over="ignore"):  # of f16
+                data = data.astype(rounded)
+    elif more:
+        initial = np.sum(np.empty(0, rounded), dtype=rounded, initial=initial)  # as NumPy converts it, or its error
+    elif initial is None and chosen:
+        np.sum(np.empty(1), initial=None, where=np.True_[None])  # NumPy's own error
+    if chosen:
+        data = on.zeros_elsewhere("sum", data, where)
+        if data is NUMPY:
+            return numpys(a)
+    columns = (on is _host and initial is _NoValue and data.dtype.char in "fd" and data.dtype == rounded
+               and _by_columns(data, axes))
+    if columns and on.device_for(device, data).kind == "cpu":
+        found = np.empty(columns[1], rounded)
+        _masu.sum_columns(columns[0], found)
+        return on.returned(found.reshape(shape), out)
+    lines = on.rows(data, axes)
+    if more or rounded.kind == "f" and data.dtype.kind != "f":
+        lines = on.converted(lines, rounded)
+    if more:
+        lines = on.with_first(lines, np.asarray(initial, rounded))
+    totals = on.totals(lines, shape, rounded)
+    _masu.sum_rows(lines, totals, _names.get(rounded.char, "f64"), on.device_for(device, lines))
+    return on.returned(on.converted(totals, rounded), out)
 
 
 def _by_columns(data, axes):
@@ -101,21 +107,14 @@ def _by_columns(data, axes):
     return turned.reshape(-1, columns), columns
 
 
-def _placed(result, out):
-    """A result as NumPy gives it, or in `out`."""
-    if out is None:
-        return result if result.shape else result[()]
-    return into(out, result)
-
-
-def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys):
+def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys, a):
     """Sums of all integers of an array, modulo 2^64; others are NumPy's."""
     plain = (data.size >= _small.limit and axis is None and dtype is None and out is None and initial is _NoValue
              and where is _NoValue and (keepdims is _NoValue or not keepdims) and data.flags.forc)
     if not plain:
-        return numpys()
+        return numpys(a)
     flat = words(contiguous(data.reshape(-1, order="A"), data.dtype.newbyteorder("=")))
-    total = _masu.sum_all(flat, _device.resolve(device))
+    total = _masu.sum_all(flat, _host.device_for(device, data))
     if data.dtype.itemsize == 8:
         return data.dtype.type(total)
     return (np.uintp if data.dtype.kind == "u" else np.intp)(total)
@@ -136,39 +135,22 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     >>> masu.cumsum([1e100, 1.0, -1e100]).tolist()
     [1e+100, 1e+100, 1.0]
     """
-    if _arrays.is_series(a):
-        result = cumsum(_arrays.as_numpy(a), axis, dtype, out, device=device)
-        return _arrays.like_series(a, result) if out is None else result
-    if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype("cumsum", dtype)
-        if device is None:
-            sums = _masu.enqueue_cumsum(a, axis, _arrays.code_of(dtype), out)
-            if sums is not None:
-                return sums
-        return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
-    data = host(a)
-    if data is NUMPY or not (out is None or type(out) is _ndarray):
-        return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
-    summed = _loop_dtype(data, dtype, out)
-    if summed.char not in _names:
-        return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
-    summed = summed.newbyteorder("=")
-    flat = data.reshape(-1) if axis is None else data
-    if out is not None and out.shape != flat.shape:
-        return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
-    data, axis = flat, 0 if axis is None else line_axis(axis, data.ndim)
-    if data.dtype != summed:
-        data = data.astype(summed)
-    device = device_for(device, data.size)
-    if data.ndim == 1:
-        rows = lines(data, (0,))
-        result = np.empty(data.shape, summed)
-        _masu.cumsum(rows, result, 1, device)
-    else:
-        axes = axes_of(data, axis)
-        rows = lines(data, axes)
-        result = result_like(data, axes, summed, lambda to: _masu.cumsum(rows, to, rows.size // rows.shape[-1], device))
-    return result if out is None else into(out, result)
+    if _kinds.is_series(a):
+        result = cumsum(_kinds.as_numpy(a), axis, dtype, out, device=device)
+        return _kinds.like_series(a, result) if out is None else result
+    if (on := adapter(device, a)) is None:
+        return sums_in_kind(cumsum, _masu.enqueue_cumsum, locals())
+    data, summed = on.data(a), None
+    if data is not NUMPY and (out is None or type(out) is _ndarray):
+        summed = _loop_dtype(data, dtype, out)
+    if summed is None or not _adds(on, data, summed) or out is not None and out.shape != (data.shape, (data.size,))[axis is None]:
+        return on.numpys("cumsum", a, lambda x: _fallback.summed("cumsum", np.cumsum(x, axis, dtype, out), x),
+                         what=f"a sum as {summed}")
+    data, axis = one_axis(data, axis, True)
+    where = on.device_for(device, data)
+    sums = on.along("cumsum", data, axis, summed,
+                    lambda lines, to, number: _masu.cumsum(on.converted(lines, summed), to, number, where))
+    return sums if out is None else _host.into(out, sums)
 
 
 @_masu.with_plain_calls
@@ -182,9 +164,11 @@ def dot(a, b, out=None, *, device=None):
     >>> float(masu.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]))
     1.0
     """
-    if _arrays.foreign(a, b):
-        return _arrays.in_kind(dot, a, b, out=out, device=device)
-    left, right = host(a), host(b)
+    if (on := adapter(device, a, b)) is None:
+        return in_kind(dot, locals(), 2)
+    if on is not _host:
+        return _dot_there(on, a, b)
+    left, right = on.data(a), on.data(b)
     if left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
         return _fallback.summed("dot", np.dot(a, b, out), a)
     common = left.dtype
@@ -193,8 +177,23 @@ def dot(a, b, out=None, *, device=None):
     if common.char not in _names or out is not None and not (
             type(out) is _ndarray and out.dtype == common and out.shape == () and out.flags.writeable):
         return _fallback.summed("dot", np.dot(a, b, out), a)
-    product = common.type(_masu.dot(contiguous(left, common), contiguous(right, common), device_for(device, left.size)))
+    product = common.type(_masu.dot(contiguous(left, common), contiguous(right, common), on.device_for(device, left)))
     if out is None:
         return product
     out[...] = product
     return out
+
+
+def _dot_there(on, a, b):
+    """Of arrays on one device; also of integers, modulo 2^64."""
+    if type(a) is not type(b) or a.dtype != b.dtype:
+        raise TypeError("dot: both arrays must be on the device, of one dtype")
+    if a.ndim != 1 or a.shape != b.shape:
+        raise TypeError("dot: arrays on a device must have one dimension and one length")
+    if not a.size:
+        return on.sent(a, np.zeros((), a.dtype))
+    total = on.totals(a, (), a.dtype)
+    _masu.dot_there(a, b, total)
+    if a.dtype == np.bool:
+        return on.sent(a, total.get().astype(np.bool))
+    return on.converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype

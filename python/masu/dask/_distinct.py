@@ -101,13 +101,7 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     if axis is None:
         a, axis = _graph.flat(a), 0
     axis = normalize_axis_index(axis, a.ndim)
-    if isinstance(k, (bool, np.bool)) or not hasattr(k, "__index__"):
-        raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
-    k = k.__index__()
-    length = a.shape[axis]
-    if k < 1 or k > length:  # an unknown length is looked at later
-        most = "" if np.isnan(length) else f" to {length}"
-        raise ValueError(f"topk: k must be from 1{most}, the length of the axis, got {k}")
+    k = _order.number_of_first(k, a.shape[axis])  # an unknown length is looked at later
     if a.ndim > 1:
         a = a.rechunk({axis: -1})
     tasks = _graph.Tasks("topk", a, k, axis, largest, split_every, device, over=[a])
@@ -143,6 +137,5 @@ def _first_of_all(k, largest, device, parts):
 
 
 def _enough(k, found):
-    if k > found[2]:
-        raise ValueError(f"topk: k must be from 1 to {found[2]}, the length of the axis, got {k}")
+    _order.number_of_first(k, found[2])
     return found

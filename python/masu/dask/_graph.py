@@ -15,7 +15,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from .. import __version__, _arrays, _masu
+from .. import _arrays, _kinds, _masu
 from .._order import TopK
 
 _FAN = 8  # states that are put together at a time
@@ -26,17 +26,17 @@ def taken(function, a):
     if not isinstance(a, da.Array):
         a = da.asanyarray(a)
     kind = type(a._meta)
-    if isinstance(a._meta, np.ma.MaskedArray) or not (isinstance(a._meta, np.ndarray) or _arrays.foreign(a._meta)
-                                                      and hasattr(kind, "__array_function__") and _arrays.in_memory(a._meta)):
+    if isinstance(a._meta, np.ma.MaskedArray) or not (isinstance(a._meta, np.ndarray) or _kinds.foreign(a._meta)
+                                                      and hasattr(kind, "__array_function__") and _kinds.in_memory(a._meta)):
         raise TypeError(f"{function}: the blocks of the Dask array must be NumPy arrays, or of a library as CuPy, got {kind.__name__}")
-    if a.dtype.char not in _arrays.NATIVE:
+    if a.dtype.char not in _kinds.NATIVE:
         raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {a.dtype}")
     return a
 
 
 def near(block):
     """A block as masu takes it: a NumPy array, or a DeviceArray where the block's library has it on a device."""
-    return _arrays.taken(block, None) if _arrays.foreign(block) else block
+    return _arrays.taken(block, None) if _kinds.foreign(block) else block
 
 
 def there(block):
@@ -49,7 +49,7 @@ def on_host(found):
     if isinstance(found, tuple):
         parts = map(on_host, found)
         return TopK(*parts) if isinstance(found, TopK) else tuple(parts)
-    if not _arrays.foreign(found):
+    if not _kinds.foreign(found):
         return found
     found = near(found)
     if not isinstance(found, _masu.DeviceArray):
@@ -90,6 +90,13 @@ def known(function, a):
     return a
 
 
+def aligned(function, b, a):
+    """`b` with the chunks of `a`; where sizes are not known, their numbers are those of `a`."""
+    if b.chunks == a.chunks or math.isnan(a.size) and b.numblocks == a.numblocks:
+        return b
+    return known(function, b).rechunk(known(function, a).chunks)
+
+
 def flat(a):
     """The array with one axis, in NumPy's order."""
     if a.ndim == 1:
@@ -124,7 +131,7 @@ class Tasks:
     """A function's tasks; arrays of its results are made by `array`."""
 
     def __init__(self, function, *arguments, over=()):
-        self.token = tokenize(function, __version__, *arguments)
+        self.token = tokenize(function, _masu.__version__, *arguments)
         self.name = f"masu_{function}"
         self.tasks = {}
         self.over = list(over)
@@ -279,16 +286,21 @@ def _shaped(shape, dtype, number):
     return np.asarray(number, dtype).reshape(shape)[()]
 
 
-def along(function, a, axes, dtype, keepdims=False, length=1):
-    """function(block, axis=axes) of whole lines; `axes` become one element each, or are dropped."""
+def along(function, a, axes, dtype, keepdims=False, front=()):
+    """function(block, axis=axes) of whole lines; `axes` become one element each, or are dropped. `front`: the shape of the axes
+    that a result has before the others.
+    """
     a = a.rechunk(dict.fromkeys(axes, -1))
-    axis = axes[0] if len(axes) == 1 else axes
-    work = partial(_block, function, axis, keepdims)
-    if keepdims:
-        chunks = tuple((length,) if i in axes else c for i, c in enumerate(a.chunks))
-        return a.map_blocks(work, chunks=chunks, dtype=dtype, meta=np.empty((0,) * a.ndim, dtype))
-    return a.map_blocks(work, drop_axis=list(axes), dtype=dtype, meta=np.empty((0,) * (a.ndim - len(axes)), dtype))
+    kept = [(1,) if i in axes else c for i, c in enumerate(a.chunks) if keepdims or i not in axes]
+    chunks = (*((n,) for n in front), *kept)
+    work = partial(_block, function, axes[0] if len(axes) == 1 else axes, keepdims, front, dtype)
+    return a.map_blocks(work, chunks=chunks, new_axis=list(range(len(front))) or None, drop_axis=[] if keepdims else list(axes),
+                        dtype=dtype, meta=np.empty((0,) * len(chunks), dtype))
 
 
-def _block(function, axis, keepdims, block):
+def _block(function, axis, keepdims, front, dtype, block):
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    left = tuple(1 if i in axes else n for i, n in enumerate(block.shape) if keepdims or i not in axes)
+    if 0 in left:  # NumPy's functions of q fail
+        return np.empty((*front, *left), dtype)
     return computed(function, block, axis=axis, **({"keepdims": True} if keepdims else {}))

@@ -8,7 +8,7 @@ from functools import partial, reduce
 import numpy as np
 from dask.base import is_dask_collection
 
-from .. import _arrays, _bincount, _histogram, _joint, _masu, _on_device
+from .. import _arrays, _bincount, _counts, _device, _histogram, _joint, _masu
 from . import _exact_weights, _graph
 
 _EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
@@ -47,7 +47,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=F
         bounds = np.histogram_bin_edges(np.zeros(1, a.dtype), bins).dtype
         if recompute:
             blocks, *other = tasks.again(ends, a, *([] if weights is None else [weights]))
-    parts = tasks.each("part", partial(_counts, bins, device), [ends] * len(blocks), blocks, *other)
+    parts = tasks.each("part", partial(_count, bins, device), [ends] * len(blocks), blocks, *other)
     merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
     # NumPy keeps the weights' byte order for equal bins only
     totals = np.dtype(np.int64) if weights is None else weights.dtype.newbyteorder("=") if np.ndim(bins) else weights.dtype
@@ -89,9 +89,7 @@ def _weights(function, weights, a):
         raise TypeError(f"{function}: the weights must be integers or float16 to float64, got bool")
     if weights.ndim != a.ndim or not all(np.isnan(n) or np.isnan(m) or n == m for n, m in zip(weights.shape, a.shape)):
         raise ValueError("weights should have the same shape as a.")
-    if weights.chunks == a.chunks or np.isnan(a.size) and weights.numblocks == a.numblocks:
-        return weights
-    return _graph.known(function, weights).rechunk(_graph.known(function, a).chunks)
+    return _graph.aligned(function, weights, a)
 
 
 def _pair(device, block):
@@ -100,7 +98,7 @@ def _pair(device, block):
     if block.dtype.kind == "b":
         block = _graph.on_host(block).view(np.uint8)
     with _masu.OnStream(_arrays.on_devices(block)):
-        pair = _histogram.extremes(block, block.device if _graph.there(block) else _histogram._device.resolve(device))
+        pair = _counts.extremes(block, block.device if _graph.there(block) else _device.resolve(device))
     return pair + pair.dtype.type(0)
 
 
@@ -122,11 +120,11 @@ def _where_they_are(device, count, *blocks):
     """count(blocks, device) of blocks where they are; on the host where devices have no such bins."""
     try:
         return _graph.on_host(count(blocks, None if _graph.there(blocks[0]) else device))
-    except _on_device.NoSuchBins:
+    except _counts.NoSuchBins:
         return count([_graph.on_host(block) for block in blocks], device)
 
 
-def _counts(bins, device, found, block, weights=None):
+def _count(bins, device, found, block, weights=None):
     range, _ = found
     block = _graph.near(block)
     if weights is not None or block.dtype.kind == "b":
@@ -177,7 +175,7 @@ def _bins_of(device, block, weights=None):
     block, weights = _graph.on_host(block), _graph.on_host(weights)
 
     def totals(part):
-        return _histogram.integers(values, part, length, None, device, dtype=None)
+        return _counts.integers(values, part, length, None, device, dtype=None)
 
     length = _bincount.bincount(block).size
     values = block.view(np.uint8) if block.dtype.kind == "b" else block
@@ -222,8 +220,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
         raise ValueError(f"histogramdd: bins and range must be given for each of {count} columns, "
                          f"got {len(each)} and {len(ranges)}")
     first = columns[0]
-    columns = [c if c.chunks == first.chunks or np.isnan(c.size) or np.isnan(first.size) and c.numblocks == first.numblocks
-               else c.rechunk(_graph.known("histogramdd", first).chunks) for c in columns]
+    columns = [c if np.isnan(c.size) else _graph.aligned("histogramdd", c, first) for c in columns]
     if any(column.numblocks != first.numblocks for column in columns):
         raise ValueError("histogramdd: columns of unknown chunks must have one number of chunks, got "
                          + " and ".join(str(column.numblocks[0]) for column in columns))
@@ -260,13 +257,7 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, recomp
 
     Parameters are those of `histogramdd`. Returns the counts, float64, the edges of x and the edges of y.
     """
-    try:
-        several = len(bins)
-    except TypeError:
-        several = 1
-    if several not in (1, 2):
-        bins = [np.asarray(bins)] * 2
-    hist, edges = histogramdd([x, y], bins, range, density, weights, recompute=recompute, split_every=split_every,
+    hist, edges = histogramdd([x, y], _joint.of_two(bins), range, density, weights, recompute=recompute, split_every=split_every,
                               device=device)
     return hist, edges[0], edges[1]
 
@@ -312,11 +303,4 @@ def _cells(bins, dtype, device, found, columns, weights=None):
 
 def _joint_densities(density, counts, found):
     hist = _exact_weights.rounded(counts, np.dtype(np.float64))
-    if density:
-        total = hist.sum()
-        for i, widths in enumerate(map(np.diff, found[1])):
-            shape = np.ones(hist.ndim, int)
-            shape[i] = hist.shape[i]
-            hist = hist / widths.reshape(shape)
-        hist /= total
-    return hist
+    return _joint.densities(hist, found[1]) if density else hist

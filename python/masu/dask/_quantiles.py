@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _lines, _masu, _order, _quantile
+from .. import _host, _masu, _order, _quantile
 from . import _graph
 
 __all__ = ["median", "percentile", "quantile"]
@@ -41,7 +41,7 @@ def median(a, axis=None, keepdims=False, *, recompute=False, split_every=None):
     >>> float(masu.dask.median(dask.array.from_array([4.0, 1.0, 3.0, 2.0], chunks=2)).compute())
     2.5
     """
-    return _found("median", a, {}, (), axis, keepdims, recompute, split_every)
+    return _found(_quantile.median, np.median, a, {}, (), axis, keepdims, recompute, split_every)
 
 
 def quantile(a, q, axis=None, method="linear", keepdims=False, *, recompute=False, split_every=None):
@@ -52,25 +52,25 @@ def quantile(a, q, axis=None, method="linear", keepdims=False, *, recompute=Fals
     >>> masu.dask.quantile(dask.array.arange(101, chunks=10), [0.25, 0.5]).compute().tolist()
     [25.0, 50.0]
     """
-    return _found("quantile", a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
+    return _found(_quantile.quantile, np.quantile, a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
 
 
 def percentile(a, q, axis=None, method="linear", keepdims=False, *, recompute=False, split_every=None):
     """Percentiles along axes, as `masu.percentile` of the whole array: `quantile`, with `q` from 0 to 100."""
-    return _found("percentile", a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
+    return _found(_quantile.percentile, np.percentile, a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
 
 
-def _found(name, a, options, front, axis, keepdims, recompute, split_every):
+def _found(function, numpys, a, options, front, axis, keepdims, recompute, split_every):
+    name = numpys.__name__
     a = _graph.taken(name, a)
     _graph.options(name, split_every)
-    of = getattr(_quantile, name)
     # NumPy's dtype, and its errors for q and method
-    dtype = np.asarray(getattr(np, name)(np.zeros(3, a.dtype), **options)).dtype
+    dtype = np.asarray(numpys(np.zeros(3, a.dtype), **options)).dtype
     axes = _graph.axes_of(a, axis)
     if axes is not None:
-        return _lines_of(of, a, axes, options, front, dtype, keepdims)
+        return _graph.along(partial(function, **options), a, axes, dtype, keepdims, front)
     tasks = _graph.Tasks(name, a, tuple(sorted(options.items(), key=str)), keepdims, recompute, split_every, over=[a])
-    computed = partial(getattr(np, name), **options)
+    computed = partial(numpys, **options)
     bits = 8 * a.dtype.itemsize
     blocks = _graph.blocks(a)
     plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
@@ -96,25 +96,6 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     return tasks.array([result], tuple((n,) for n in shape), dtype)
 
 
-def _lines_of(of, a, axes, options, front, dtype, keepdims):
-    """Of whole lines; the axis of q is the first."""
-    a = a.rechunk(dict.fromkeys(axes, -1))
-    kept = [i for i in range(a.ndim) if i not in axes]
-    chunks = tuple((n,) for n in front) + tuple(
-        (1,) if i in axes else a.chunks[i] for i in (range(a.ndim) if keepdims else kept))
-    new = list(range(len(front)))
-    work = partial(_of_block, of, options, axes, keepdims, (*front, dtype))
-    return a.map_blocks(work, chunks=chunks, new_axis=new or None, drop_axis=[] if keepdims else list(axes), dtype=dtype,
-                        meta=np.empty((0,) * len(chunks), dtype))
-
-
-def _of_block(of, options, axes, keepdims, result, block):
-    if 0 in [n for i, n in enumerate(block.shape) if i not in axes]:  # NumPy's functions fail
-        *front, dtype = result
-        return np.empty((*front, *(1 if i in axes else n for i, n in enumerate(block.shape) if keepdims or i not in axes)), dtype)
-    return np.asarray(_graph.computed(of, block, axis=axes, keepdims=keepdims, **options))
-
-
 class _Plan(NamedTuple):
     """What is known of the elements at the places that NumPy's function needs."""
 
@@ -136,7 +117,7 @@ def _sampled(number, plan, block):
     """(elements, keys of some of them, evenly spread): of each chunk at other places, as chunks may be alike."""
     block = _graph.on_host(block).reshape(-1)
     step = max(1, block.size // _SAMPLES)
-    some = _lines.words(_lines.contiguous(block[int(number * 0.618034 % 1 * step)::step], plan.dtype))
+    some = _host.words(_host.contiguous(block[int(number * 0.618034 % 1 * step)::step], plan.dtype))
     keys = np.empty(some.size, np.uint64)
     _masu.keys_of(some, keys)
     return block.size, keys
@@ -173,7 +154,7 @@ def _between(plan, block):
     if plan.lows is None:
         return None
     counts = np.zeros((plan.lows.size, 4), np.int64)
-    data = _lines.words(_lines.contiguous(_graph.on_host(block), plan.dtype))
+    data = _host.words(_host.contiguous(_graph.on_host(block), plan.dtype))
     inside = _masu.bracket_keys(data, plan.lows, plan.highs, counts)
     return counts, [np.frombuffer(keys, np.uint64) for keys in inside]
 
@@ -210,7 +191,7 @@ def _counted(plan, block):
     """A pass over a block: (its elements, counts of the next digit for each front, or the keys)."""
     if plan.left == 0:
         return None
-    data = _lines.words(_lines.contiguous(_graph.on_host(block), plan.dtype))
+    data = _host.words(_host.contiguous(_graph.on_host(block), plan.dtype))
     if plan.collect:
         return 0, np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
     width = min(_DIGIT, plan.left)
@@ -364,7 +345,7 @@ def _computed(shape, dtype, plan, zeros=None):
     if not plan.size:
         return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)[()]
     elements = np.empty(plan.fronts.size, plan.dtype)
-    _masu.elements_of(plan.fronts, _lines.words(elements))
+    _masu.elements_of(plan.fronts, _host.words(elements))
     if zeros is not None:
         here = elements == 0
         elements[here] = np.where(zeros.negative_at(plan.rest[here]), -0.0, 0.0)

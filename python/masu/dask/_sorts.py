@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .. import _device, _lines, _masu, _order
+from .. import _device, _host, _masu, _order
 from . import _graph
 
 __all__ = ["argsort", "sort"]
@@ -35,7 +35,7 @@ def sort(a, axis=-1, *, device=None):
     >>> masu.dask.sort(dask.array.from_array([3, 1, 2], chunks=2)).compute().tolist()
     [1, 2, 3]
     """
-    return _sorted("sort", a, axis, device)
+    return _sorted(_order.sort, a, axis, device)
 
 
 def argsort(a, axis=-1, *, device=None):
@@ -45,12 +45,13 @@ def argsort(a, axis=-1, *, device=None):
     >>> masu.dask.argsort(dask.array.from_array([3, 1, 2, 1], chunks=2)).compute().tolist()
     [1, 3, 2, 0]
     """
-    return _sorted("argsort", a, axis, device)
+    return _sorted(_order.argsort, a, axis, device)
 
 
-def _sorted(name, a, axis, device):
+def _sorted(of, a, axis, device):
+    name = of.__name__
     a, device = _graph.taken(name, a), _graph.options(name, device=device)
-    of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
+    dtype = np.dtype(np.intp) if name == "argsort" else a.dtype
     if a.ndim > 1:
         _graph.known(name, a)
     if axis is None or name == "argsort" and a.ndim == 0:
@@ -133,7 +134,7 @@ def _elements(plan, keys):
     """The elements with these keys; keys beyond the dtype's are its least and greatest."""
     bits = 8 * plan.dtype.itemsize
     found = np.empty(keys.size, plan.dtype)
-    _masu.elements_of(np.minimum(keys, np.uint64(2**bits - 1)), _lines.words(found))
+    _masu.elements_of(np.minimum(keys, np.uint64(2**bits - 1)), _host.words(found))
     return found
 
 
@@ -165,7 +166,7 @@ def _probed(first, samples, plan, run):
                  for a, b, low, high in zip(until, before, plan.low, plan.high)]
     for place in taken:
         found = np.empty(place.size, np.uint64)
-        _masu.keys_of(_lines.words(_lines.contiguous(run.values[place], plan.dtype)), found)
+        _masu.keys_of(_host.words(_host.contiguous(run.values[place], plan.dtype)), found)
         keys.append(found)
         positions.append(place)
     return _Samples(below, until, before, through, keys, positions)

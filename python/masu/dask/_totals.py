@@ -40,7 +40,7 @@ def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=No
     else:
         of = a.dtype if a.dtype.kind == "f" else result
         parts = tasks.each("sum-part", partial(_state, of, "sum", device), _graph.blocks(a))
-        total = tasks.add("sum-total", partial(_rounded, result), tasks.tree("sum-tree", _merge, parts, split_every))
+        total = tasks.add("sum-total", partial(SumAccumulator.sum, dtype=result), tasks.tree("sum-tree", _merge, parts, split_every))
     return _graph.scalar(tasks, total, a, keepdims, result)
 
 
@@ -60,13 +60,12 @@ def dot(a, b, *, split_every=None, device=None):
     if a.shape != b.shape and not (np.isnan(a.size) or np.isnan(b.size)):
         raise ValueError(f"dot: both arrays must have one length, got {a.size} and {b.size}")
     common = np.promote_types(a.dtype, b.dtype)
-    if a.chunks != b.chunks and not (np.isnan(a.size) and a.numblocks == b.numblocks):
-        b = _graph.known("dot", b).rechunk(_graph.known("dot", a).chunks)
+    b = _graph.aligned("dot", b, a)
     tasks = _graph.Tasks("dot", a, b, split_every, device, over=[a, b])
     keys = _graph.blocks(a), _graph.blocks(b)
     if common.kind == "f":
         parts = tasks.each("dot-part", partial(_products, common, device), *keys)
-        total = tasks.add("dot-total", _product, tasks.tree("dot-tree", _merge, parts, split_every))
+        total = tasks.add("dot-total", SumAccumulator.dot, tasks.tree("dot-tree", _merge, parts, split_every))
     else:
         parts = tasks.each("dot-part", _numpys_product, *keys)
         total = tasks.tree("dot-tree", np.any if common.kind == "b" else _wrapped, parts, split_every)
@@ -80,7 +79,7 @@ def mean(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=N
     >>> float(masu.dask.mean(dask.array.from_array([1e100, 1.0, -1e100, 2.0], chunks=3)).compute())
     0.75
     """
-    return _moment("mean", a, axis, dtype, 0, keepdims, split_every, device)
+    return _moment(np.mean, _moments.mean, SumAccumulator.mean, a, axis, dtype, {}, keepdims, split_every, device)
 
 
 def var(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, device=None):
@@ -90,7 +89,7 @@ def var(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, d
     >>> float(masu.dask.var(dask.array.from_array([1e8 + 1, 1e8 + 2, 1e8 + 3], chunks=2), ddof=1).compute())
     1.0
     """
-    return _moment("var", a, axis, dtype, ddof, keepdims, split_every, device)
+    return _moment(np.var, _moments.var, SumAccumulator.var, a, axis, dtype, {"ddof": ddof}, keepdims, split_every, device)
 
 
 def std(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, device=None):
@@ -100,29 +99,25 @@ def std(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, d
     >>> float(masu.dask.std(dask.array.from_array([1e8 + 1, 1e8 + 2, 1e8 + 3], chunks=2), ddof=1).compute())
     1.0
     """
-    return _moment("std", a, axis, dtype, ddof, keepdims, split_every, device)
+    return _moment(np.std, _moments.std, SumAccumulator.std, a, axis, dtype, {"ddof": ddof}, keepdims, split_every, device)
 
 
-def _moment(name, a, axis, dtype, ddof, keepdims, split_every, device):
+def _moment(numpys, function, of_state, a, axis, dtype, options, keepdims, split_every, device):
+    name = numpys.__name__
     a, device = _graph.taken(name, a), _graph.options(name, split_every, device)
     result = _moments.rounded_to(a, dtype)
     if result is None:
         raise TypeError(f"{name}: dtype must be float16, float32 or float64, got {dtype}")
-    try:
-        less = operator.index(ddof)
-    except TypeError:
-        less = -1
-    if less < 0:
-        raise ValueError(f"{name}: ddof must be an integer that is not negative, got {ddof}")
+    for ddof in options.values():
+        if not hasattr(ddof, "__index__") or operator.index(ddof) < 0:
+            raise ValueError(f"{name}: ddof must be an integer that is not negative, got {ddof}")
     axes = _graph.axes_of(a, axis)
     if axes is not None:
-        options = {"dtype": dtype, "device": device, **({} if name == "mean" else {"ddof": less})}
-        return _graph.along(partial(getattr(_moments, name), **options), a, axes, result, keepdims)
-    tasks = _graph.Tasks(name, a, result, less, keepdims, split_every, device, over=[a])
-    parts = tasks.each(f"{name}-part", partial(_state, a.dtype, "sum" if name == "mean" else "squares", device),
-                       _graph.blocks(a))
+        return _graph.along(partial(function, dtype=dtype, device=device, **options), a, axes, result, keepdims)
+    tasks = _graph.Tasks(name, a, result, options, keepdims, split_every, device, over=[a])
+    parts = tasks.each(f"{name}-part", partial(_state, a.dtype, "squares" if options else "sum", device), _graph.blocks(a))
     state = tasks.tree(f"{name}-tree", _merge, parts, split_every)
-    found = tasks.add(f"{name}-total", partial(_finished, name, result, less), state)
+    found = tasks.add(f"{name}-total", partial(_finished, numpys, of_state, result, options), state)
     return _graph.scalar(tasks, found, a, keepdims, result)
 
 
@@ -159,20 +154,12 @@ def _wrapped(parts):
     return np.add.reduce(np.array(parts), dtype=parts[0].dtype)
 
 
-def _rounded(dtype, state):
-    return state.sum(dtype)
-
-
-def _product(state):
-    return state.dot()
-
-
-def _finished(name, dtype, ddof, state):
-    if state.count > ddof:
-        return getattr(state, name)(dtype, **({} if name == "mean" else {"ddof": ddof}))
+def _finished(numpys, of_state, dtype, options, state):
+    if state.count > options.get("ddof", 0):
+        return of_state(state, dtype, **options)
     # too few elements: NumPy's result and warning, 0 / 0 or what is more / 0
     few = np.zeros(state.count, dtype)
     if state.count:
         spread = state.var(np.float64)
         few[0] = 1 if spread > 0 else spread
-    return getattr(np, name)(few, **({} if name == "mean" else {"ddof": ddof}))
+    return numpys(few, **options)

@@ -1,44 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distinct elements of arrays in device memory, as NumPy has them."""
+"""Distinct parts of arrays in device memory, as NumPy has them."""
 import math
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from . import _masu
-from ._device_array import DeviceArray, to_device
-from ._device_lines import array_like, joined, lines, part, placed
+from ._device_array import DeviceArray
+from ._on_device import distinct, empty, lines, nan_places, part, placed, put, sent, take
 
 _MOST = 2**32 - 1  # ranks of parts are halves of 64-bit numbers
 
 
-def every_nan(a, values, first, inverse, counts):
-    """unique's results with every NaN a value of its own, in the order of the input."""
-    different = values.size - 1
-    nans = int(part(counts, different, 1).get()[0])
-    order = array_like(a, "i64")
-    _masu.argsort(a, order, 1, a.device)
-    places = part(order, a.size - nans, nans)  # NaN is last in the order
-    elements = array_like(a, shape=(nans,))
-    _masu.gather(a, places, elements)
-    if inverse is not None:
-        _masu.scatter(to_device(np.arange(different, different + nans), a.device), places, inverse)
-    return (joined(part(values, 0, different), elements),
-            None if first is None else joined(part(first, 0, different), places), inverse,
-            joined(part(counts, 0, different), to_device(np.ones(nans, np.intp), a.device)))
-
-
-def distinct_parts(a, axis):
+def parts(a, axis):
     """unique's results for the parts of `a` along an axis: in the order of their first elements, then of the second, and so
     on. As NumPy has it, what has a NaN is equal to nothing.
     """
     axis = normalize_axis_index(axis, a.ndim)
     rest = (*a.shape[:axis], *a.shape[axis + 1:])
     shaped = np.unique(np.empty((1,) * a.ndim, a.dtype), return_inverse=True, axis=axis)[1].ndim  # 1 in NumPy 2.1 and later
-    if not a.size:
-        found = np.unique(np.empty(a.shape, a.dtype), True, True, True, axis)
-        return tuple(to_device(one, a.device) for one in found)
-    columns = lines(a, (axis,)).reshape(math.prod(rest), a.shape[axis]).rows()
+    columns = lines(a, axis).reshape(math.prod(rest), a.shape[axis]).rows()
     count, codes, marks = a.shape[axis], None, None
     if count > _MOST:
         raise ValueError(f"unique: on a device there must be at most {_MOST} parts along the axis, got {count}")
@@ -55,7 +36,7 @@ def distinct_parts(a, axis):
         if marks is not None:
             found = _ranked(_paired(codes, marks))
     _, first, inverse, counts = found
-    values = array_like(a, shape=(len(columns), first.size))
+    values = empty(a, shape=(len(columns), first.size))
     for column, value in zip(columns, values.rows()):
         _masu.gather(column, first, value)
     if shaped > 1:
@@ -65,16 +46,16 @@ def distinct_parts(a, axis):
 
 def _ranked(column):
     """Values, first places, ranks and counts of a line."""
-    return [DeviceArray(found, found.shape, found) for found in _masu.unique(column, True, True, True, column.device)]
+    return distinct(column, True, True, True, None)
 
 
 def _paired(high, low):
     """Two numbers below 2^32 of each element as one."""
     count = high.size
-    halves = array_like(high, "u32", (2, count))
+    halves = empty(high, "u32", (2, count))
     for half, number in zip(halves.rows(), (low, high)):
         _masu.convert(number, half, half.device)
-    pairs = array_like(halves, shape=(count, 2))
+    pairs = empty(halves, shape=(count, 2))
     _masu.turn(halves, pairs, 1, count)
     return DeviceArray(pairs, "u64", (count,), pairs)  # the low number comes first
 
@@ -85,12 +66,8 @@ def _marked(column, found, marks):
     if not np.isnan(part(values, values.size - 1, 1).get()[0]):
         return marks
     nans = int(part(counts, counts.size - 1, 1).get()[0])
-    order = array_like(column, "i64")
-    _masu.argsort(column, order, 1, column.device)
-    places = part(order, column.size - nans, nans)
+    places = nan_places(column, nans)
     if marks is None:
-        marks = to_device(np.zeros(column.size, np.uint32), column.device)
-    numbers = array_like(places, "u32")
-    _masu.gather(to_device(np.arange(1, column.size + 1, dtype=np.uint32), column.device), places, numbers)
-    _masu.scatter(numbers, places, marks)
+        marks = sent(column, np.zeros(column.size, np.uint32))
+    put(marks, places, take(sent(column, np.arange(1, column.size + 1, dtype=np.uint32)), places))
     return marks

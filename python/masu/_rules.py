@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins as NumPy has them, for data in device memory."""
+"""Rules for bins by name, for data in device memory, and bins in that of the host."""
 import functools
 import math
 import warnings
@@ -7,8 +7,7 @@ import warnings
 import numpy as np
 
 from . import _bins, _masu
-from ._device_array import to_device
-from ._device_lines import array_like, converted, part
+from ._on_device import empty, part, sent
 
 
 def on_host(bins):
@@ -16,14 +15,6 @@ def on_host(bins):
     if type(bins) in (list, tuple):
         return [on_host(one) for one in bins]
     return bins.get() if isinstance(bins, _masu.DeviceArray) else bins
-
-
-def number_of_columns(bins):
-    """How many columns these bins are for, as NumPy counts them; None for all."""
-    try:
-        return len(bins)
-    except TypeError:
-        return None
 
 
 class _Summary:
@@ -89,8 +80,6 @@ def number_by(name, rule, there, extremes, range, functions):
     np.histogram_bin_edges(pair, 1, range)  # and for the range
     dtype = pair.dtype
     first, last = _bins.ends(range if range is not None else tuple(pair) if pair.size else (0, 1))
-    if there.dtype == np.bool:
-        there = converted(there, dtype)
     if range is not None and pair.size and not (pair[0] >= first and pair[1] <= last):
         there = _within(there, first, last)
         pair = extremes(there)
@@ -125,10 +114,10 @@ def _within(there, first, last):
         least, most = max(math.ceil(low), info.min), min(math.floor(high), info.max)
         if least > info.max or most < info.min:
             return part(there.reshape(-1), 0, 0)
-    ordered, places = array_like(there, shape=(there.size,)), []
+    ordered, places = empty(there, shape=(there.size,)), []
     _masu.sort(there, ordered, 1, there.device)
     for end, right in ((least, False), (most, True)):
-        place = array_like(there, "i64", (1,))
-        _masu.searchsorted(ordered, to_device(np.array([end], dtype), there.device), place, right, there.device)
+        place = empty(there, "i64", (1,))
+        _masu.searchsorted(ordered, sent(there, np.array([end], dtype)), place, right, there.device)
         places.append(int(place.get()[0]))
     return part(ordered, places[0], max(places[1] - places[0], 0))

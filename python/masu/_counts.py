@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts, exact totals of weights and extremes of arrays of either adapter, by masu; in host memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from . import _bins, _host, _masu, _on_device
+from ._kinds import native
+
+_MOST_ROWS = 2**20  # of one native call
+_MOST_CHANNELS = 16
+_SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
+
+
+class NoSuchBins(TypeError):
+    """Bins that masu counts on the host alone."""
+
+
+def subtractable(data):
+    """Truth values as uint8, with NumPy's warning."""
+    if data.dtype.kind != "b":
+        return data
+    np.histogram_bin_edges(np.empty(0, bool))
+    return _on(data).words(data)
+
+
+def _on(data):
+    return _on_device if isinstance(data, _masu.DeviceArray) else _host
+
+
+def extremes(data, device, finite=False):
+    """The least and the greatest value as an array of the data's dtype, empty where there is none; NaN propagates.
+
+    With `finite`, those of the finite values.
+    """
+    if data.size == 0:
+        return np.empty(0, data.dtype)
+    values = flat(data)
+    wide = finite and data.dtype.kind == "f"
+    pair = np.empty(2, np.float64 if wide else values.dtype)
+    if not _masu.extremes(values, pair, finite, _on(data).device_for(device, data)):
+        return np.empty(0, data.dtype)
+    return pair.astype(data.dtype.newbyteorder("="), copy=False)
+
+
+def flat(data):
+    """All elements in the order in which they lie in memory, contiguous and native: a view where possible."""
+    if _on(data) is _on_device:
+        return data
+    if not data.flags.c_contiguous:
+        data = data.ravel(order="K")
+    return native(data)
+
+
+def counted(data, spec, rows, channels, device):
+    """Counts and what lies outside of `rows` rows; None where NumPy's f16 arithmetic is not masu's."""
+    bins = _bins.size(spec)
+    counts = np.zeros(rows * channels * bins, np.int64)
+    extras = np.zeros(3 * rows * channels, np.int64)
+    if data.size and not _masu.histogram(data, spec, rows, channels, counts, extras, device):
+        return None
+    return counts, extras
+
+
+def _ordered(data, axes):
+    """(flat data, rows, channels, shape of the remaining axes) where `axes` are counted along."""
+    rest = tuple(i for i in range(data.ndim) if i not in axes)
+    shape = tuple(data.shape[i] for i in rest)
+    if _on(data) is _on_device:
+        return _on_device.rows(data, axes), math.prod(shape), 1, shape
+    first = min(axes, default=data.ndim)
+    together = sorted(axes) == list(range(first, first + len(axes)))
+    channels = math.prod(data.shape[first + len(axes) :])
+    if together and channels <= _MOST_CHANNELS and data.flags.c_contiguous:
+        # the library counts interleaved channels where they are
+        return native(data), math.prod(data.shape[:first]), channels, shape
+    return native(data.transpose(rest + tuple(axes))), math.prod(shape), 1, shape
+
+
+def of_rows(data, spec, axes, device):
+    """One histogram for each position of the axes that are not in `axes`."""
+    values, rows, channels, shape = _ordered(data, axes)
+    pieces = [(values, rows)]
+    if rows > _MOST_ROWS and _on(data) is _host:
+        values = values.reshape(rows, -1)
+        pieces = [(piece, len(piece)) for start in range(0, rows, _MOST_ROWS) for piece in [values[start : start + _MOST_ROWS]]]
+    parts = [counted(piece, spec, number, channels, device) for piece, number in pieces]
+    if None in parts:
+        return None
+    counts = parts[0][0] if len(parts) == 1 else np.concatenate([part[0] for part in parts])
+    return counts.reshape(*shape, _bins.size(spec))
+
+
+def totals(data, weights, spec, axes, device, variances=False, dtype=None, wrap=True):
+    """(totals, what lies outside, variances or None); None where NumPy's f16 arithmetic is not masu's.
+
+    Without `wrap`, an integer total that does not fit 64 bits is a ValueError that names the bin.
+    """
+    there = _on(data) is _on_device
+    axes = tuple(range(data.ndim)) if axes is None else axes
+    shape = tuple(n for i, n in enumerate(data.shape) if i not in axes)
+    rows, bins = math.prod(shape), _bins.size(spec)
+    dtype = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
+    sums, extras = np.zeros((rows, bins), dtype), np.zeros((rows, 3), dtype)
+    squares = np.zeros((rows, bins)) if variances else None
+    values, by = data, weights
+    if there:
+        values, by = _on_device.rows(data, axes), _on_device.rows(weights, axes)
+    elif data.size:
+        order = tuple(i for i in range(data.ndim) if i not in axes) + axes
+        values, by = (native(part.transpose(order)).reshape(rows, -1) for part in (data, weights))
+    step = max(1, rows if there else _SUMS // bins)
+    for start in range(0, rows if data.size else 0, step):
+        part = slice(start, start + step)
+        same = _masu.weighted_histogram(
+            [values if there else values[part]], by if there else by[part], [spec], len(sums[part]), sums[part],
+            extras[part], None if squares is None else squares[part], wrap, device,
+        )  # fmt: skip
+        if not same:
+            return None
+    return sums.reshape(*shape, bins), extras[0] if rows == 1 else extras, None if squares is None else squares[0]
+
+
+def integers(data, weights, size, axes, device, dtype=np.float64):
+    """np.bincount of data that lies in 0 … size - 1; totals of that dtype, None: the one in which they are exact."""
+    spec = _bins.integers(size)
+    if weights is not None:
+        return totals(data, weights, spec, axes, _on(data).device_for(device, data), dtype=dtype)[0]
+    return counted(flat(data), spec, 1, 1, device)[0] if axes is None else of_rows(data, spec, axes, device)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adapter of arrays in host memory; _on_device.py has the same functions. NumPy takes what masu has not."""
+import math
+
+import numpy as np
+
+from . import _axes, _kinds, _masu
+from ._device import device_for
+
+__all__ = ["device_for"]
+native, plain = _kinds.native, _kinds.plain
+#: In place of an array: NumPy's own function is to be called.
+NUMPY = None
+
+_ndarray = np.ndarray
+_WORTH_TURNING = 1 << 14  # elements
+_MOST_OVERLAP_WORK = 10_000  # of NumPy's search for an element of two arrays
+
+
+def data(a):
+    """`a` as a plain array that masu can take; NUMPY for all else, and for what is empty or has no dimension."""
+    if type(a) is not _ndarray:
+        a = _kinds.as_numpy(a)
+        if type(a) is np.memmap:
+            a = a.view(_ndarray)
+        elif type(a) is not _ndarray:
+            return NUMPY
+    return a if a.dtype.char in _kinds.NATIVE and a.size and a.ndim else NUMPY
+
+
+def words(a):
+    """A contiguous array, bool as the bytes that it is stored in."""
+    return a.view(np.uint8) if a.dtype.char == "?" else a
+
+
+def contiguous(a, dtype):
+    """`a` as C-contiguous, aligned elements of `dtype`, which is native; itself where it is so."""
+    if a.dtype == dtype and a.flags.aligned:
+        return a if a.flags.c_contiguous else a.copy("C")
+    return a.astype(dtype, "C")
+
+
+def _ordered(a, axis):
+    """The axes with `axis` last and the others as they lie in memory, so that lines need no copy where that is so."""
+    if a.ndim == 1:
+        return (0,)
+    rest = [i for i in range(a.ndim) if i != axis]
+    if not a.flags.c_contiguous:
+        rest.sort(key=lambda i: -abs(a.strides[i]))
+    return (*rest, axis)
+
+
+def _matrices(a, axes):
+    """(a in the order of its memory, number of matrices, elements behind the last of `axes`), where `a` has no gaps and
+    the other axes lie in their order: masu turns matrices far faster than NumPy copies such views. Else None."""
+    axis = axes[-1]
+    order = sorted(range(a.ndim), key=lambda i: -abs(a.strides[i]))
+    straight = a.transpose(order)
+    flags = straight.flags
+    if not (flags.c_contiguous and flags.aligned and a.dtype.isnative):
+        return None
+    if [i for i in order if i != axis and a.shape[i] > 1] != [i for i in axes[:-1] if a.shape[i] > 1]:
+        return None
+    behind = math.prod(a.shape[i] for i in order[order.index(axis) + 1:])
+    matrices = a.size // (behind * a.shape[axis])
+    return None if matrices * _WORTH_TURNING > a.size else (words(straight), matrices, behind)
+
+
+def empty(a, dtype=None, shape=None):
+    """An uninitialised array of the dtype and shape of `a`, but for those that are given, in native byte order."""
+    return np.empty(a.shape if shape is None else shape, a.dtype.newbyteorder("=") if dtype is None else dtype)
+
+
+def converted(a, dtype):
+    """`a` in another dtype."""
+    return a if a.dtype == dtype else a.astype(dtype)
+
+
+def rows(a, axes):
+    """What lies along `axes`, in any order, as the last axis: contiguous, aligned and native."""
+    dtype = a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")
+    if a.ndim == len(axes) == 1:
+        return contiguous(a, dtype)
+    kept = [i for i in range(a.ndim) if i not in axes]
+    turned = a.transpose(*kept, *sorted(axes, key=lambda i: -abs(a.strides[i])))
+    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], -1)
+
+
+def placed(a, axis):
+    """`a` with its last axis in the place of `axis`."""
+    return np.moveaxis(a, -1, axis)
+
+
+def lines(a, axis):
+    """The lines of `a` along an axis, in the order of the others: contiguous, aligned and native."""
+    return _lines(a, (*(i for i in range(a.ndim) if i != axis), axis))
+
+
+def _lines(a, axes):
+    """The same along the last of `axes`."""
+    turned = a if a.ndim == 1 else a.transpose(axes)
+    flags = turned.flags
+    if flags.c_contiguous and flags.aligned and a.dtype.isnative:
+        return words(turned)
+    if a.size >= _WORTH_TURNING and a.ndim > 1 and (found := _matrices(a, axes)):
+        straight, matrices, behind = found
+        rows = words(np.empty(turned.shape, a.dtype))
+        _masu.turn(straight, rows, matrices, behind)
+        return rows
+    return words(contiguous(turned, a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")))
+
+
+def check_out(name, out, dtype, shape, *inputs):
+    """The rule for arrays for results where NumPy's functions have none: exact dtype and shape, apart from the inputs."""
+    if not isinstance(out, _ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise TypeError(f"{name}: out must be an array of NumPy without a mask, got {type(out).__name__}")
+    _axes.check_target(name, out, dtype, shape, not out.flags.writeable)
+    _axes.check_apart(name, any(isinstance(a, _ndarray) and np.may_share_memory(a, out, _MOST_OVERLAP_WORK) for a in inputs))
+
+
+def numpys(name, a, call, out=None, *, ask=None, what="this"):
+    """What NumPy gives, call(a), into `out` where its function has none. `ask`, `what`: for errors on devices."""
+    return call(a) if out is None else written(name, out, call(a), a)
+
+
+def written(name, out, result, *inputs):
+    """A result, or `out` with its elements."""
+    if out is None:
+        return result
+    if isinstance(result, np.ma.MaskedArray):
+        raise TypeError(f"{name}: with out the data must be an array without a mask, got MaskedArray")
+    result = np.asarray(result)
+    check_out(name, out, result.dtype, result.shape, *inputs)
+    np.copyto(out, result)
+    return out
+
+
+def into(out, result):
+    """`out` with the elements of a result, cast as NumPy's reductions cast them: in any way, without a warning."""
+    with np.errstate(all="ignore"):
+        np.copyto(out, result, casting="unsafe")
+    return out
+
+
+def returned(found, out=None):
+    """A result as NumPy gives it, or in the array `out` of a reduction."""
+    if out is not None:
+        return into(out, found)
+    return found if found.shape else found[()]
+
+
+def sent(a, found):
+    """What was computed in host memory for `a`, where that is."""
+    return found
+
+
+def alike(name, a, b):
+    """Two arrays as contiguous elements of the dtype that NumPy promotes both to."""
+    common = np.promote_types(a.dtype, b.dtype)
+    return words(contiguous(a, common)), words(contiguous(b, common))
+
+
+def distinct(a, index, inverse, counts, device):
+    """masu's distinct elements: [values, first places, inverse, counts], None for what is not asked for."""
+    dtype = a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")
+    found = [*_masu.unique(words(contiguous(a, dtype)), index, inverse, counts, device_for(device, a))]
+    found[0] = found[0].view(dtype)
+    return found
+
+
+def chosen(name, a, where, axes):
+    """The elements of an array where `where` tells so of each, to be reduced along `axes`; NUMPY for all else."""
+    if type(where) is not _ndarray or where.dtype.char != "?" or where.shape != a.shape:
+        return NUMPY
+    return a[where]
+
+
+def reduced(a, axis, keepdims):
+    """(the axes that are reduced, the result's shape); NUMPY for axes that NumPy refuses."""
+    try:
+        return _axes.reduced(a, axis, keepdims)
+    except (TypeError, ValueError):
+        return NUMPY, None
+
+
+def few(numpys, lines, shape, dtype, less):
+    """A moment of no more than `less` elements: NumPy's."""
+    return NUMPY
+
+
+def zeros_elsewhere(name, a, where):
+    """`a`, but zeros where `where` is not true; NUMPY where NumPy is to judge it."""
+    mask = np.asarray(where, None if isinstance(where, _ndarray) else np.bool)
+    if mask.dtype.char != "?":
+        return NUMPY
+    return np.where(np.broadcast_to(mask, a.shape), a, a.dtype.type(0))
+
+
+def with_first(lines, number):
+    """Lines with one element more in each, the same."""
+    return np.concatenate((lines, np.full((*lines.shape[:-1], 1), number, lines.dtype)), axis=-1)
+
+
+def totals(a, shape, dtype):
+    """An array for what masu finds for each line, of one dtype for all."""
+    return np.empty(shape)
+
+
+def divide_nans(a, found):
+    """Makes each NaN a value of its own in what `distinct` found with counts, in the order of the input."""
+    values, first, inverse, counts = found
+    if values[-1] == values[-1]:
+        return
+    places = np.flatnonzero(np.isnan(a.reshape(-1)))
+    if inverse is not None:
+        inverse[places] += np.arange(places.size)
+    if first is not None:
+        found[1] = np.concatenate((first[:-1], places))
+    found[0] = np.concatenate((values[:-1], a.reshape(-1)[places]), dtype=values.dtype)
+    found[3] = np.concatenate((counts[:-1], np.ones(places.size, np.intp)))
+
+
+def along(name, a, axis, dtype, write, out=None):
+    """An array of a's shape and order in memory, or `out`, whose lines along an axis write(lines, result, their number)
+    fills. `dtype`: None for that of `a`.
+    """
+    dtype = a.dtype if dtype is None else dtype
+    if out is None and a.ndim == 1 and dtype.isnative:
+        out = np.empty(a.shape, dtype)
+        write(_lines(a, (0,)), words(out), 1)
+        return out
+    axes = _ordered(a, axis)
+    from_rows = _lines(a, axes)
+    if out is not None:
+        check_out(name, out, dtype, a.shape, a)
+    number = a.size // a.shape[axis]
+    return _result_like(a, axes, dtype, lambda to: write(from_rows, to, number), out)
+
+
+def _result_like(a, axes, dtype, write, out):
+    if out is None:
+        out = np.empty_like(a, dtype, subok=False)
+    turned = out if out.ndim == 1 else out.transpose(axes)
+    if turned.flags.c_contiguous and out.flags.aligned and out.dtype.isnative:
+        write(words(turned))
+        return out
+    rows = words(np.empty(turned.shape, out.dtype.newbyteorder("=")))
+    write(rows)
+    if out.size >= _WORTH_TURNING and out.ndim > 1 and (found := _matrices(out, axes)):
+        straight, matrices, _ = found
+        _masu.turn(rows, straight, matrices, out.shape[axes[-1]])
+    else:
+        turned[...] = rows if out.dtype.char != "?" else rows.view(out.dtype)
+    return out
