@@ -84,7 +84,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         raise _counts.NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device")
     if found is None:
         if axis is not None:
-            raise TypeError(f"histogram: with axis {_lacking(data, by, bins)}")
+            raise TypeError(f"histogram: with axis {lacking(data, by, bins)}")
         found = None if by is None else _by_place.histogram(data, bins, range, by, device)
     if found is None:
         result = np.histogram(data, bins, range, density, weights)

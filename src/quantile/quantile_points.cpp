@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements at places, medians and quantiles into the caller's memory: validate, then on the CPU or by launches.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
@@ -37,7 +38,7 @@ Pending<void> launched(std::string_view function, Stream& stream, const Selected
   const auto workspace = std::make_shared<Buffer<std::byte>>(
       call::take_workspace(function, options.workspace, stream, bytes, {&from.data, &result}));
   launch(*workspace);
-  return {stream.record(), [workspace] {}};
+  return {call::end_of(stream), [workspace] {}};
 }
 
 std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> points) {
@@ -186,7 +187,7 @@ Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, s
   check_places(name, length, places);
   const std::uint64_t results = options.rows * places.size();
   call::check_results(name, "the result", result, stream.device(), results, size_of(dtype), {&data});
-  if (length == 0 || places.empty()) return {stream.record(), [] {}};
+  if (length == 0 || places.empty()) return {call::end_of(stream), [] {}};
   if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
     elements_at(call::host_view(data, dtype), options.rows, places,
@@ -250,7 +251,7 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
   check_points(points, check_rows_of_points(count, options), dtype, result_dtype);
   call::check_results(function_name, "the result", result, stream.device(), options.rows * points.size(),
                       size_of(result_dtype), {&data});
-  if (points.empty()) return {stream.record(), [] {}};
+  if (points.empty()) return {call::end_of(stream), [] {}};
   if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
     const std::uint64_t last = count / options.rows - 1;
@@ -275,7 +276,7 @@ Pending<void> of_numbers(std::string_view name, Stream& stream, const BufferBase
   const std::uint64_t count = call::count_of(name, data, dtype);
   const std::uint64_t length = check_rows_of_points(count, options);
   call::check_results(name, "the result", result, stream.device(), options.rows * each, size, {&data});
-  if (each == 0) return {stream.record(), [] {}};
+  if (each == 0) return {call::end_of(stream), [] {}};
   if (call::on_cpu(stream.device())) {
     stream.finish();
     const ArrayView all = call::host_view(data, dtype);
