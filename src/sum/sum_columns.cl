@@ -62,7 +62,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_columns(
 #endif
     const bool any = last && lane == 0 && mine < rows;
     const ulong depth = (count / shares >> team_bits) + shares + 2 * team_bits + 4;
-    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, part, depth, team_bits, table,
+    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, part, depth, team_bits, 1, table,
                MASU_FINISH_ARGUMENTS, parts, unsure);
   }
 }
