@@ -46,6 +46,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_columns(
       }
       __global uint *strip_left = left + left_at / 4 + strip;
       last = is_last_group(strip_left, shares, true, unsure + 1);
+      barrier(CLK_LOCAL_MEM_FENCE);  // all know before `unsure` is written to
       if (last) {
         if (me == 0) *strip_left = 0;
         MASU_START_PART
@@ -62,7 +63,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_columns(
 #endif
     const bool any = last && lane == 0 && mine < rows;
     const ulong depth = (count / shares >> team_bits) + shares + 2 * team_bits + 4;
-    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, part, depth, team_bits, table,
+    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, part, depth, team_bits, 1, table,
                MASU_FINISH_ARGUMENTS, parts, unsure);
   }
 }

@@ -2,6 +2,14 @@
 // Exact sums of f16 and f32 in registers: five words of 64 bits hold any sum of f32, two hold one of f16. For rows that one
 // work-group ends and for which no bound proves the rounding. Behind sum_certain.cl, in front of sum_quick.cl.
 
+// Elements in flight where a row is read again; the first one, number `e`, is there.
+#define MASU_AGAIN 8
+#define MASU_LOAD_AGAIN(held, e)                                                                   \
+  MASU_UNROLLED                                                                                    \
+  for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
+    held[k] = element_at(xs, ((e) + k * stride < count ? (e) + k * stride : (e)) * MASU_BETWEEN);  \
+  }
+
 #define MASU_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
 #if MASU_IN_REGISTERS
 // Bits of all elements, 40 for their number, and a sign.
@@ -117,11 +125,17 @@ inline void add_in_registers(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size
   uint kinds = 0;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
   __global const uchar *xs = MASU_ROW_AT(row);
-  for (size_t e = lane; e < count; e += (size_t)1 << team_bits) {
-    const MASU_BITS element = element_at(xs, e * MASU_BETWEEN);
-    const uint kind = kind_of(element, element);
-    kinds |= kind;
-    if (kind == 0) add_exact(number, element);
+  const size_t stride = (size_t)1 << team_bits;
+  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {
+    MASU_BITS held[MASU_AGAIN];
+    MASU_LOAD_AGAIN(held, e)
+    MASU_UNROLLED
+    for (int k = 0; k < MASU_AGAIN; ++k) {
+      if (e + k * stride >= count) continue;
+      const uint kind = kind_of(held[k], held[k]);
+      kinds |= kind;
+      if (kind == 0) add_exact(number, held[k]);
+    }
   }
   join_exact(number, &kinds, team_bits, parts);
   if (lane == 0 && mine < rows) {

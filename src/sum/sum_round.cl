@@ -69,6 +69,7 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 // Variances of f16 and f32 that differ by little: a second attempt, with the elements' differences from the first one, where these
 // are exact.
 #define MASU_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
+#define MASU_FEW_UNSURE 8
 #if MASU_BY_DIFFERENCES
 // The teams' rows from `begin` on, one each. Numbers of those that are not certain count from `first_number`.
 inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint first_number,
@@ -82,14 +83,20 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
   const double pivot = MASU_SMALL_DOUBLE(element_at(xs, 0)) * MASU_SCALE;
   bool known = true;
   MASU_START_PART
-  for (size_t e = lane; e < count; e += (size_t)1 << team_bits) {
-    const MASU_BITS element = element_at(xs, e * MASU_BETWEEN);
-    some |= MASU_MARKED(element);
-    all &= element;
-    double difference = MASU_SMALL_DOUBLE(element) * MASU_SCALE;
-    known = known && MASU_MAGNITUDE(element) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0;
-    MASU_ADD_TO(sum, error, difference)
-    MASU_ADD_SQUARE(difference)
+  const size_t stride = (size_t)1 << team_bits;
+  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {
+    MASU_BITS held[MASU_AGAIN];
+    MASU_LOAD_AGAIN(held, e)
+    MASU_UNROLLED
+    for (int k = 0; k < MASU_AGAIN; ++k) {
+      if (e + k * stride >= count) continue;
+      some |= MASU_MARKED(held[k]);
+      all &= held[k];
+      double difference = MASU_SMALL_DOUBLE(held[k]) * MASU_SCALE;
+      known = known && MASU_MAGNITUDE(held[k]) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0;
+      MASU_ADD_TO(sum, error, difference)
+      MASU_ADD_SQUARE(difference)
+    }
   }
   if (!known) squares = as_double(0x7ff0000000000000UL);
   ulong part[MASU_PART_WORDS];
@@ -111,12 +118,11 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
 #endif
 
 // Of each of a work-group's rows from `begin` on one work-item, of which `any` is true, has the part in `own`: row `mine`, whose
-// elements have gone through `depth` additions at most. Stores what is certain. The others are added again: with
-// MASU_IN_REGISTERS exactly by the teams, turn after turn, else exactly by the whole work-group, row after row; with MASU_BY_DIFFERENCES
-// the teams try first. `unsure` has the turns or counts the rows, of which it has the numbers then, in 1 + the rows that a work-group
-// takes.
+// elements have gone through `depth` additions at most. Stores what is certain. The others are added again, exactly; with
+// MASU_BY_DIFFERENCES they are tried before. `unsure` counts them, and has their numbers, in 1 + the rows that a work-group takes: one
+// for each team in each of `turns`.
 inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
-                       const ulong *own, const ulong depth, const uint team_bits, __local uint *table,
+                       const ulong *own, const ulong depth, const uint team_bits, const uint turns, __local uint *table,
                        MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
   bool sure = false;
 #if MASU_QUICK
@@ -128,25 +134,26 @@ inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t beg
     if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
   }
 #endif
-#if MASU_IN_REGISTERS || MASU_BY_DIFFERENCES
-  const uint teams = MASU_GROUP >> team_bits;
-  if (any && !sure) atomic_or(unsure, 1u << (uint)(mine - begin) / teams);
+  if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint unsure_turns = unsure[0];
+#if MASU_IN_REGISTERS || MASU_BY_DIFFERENCES
+  const uint number = unsure[0];
   barrier(CLK_LOCAL_MEM_FENCE);
   if (get_local_id(0) == 0) unsure[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint turns = unsure_turns; turns != 0; turns &= turns - 1) {
-    const uint first_number = (31u - (uint)clz(turns & (0u - turns))) * teams;
+  // Few of them by the whole work-group, one after the other, as one is soon done; else all rows by their teams, turn after turn.
+  const bool few = number <= MASU_FEW_UNSURE;
+  const uint bits_again = few ? MASU_GROUP_BITS : team_bits;
+  const uint steps = few ? number : turns;
+  for (uint step = 0; step < steps; ++step) {
+    const uint first = few ? unsure[1 + step] : step * (MASU_GROUP >> team_bits);
 #if MASU_IN_REGISTERS
-    add_in_registers(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first_number, team_bits, parts);
+    add_in_registers(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first, bits_again, parts);
 #else
-    add_differences(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first_number, first_number, team_bits, parts, unsure);
+    // What it lists anew takes the place of what was read.
+    add_differences(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first, first, bits_again, parts, unsure);
 #endif
   }
-#else
-  if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
-  barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 #if !MASU_IN_REGISTERS
   // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.

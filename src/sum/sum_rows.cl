@@ -57,7 +57,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     }
 #endif
     const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
-    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, table,
+    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
                MASU_FINISH_ARGUMENTS, parts, unsure);
   }
 }
