@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from . import _device, _device_array, _fallback, _host, _masu, _on_device
-from ._kinds import NATIVE, PLAIN, code_of, foreign, in_memory, native, numpy_dtype, whole
+from ._kinds import NATIVE, PLAIN, foreign, in_memory, native, whole
 
 _GIVEN = NATIVE | frozenset("FD")  # what DLPack has
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
@@ -62,17 +62,6 @@ def in_kind(function, given, first=1):
     if out is None:
         return _given(result, give)
     return out if not isinstance(result, tuple) else type(result)(*out)
-
-
-def sums_in_kind(function, enqueue, given, *more):
-    """The same of a function with a dtype; enqueue(a, axis, dtype, out, *more) is asked first where the other options allow it."""
-    dtype = given["dtype"] = numpy_dtype(function.__name__, given["dtype"])
-    others = [given.get(name, np._NoValue) is np._NoValue for name in ("initial", "where", "mean", "correction")]
-    if all(others) and given["device"] is None and type(given.get("keepdims", False)) in (bool, type(np._NoValue)):
-        found = enqueue(given["a"], given["axis"], code_of(dtype), given["out"], *more)
-        if found is not None:
-            return found
-    return in_kind(function, given)
 
 
 @functools.cache

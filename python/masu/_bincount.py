@@ -205,6 +205,8 @@ def _thresholds(edges, dtype, left):
         with np.errstate(over="ignore", under="ignore"):
             near = edges.astype(dtype)
             off = near > edges if left else near < edges
+            if not off.any():
+                return 0, near
             return 0, np.where(off, np.nextafter(near, dtype.type(-np.inf if left else np.inf)), near)
     info = np.iinfo(dtype)
     whole = edges if edges.dtype.kind in "iu" else np.floor(edges) if left else np.ceil(edges)

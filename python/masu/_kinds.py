@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+FLAGS = frozenset((bool, type(np._NoValue)))  # what `keepdims` is in calls that only enqueue
 #: The dtypes that masu computes with, by NumPy's character, in native byte order and the other.
 NATIVE = frozenset("?bBhHiIlLqQefd")
 

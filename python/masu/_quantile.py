@@ -10,7 +10,7 @@ import mmap
 
 import numpy as np
 
-from . import _device, _host, _masu, _small, _weighted_quantile
+from . import _device, _host, _kinds, _masu, _small, _weighted_quantile
 from ._arrays import adapter, in_kind
 from ._axes import reduced
 from ._host import NUMPY, words
@@ -343,7 +343,7 @@ def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, me
         if found is not None:
             return found
     if (on := adapter(device, a)) is None:
-        if weights is None and type(keepdims) in (bool, type(_NoValue)) and device is None:
+        if weights is None and type(keepdims) in _kinds.FLAGS and device is None:
             found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
             if found is not None:
                 return found

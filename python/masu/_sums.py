@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from . import _fallback, _host, _kinds, _masu, _small
-from ._arrays import adapter, in_kind, sums_in_kind
+from ._arrays import adapter, in_kind
 from ._axes import one_axis
 from ._host import NUMPY, contiguous, words
+from ._kinds import FLAGS, code_of, numpy_dtype
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -51,7 +52,10 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     1.0
     """
     if (on := adapter(device, a)) is None:
-        return sums_in_kind(sum, _masu.enqueue_sum, locals(), keepdims is True)
+        dtype = numpy_dtype("sum", dtype)
+        plain = device is None and initial is where is _NoValue and type(keepdims) in FLAGS
+        found = _masu.enqueue_sum(a, axis, code_of(dtype), out, keepdims is True) if plain else None
+        return in_kind(sum, locals()) if found is None else found
 
     def numpys(x):
         return _fallback.summed("sum", np.sum(x, axis, dtype, out, keepdims, initial, where), x)
@@ -139,7 +143,9 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         result = cumsum(_kinds.as_numpy(a), axis, dtype, out, device=device)
         return _kinds.like_series(a, result) if out is None else result
     if (on := adapter(device, a)) is None:
-        return sums_in_kind(cumsum, _masu.enqueue_cumsum, locals())
+        dtype = numpy_dtype("cumsum", dtype)
+        found = _masu.enqueue_cumsum(a, axis, code_of(dtype), out) if device is None else None
+        return in_kind(cumsum, locals()) if found is None else found
     data, summed = on.data(a), None
     if data is not NUMPY and (out is None or type(out) is _ndarray):
         summed = _loop_dtype(data, dtype, out)
