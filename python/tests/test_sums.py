@@ -350,3 +350,9 @@ def test_cumsum_of_one_line_is_that_of_many(size):
             x = values.astype(dtype)
             got, want = masu.cumsum(x), masu.cumsum(np.stack([x, x]), axis=1)[1]
             assert got.tobytes() == want.tobytes(), (number, dtype)
+
+
+def test_what_is_added_first_leaves_the_data_as_wide_as_they_are():
+    data = np.array([[1e300, 1.0, -1e300], [2.0**24, 1.0, 1.0]])
+    for options in ({}, {"initial": 0.0}):
+        same(masu.sum(data, 1, "f4", **options), np.float32([1, 2.0**24 + 2]))
