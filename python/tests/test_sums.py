@@ -373,3 +373,9 @@ def test_running_sums_of_lines_side_by_side(kind):
                         total += Fraction(x)
                         assert np.dtype(dtype).type(float(total)) == y, (kind, shape, axis)
                     assert not np.isfinite(sums[finite:]).any()
+
+
+def test_what_is_added_first_leaves_the_data_as_wide_as_they_are():
+    data = np.array([[1e300, 1.0, -1e300], [2.0**24, 1.0, 1.0]])
+    for options in ({}, {"initial": 0.0}):
+        same(masu.sum(data, 1, "f4", **options), np.float32([1, 2.0**24 + 2]))
