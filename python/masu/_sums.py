@@ -92,10 +92,11 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         _masu.sum_columns(columns[0], found)
         return on.returned(found.reshape(shape), out)
     lines = on.rows(data, axes)
-    if more or rounded.kind == "f" and data.dtype.kind != "f":
+    if rounded.kind == "f" and data.dtype.kind != "f":
         lines = on.converted(lines, rounded)
     if more:
-        lines = on.with_first(lines, np.asarray(initial, rounded))
+        wide = np.promote_types(lines.dtype, rounded) if rounded.kind == "f" else rounded
+        lines = on.with_first(on.converted(lines, wide), np.asarray(initial, rounded))
     totals = on.totals(lines, shape, rounded)
     _masu.sum_rows(lines, totals, _names.get(rounded.char, "f64"), on.device_for(device, lines))
     return on.returned(on.converted(totals, rounded), out)
