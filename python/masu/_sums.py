@@ -67,7 +67,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     if on is _host and data.dtype.kind != "f" and rounded.kind != "f":
         return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys, a)
     if not _adds(on, data, rounded):
-        return on.numpys("sum", a, numpys, what=f"a sum of {data.dtype} as {rounded}")
+        return on.numpys("sum", a, numpys, ask=lambda: np.sum(np.zeros((1,) * data.ndim, data.dtype), axis, dtype),
+                         what=f"a sum of {data.dtype} as {rounded}")
     axes, shape = on.reduced(data, None if data.ndim == 0 and axis in (0, -1) else axis, keepdims)  # of a scalar as NumPy has it
     more = initial is not _NoValue and initial is not None
     chosen = where is not _NoValue and where is not True
