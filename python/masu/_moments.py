@@ -105,6 +105,7 @@ def _found(on, numpys, a, axis, dtype, out, less, keepdims, where, more, device)
         return found
     more = {name: value for name, value in {**more, "keepdims": keepdims, "where": where}.items() if value is not _NoValue}
     return on.numpys(numpys.__name__, a, lambda x: _fallback.summed(numpys.__name__, numpys(x, axis, dtype, out, **more), x),
+                     ask=lambda: numpys(np.zeros((1,) * a.ndim, a.dtype), axis, dtype, **{**more, "where": True}),
                      what="this dtype, ddof or mean")
 
 

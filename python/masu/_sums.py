@@ -66,8 +66,9 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     rounded = _loop_dtype(data, dtype, out)
     if on is _host and data.dtype.kind != "f" and rounded.kind != "f":
         return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys, a)
-    if not _adds(on, data, rounded) or dtype is not None and not np.dtype(dtype).isnative:
-        return on.numpys("sum", a, numpys, what=f"a sum of {data.dtype} as {rounded}")
+    if not _adds(on, data, rounded) or on is _host and dtype is not None and not np.dtype(dtype).isnative:
+        return on.numpys("sum", a, numpys, ask=lambda: np.sum(np.zeros((1,) * data.ndim, data.dtype), axis, dtype),
+                         what=f"a sum of {data.dtype} as {rounded}")
     axes, shape = on.reduced(data, None if data.ndim == 0 and axis in (0, -1) else axis, keepdims)  # of a scalar as NumPy has it
     more = initial is not _NoValue and initial is not None
     chosen = where is not _NoValue and where is not True
@@ -92,10 +93,11 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         _masu.sum_columns(columns[0], found)
         return on.returned(found.reshape(shape), out)
     lines = on.rows(data, axes)
-    if more or rounded.kind == "f" and data.dtype.kind != "f":
+    if rounded.kind == "f" and data.dtype.kind != "f":
         lines = on.converted(lines, rounded)
     if more:
-        lines = on.with_first(lines, np.asarray(initial, rounded))
+        wide = np.promote_types(lines.dtype, rounded) if rounded.kind == "f" else rounded
+        lines = on.with_first(on.converted(lines, wide), np.asarray(initial, rounded))
     totals = on.totals(lines, shape, rounded)
     _masu.sum_rows(lines, totals, _names.get(rounded.char, "f64"), on.device_for(device, lines))
     return on.returned(on.converted(totals, rounded), out)

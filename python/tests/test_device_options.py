@@ -297,6 +297,10 @@ def test_where_and_initial(device):
             for function in (masu.mean, masu.var, masu.std):
                 same(function(there, where=chosen), function(a[mask]))
                 same(function(there, where=chosen, keepdims=True), np.reshape(function(a[mask]), (1,) * a.ndim))
+    wide = np.array([[1e300, 1.0, -1e300], [2.0**24, 1.0, 1.0]])
+    for data in (wide, masu.to_device(wide, device)):
+        for more in ({}, {"initial": 0.0}):
+            assert np.asarray(masu.sum(data, 1, "f4", **more)).tolist() == [1, 2.0**24 + 2]
     a = masu.to_device(np.float32([[1, np.inf], [np.nan, 4]]), device)
     kept = masu.to_device(np.array([[True, False], [False, True]]), device)
     assert masu.sum(a, where=kept).get() == 5 and masu.mean(a, where=kept).get() == 2.5
