@@ -95,7 +95,7 @@ def spec(dtype, edges, uniform, range):
     numbers = np.array(edges, np.float64)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
-    if not _guessed_as_searched(dtype, numbers, range) or dtype != np.float16 and not _in_place(edges.dtype, numbers):
+    if not _guessed_as_searched(dtype, numbers, range) or dtype != np.float16 and not in_place(edges.dtype, numbers):
         return None
     if range is not None:
         low, high = (compared(dtype, end) for end in ends(range))
@@ -162,7 +162,7 @@ def _guessed_as_searched(dtype, numbers, range):
     return abs(width / (numbers[-1] - numbers[0]) - 1) * len(numbers) < _MOST_OFF
 
 
-def _in_place(dtype, numbers):
+def in_place(dtype, numbers):
     """Whether no edge is a bin away from where NumPy guesses it: a step of subnormal size is rounded."""
     width, bins = numbers[-1] - numbers[0], len(numbers) - 1
     if dtype.kind != "f" or not 0 < width < bins * float(np.finfo(dtype).tiny):

@@ -43,6 +43,8 @@ def even(data, bins, range, weights):
             edges = np.histogram_bin_edges(data, bins, range)
     except FloatingPointError:  # NumPy's to warn of
         return None
+    if not _bins.in_place(edges.dtype, edges.astype(np.float64)):
+        return None
     totals = _masu.few_weights((data,), (edges,), weights, range, False)
     return None if totals is None else (totals.astype(weights.dtype, copy=False), edges)
 

@@ -62,8 +62,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if type(a) is list:
         return histogram(np.asarray(a), bins, range, density, weights, axis=axis, device=device)
     if (on := adapter(device, a, bins, weights)) is None:
-        found = None
         if weights is None and axis is None and not density and device is None:
+            found = None
             if range is None:
                 found = _masu.enqueue_histogram_of_all(a, bins, _bins.over)
             elif type(range) is tuple and len(range) == 2:
@@ -112,10 +112,11 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     if type(a) is list:
         a = np.asarray(a)
     if (on := adapter(device, a, bins)) is None:
-        found = None
         if range is None and weights is None and device is None:
             found = _masu.enqueue_bin_edges(a, bins, _bins.over)
-        return in_kind(histogram_bin_edges, locals()) if found is None else found
+            if found is not None:
+                return found
+        return in_kind(histogram_bin_edges, locals())
     if on is _host and (type(a) is np.ndarray and a.size < 4 * _small.limit or isinstance(bins, str) or weights is not None):
         return np.histogram_bin_edges(a, bins, range, weights)
     data = on.plain(a)
