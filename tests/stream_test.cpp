@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -205,6 +206,28 @@ TEST_P(StreamTest, CallsOfAScopeRunOnTheQueueOfTheCaller) {
     }
   }
   EXPECT_NE(Stream(device).native(), owner.native());
+}
+
+// What is pending may be asked never, from another thread, and behind what the stream was given later.
+TEST_P(StreamTest, APendingIsAskedLateOrNever) {
+  std::vector<std::uint32_t> values(5000);
+  std::iota(values.begin(), values.end(), 0U);
+  Buffer<std::uint32_t> data = device.upload(values);
+  std::optional<Pending<void>> left;
+  std::optional<Pending<void>> asked;
+  {
+    Stream stream(device);
+    left.emplace(sort(stream, data, {.order = Order::descending}));
+    asked.emplace(sort(stream, data));
+    static_cast<void>(sort(stream, data, {.order = Order::descending}));
+    std::thread([&asked] {
+      while (!asked->ready()) std::this_thread::yield();
+      asked->get();
+    }).join();
+    stream.finish();
+  }
+  left.reset();
+  EXPECT_EQ(data.read(), std::vector<std::uint32_t>(values.rbegin(), values.rend()));
 }
 
 TEST_P(StreamTest, SynchronizeWaitsForEveryStream) {

@@ -2,7 +2,7 @@
 // The kernels of results of rows on the device, behind sum_round.cl.
 //
 // - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
-//   the bound proves nothing are added again exactly, by the whole work-group.
+//   the bound proves nothing are added again exactly, by sum_round.cl.
 // - sum_shared: rows that several work-groups share. Each leaves a part; the last one of a row puts them together and stores
 //   what they prove. Where they prove nothing, all that are still there add the row exactly, share after share, and the
 //   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: that many
