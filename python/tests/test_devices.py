@@ -328,6 +328,10 @@ def test_what_devices_have_not(device):
         masu.partition(there, 100)
     with pytest.raises(ValueError):
         masu.histogram(there, weights=small)
+    wide = masu.to_device(np.float32([-3e38, 3e38]), device)
+    for call in (lambda: masu.histogram(wide, 4), lambda: masu.histogram2d(wide, wide, 4)):
+        with np.errstate(all="ignore"), pytest.raises(ValueError):
+            call()
 
 
 def test_arrays_of_two_devices():
