@@ -317,7 +317,8 @@ def test_what_devices_have_not(device):
                  lambda: masu.sum(there, dtype="i4"), lambda: masu.sum(small, dtype="?"),
                  lambda: masu.cumsum(there, dtype="F"),
                  lambda: masu.dot(there, there), lambda: masu.dot(there.reshape(-1), small),
-                 lambda: masu.histogram(small, weights=SMALL > 3)):
+                 lambda: masu.histogram(small, weights=SMALL > 3),
+                 lambda: masu.nanquantile(small, 0.5, method="inverted_cdf", weights=SMALL)):
         with pytest.raises(TypeError):
             call()
     with pytest.raises(np.exceptions.AxisError):
