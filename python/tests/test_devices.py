@@ -335,6 +335,13 @@ def test_what_devices_have_not(device):
             call()
 
 
+def test_every_word_for_stable(device):
+    there = masu.to_device(SMALL, device)
+    for stable in (True, 1, np.True_, False, 0):
+        same(masu.argsort(there, stable=stable), np.argsort(SMALL, stable=True))
+        same(masu.sort(there, stable=stable), np.sort(SMALL))
+
+
 def test_arrays_of_two_devices():
     if len(NAMES) < 2:
         pytest.skip("there is one device")
