@@ -223,14 +223,20 @@ def _count(on, sample, bins, range, weights, device):
             if on is not _host:
                 raise ValueError("The weights and list don't have the same length.")
             return None
+
+    def ask():
+        return edges_and_specs(columns, _rules.on_host(bins), range, where)
+
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
-            edges, specs = edges_and_specs(columns, _rules.on_host(bins), range, where)
-    except (FloatingPointError, TypeError, ValueError):
-        if on is not _host:
-            raise
+            edges, specs = ask()
+    except (FloatingPointError, TypeError, ValueError) as error:
         # NumPy says it with the number of the column, and warns itself
-        return None
+        if on is _host:
+            return None
+        if not isinstance(error, FloatingPointError):
+            raise
+        edges, specs = ask()
     if None in specs:
         return None
     shape = tuple(len(e) - 1 for e in edges)

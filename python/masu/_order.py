@@ -27,7 +27,7 @@ def _usual(kind, order, stable):
         return False
     if kind not in _SORTS:
         np.empty(0).argsort(kind=kind)  # NumPy's error; it takes short names too
-    return stable is None or kind is None and type(stable) is bool
+    return stable is None or kind is None and isinstance(stable, (int, np.bool))
 
 
 def _direction(descending, kind):

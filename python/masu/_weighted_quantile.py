@@ -27,7 +27,7 @@ def found(on, function, plain, a, q, axis, keepdims, method, weights):
     name = function.__name__
 
     def numpys(x):
-        return function(x, q, axis=axis, method=method, keepdims=keepdims, weights=np.empty(x.shape))
+        return function(x, q, axis=axis, method=method, keepdims=keepdims, weights=np.ones(x.shape))
 
     if plain is not None:
         return on.numpys(name, a, numpys)

@@ -119,7 +119,6 @@ struct Cache {
 };
 
 void EnqueuedCall::input(const Tensor& tensor) {
-  key_.ordinal = ordinal_;
   key_.dtypes[inputs_] = tensor.dtype;
   key_.counts[inputs_] = tensor.count;
   key_.misaligned[inputs_] = misalignment(tensor.data);

@@ -60,6 +60,7 @@ class EnqueuedCall {
   // `device` is where the arrays are.
   EnqueuedCall(Function function, Library& library, std::int32_t ordinal) : library_(library), ordinal_(ordinal) {
     key_.function = function;
+    key_.ordinal = ordinal;
   }
   void input(const Tensor& tensor);
   // Of the host's, which the work reads where it is. Of a call that is recorded for this once. Throws masu::Error.

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -87,6 +88,9 @@ bool guessed_as_sought(const EdgeSearch& edges, Dtype dtype, nb::handle range) {
   const double width = edges.last() - edges.first();
   const double size = std::max(std::fabs(edges.first()), std::fabs(edges.last()));
   const auto count = static_cast<double>(edges.bins() + 1);
+  // A step of subnormal size is rounded, so that an edge may be bins away from where NumPy guesses it.
+  const double least = dtype == Dtype::f32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+  if (width < least * count) return false;
   if (dtype == Dtype::f16) {
     // NumPy's arithmetic is that of f16: three roundings for a guess, three for an edge.
     constexpr double most = 128;

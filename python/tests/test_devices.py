@@ -317,7 +317,8 @@ def test_what_devices_have_not(device):
                  lambda: masu.sum(there, dtype="i4"), lambda: masu.sum(small, dtype="?"),
                  lambda: masu.cumsum(there, dtype="F"),
                  lambda: masu.dot(there, there), lambda: masu.dot(there.reshape(-1), small),
-                 lambda: masu.histogram(small, weights=SMALL > 3)):
+                 lambda: masu.histogram(small, weights=SMALL > 3),
+                 lambda: masu.nanquantile(small, 0.5, method="inverted_cdf", weights=SMALL)):
         with pytest.raises(TypeError):
             call()
     with pytest.raises(np.exceptions.AxisError):
@@ -328,6 +329,17 @@ def test_what_devices_have_not(device):
         masu.partition(there, 100)
     with pytest.raises(ValueError):
         masu.histogram(there, weights=small)
+    wide = masu.to_device(np.float32([-3e38, 3e38]), device)
+    for call in (lambda: masu.histogram(wide, 4), lambda: masu.histogram2d(wide, wide, 4)):
+        with np.errstate(all="ignore"), pytest.raises(ValueError):
+            call()
+
+
+def test_every_word_for_stable(device):
+    there = masu.to_device(SMALL, device)
+    for stable in (True, 1, np.True_, False, 0):
+        same(masu.argsort(there, stable=stable), np.argsort(SMALL, stable=True))
+        same(masu.sort(there, stable=stable), np.sort(SMALL))
 
 
 def test_arrays_of_two_devices():

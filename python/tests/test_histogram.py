@@ -212,6 +212,7 @@ def test_steps_of_subnormal_size(dtype):
             same("histogram", data, bins, **options)
             same("histogram", data, bins, **options, weights=np.ones(data.size))
         same("histogram", inside, bins)
+        same("histogram", inside, bins, weights=np.ones(inside.size))
 
 
 def test_columns_without_a_common_dtype():

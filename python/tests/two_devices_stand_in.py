@@ -23,6 +23,8 @@ CALLS = {
     "sum": masu.sum, "sort": masu.sort, "argsort": masu.argsort, "cumsum": masu.cumsum, "median": masu.median,
     "quantile": lambda a: masu.quantile(a, [0.1, 0.5]), "nanmedian": masu.nanmedian, "topk": lambda a: masu.topk(a, 3),
     "partition": lambda a: masu.partition(a, 9), "histogram": lambda a: masu.histogram(a, 10, (0, 1)),
+    "histogram between extremes": lambda a: masu.histogram(a, 10), "edges": lambda a: masu.histogram_bin_edges(a, 3000),
+    "unique": masu.unique,
     "dot": lambda a: masu.dot(a, a), "searchsorted": lambda a: masu.searchsorted(a, a),
 }
 for name, call in CALLS.items():

@@ -309,9 +309,12 @@ int cuMemcpyDtoHAsync_v2(void* target, Address source, size_t bytes, void* strea
   return ok;
 }
 
+static int last_device;
+
 int cuMemcpyDtoDAsync_v2(Address target, Address source, size_t bytes, void* stream) {
   (void)stream;
   NEEDS_CONTEXT;
+  last_device = (int)(pushed[depth - 1] - contexts);
   memcpy(host(target), host(source), bytes);
   return ok;
 }
@@ -467,7 +470,6 @@ static int occupancy_calls;
 static int cooperative_launches;
 static int launches;
 static void* last_stream;
-static int last_device;
 static unsigned last_shared;
 
 int fake_cuda_launches(void) {
@@ -476,7 +478,7 @@ int fake_cuda_launches(void) {
 void* fake_cuda_last_stream(void) {  // of a launch
   return last_stream;
 }
-int fake_cuda_last_device(void) {  // whose context was current at a launch
+int fake_cuda_last_device(void) {  // whose context was current at a launch, or a copy on the device
   return last_device;
 }
 int fake_cuda_allocations(void) {  // so far
