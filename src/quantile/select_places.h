@@ -82,6 +82,8 @@ class PlaceSelector {
                          std::span<const std::uint64_t> places, Found* found);
   static void by_sorting(const T* row, std::uint64_t length, std::span<const std::uint64_t> places, Found* found,
                          Threads threads);
+  static bool by_bounds(const T* x, std::uint64_t length, std::uint64_t before_x, T low, T high,
+                        std::span<const std::uint64_t> places, Found* found);
   static void by_parting(const T* x, std::uint64_t length, std::uint64_t before_x,
                          std::span<const std::uint64_t> places, Found* found);
 };
@@ -107,6 +109,19 @@ void PlaceSelector<T>::by_sorting(const T* row, std::uint64_t length, std::span<
     }
     found[p] = {element, first, last - first};
   }
+}
+
+// Where two elements are most of all, the places are theirs in all likelihood.
+template <class T>
+bool PlaceSelector<T>::by_bounds(const T* x, std::uint64_t length, std::uint64_t before_x, T low, T high,
+                                 std::span<const std::uint64_t> places, Found* found) {
+  std::size_t known = 0;
+  for (const T bound : {low, high}) {
+    const PartSizes sizes = count_parts(x, length, bound);
+    const Found here{bound, before_x + sizes.less, sizes.equal};
+    while (known != places.size() && places[known] - here.less < here.equal) found[known++] = here;
+  }
+  return known == places.size();
 }
 
 template <class T>
@@ -177,6 +192,8 @@ void PlaceSelector<T>::one_by_one(const T* x, std::uint64_t length, std::uint64_
         high = greatest();
         size = narrow(these, count, low, high, to);
       }
+      known = size.inside > count / 4 * 3 && by_bounds(these, count, less, low, high, places.subspan(p, 1), found + p);
+      if (known) break;
       these = to;
       less += size.below;
       count = size.inside;
@@ -270,7 +287,9 @@ void PlaceSelector<T>::select(const T* x, std::uint64_t length, std::uint64_t be
     const std::uint64_t begin = before_x + group.size.below;
     const std::uint64_t end = begin + group.size.inside;
     if (these.front() < begin || these.back() >= end || (!group.is_one() && group.size.inside > length / 4 * 3)) {
-      by_parting(x, length, before_x, these, to);  // the sample misled
+      // The sample misled.
+      if (by_bounds(x, length, before_x, group.low, group.high, these, to)) continue;
+      by_parting(x, length, before_x, these, to);
     } else if (group.is_one()) {
       std::fill_n(to, group.count, Found{group.low, begin, group.size.inside});
     } else {

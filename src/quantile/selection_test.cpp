@@ -144,6 +144,30 @@ TYPED_TEST(Selection, PartsLongRows) {
   for (const std::uint64_t length : {2048, 20000, 140000}) check_row<TypeParam>(length, random);
 }
 
+// Samples do not tell two elements apart that are most of a row.
+TYPED_TEST(Selection, FindsAmongTwoElements) {
+  std::mt19937_64 random(4);
+  for (const std::uint64_t length : {65, 300, 2048, 5000, 70000}) {
+    for (const std::uint64_t others : {0, 10}) {  // in 100
+      std::vector<TypeParam> data(length);
+      for (TypeParam& each : data) {
+        each = number<TypeParam>(random() % 100 < others ? static_cast<double>(random() % 100)
+                                 : random() % 2 == 0     ? 3
+                                                         : 90);
+      }
+      for (const std::uint64_t place : {length / 20, length / 2 - 1, length / 2, length - length / 20})
+        check(data, 1, {place});
+      check(data, 1, {length / 2 - 2, length / 2, length / 2 + 2});
+      if constexpr (is_float(dtype_of<TypeParam>)) {
+        for (TypeParam& each : data)
+          each = number<TypeParam>(random() % 2 == 0 ? -0.0 : std::numeric_limits<double>::quiet_NaN());
+        data[length / 3] = number<TypeParam>(0.0);
+        check(data, 1, {length / 2});
+      }
+    }
+  }
+}
+
 TYPED_TEST(Selection, EachRowForItself) {
   test::each_instruction_set([] {
     std::mt19937_64 random(2);
