@@ -235,7 +235,8 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
   const auto is_between = [](const masu::QuantilePoint& point) {
     return point.kind != masu::QuantilePoint::Kind::element;
   };
-  if ((rows.number == 1 || skip) && std::ranges::any_of(points->list, is_between) && any_far_apart(rows)) return nb::none();
+  if ((rows.number == 1 || skip) && std::ranges::any_of(points->list, is_between) && any_far_apart(rows))
+    return nb::none();
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;
