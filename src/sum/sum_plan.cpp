@@ -234,9 +234,9 @@ Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept 
     for (teams.rounds = 1; teams.rounds <= most_rounds; teams.rounds *= 2) {
       const std::uint64_t here = rows_of_group(teams);
       const std::uint64_t groups = (rows + here - 1) / here;
-      const auto passes = static_cast<double>((groups + most_groups - 1) / most_groups);
-      const double time =
-          passes * factor * (teams.rounds * (each + a_row) + a_result + (teams.bits > sub_group_bits ? barriers : 0));
+      const std::uint64_t passes = (groups + most_groups - 1) / most_groups;
+      const double time = static_cast<double>(passes) * factor *
+                          (teams.rounds * (each + a_row) + a_result + (teams.bits > sub_group_bits ? barriers : 0));
       if (time >= least) continue;
       least = time;
       best = teams;
