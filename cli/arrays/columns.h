@@ -2,7 +2,7 @@
 // A result of columns of equal length: a table for people, CSV, JSON, or one of the columns as .npy.
 #pragma once
 
-#include "io/spool_file.h"
+#include "io/reader.h"
 #include "options.h"
 
 #include <masu/dtype.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/histogram/bins_request.h"
+#include "cli/histogram/histogram_job.h"
 
 #include "errors.h"
 #include "options.h"

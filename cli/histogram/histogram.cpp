@@ -2,10 +2,8 @@
 // masu histogram: where its result goes.
 #include "cli/arrays/array_output.h"
 #include "cli/arrays/array_stream.h"
-#include "cli/histogram/bins_request.h"
 #include "cli/histogram/histogram_job.h"
 #include "cli/histogram/histogram_result.h"
-#include "cli/histogram/histogram_weighted.h"
 #include "command_line.h"
 #include "errors.h"
 #include "options.h"

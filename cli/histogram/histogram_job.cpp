@@ -3,7 +3,6 @@
 
 #include "cli/chunks.h"
 #include "cli/histogram/histogram_result.h"
-#include "cli/histogram/summary.h"
 #include "cli/selftest/references.h"
 #include "errors.h"
 #include "json.h"

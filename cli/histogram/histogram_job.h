@@ -2,20 +2,98 @@
 // `masu histogram` of one input, or of the columns of a joint histogram, from opening it to the result.
 #pragma once
 
-#include "cli/histogram/bins_request.h"
 #include "cli/histogram/histogram_result.h"
 #include "shared_input.h"
 #include "terminal.h"
 
+#include <masu/bins.h>
+#include <masu/device.h>
 #include <masu/io.h>
+#include <masu/weighted_histogram.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu::cli {
+
+inline constexpr std::uint64_t default_bins = 100;
+
+// What was asked for one column: at most one of `edges`, `integers`, `rule`, and `bins` with or without `range`.
+struct BinsRequest {
+  std::optional<std::uint64_t> bins;
+  std::optional<Estimator> rule;  // may have a `range` too
+  std::optional<std::pair<double, double>> range;
+  std::optional<std::uint64_t> integers;
+  std::vector<double> edges;
+  bool log = false;  // the bins have equal ratios
+};
+
+// The options' values as they were given.
+struct BinsTexts {
+  std::string bins;
+  std::string range;
+  std::string edges;
+  std::string integers;
+  bool log = false;
+};
+
+// One request, or, with `joint`, as many as the values separated by ';' are. Throws invalid_argument for what no data
+// can be counted in, before any input is opened.
+std::vector<BinsRequest> parse_bins(const BinsTexts& texts, bool joint);
+
+// Turns what was asked for one column into bins; where they depend on the data, from passes over it:
+//   while (finder.wants_data()) { for (…) finder.add(piece); finder.end_pass(); }
+class BinsFinder {
+ public:
+  BinsFinder(const BinsRequest& request, const io::SourceInfo& info, const Device& device);
+  [[nodiscard]] bool wants_data() const { return !bins_; }
+  // A piece of this pass.
+  void add(const ArrayView& piece);
+  // Of all ranks, which come here together.
+  void end_pass();
+  // The bins, when no more data is wanted.
+  [[nodiscard]] const Bins& bins() const { return *bins_; }
+  // The range that was found on the way, if any.
+  [[nodiscard]] const std::optional<ValueRange>& range() const { return range_; }
+  // The dtype in which the edges are exact and printed.
+  [[nodiscard]] Dtype edge_dtype(bool joint) const;
+
+ private:
+  void end_estimate();
+  void merge_ranges();
+  void check_width() const;
+  BinsRequest request_;
+  std::string name_;
+  Dtype dtype_;
+  Device device_;
+  std::optional<Bins> bins_;
+  std::optional<BinEstimator> estimator_;
+  std::optional<ValueRange> range_;
+};
+
+// Those of the columns of an input.
+class BinsFinders {
+ public:
+  // One request for all of the columns, or one for each.
+  BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
+              const Device& device);
+  [[nodiscard]] bool wants_data() const;
+  // The columns, or all of them interleaved in one.
+  void add(std::span<const ArrayView> piece);
+  void end_pass();
+  [[nodiscard]] std::vector<Bins> bins() const;
+  [[nodiscard]] std::vector<Dtype> edge_dtypes(bool joint) const;
+  [[nodiscard]] const BinsFinder& front() const { return finders_.front(); }
+
+ private:
+  std::vector<BinsFinder> finders_;
+};
 
 struct HistogramJob {
   std::vector<BinsRequest> bins;        // one, or one for each column of a joint histogram
@@ -58,5 +136,31 @@ struct HistogramInput {
 
 // One input, or, for a joint histogram, all of them. Throws for options that do not suit what is found.
 HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs);
+
+// `masu histogram --weights`: the exact sum of the weights in each bin, from opening the inputs to writing the result.
+
+struct WeightedJob {
+  std::string weights;     // --weights
+  io::SourceOptions from;  // how they are read
+  bool variances = false;
+};
+
+struct WeightedResult {
+  io::SourceInfo source;
+  std::string weights;  // the name of their input
+  WeightedHistogram histogram;
+  bool by_rows = false;                   // --rows was given
+  std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed
+  std::string device;
+  Seconds seconds;
+  std::uint64_t bytes = 0;
+};
+
+// Throws Differs when the job is to verify and the plain sums are others.
+WeightedResult run_weighted(const HistogramJob& job, const WeightedJob& weighted, std::span<const std::string> inputs,
+                            Progress& progress);
+
+// `format`: table, json, csv or npy.
+void write_weighted(const WeightedResult& result, std::string_view format, bool density, const Sink& sink);
 
 }  // namespace masu::cli

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/histogram/histogram_weighted.h"
+#include "cli/histogram/histogram_job.h"
 
 #include "cli/chunks.h"
-#include "cli/histogram/bins_request.h"
 #include "cli/selftest/references.h"
 #include "errors.h"
 #include "json.h"

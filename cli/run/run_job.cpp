@@ -2,7 +2,6 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
-#include "cli/run/watchdog.h"
 #include "errors.h"
 #include "json.h"
 #include "runtime/half.h"

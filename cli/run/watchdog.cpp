@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/watchdog.h"
+#include "cli/run/run_job.h"
 
 #include "errors.h"
 

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/arrays/reduce_job.h"
+#include "cli/chunks.h"
 #include "cli/selftest/references.h"
-
+#include "errors.h"
+#include "json.h"
 #include "runtime/half.h"
+
+#include <masu/error.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -203,6 +211,197 @@ bool ReferenceSum::integer(bool with_sign, std::uint64_t& bits) const {
   if (!with_sign) return !negative && all.bits() <= shift + 64;
   const bool lowest = negative && bits == std::uint64_t{1} << 63U;
   return all.bits() <= shift + 63 || (lowest && all.bits() == shift + 64);
+}
+
+namespace {
+
+// Where the extreme of a row is: the first NaN, else the first element that no other one precedes (follows).
+std::uint64_t place_of(const ArrayView& row, bool greatest) {
+  // The order puts NaNs last, so a value that the greatest finite number or infinity precedes is one.
+  std::uint64_t best = 0;
+  std::uint64_t last = 0;
+  for (std::uint64_t i = 1; i < row.count; ++i) {
+    if (greatest ? precedes(row, best, row, i) : precedes(row, i, row, best)) best = i;
+    if (precedes(row, last, row, i)) last = i;
+  }
+  return is_nan(row, last) ? last : best;
+}
+
+struct Row {
+  const ArrayView& data;
+  const ReduceRequest& request;
+};
+
+ReduceColumn rounded(double value, Dtype to) {
+  const std::uint64_t bits = bits_of(value, to);
+  return ReduceColumn(ArrayView(to, &bits, 1));
+}
+
+ReferenceSum sum_of(const Row& row) {
+  ReferenceSum sum;
+  for (std::uint64_t i = 0; i < row.data.count; ++i) sum.add(row.data, i);
+  return sum;
+}
+
+ReferenceSum squares_of(const Row& row) {
+  ReferenceSum sum;
+  for (std::uint64_t i = 0; i < row.data.count; ++i) sum.add_product(row.data, i, row.data, i);
+  return sum;
+}
+
+ReduceColumn reference_sum(const Row& row) {
+  const ReferenceSum sum = sum_of(row);
+  if (is_float(row.data.dtype)) return rounded(sum.sum(row.request.result), row.request.result);
+  const bool with_sign = is_signed(row.data.dtype);
+  std::uint64_t bits = 0;
+  if (!sum.integer(with_sign, bits)) throw Error(ErrorCode::io, "the reference's sum does not fit into 64 bits");
+  return ReduceColumn(ArrayView(with_sign ? Dtype::i64 : Dtype::u64, &bits, 1));
+}
+
+ReduceColumn reference_mean(const Row& row) {
+  return rounded(sum_of(row).mean(row.request.result), row.request.result);
+}
+
+ReduceColumn reference_variance(const Row& row) {
+  return rounded(sum_of(row).variance(squares_of(row), row.request.ddof, row.request.result), row.request.result);
+}
+
+ReduceColumn reference_deviation(const Row& row) {
+  return rounded(sum_of(row).standard_deviation(squares_of(row), row.request.ddof, row.request.result),
+                 row.request.result);
+}
+
+ReduceColumn reference_norm(const Row& row) {
+  return rounded(squares_of(row).root(row.request.result), row.request.result);
+}
+
+template <bool greatest>
+ReduceColumn reference_place(const Row& row) {
+  const std::uint64_t place = place_of(row.data, greatest);
+  return ReduceColumn(ArrayView(Dtype::u64, &place, 1));
+}
+
+template <bool greatest>
+ReduceColumn reference_extreme(const Row& row) {
+  return ReduceColumn(part_of(row.data, place_of(row.data, greatest), 1));
+}
+
+ReduceColumn reference_nonzero(const Row& row) {
+  const std::uint64_t zero = 0;
+  const ArrayView nothing(row.data.dtype, &zero, 1);
+  std::uint64_t count = 0;
+  for (std::uint64_t i = 0; i < row.data.count; ++i) count += differ(row.data, i, nothing, 0) ? 1 : 0;
+  return ReduceColumn(ArrayView(Dtype::u64, &count, 1));
+}
+
+struct Reference {
+  std::string_view name;
+  ReduceColumn (*of)(const Row& row);
+};
+constexpr Reference references[] = {{"sum", reference_sum},
+                                    {"mean", reference_mean},
+                                    {"min", reference_extreme<false>},
+                                    {"max", reference_extreme<true>},
+                                    {"argmin", reference_place<false>},
+                                    {"argmax", reference_place<true>},
+                                    {"variance", reference_variance},
+                                    {"std", reference_deviation},
+                                    {"norm2", reference_norm},
+                                    {"count-nonzero", reference_nonzero}};
+
+}  // namespace
+
+std::vector<ReduceColumn> reference_reduce(const ArrayView& data, const ReduceRequest& request) {
+  std::vector<ReduceColumn> columns;
+  const std::uint64_t length = data.count / request.rows;
+  for (const std::string& name : request.ops) {
+    ReduceColumn column;
+    for (std::uint64_t row = 0; row < request.rows; ++row) {
+      const ArrayView part = part_of(data, row * length, length);
+      for (const Reference& one : references) {
+        if (one.name != name) continue;
+        const ReduceColumn found = one.of({part, request});
+        column.dtype = found.dtype;
+        column.append(found.view());
+      }
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::size_t ReferenceSlots::cells() const {
+  std::size_t cells = 1;
+  for (const std::vector<double>& column : edges) cells *= column.size() - 1;
+  return cells;
+}
+
+std::size_t ReferenceSlots::slot_of(std::span<const double> point) const {
+  if (std::any_of(point.begin(), point.end(), [](double x) { return std::isnan(x); })) return cells() + 2;
+  std::size_t cell = 0;
+  for (std::size_t d = 0; d < point.size(); ++d) {
+    const std::vector<double>& column = edges[d];
+    const double x = point[d];
+    const bool below = x < column.front();
+    const bool above = x > column.back() || (half_open[d] && x == column.back());
+    if ((below || above) && outside == Outside::drop) return cells() + (above && point.size() == 1 ? 1 : 0);
+    cell = cell * (column.size() - 1) + (below ? 0 : above ? column.size() - 2 : reference::bin_of(x, column, half));
+  }
+  return cell;
+}
+
+void ReferenceSlots::each(std::span<const ArrayView> columns, const std::function<void(std::size_t)>& take) const {
+  const std::size_t dimensions = edges.size();
+  const bool interleaved = columns.size() < dimensions;
+  std::vector<double> point(dimensions);
+  for (std::uint64_t i = 0; i < columns.front().count / (interleaved ? dimensions : 1); ++i) {
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      point[d] = interleaved ? number_at(columns.front(), i * dimensions + d) : number_at(columns[d], i);
+    }
+    take(slot_of(point));
+  }
+}
+
+WeightedReference::WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
+                                     std::uint64_t row_elements)
+    : row_elements_(row_elements) {
+  slots_.outside = options.outside;
+  for (const Bins& each : bins) {
+    const BinRule rule(each, dtype, options.right_open, bins.size() > 1);
+    std::vector<double>& edges = slots_.edges.emplace_back();
+    for (std::uint64_t i = 0; i <= rule.n; ++i) edges.push_back(rule.edge(i));
+    slots_.half_open.push_back(rule.half_open);
+    if (bins.size() == 1) slots_.half = reference::half_even(rule);
+  }
+  cells_ = slots_.cells();
+  sums_.resize((cells_ + 3) * options.rows);
+}
+
+void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView& weights) {
+  const std::byte* weight = element_at(weights, 0);
+  slots_.each(columns, [&](std::size_t slot) {
+    const std::uint64_t row = row_elements_ == 0 ? 0 : position_++ / row_elements_;
+    sums_[row * (cells_ + 3) + slot].add(ArrayView(weights.dtype, weight, 1));
+    weight += size_of(weights.dtype);
+  });
+}
+
+void WeightedReference::compare(const std::string& name, const WeightedHistogram& found) const {
+  const auto check = [&](std::uint64_t row, const std::string& what, double got, std::size_t slot) {
+    const double expected = sums_[row * (cells_ + 3) + slot].sum();
+    if (std::bit_cast<std::uint64_t>(got) == std::bit_cast<std::uint64_t>(expected)) return;
+    throw Differs(
+        fmt::format("{}, row {}, {}: the total is {}, that of the reference {}", name, row, what, got, expected));
+  };
+  for (std::uint64_t row = 0; row < found.rows(); ++row) {
+    for (std::size_t bin = 0; bin < cells_; ++bin) {
+      check(row, fmt::format("bin {}", bin), found.totals(row)[bin], bin);
+    }
+    const bool joint = slots_.edges.size() > 1;
+    check(row, joint ? "outside" : "below", joint ? found.outside(row) : found.below(row), cells_);
+    if (!joint) check(row, "above", found.above(row), cells_ + 1);
+    check(row, "nan", found.nan(row), cells_ + 2);
+  }
 }
 
 }  // namespace masu::cli

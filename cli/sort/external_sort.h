@@ -3,7 +3,7 @@
 // files, and then merged. What fits is sorted where it is.
 #pragma once
 
-#include "io/spool_file.h"
+#include "io/reader.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>

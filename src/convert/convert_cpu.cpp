@@ -2,7 +2,7 @@
 // Blocks of elements by vectors, from memory to a buffer in the nearest cache and, where the output is large, from
 // there past the caches; pairs of dtypes and roundings without a fast way, and blocks in which something does not fit,
 // one by one.
-#include "convert/convert_device.h"
+#include "convert/convert_plan.h"
 
 #include "elements/order.h"
 #include "runtime/parallel.h"

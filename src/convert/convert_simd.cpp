@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain loops without branches, which the compiler turns into vectors, compiled once for each instruction set.
-#include "convert/convert_device.h"
+#include "convert/convert_plan.h"
 
 #include <algorithm>
 #include <bit>

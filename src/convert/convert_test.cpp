@@ -2,7 +2,6 @@
 // Converting on every device, against exact arithmetic in long double, which holds every value of every dtype, and the
 // hardware's own rounding.
 #include "all_dtypes.h"
-#include "convert/convert_device.h"
 #include "convert/convert_plan.h"
 #include "each_device.h"
 #include "expect_error.h"

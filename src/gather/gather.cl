@@ -2,7 +2,7 @@
 // Records in the order of indices, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Each unit of a record is
 // moved by a work-item of its own, so neighbours touch neighbours. Sorting uses it, too.
 //
-// Defines, all given by gather_plan.cpp:
+// Defines, all given by gather_device.cpp:
 // - MASU_GROUP   work-items in a work-group
 // - MASU_UNROLL  units in flight for each work-item
 // - MASU_UNIT    the type of a unit: uchar, ushort, uint, ulong or uint4

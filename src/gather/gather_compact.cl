@@ -2,7 +2,7 @@
 // Records whose flag is not 0, in their order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): count them by
 // tiles, add up the counts, move them.
 //
-// Behind group_scan.cl. Defines, all given by gather_plan.cpp:
+// Behind group_scan.cl. Defines, all given by gather_device.cpp:
 // - MASU_GROUP  work-items in a work-group
 // - MASU_UNIT   the type of a unit of a record: uchar, ushort, uint, ulong or uint4
 // - MASU_UNITS  units of a record

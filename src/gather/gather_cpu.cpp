@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain loops over pieces, for records of 1 to 64 bytes.
-#include "gather/gather_device.h"
+#include "gather/gather_plan.h"
 
 #include "runtime/half.h"
 #include "runtime/parallel.h"

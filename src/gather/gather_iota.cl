@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // start + i * step, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Of floats, start and step are the
-// bits of f64. Behind elements.cl. Defines beside those of it, all given by gather_plan.cpp:
+// bits of f64. Behind elements.cl. Defines beside those of it, all given by gather_device.cpp:
 // - MASU_GROUP    work-items in a work-group
 
 #if MASU_FLOAT && MASU_ELEMENT_BYTES == 2

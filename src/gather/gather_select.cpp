@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "gather/gather_device.h"
 #include "gather/gather_plan.h"
 #include "runtime/half.h"
 

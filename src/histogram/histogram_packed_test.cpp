@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of 16 bits at their end, where a sample of the values does not tell: values that are frequent in some places
 // only, in work-groups that count many.
-#include "histogram/device/counting_kernels.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
+#include "histogram/device/slot_kernels.h"
 
 #include "each_device.h"
 

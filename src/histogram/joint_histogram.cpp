@@ -4,7 +4,7 @@
 #include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/cpu/joint_histogram_cpu.h"
+#include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/histogram_checks.h"
 

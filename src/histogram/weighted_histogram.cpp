@@ -4,11 +4,10 @@
 #include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/cpu/weighted_histogram_cpu.h"
+#include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/histogram_device.h"
-#include "histogram/device/weighted_kernels.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/weighted_checks.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>

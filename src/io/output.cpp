@@ -19,7 +19,6 @@
 
 #include "io/numbers.h"
 #include "io/reader.h"
-#include "io/spool_file.h"
 
 namespace masu::io {
 namespace {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "io/reader.h"
-#include "io/spool_file.h"
 
 namespace masu::io {
 namespace {

@@ -3,8 +3,8 @@
 // a dtype they are parsed as they are read; without one all are parsed first, since the last may decide what the first
 // is.
 #include "io/numbers.h"
+#include "io/reader.h"
 #include "io/sources.h"
-#include "io/spool_file.h"
 #include "io/text_fields.h"
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 
 #include "elements/order.h"
 #include "quantile/quantile_plan.h"
-#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>

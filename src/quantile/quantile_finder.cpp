@@ -2,7 +2,6 @@
 // Quantiles of data that comes in pieces, in passes.
 #include "call/operands.h"
 #include "call/state_bytes.h"
-#include "quantile/quantile_narrowing.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_rule.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/quantile_narrowing.h"
+#include "quantile/quantile_places.h"
 
 #include "call/launcher.h"
 #include "call/operands.h"

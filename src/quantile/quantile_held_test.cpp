@@ -3,7 +3,7 @@
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
-#include "quantile/quantile_narrowing.h"
+#include "quantile/quantile_places.h"
 
 #include <masu/quantile.h>
 

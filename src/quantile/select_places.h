@@ -7,7 +7,7 @@
 
 #include "elements/order.h"
 #include "quantile/select_simd.h"
-#include "runtime/interrupt.h"
+#include "runtime/parallel.h"
 #include "sort/cpu/sort_cpu_items.h"
 #include "sort/cpu/sort_cpu_keys.h"
 

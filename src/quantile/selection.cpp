@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of host memory: the elements at places of their order, and the rows parted around them.
-#include "quantile/selection.h"
+#include "quantile/selection_device.h"
 
 #include "call/operands.h"
 #include "quantile/quantile_places.h"
 #include "quantile/select_places.h"
 #include "quantile/select_simd.h"
-#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 #include "sort/cpu/sort_cpu_items.h"
-#include "sort/cpu/sort_short_rows.h"
 #include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>

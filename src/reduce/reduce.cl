@@ -6,7 +6,7 @@
 // it had; so it knows in which tile its extreme is met first, and no element costs more for the place. The first element
 // of that rank in the first such tile is sought when all else is done, by the last work-group of a row.
 //
-// Defines, all given by reduce_plan.cpp:
+// Defines, all given by reduce_device.cpp:
 // - MASU_GROUP    work-items in a work-group, a power of two
 // - MASU_VECTORS  16-byte vectors that a work-item reads at a time
 // - MASU_GROUPS_A_UNIT  work-groups of extreme_parts that share a compute unit

@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "reduce/reduce_cpu.h"
-#include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 

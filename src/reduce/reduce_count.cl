@@ -2,7 +2,7 @@
 // How many elements are not zero, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
 // elements.cl.
 //
-// Defines, all given by reduce_plan.cpp:
+// Defines, all given by reduce_device.cpp:
 // - MASU_GROUP    work-items in a work-group, a power of two
 // - MASU_VECTORS  16-byte vectors that a work-item reads at a time
 // - MASU_WANTS_NUMBERS, MASU_WANTS_ALL, MASU_WANTS_ANY  bits of what is wanted

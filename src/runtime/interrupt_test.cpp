@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/interrupt.h"
+#include "runtime/parallel.h"
 
 #include <gtest/gtest.h>
 #include <masu/device.h>
@@ -7,7 +7,6 @@
 #include <masu/sort.h>
 
 #include "expect_error.h"
-#include "runtime/parallel.h"
 
 #include <atomic>
 #include <chrono>

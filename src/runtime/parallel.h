@@ -4,10 +4,49 @@
 
 #include <masu/export.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <thread>
 
 namespace masu::runtime {
+
+class Interruption {
+ public:
+  explicit Interruption(std::function<bool()> stop);
+
+  // Whether to stop. Any thread; the one that made this asks the caller now and then.
+  bool stopped();
+  // Throws interrupted if so.
+  void check();
+
+  // This thread's; null outside of an InterruptScope.
+  static Interruption* current() noexcept;
+
+  // Work for a call of another thread: while it lives, that call's Interruption is this thread's.
+  class Loan {
+   public:
+    explicit Loan(Interruption* interruption) noexcept;
+    ~Loan();
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+
+   private:
+    Interruption* outer_;
+  };
+
+ private:
+  std::function<bool()> stop_;
+  std::thread::id owner_;
+  std::chrono::steady_clock::time_point next_;  // the owner's alone
+  std::atomic<bool> stopped_{false};
+};
+
+// For long loops inside of one task: throws interrupted when the call shall end.
+inline void check_interrupted() {
+  if (Interruption* interruption = Interruption::current()) interruption->check();
+}
 
 // Runs body(task) for every task in [0, tasks) on up to cpu_threads() threads of oneTBB. With one thread, or one task,
 // it runs in the caller and starts no thread. The caller's arena and its limit are honoured. Exceptions reach the

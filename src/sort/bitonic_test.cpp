@@ -2,7 +2,7 @@
 #include <masu/bitonic.h>
 
 #include "sort/cpu/sort_cpu.h"
-#include "sort/device/bitonic_device.h"
+#include "sort/device/sort_kernels.h"
 #include "sort/device/sort_kernels_test.h"
 
 #include <gtest/gtest.h>

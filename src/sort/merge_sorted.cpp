@@ -2,8 +2,8 @@
 // The public functions that merge sorted runs.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "sort/cpu/sort_cpu_stable.h"
-#include "sort/device/sort_merge.h"
+#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/device/sort_kernels.h"
 
 #include <masu/sort.h>
 

@@ -5,7 +5,6 @@
 #include "call/timer.h"
 #include "topk/topk_cpu.h"
 #include "topk/topk_device.h"
-#include "topk/topk_results.h"
 
 #include <masu/topk.h>
 

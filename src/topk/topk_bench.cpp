@@ -6,7 +6,7 @@
 
 #include "bench/ordering.h"
 #include "bench/runner.h"
-#include "topk/topk_rank.h"
+#include "topk/topk_plan.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_cpu.h"
 
-#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>

@@ -3,7 +3,7 @@
 // the first k whenever it has grown to twice that.
 #pragma once
 
-#include "topk/topk_rank.h"
+#include "topk/topk_plan.h"
 
 #include <masu/dtype.h>
 

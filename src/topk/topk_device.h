@@ -4,6 +4,7 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "topk/topk_cpu.h"
 #include "topk/topk_plan.h"
 
 #include <masu/buffer.h>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -98,6 +100,46 @@ class DeviceTopk {
   Target target_;
   double sorting_ = 0;  // seconds of masu::sort
   std::vector<Event> launches_;
+};
+
+// How results are made, of what the CPU or a device found.
+
+inline constexpr std::string_view topk_name = "topk";
+inline constexpr std::uint64_t no_index = ~std::uint64_t{0};  // in places without an element
+
+inline Ranking ranking_of(Dtype dtype, const TopkOptions& options) {
+  return {dtype, options.largest, options.nan};
+}
+
+struct TopkParts {
+  // Of no element yet. Throws out_of_memory where it does not fit.
+  static TopkResult make(Dtype dtype, std::uint64_t rows, std::uint64_t k);
+  static cpu::RowsTarget target(TopkResult& result);
+  static TopkResult of(Dtype dtype, const std::vector<cpu::TopkEntry>& entries, std::uint64_t skipped);
+  // Waits for a job that was started (where `queued`, for one that was enqueued), and fetches its results.
+  static TopkResult finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k,
+                           bool queued, Times* times = nullptr);
+};
+
+// How often each digit of the ranks follows given digits, counted on a device: exact selection, a pass for each digit.
+
+class DigitCounter {
+ public:
+  explicit DigitCounter(const topk_plan::Plan& plan, const Device& device);
+  // Bytes of device memory that a counter has.
+  static constexpr std::uint64_t bytes = (std::uint64_t{8} << topk_plan::digit_bits) * topk_plan::most_prefixes;
+
+  // Of `count` elements that begin `byte_offset` bytes into the buffer's memory: a table of 2^digit_bits counts for
+  // each of up to four different prefixes, one behind the other. The digit of a rank is its `width` bits from bit
+  // `shift` on, at most digit_bits; the prefix is what is above them. Waits.
+  std::vector<std::uint64_t> count(Stream& stream, const BufferBase& data, std::uint64_t byte_offset,
+                                   std::uint64_t count, unsigned shift, unsigned width,
+                                   std::span<const std::uint64_t> prefixes);
+
+ private:
+  topk_plan::Plan plan_;
+  Device device_;
+  Buffer<std::uint64_t> totals_;
 };
 
 }  // namespace masu

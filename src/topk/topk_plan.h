@@ -3,15 +3,42 @@
 // as defines.
 #pragma once
 
+#include "elements/order.h"
 #include "runtime/define.h"
-#include "topk/topk_rank.h"
 
 #include <masu/device.h>
+#include <masu/dtype.h>
 #include <masu/topk.h>
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
+
+namespace masu {
+
+// Which element comes first. NaNs that come last and NaNs that are skipped have the rank 0, which nothing else of a
+// float has.
+struct Ranking {
+  bool largest = true;
+  bool nan_first = false;
+  bool skip = false;
+
+  Ranking(Dtype dtype, bool largest_first, NanPolicy nan)
+      : largest(largest_first),
+        nan_first(is_float(dtype) && largest_first && nan == NanPolicy::last),
+        skip(is_float(dtype) && nan == NanPolicy::skip) {}
+
+  template <class T>
+  [[nodiscard]] KeyOf<T> operator()(T x) const noexcept {
+    const KeyOf<T> key = ordered_key(x);
+    if constexpr (is_float_type<T>) {
+      if (skip && key == static_cast<KeyOf<T>>(~KeyOf<T>{0})) return 0;
+    }
+    return largest ? key : static_cast<KeyOf<T>>(~key);
+  }
+};
+
+}  // namespace masu
 
 namespace masu::topk_plan {
 

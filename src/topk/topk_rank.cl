@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements as ranks: unsigned numbers that are the greater the earlier an element comes; elements of one rank are equal
-// and come by index. Behind elements.cl and order.cl. The host's half is topk_rank.h.
+// and come by index. Behind elements.cl and order.cl. The host's half is topk_plan.h.
 //
 // Defines, all given by topk_plan.cpp:
 // - MASU_LARGEST    1: the largest comes first; 0: the smallest

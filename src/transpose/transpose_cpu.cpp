@@ -2,7 +2,7 @@
 // Small blocks are turned in registers. Where the output is large and its rows begin with lines, so many rows of the
 // input are read at a time as make whole lines of the output, which are written at once, past the caches. Else tiles
 // are read along rows into a buffer in the nearest cache, and leave it along columns in long runs.
-#include "transpose/transpose_device.h"
+#include "transpose/transpose_plan.h"
 
 #include "elements/order.h"
 #include "runtime/parallel.h"

@@ -126,11 +126,11 @@ class Layout(unittest.TestCase):
         rooms = primitives()
         allowed = {
             "histogram": "sum/compensated.h sum/fixed_point.h sum/sum_simd.h",
-            "quantile": "sort/cpu/sort_cpu_items.h sort/cpu/sort_cpu_keys.h sort/cpu/sort_short_rows.h sort/cpu/sort_sides-inl.h "
-                        "sort/cpu/sort_simd.h topk/digit_counter.h",
+            "quantile": "sort/cpu/sort_cpu_items.h sort/cpu/sort_cpu_keys.h sort/cpu/sort_sides-inl.h sort/cpu/sort_simd.h "
+                        "topk/topk_device.h",
             "scan": "reduce/reduce_rank.h sum/compensated.h sum/fixed_point.h sum/sum_quick.h sum/sum_simd.h "
                     "unique/unique_reference.h",
-            "sort": "gather/gather_device.h gather/gather_plan.h histogram/bins/bin_rule.h histogram/device/counting_kernels.h",
+            "sort": "gather/gather_plan.h histogram/bins/bin_rule.h histogram/device/slot_kernels.h",
             "sum": "histogram/bins/natural.h",
         }
         found = []

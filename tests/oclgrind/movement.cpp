@@ -5,11 +5,8 @@
 //   oclgrind_movement transpose|convert|gather|compact
 #include "expect.h"
 
-#include "convert/convert_device.h"
 #include "convert/convert_plan.h"
-#include "gather/gather_device.h"
 #include "gather/gather_plan.h"
-#include "transpose/transpose_device.h"
 #include "transpose/transpose_plan.h"
 
 #include <masu/stream.h>

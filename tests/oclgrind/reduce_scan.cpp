@@ -5,7 +5,6 @@
 //   oclgrind_reduce_scan extremes|counts|scan|segments
 #include "expect.h"
 
-#include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
 #include "scan/scan_device.h"
 #include "scan/scan_plan.h"

@@ -6,7 +6,7 @@
 #include "expect.h"
 
 #include "histogram/device/histogram_device.h"
-#include "histogram/device/weighted_kernels.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/weighted_histogram_test_data.h"
 
 #include <masu/weighted_histogram.h>

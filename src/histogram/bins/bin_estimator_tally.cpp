@@ -3,9 +3,7 @@
 #include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_estimator_state.h"
-#include "histogram/bins/bin_estimator_stone.h"
 #include "histogram/bins/bin_rule.h"
-#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>

@@ -3,15 +3,21 @@
 #pragma once
 
 #include "histogram/bins/bin_rule.h"
-#include "histogram/cpu/histogram_cpu_counter.h"
+#include "histogram/cpu/histogram_cpu_slots.h"
+#include "histogram/cpu/histogram_cpu_tables.h"
+#include "histogram/cpu/histogram_simd.h"
+#include "histogram/weighted_sums.h"
 
+#include <masu/dtype.h>
 #include <masu/histogram.h>
+#include <masu/row_histogram.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace masu::cpu {
 
@@ -63,5 +69,151 @@ class Counter {
 
 // The range of the finite values.
 std::optional<ValueRange> finite_range(const ArrayView& data);
+
+// Counting rows on the CPU.
+
+class RowCounter {
+ public:
+  // Adds to `counts` (rows * channels * rule.n) and `outside` (rows * channels * extra_slots), which must outlive it.
+  RowCounter(std::shared_ptr<const BinRule> rule, std::uint64_t row_elements, unsigned channels, Strategy strategy,
+             std::span<std::uint64_t> counts, std::span<std::uint64_t> outside);
+  // Counts the next elements, whole pixels.
+  void add(const ArrayView& data);
+  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+
+ private:
+  void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
+  void add_long(const ArrayView& data, std::uint64_t row);
+  void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
+  void add_directly(const ArrayView& data, std::uint64_t row) const;
+  // The counters of one row and channel: n bins, and extra_slots elsewhere.
+  struct RowTable {
+    std::uint64_t n;
+    std::uint64_t* counts;
+    std::uint64_t* outside;
+    [[nodiscard]] std::uint64_t* at(std::uint64_t bin) const noexcept {
+      return bin < n ? counts + bin : outside + (bin - n);
+    }
+  };
+  [[nodiscard]] RowTable table_of(std::uint64_t row, unsigned channel) const {
+    const std::uint64_t table = row * shape_.channels + channel;
+    return {rule_->n, counts_.data() + table * rule_->n, outside_.data() + table * extra_slots};
+  }
+  // A slot as the rule has it: 8-bit data is counted by its byte.
+  [[nodiscard]] std::uint64_t bin_of(std::uint64_t slot) const { return of_byte_.empty() ? slot : of_byte_[slot]; }
+  [[nodiscard]] bool in_table(std::uint64_t elements) const noexcept;
+
+  std::shared_ptr<const BinRule> rule_;
+  std::uint64_t row_elements_;
+  TableShape shape_;
+  Strategy strategy_;
+  SlotWriter writer_;
+  Counter whole_;                     // of rows that are counted one after the other, by all threads
+  std::vector<std::uint64_t> table_;  // its totals
+  std::vector<std::uint64_t> of_byte_;
+  std::span<std::uint64_t> counts_;
+  std::span<std::uint64_t> outside_;
+  std::uint64_t position_ = 0;
+};
+
+// Counting points of several columns on the CPU.
+
+// Element i of a column lies at data + i * stride.
+struct Column {
+  const std::byte* data;
+  std::size_t stride;
+};
+
+// The cells of points: each column's slots, joined. Behind the cells: outside, NaN. Keeps references to what it gets.
+class JointPoints final : public SlotSource {
+ public:
+  JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
+              std::span<const Column> columns);
+  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* cells) const override;
+
+ private:
+  std::span<const std::shared_ptr<const BinRule>> rules_;
+  std::span<const SlotWriter> writers_;
+  std::span<const Column> columns_;
+  std::uint32_t all_cells_ = 1;
+  std::vector<JoinLoop> loops_;
+  JoinSlots join_ = join_slots();
+  FinishCells finish_ = finish_cells();
+};
+
+class JointCounter {
+ public:
+  // `totals`: the cells, then `outside`, then `nan`. It must outlive the counter.
+  JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
+               std::span<std::uint64_t> totals);
+  // Counts points whose columns have the rules' dtype and the same length.
+  void add(std::span<const ArrayView> columns);
+  // Counts points that lie one after the other.
+  void add_interleaved(const ArrayView& points);
+  [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
+
+ private:
+  void add(std::span<const Column> columns, std::uint64_t count);
+
+  std::vector<std::shared_ptr<const BinRule>> rules_;
+  bool clamp_;
+  std::vector<SlotWriter> writers_;
+  SlotCounter counter_;
+  std::span<std::uint64_t> totals_;
+};
+
+// Summing weights by slots on the CPU.
+
+// The slots of a row: the bins and extra_slots of one column, or the cells of several, then outside and NaN.
+class WeightedCounter {
+ public:
+  // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.
+  WeightedCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, std::uint64_t rows,
+                  std::uint64_t row_elements, std::span<WeightSums> sums);
+  // Adds the next `count` elements.
+  void add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count);
+
+ private:
+  // Elements in order with their weights.
+  struct Part {
+    const SlotSource& source;
+    const std::byte* weights;
+    std::uint64_t first;
+    std::uint64_t count;
+  };
+  void add_row(std::uint64_t row, const Part& part);
+  // By the calling thread, into the row's sums.
+  void add_directly(std::uint64_t row, const Part& part);
+  // By all threads, each with sums of its own.
+  void add_in_tables(std::uint64_t row, const Part& part);
+  // By all threads, each of which adds to a share of the slots.
+  void add_in_shares(std::uint64_t row, const Part& part);
+  // Moves carries on where `count` more weights could be too many for a row.
+  void make_room(std::uint64_t row, std::uint64_t count);
+
+  std::vector<std::shared_ptr<const BinRule>> rules_;
+  bool clamp_;
+  std::uint64_t row_elements_;
+  std::span<WeightSums> sums_;
+  std::size_t weight_size_;
+  std::uint64_t slots_;  // of a row
+  std::vector<SlotWriter> writers_;
+  std::vector<AddWeights> add_;
+  std::vector<std::uint32_t> pending_;  // weights of each row since carries were last moved on
+  std::uint64_t position_ = 0;
+};
+
+// Totals of float weights on the CPU in narrow sums: rounding errors are added up beside a sum, and where a bound on
+// what is lost leaves the rounding open, a wide sum of that bin's weights decides. Memory and time go by the bins that
+// are touched, but for the totals themselves.
+
+// Where the weights of a slot go: those in front of the bins and behind them to the first and the last one.
+struct NarrowSlots {
+  std::uint64_t slots;
+  std::uint64_t bins;
+  bool clamp;
+};
+// Writes the exact sum of each slot's weights, rounded once, to `totals`, which are zeros.
+void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights, std::span<double> totals);
 
 }  // namespace masu::cpu

@@ -2,13 +2,199 @@
 #include "histogram/cpu/histogram_cpu_slots.h"
 
 #include "runtime/half.h"
-#include "runtime/interrupt.h"
+#include "runtime/parallel.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 namespace masu::cpu {
+
+namespace {
+
+// The first and the last cell are those of values before and behind the finite edges, so that infinite edges are alone
+// in theirs. With eight cells an edge, even random edges are three at most in a cell, unless there are thousands; the
+// table stays in the first-level cache, or the second.
+constexpr std::uint64_t cells_an_edge = 8;
+constexpr std::uint64_t least_cells = 256;
+constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
+
+// The least T that compares >= edge, or > edge when `past`. NaN where there is none.
+template <class T>
+T step_at(double edge, bool past) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  auto value = static_cast<T>(edge);
+  const auto reaches = [&](T v) { return past ? static_cast<double>(v) > edge : static_cast<double>(v) >= edge; };
+  if (!reaches(infinity)) return std::numeric_limits<T>::quiet_NaN();
+  while (!reaches(value)) value = std::nextafter(value, infinity);
+  return value;
+}
+
+// As the loops do it.
+std::int32_t ordered_bits(double value) {
+  constexpr float most = std::numeric_limits<float>::max();
+  const auto bits = std::bit_cast<std::int32_t>(static_cast<float>(std::clamp<double>(value, -most, most)) + 0.0F);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+}  // namespace
+
+template <class T>
+Guide<T>::Guide(const BinRule& rule) {
+  make_steps(rule);
+  std::vector<std::uint32_t> cells;
+  const std::uint64_t few = std::bit_ceil(cells_an_edge * steps_.size());
+  // Uneven edges get more cells, where one comparison is enough then, or where the loops for few are.
+  if (!divide(few, cells) || loop_.most > 1) {
+    const bool parted = parted_;
+    if (!divide(4 * few, cells) || (parted && loop_.most > 1)) divide(few, cells);
+  }
+  fill(cells, static_cast<std::uint32_t>(rule.n + slot_nan));
+}
+
+template <class T>
+bool Guide<T>::divide(std::uint64_t wanted, std::vector<std::uint32_t>& cells) {
+  loop_.cells = static_cast<std::uint32_t>(std::clamp(wanted, least_cells, most_cells));
+  cells.resize(steps_.size());
+  std::vector<std::uint32_t> by_bits(steps_.size());
+  // Edges at equal distances suit the one, edges of equal ratio the other.
+  const std::uint32_t shared_by_bits = spread(true, by_bits);
+  const std::uint32_t shared_by_value = spread(false, cells);
+  loop_.by_bits = shared_by_bits < shared_by_value;
+  if (loop_.by_bits) cells.swap(by_bits);
+  loop_.most = std::min(shared_by_bits, shared_by_value);
+  // near_ counts to steps_.size() + 1.
+  parted_ = loop_.most <= most_near_steps && steps_.size() < std::numeric_limits<std::uint16_t>::max();
+  return parted_;
+}
+
+template <class T>
+void Guide<T>::make_steps(const BinRule& rule) {
+  const auto n = static_cast<std::uint32_t>(rule.n);
+  steps_.reserve(rule.n + 1);
+  after_.reserve(rule.n + 2);
+  after_.push_back(n + static_cast<std::uint32_t>(slot_below));
+  const auto push = [&](double edge, bool past, std::uint32_t slot) {
+    const T step = step_at<T>(edge, past);
+    if (std::isnan(step)) return;
+    // Bins that no value of T tells apart: the last one counts.
+    if (!steps_.empty() && steps_.back() == step) {
+      after_.back() = slot;
+    } else {
+      steps_.push_back(step);
+      after_.push_back(slot);
+    }
+  };
+  for (std::uint32_t i = 0; i < n; ++i) push(rule.edge(i), false, i);
+  push(rule.edge(n), !rule.half_open, n + static_cast<std::uint32_t>(slot_above));
+}
+
+template <class T>
+bool Guide<T>::lay(bool by_bits, GuideLoop<T>& loop) const {
+  const auto finite = [](T v) { return std::isfinite(v); };
+  const auto first = std::find_if(steps_.begin(), steps_.end(), finite);
+  const auto last = std::find_if(steps_.rbegin(), steps_.rend(), finite);
+  const T lo = first != steps_.end() ? *first : T{0};
+  const T hi = last != steps_.rend() ? *last : T{0};
+  loop.by_bits = by_bits;
+  loop.lo = lo;
+  if (!by_bits) {
+    loop.scale = static_cast<T>(loop.cells - 3) / (hi - lo);
+    return std::isnormal(loop.scale);
+  }
+  const std::int64_t first_bits = ordered_bits(lo);
+  const std::int64_t last_bits = ordered_bits(hi);
+  loop.shift = 0;
+  while ((last_bits - first_bits) >> loop.shift > loop.cells - 4) ++loop.shift;
+  const std::int64_t unit = std::int64_t{1} << loop.shift;
+  using Bits = std::numeric_limits<std::int32_t>;
+  loop.base = static_cast<std::int32_t>(std::max<std::int64_t>(first_bits - unit, Bits::min()));
+  loop.top = static_cast<std::int32_t>(std::min<std::int64_t>(last_bits + unit, Bits::max()));
+  return true;
+}
+
+template <class T>
+std::vector<std::uint32_t> Guide<T>::cells(std::span<const T> x, const GuideLoop<T>& loop) const {
+  constexpr std::size_t block = 256;
+  std::vector<std::uint32_t> result(x.size());
+  for (std::size_t i = 0; i < x.size(); i += block) {
+    cells_of_(x.data() + i, std::min(block, x.size() - i), loop, result.data() + i);
+  }
+  return result;
+}
+
+template <class T>
+std::uint32_t Guide<T>::spread(bool by_bits, std::vector<std::uint32_t>& of_steps) {
+  if (!lay(by_bits, loop_)) return std::numeric_limits<std::uint32_t>::max();
+  of_steps = cells(steps_, loop_);
+  std::uint32_t most = 0;
+  std::uint32_t shared = 0;
+  for (std::size_t i = 0; i < of_steps.size(); ++i) {
+    shared = i > 0 && of_steps[i] == of_steps[i - 1] ? shared + 1 : 1;
+    most = std::max(most, shared);
+  }
+  return most;
+}
+
+template <class T>
+void Guide<T>::fill(const std::vector<std::uint32_t>& cells, std::uint32_t nan_slot) {
+  const auto steps = static_cast<std::uint32_t>(steps_.size());
+  first_.resize(loop_.cells + std::size_t{2});
+  std::uint32_t step = 0;
+  for (std::uint32_t cell = 0; cell < loop_.cells; ++cell) {
+    first_[cell] = step;
+    while (step < cells.size() && cells[step] == cell) ++step;
+  }
+  first_[loop_.cells] = steps + 1;
+  first_[loop_.cells + 1] = steps + 1;
+  after_.push_back(nan_slot);
+  steps_.insert(steps_.end(), 1 + most_near_steps, std::numeric_limits<T>::quiet_NaN());
+  if (parted_) near_.assign(first_.begin(), first_.end());
+  loop_.near = near_.data();
+  loop_.steps = steps_.data();
+}
+
+// The steps that x reaches, where its cell may have many.
+template <class T>
+std::uint32_t Guide<T>::search(T x, std::uint32_t cell) const {
+  const std::uint32_t begin = first_[cell];
+  std::uint32_t reached = begin;
+  for (unsigned k = 0; k < most_near_steps; ++k) reached += x >= steps_[begin + k] ? 1 : 0;
+  if (reached != begin + most_near_steps || cell >= loop_.cells) return reached;
+  // The last cell's steps end where the NaN behind them begin.
+  const std::uint32_t end = cell + 1 == loop_.cells ? first_[cell + 1] - 1 : first_[cell + 1];
+  const auto found = std::upper_bound(steps_.begin() + reached, steps_.begin() + std::max(reached, end), x);
+  return static_cast<std::uint32_t>(found - steps_.begin());
+}
+
+template <class T>
+void Guide<T>::write(const T* x, std::size_t count, std::uint32_t* slots) const {
+  if (parted_) {
+    steps_of_(x, count, loop_, slots);
+  } else {
+    cells_of_(x, count, loop_, slots);
+    for (std::size_t i = 0; i < count; ++i) slots[i] = search(x[i], slots[i]);
+  }
+  for (std::size_t i = 0; i < count; ++i) slots[i] = after_[slots[i]];
+}
+
+template <class T>
+void Guide<T>::count_steps(const T* x, std::size_t count, const StepTables& tables) const {
+  if (parted_) return count_steps_(x, count, loop_, tables);
+  std::uint32_t cells[256];
+  cells_of_(x, count, loop_, cells);
+  for (std::size_t i = 0; i < count; ++i) ++tables[i % tables.size()][search(x[i], cells[i])];
+}
+
+template <class T>
+void Guide<T>::fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const {
+  for (std::size_t i = 0; i < counted.size(); ++i) totals[after_[i]] += counted[i];
+}
+
+template class Guide<float>;
+template class Guide<double>;
 
 namespace {
 
@@ -127,7 +313,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
     if constexpr (std::is_integral_v<T>) {
       if (rule_.kind == Bins::Kind::integers) {
         const auto n = static_cast<std::uint32_t>(rule_.n);
-        if constexpr (sizeof(T) >= 4) return integer_slots(T{})(x, count, n, slots);
+        if constexpr (sizeof(T) >= 4) return integer_slots<T>()(x, count, n, slots);
         return write_integers(x, count, n, slots);
       }
     }

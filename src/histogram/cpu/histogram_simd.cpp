@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/cpu/histogram_simd.h"
 
+#include "elements/each_type.h"
+
 #include <limits>
 #include <type_traits>
 
@@ -171,18 +173,12 @@ HWY_INLINE void WriteIntegers(const T* values, std::size_t count, std::uint32_t 
     }
   });
 }
-void WriteSlotsI32(const std::int32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
-  WriteIntegers(x, count, n, slots);
-}
-void WriteSlotsU32(const std::uint32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
-  WriteIntegers(x, count, n, slots);
-}
-void WriteSlotsI64(const std::int64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
-  WriteIntegers(x, count, n, slots);
-}
-void WriteSlotsU64(const std::uint64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
-  WriteIntegers(x, count, n, slots);
-}
+#define MASU_INTEGERS(name, T)                                                                \
+  void Integers##name(const T* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) { \
+    WriteIntegers(x, count, n, slots);                                                        \
+  }
+MASU_EACH_WIDE_INTEGER(MASU_INTEGERS)
+#undef MASU_INTEGERS
 
 constexpr std::size_t run_bytes = 64;  // bytes of one or two values that are counted at once
 constexpr std::size_t prefetch_bytes = 2048;
@@ -294,7 +290,7 @@ void AddBytes(const std::uint8_t* data, std::size_t count, std::uint32_t* totals
   for (std::size_t k = 0; k < 512; ++k) totals[k % 256] += runs.firsts[k / 256][k % 256] + runs.lasts[k / 256][k % 256];
 }
 
-template <class T>
+template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
 HWY_INLINE void Range(const T* x, std::size_t count, T& lo, T& hi) {
   const hn::ScalableTag<T> d;
   const T largest = std::numeric_limits<T>::max();
@@ -316,15 +312,9 @@ HWY_INLINE void Range(const T* x, std::size_t count, T& lo, T& hi) {
     if (x[i] > hi) hi = x[i];
   }
 }
-void RangeF32(const float* x, std::size_t count, float& lo, float& hi) {
-  Range(x, count, lo, hi);
-}
-void RangeF64(const double* x, std::size_t count, double& lo, double& hi) {
-  Range(x, count, lo, hi);
-}
 
-template <class T>
-HWY_INLINE void IntegerRange(const T* x, std::size_t count, T& lo, T& hi) {
+template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+HWY_INLINE void Range(const T* x, std::size_t count, T& lo, T& hi) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   auto least = hn::Set(d, lo);
@@ -349,18 +339,14 @@ HWY_INLINE void IntegerRange(const T* x, std::size_t count, T& lo, T& hi) {
     if (x[i] > hi) hi = x[i];
   }
 }
-void RangeI32(const std::int32_t* x, std::size_t count, std::int32_t& lo, std::int32_t& hi) {
-  IntegerRange(x, count, lo, hi);
-}
-void RangeU32(const std::uint32_t* x, std::size_t count, std::uint32_t& lo, std::uint32_t& hi) {
-  IntegerRange(x, count, lo, hi);
-}
-void RangeI64(const std::int64_t* x, std::size_t count, std::int64_t& lo, std::int64_t& hi) {
-  IntegerRange(x, count, lo, hi);
-}
-void RangeU64(const std::uint64_t* x, std::size_t count, std::uint64_t& lo, std::uint64_t& hi) {
-  IntegerRange(x, count, lo, hi);
-}
+
+#define MASU_RANGE(name, T)                                       \
+  void Range##name(const T* x, std::size_t count, T& lo, T& hi) { \
+    Range(x, count, lo, hi);                                      \
+  }
+MASU_EACH_WIDE_INTEGER(MASU_RANGE)
+MASU_EACH_WIDE_FLOAT(MASU_RANGE)
+#undef MASU_RANGE
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -372,60 +358,38 @@ namespace masu::cpu {
 HWY_EXPORT(WriteSlotsF64);
 HWY_EXPORT(WriteSlotsF32);
 HWY_EXPORT(WriteSlotsF32Native);
-HWY_EXPORT(WriteSlotsI32);
-HWY_EXPORT(WriteSlotsU32);
-HWY_EXPORT(WriteSlotsI64);
-HWY_EXPORT(WriteSlotsU64);
 HWY_EXPORT(AddBytes);
-HWY_EXPORT(RangeF32);
-HWY_EXPORT(RangeF64);
-HWY_EXPORT(RangeI32);
-HWY_EXPORT(RangeU32);
-HWY_EXPORT(RangeI64);
-HWY_EXPORT(RangeU64);
 
-SlotsF64 slots_f64() {
+EvenSlots<double> slots_f64() {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsF64));
 }
-SlotsF32 slots_f32() {
+EvenSlots<float> slots_f32() {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsF32));
 }
-SlotsF32 slots_f32_native() {
+EvenSlots<float> slots_f32_native() {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsF32Native));
-}
-SlotsI32 integer_slots(std::int32_t) {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsI32));
-}
-SlotsU32 integer_slots(std::uint32_t) {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsU32));
-}
-SlotsI64 integer_slots(std::int64_t) {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsI64));
-}
-SlotsU64 integer_slots(std::uint64_t) {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsU64));
 }
 CountBytes count_bytes() {
   return chosen(HWY_DISPATCH_TABLE(AddBytes));
 }
-void range_of(const float* x, std::size_t count, float& lo, float& hi) {
-  HWY_DYNAMIC_DISPATCH(RangeF32)(x, count, lo, hi);
-}
-void range_of(const double* x, std::size_t count, double& lo, double& hi) {
-  HWY_DYNAMIC_DISPATCH(RangeF64)(x, count, lo, hi);
-}
-void range_of(const std::int32_t* x, std::size_t count, std::int32_t& lo, std::int32_t& hi) {
-  HWY_DYNAMIC_DISPATCH(RangeI32)(x, count, lo, hi);
-}
-void range_of(const std::uint32_t* x, std::size_t count, std::uint32_t& lo, std::uint32_t& hi) {
-  HWY_DYNAMIC_DISPATCH(RangeU32)(x, count, lo, hi);
-}
-void range_of(const std::int64_t* x, std::size_t count, std::int64_t& lo, std::int64_t& hi) {
-  HWY_DYNAMIC_DISPATCH(RangeI64)(x, count, lo, hi);
-}
-void range_of(const std::uint64_t* x, std::size_t count, std::uint64_t& lo, std::uint64_t& hi) {
-  HWY_DYNAMIC_DISPATCH(RangeU64)(x, count, lo, hi);
-}
+
+#define MASU_INTEGERS(name, T)                         \
+  HWY_EXPORT(Integers##name);                          \
+  template <>                                          \
+  IntegerSlots<T> integer_slots<T>() {                 \
+    return chosen(HWY_DISPATCH_TABLE(Integers##name)); \
+  }
+#define MASU_RANGE(name, T)                                       \
+  HWY_EXPORT(Range##name);                                        \
+  template <>                                                     \
+  void range_of<T>(const T* x, std::size_t count, T& lo, T& hi) { \
+    HWY_DYNAMIC_DISPATCH(Range##name)(x, count, lo, hi);          \
+  }
+MASU_EACH_WIDE_INTEGER(MASU_INTEGERS)
+MASU_EACH_WIDE_INTEGER(MASU_RANGE)
+MASU_EACH_WIDE_FLOAT(MASU_RANGE)
+#undef MASU_RANGE
+#undef MASU_INTEGERS
 
 }  // namespace masu::cpu
 #endif

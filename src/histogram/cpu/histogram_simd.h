@@ -2,6 +2,10 @@
 // The SIMD inner loops of the CPU histogram, dispatched at run time to the best instruction set (Highway).
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,23 +28,18 @@ struct SlotHistory {
 };
 
 // The slot of each of `count` values: a block of a few hundred.
-using SlotsF64 = void (*)(const double* x, std::size_t count, const EvenLoop& loop, SlotHistory& history,
-                          std::uint32_t* slots);
-using SlotsF32 = void (*)(const float* x, std::size_t count, const EvenLoop& loop, SlotHistory& history,
-                          std::uint32_t* slots);
-SlotsF64 slots_f64();         // edges in f64
-SlotsF32 slots_f32();         // edges in f32: the f64 edge, rounded
-SlotsF32 slots_f32_native();  // edges computed in f32
+template <class T>
+using EvenSlots = void (*)(const T* x, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                           std::uint32_t* slots);
+EvenSlots<double> slots_f64();        // edges in f64
+EvenSlots<float> slots_f32();         // edges in f32: the f64 edge, rounded
+EvenSlots<float> slots_f32_native();  // edges computed in f32
 
 // The slots of integers in bins 0 … n - 1: the value itself, or n (below), or n + 1 (above).
-using SlotsI32 = void (*)(const std::int32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
-using SlotsU32 = void (*)(const std::uint32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
-using SlotsI64 = void (*)(const std::int64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
-using SlotsU64 = void (*)(const std::uint64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
-SlotsI32 integer_slots(std::int32_t);
-SlotsU32 integer_slots(std::uint32_t);
-SlotsI64 integer_slots(std::int64_t);
-SlotsU64 integer_slots(std::uint64_t);
+template <class T>
+using IntegerSlots = void (*)(const T* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
+template <class T>
+IntegerSlots<T> integer_slots();
 
 // Adds the counts of bytes to 256 totals. 64 bytes of one or two values are counted at once.
 using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
@@ -53,11 +52,152 @@ inline constexpr std::size_t least_by_planes = std::size_t{1} << 16;
 CountBytes count_byte_planes(unsigned channels);
 
 // The least and greatest finite values; `lo` > `hi` where there are none. Starts from what `lo` and `hi` hold.
-void range_of(const float* x, std::size_t count, float& lo, float& hi);
-void range_of(const double* x, std::size_t count, double& lo, double& hi);
-void range_of(const std::int32_t* x, std::size_t count, std::int32_t& lo, std::int32_t& hi);
-void range_of(const std::uint32_t* x, std::size_t count, std::uint32_t& lo, std::uint32_t& hi);
-void range_of(const std::int64_t* x, std::size_t count, std::int64_t& lo, std::int64_t& hi);
-void range_of(const std::uint64_t* x, std::size_t count, std::uint64_t& lo, std::uint64_t& hi);
+template <class T>
+void range_of(const T* x, std::size_t count, T& lo, T& hi);
+
+// The SIMD loops of bins between arbitrary edges and of joint bins.
+
+// Steps are the thresholds of T at the edges, in order. Values are spread over cells by a function that never
+// decreases, so a value is compared with the steps of its cell only. T is float or double.
+template <class T>
+struct GuideLoop {
+  bool by_bits;
+  T lo, scale;                // by value: cell trunc((x - lo) * scale + 1)
+  std::int32_t base, top;     // by bits: the ordered bits of x as f32, from base to top, minus base,
+  int shift;                  // over 2^shift
+  std::uint32_t cells;        // cell `cells` is NaN's
+  const std::uint16_t* near;  // how many steps lie before each cell; NaN's cell has one more than there are
+  const T* steps;             // behind them NaN, which no value reaches
+  unsigned most;              // the most steps in one cell
+};
+// The loops below take at most so many steps in a cell.
+inline constexpr unsigned most_near_steps = 3;
+
+// The cell of each of `count` values, a block of a few hundred.
+template <class T>
+using WriteGuided = void (*)(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* cells);
+template <class T>
+WriteGuided<T> cells_of();
+// The number of steps that each value reaches.
+template <class T>
+WriteGuided<T> steps_of();
+// Counts values at the number of steps that they reach. Neighbours go to different tables, some of which may be one.
+using StepTables = std::array<std::uint32_t*, 4>;
+template <class T>
+using CountSteps = void (*)(const T* x, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables);
+template <class T>
+CountSteps<T> count_steps();
+
+// Joins a column's slots to the cells of the columns before it. `cells` holds the cell so far, or `joined_outside`, or
+// `joined_nan`.
+struct JoinLoop {
+  std::uint32_t n;       // the column's slots n, n+1, n+2: below, above, NaN
+  std::uint32_t stride;  // cells from one bin of the column to the next
+  bool clamp;            // below and above go to the first and the last bin
+};
+inline constexpr std::uint32_t joined_outside = 0xfffffffeU;
+inline constexpr std::uint32_t joined_nan = 0xffffffffU;
+using JoinSlots = void (*)(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells);
+JoinSlots join_slots();
+// Then `joined_outside` and `joined_nan` become the places behind `size` cells.
+using FinishCells = void (*)(std::size_t count, std::uint32_t size, std::uint32_t* cells);
+FinishCells finish_cells();
+
+// The SIMD loops that count values by cells finer than the bins, see Guide and CellCounter.
+
+// What these loops count at a time.
+inline constexpr std::size_t cells_block = 256;
+
+// These loops prefetch values so far ahead of their block, a little at a time: a block's lines at once are more than a
+// core waits for, and none arrives while they are counted.
+inline constexpr std::size_t prefetched_bytes = 4096;
+// The lines of `count` values so far ahead of them.
+template <class T>
+inline void prefetch_ahead(const T* values, std::size_t count) noexcept {
+  const auto from = reinterpret_cast<std::uintptr_t>(values) + prefetched_bytes;
+  for (std::size_t i = 0; i < count * sizeof(T); i += 64) __builtin_prefetch(reinterpret_cast<const void*>(from + i));
+}
+
+// Values that cells do not decide. There is always room for a block and a vector more.
+template <class T>
+struct Undecided {
+  T* values;
+  std::size_t count;
+};
+
+// A counter for each cell, NaN's too. Where its highest bit is set, the cell's values are appended to `left` as well.
+inline constexpr std::uint32_t cell_undecided = 0x80000000U;
+template <class T>
+using CountCells = void (*)(const T* block, const GuideLoop<T>& loop, std::uint32_t* counters, Undecided<T>& left);
+template <class T>
+CountCells<T> count_cells();
+
+// Few steps: a binary tree of them is kept in registers, and two values are counted at a time, by their pair of leaves.
+// Bit l of a leaf's number says whether the value reaches its step of level l; the first level parts all steps.
+struct StepTree {
+  static constexpr unsigned most_levels = 7;
+  static constexpr std::uint32_t most_steps = (1U << most_levels) - 2;  // the last leaf stands for undecided values
+  static constexpr unsigned place_bits = 2 * most_levels;
+  unsigned levels;  // 5 to most_levels; with fewer of them there are several counters for a pair of leaves
+  bool exact;       // no step was rounded down to f32; otherwise values that round to a step's are undecided
+  // Level l has 2^l steps, by the bits below; NaN where there are no more. Few are repeated to fill a register.
+  static constexpr unsigned lanes = 16;
+  float first[5][lanes];
+  float sixth[2 * lanes];
+  float seventh[4 * lanes];
+};
+inline constexpr std::uint32_t pairs_a_block = cells_block / 2;
+// A block's pairs are counted while the next block's are found.
+struct PairCounts {
+  std::uint16_t* counters;  // 2^place_bits
+  bool waits;               // places[last] are to be counted
+  unsigned last;
+  alignas(64) std::uint32_t places[2][pairs_a_block];
+};
+// Counts the pairs that wait. A block adds at most pairs_a_block to a counter.
+void count_waiting(PairCounts& counts);
+template <class T>
+using CountPairs = void (*)(const T* block, const StepTree& tree, PairCounts& counts, Undecided<T>& left);
+// Null where the processor has no registers for such tables.
+template <class T>
+CountPairs<T> count_pairs();
+
+// Weights cut in two: what is a multiple of a high unit, and the rest, a multiple of a low one. The units are so far
+// apart, and the sizes so far below 2^53 of them, that no sum of either part is rounded.
+
+struct WeightHalves {
+  double high = 0;
+  double low = 0;
+  void add(const WeightHalves& other) noexcept {
+    high += other.high;
+    low += other.low;
+  }
+};
+
+// Units for `count` weights of the size of the first ones.
+struct WeightUnits {
+  template <class W>
+  WeightUnits(const W* weights, std::uint64_t count) {
+    constexpr std::uint64_t sampled = 64;
+    double largest = 0;
+    for (std::uint64_t i = 0; i < std::min(count, sampled); ++i) {
+      largest = std::max(largest, std::fabs(static_cast<double>(weights[i])));
+    }
+    // A part is at most 2^exponent, or half of the high unit, and 2^count_bits of them are at most 2^53 units.
+    const int exponent = largest == 0 || !(largest < 0x1p900) ? 0 : std::max(std::ilogb(largest), -900) + 2;
+    const auto count_bits = static_cast<int>(std::bit_width(count));
+    const int high_unit = exponent + count_bits - 53;
+    most = std::ldexp(1.0, exponent);
+    high = std::ldexp(0x1.8p52, high_unit);
+    low = std::ldexp(0x1.8p52, high_unit - 1 + count_bits - 53);
+  }
+  double most;
+  double high;  // 1.5 * 2^52 units
+  double low;
+};
+
+// Cuts a block of weights; false where it cannot.
+bool cut_weights(const double* weights, std::size_t count, const WeightUnits& units, WeightHalves* halves);
+bool cut_weights(const float* weights, std::size_t count, const WeightUnits& units, WeightHalves* halves);
 
 }  // namespace masu::cpu

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/cpu/histogram_simd_guide.h"
+#include "histogram/cpu/histogram_simd.h"
+
+#include "elements/each_type.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "histogram/cpu/histogram_simd_guide.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "histogram/cpu/histogram_simd_cells-inl.h"
+#include "histogram/cpu/histogram_simd-inl.h"
 #include "histogram/cpu/histogram_simd_chosen.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -50,30 +52,99 @@ HWY_INLINE void WriteSteps(const T* values, std::size_t count, const GuideLoop<T
   WriteStepsOf<most_near_steps>(values, count, loop, steps);
 }
 template <class T>
-HWY_INLINE void CountSteps(const T* values, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables) {
+HWY_INLINE void CountReached(const T* values, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables) {
   if (loop.most <= 1) return CountStepsOf<1>(values, count, loop, tables);
   if (loop.most == 2) return CountStepsOf<2>(values, count, loop, tables);
   CountStepsOf<most_near_steps>(values, count, loop, tables);
 }
 
-void CellsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* cells) {
-  WriteCells(x, count, loop, cells);
+// Appends the values whose bits are set, the first one's the lowest. Highway 1.0 compresses f64 through a table.
+constexpr std::size_t group = 16;
+#if HWY_TARGET <= HWY_AVX3
+HWY_INLINE void Append(const float* values, std::uint32_t bits, Undecided<float>& left) {
+  const __m512 marked = _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), _mm512_loadu_ps(values));
+  _mm512_storeu_ps(left.values + left.count, marked);
+  left.count += hwy::PopCount(bits);
 }
-void CellsF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* cells) {
-  WriteCells(x, count, loop, cells);
+HWY_INLINE void Append(const double* values, std::uint32_t bits, Undecided<double>& left) {
+  for (std::size_t half = 0; half < 2; ++half) {
+    const std::uint32_t part = half == 0 ? bits & 0xff : bits >> 8;
+    const __m512d marked = _mm512_maskz_compress_pd(static_cast<__mmask8>(part), _mm512_loadu_pd(values + 8 * half));
+    _mm512_storeu_pd(left.values + left.count, marked);
+    left.count += hwy::PopCount(part);
+  }
 }
-void StepsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* steps) {
-  WriteSteps(x, count, loop, steps);
+#else
+template <class T>
+HWY_INLINE void Append(const T* values, std::uint32_t bits, Undecided<T>& left) {
+  for (std::size_t i = 0; i < group; ++i) {
+    left.values[left.count] = values[i];
+    left.count += bits >> i & 1;
+  }
 }
-void StepsF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* steps) {
-  WriteSteps(x, count, loop, steps);
+#endif
+
+HWY_INLINE bool AllEqual(const std::uint32_t* cells) {
+  if (HWY_LIKELY(cells[0] != cells[cells_block - 1])) return false;
+  const hn::ScalableTag<std::uint32_t> d;
+  const auto first = hn::Set(d, cells[0]);
+  auto equal = hn::Eq(first, first);
+  for (std::size_t i = 0; i < cells_block; i += hn::Lanes(d)) {
+    equal = hn::And(equal, hn::Eq(hn::LoadU(d, cells + i), first));
+  }
+  return hn::AllTrue(d, equal);
 }
-void CountF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, const StepTables& tables) {
-  CountSteps(x, count, loop, tables);
+
+// Values of four quarters of the block take turns: runs of equal ones would wait for each other's sum.
+template <class T>
+HWY_INLINE void CountBlock(const T* block, const GuideLoop<T>& loop, std::uint32_t* counters, Undecided<T>& left) {
+  alignas(64) std::uint32_t cells[cells_block];
+  WriteCells(block, cells_block, loop, cells);
+  if (AllEqual(cells)) {
+    std::uint32_t& counter = counters[cells[0]];
+    if (counter < cell_undecided) {
+      counter += cells_block;
+    } else {
+      std::memcpy(left.values + left.count, block, cells_block * sizeof(T));
+      left.count += cells_block;
+    }
+    return;
+  }
+  constexpr std::size_t quarter = cells_block / 4;
+  Undecided<T> own = left;  // in registers
+  for (std::size_t i = 0; i < quarter; i += group) {
+    prefetch_ahead(block + 4 * i, 4 * group);
+    std::uint32_t bits[4] = {};
+    HWY_UNROLL(16)
+    for (std::size_t k = 0; k < group; ++k) {
+      for (std::size_t q = 0; q < 4; ++q) {
+        // The first value's bit is the lowest: it comes last.
+        std::uint32_t& counter = counters[cells[q * quarter + i + (group - 1 - k)]];
+        const std::uint32_t old = counter;
+        counter = old + 1;
+        bits[q] = bits[q] * 2 + (old >> 31);
+      }
+    }
+    for (std::size_t q = 0; q < 4; ++q) Append(block + q * quarter + i, bits[q], own);
+  }
+  left = own;
 }
-void CountF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, const StepTables& tables) {
-  CountSteps(x, count, loop, tables);
-}
+
+#define MASU_GUIDED(name, T)                                                                                  \
+  void Cells##name(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* cells) {           \
+    WriteCells(x, count, loop, cells);                                                                        \
+  }                                                                                                           \
+  void Steps##name(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* steps) {           \
+    WriteSteps(x, count, loop, steps);                                                                        \
+  }                                                                                                           \
+  void Reached##name(const T* x, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables) {     \
+    CountReached(x, count, loop, tables);                                                                     \
+  }                                                                                                           \
+  void Counted##name(const T* block, const GuideLoop<T>& loop, std::uint32_t* counters, Undecided<T>& left) { \
+    CountBlock(block, loop, counters, left);                                                                  \
+  }
+MASU_EACH_WIDE_FLOAT(MASU_GUIDED)
+#undef MASU_GUIDED
 
 void Join(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells) {
   const hn::ScalableTag<std::uint32_t> d;
@@ -127,33 +198,33 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(CellsF32Of);
-HWY_EXPORT(CellsF64Of);
-HWY_EXPORT(StepsF32Of);
-HWY_EXPORT(StepsF64Of);
-HWY_EXPORT(CountF32Of);
-HWY_EXPORT(CountF64Of);
+#define MASU_GUIDED(name, T)                          \
+  HWY_EXPORT(Cells##name);                            \
+  HWY_EXPORT(Steps##name);                            \
+  HWY_EXPORT(Reached##name);                          \
+  HWY_EXPORT(Counted##name);                          \
+  template <>                                         \
+  WriteGuided<T> cells_of<T>() {                      \
+    return chosen(HWY_DISPATCH_TABLE(Cells##name));   \
+  }                                                   \
+  template <>                                         \
+  WriteGuided<T> steps_of<T>() {                      \
+    return chosen(HWY_DISPATCH_TABLE(Steps##name));   \
+  }                                                   \
+  template <>                                         \
+  CountSteps<T> count_steps<T>() {                    \
+    return chosen(HWY_DISPATCH_TABLE(Reached##name)); \
+  }                                                   \
+  template <>                                         \
+  CountCells<T> count_cells<T>() {                    \
+    return chosen(HWY_DISPATCH_TABLE(Counted##name)); \
+  }
+MASU_EACH_WIDE_FLOAT(MASU_GUIDED)
+#undef MASU_GUIDED
+
 HWY_EXPORT(Join);
 HWY_EXPORT(Finish);
 
-CellsF32 cells_of(float) {
-  return chosen(HWY_DISPATCH_TABLE(CellsF32Of));
-}
-CellsF64 cells_of(double) {
-  return chosen(HWY_DISPATCH_TABLE(CellsF64Of));
-}
-StepsF32 steps_of(float) {
-  return chosen(HWY_DISPATCH_TABLE(StepsF32Of));
-}
-StepsF64 steps_of(double) {
-  return chosen(HWY_DISPATCH_TABLE(StepsF64Of));
-}
-CountStepsF32 count_steps(float) {
-  return chosen(HWY_DISPATCH_TABLE(CountF32Of));
-}
-CountStepsF64 count_steps(double) {
-  return chosen(HWY_DISPATCH_TABLE(CountF64Of));
-}
 JoinSlots join_slots() {
   return chosen(HWY_DISPATCH_TABLE(Join));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
 #include "call/operands.h"
-#include "histogram/cpu/weighted_cut.h"
+#include "histogram/cpu/histogram_simd.h"
 #include "runtime/parallel.h"
 #include "sum/compensated.h"
 

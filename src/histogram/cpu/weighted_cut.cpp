@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/cpu/weighted_cut.h"
+#include "histogram/cpu/histogram_simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "histogram/cpu/weighted_cut.cpp"

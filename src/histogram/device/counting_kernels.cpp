@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/device/counting_kernels.h"
+#include "histogram/device/slot_kernels.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "histogram/bins/bin_rule.h"
-#include "histogram/device/counting_kernels.h"
+#include "histogram/device/slot_kernels.h"
 
 #include <masu/device.h>
 #include <masu/histogram.h>

@@ -3,8 +3,7 @@
 #include "histogram/device/histogram_plan.h"
 #include "each_architecture.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/device/device_rules.h"
-#include "histogram/device/weighted_histogram_plan.h"
+#include "histogram/device/slot_kernels.h"
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>

@@ -4,16 +4,103 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/device/histogram_plan.h"
+#include "histogram/device/slot_rule.h"
+#include "histogram/weighted_sums.h"
 
+#include <masu/buffer.h>
+#include <masu/device.h>
 #include <masu/histogram.h>
 #include <masu/stream.h>
+#include <masu/weighted_histogram.h>
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace masu {
+
+// The rules of the columns of a joint histogram.
+std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
+
+// The joint bins of columns, and two behind them: outside, NaN.
+std::uint64_t joint_slots(std::span<const SlotRule> columns) noexcept;
+
+// The device time of kernels that have run, which it forgets; what a queue of the caller's does not tell is 0.
+double take_seconds(std::vector<Event>& launches);
+
+// How tables come to the device.
+struct TableUpload {
+  Stream* stream = nullptr;            // while the caller goes on; it is finished before the rules are destroyed
+  const BufferBase* filler = nullptr;  // memory that kernels are given where a rule has no table
+};
+
+class DeviceRules {
+ public:
+  // Makes the guides of the plan's size. `joint`: columns of a joint histogram, even if it is one.
+  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
+              const TableUpload& upload = {});
+
+  [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
+  // The arguments of column d's MASU_RULE_PARAMETERS.
+  [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
+  // The arguments of MASU_INPUT: `count` elements from number `first` on, all in one row.
+  [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count,
+                                      std::uint64_t slots) const;
+  // The local memory of the plan: the table, and the guide and thresholds where they lie there.
+  [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
+  [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
+  [[nodiscard]] std::span<const SlotRule> columns() const noexcept { return columns_; }
+
+ private:
+  Device device_;
+  std::vector<SlotRule> columns_;
+  bool joint_;
+  std::vector<Buffer<std::byte>> tables_;
+  std::vector<call::Arguments> arguments_;
+};
+
+// `partitioned`: elements are sorted by the part of the bins that they lie in, into blocks, then each part is counted
+// in local memory.
+
+class Partitioner {
+ public:
+  Partitioner(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots);
+
+  // The most elements of one chunk: what options.workspace holds, or else half of options.memory, the other half of
+  // which is for staging. And the bytes of temporary memory for a chunk.
+  static std::uint64_t chunk_elements(const histogram_plan::Plan& plan, const HistogramOptions& options);
+  static std::uint64_t bytes_for(const histogram_plan::Plan& plan, std::uint64_t elements);
+  // The elements for which there are so many bytes; a chunk at least.
+  static std::uint64_t elements_in(const histogram_plan::Plan& plan, std::uint64_t bytes);
+
+  // Counts a chunk with temporary memory for it: `input` are the arguments of MASU_INPUT. Adds to `totals`.
+  void count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
+             const BufferBase& totals, std::vector<Event>& launches);
+
+ private:
+  struct Launch {
+    histogram_plan::Plan plan;
+    call::Kernels kernels;
+  };
+  static Launch of_step(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan,
+                        histogram_plan::KernelKind kernel);
+  static std::uint64_t parts_bytes(const histogram_plan::Plan& plan);
+  // Work-groups that sort so many elements, and the most blocks that they fill.
+  static std::uint64_t groups_for(const histogram_plan::Plan& plan, std::uint64_t elements);
+  static std::uint64_t blocks_for(const histogram_plan::Plan& plan, std::uint64_t elements);
+
+  histogram_plan::Plan plan_;
+  std::uint64_t slots_;
+  Launch scatter_;
+  Launch order_;
+  Launch parts_;
+};
 
 // What is copied beside the work, both of one size in the device's memory.
 struct CopiedBeside {
@@ -62,6 +149,173 @@ class SlotKernels {
     if (data.count != 0) count(stream, data, totals, temporary, launches);
     return false;
   }
+};
+
+// Counting into 64-bit totals on a device: one histogram, one for each row, or a joint one.
+
+// slots() totals for each channel.
+class CountingKernels final : public SlotKernels {
+ public:
+  CountingKernels(const Device& device, SlotRule rule, const histogram_plan::Plan& plan, const TableUpload& upload,
+                  const HistogramOptions& options = {});
+
+  [[nodiscard]] const histogram_plan::Plan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const SlotRule& rule() const { return rules_.column(0); }
+  [[nodiscard]] std::uint64_t slots() const { return rule().slots; }
+  [[nodiscard]] static std::uint64_t temporary_bytes(const histogram_plan::Plan& plan, std::uint64_t count,
+                                                     const HistogramOptions& options);
+
+  [[nodiscard]] Strategy strategy() const noexcept override { return plan_.strategy; }
+  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
+  [[nodiscard]] unsigned channels() const noexcept override { return plan_.channels; }
+  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const override;
+  [[nodiscard]] bool one_at_a_time() const noexcept override;
+  // In pieces so small that no 32-bit count of a work-group overflows.
+  void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+             std::vector<Event>& launches) override;
+  bool set(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+           std::vector<Event>& launches) override;
+
+ private:
+  // For one span, or for rows with a pitch.
+  struct Launcher {
+    histogram_plan::Plan plan;
+    call::Kernels kernels;
+  };
+  // Rows that lie `pitch` bytes apart.
+  struct Span {
+    call::At data;
+    std::uint64_t count;
+    std::uint64_t rows;
+    std::uint64_t pitch;
+  };
+  Launcher& for_rows();
+  void launch(Stream& stream, Launcher& launcher, std::string_view kernel, const Span& data, std::uint64_t groups,
+              const BufferBase& totals, std::vector<Event>& launches, const CopiedBeside* beside = nullptr);
+  [[nodiscard]] call::Arguments arguments(const Span& data, const BufferBase& totals) const;
+  void partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,
+                 std::vector<Event>& launches);
+
+  Device device_;
+  HistogramOptions options_;
+  histogram_plan::Plan plan_;
+  DeviceRules rules_;
+  std::optional<Launcher> span_;
+  std::optional<Launcher> rows_;
+  std::optional<Partitioner> partitioner_;
+};
+
+// slots() totals for each row and channel. Elements come in order: rows may begin and end anywhere in a call's.
+class RowKernels final : public SlotKernels {
+ public:
+  RowKernels(const Device& device, SlotRule rule, std::uint64_t rows, std::uint64_t row_elements,
+             const HistogramOptions& options, const TableUpload& upload);
+
+  [[nodiscard]] std::uint64_t slots() const { return rules_.column(0).slots; }
+
+  [[nodiscard]] Strategy strategy() const noexcept override;
+  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
+  [[nodiscard]] unsigned channels() const noexcept override { return plan_.channels; }
+  [[nodiscard]] std::uint64_t row_elements() const noexcept override { return row_elements_; }
+  [[nodiscard]] bool one_at_a_time() const noexcept override { return plan_.strategy == Strategy::sequential; }
+  void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+             std::vector<Event>& launches) override;
+
+ private:
+  std::uint64_t row_count_;
+  std::uint64_t row_elements_;
+  histogram_plan::Plan plan_;                      // of pieces of rows
+  std::optional<histogram_plan::Plan> rows_plan_;  // of whole rows
+  DeviceRules rules_;
+  call::Kernels kernels_;
+  std::optional<call::Kernels> rows_kernels_;
+};
+
+// The joint bins, then the points outside of the bins, then those with a NaN.
+class JointKernels final : public SlotKernels {
+ public:
+  JointKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
+               const HistogramOptions& options, const TableUpload& upload);
+
+  [[nodiscard]] Strategy strategy() const noexcept override { return plan_.strategy; }
+  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
+  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const override;
+  [[nodiscard]] bool one_at_a_time() const noexcept override { return partitioner_.has_value(); }
+  void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+             std::vector<Event>& launches) override;
+
+ private:
+  JointKernels(const Device& device, std::vector<SlotRule> columns, const HistogramOptions& options,
+               const TableUpload& upload);
+
+  HistogramOptions options_;
+  std::uint64_t slots_;
+  histogram_plan::Plan plan_;
+  DeviceRules rules_;
+  std::optional<call::Kernels> kernels_;  // none where bins are partitioned
+  std::optional<Partitioner> partitioner_;
+};
+
+// Summing weights by slots on a device, exactly.
+
+// The totals are the digits of the sums, of each row and slot, of the weights and then of their squares.
+class WeightedKernels final : public SlotKernels {
+ public:
+  // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each. `trial`: a
+  // plan for another device, for tests.
+  WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
+                  std::span<const WeightFormat> formats, const WeightedOptions& options, std::uint64_t row_elements,
+                  const TableUpload& upload, const std::optional<weighted_plan::Trial>& trial = std::nullopt);
+
+  [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
+  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
+  [[nodiscard]] std::uint64_t row_elements() const noexcept override { return row_elements_; }
+  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const override;
+  void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+             std::vector<Event>& launches) override;
+
+  // Adds totals that were read to `sums`, one entry for each format with the slots of the rules, row by row.
+  void collect(std::span<const std::uint64_t> totals, std::span<WeightSums> sums) const;
+  // Where the sums of format number k are rounded to: f64, for each row and slot of the rules. Of integers, `integers`
+  // takes the sums modulo 2^64, and the lowest bit of `status` is set where one does not fit; both may be null.
+  struct Rounded {
+    const BufferBase& sums;
+    const BufferBase* integers;
+    const BufferBase* status;
+  };
+  void round(Stream& stream, std::size_t k, const BufferBase& totals, const Rounded& to);
+
+ private:
+  // One for the weights, one for their squares.
+  struct Sums {
+    weighted_plan::Plan plan;
+    call::Kernels kernels;
+    std::optional<call::Kernels> window;  // nothing where there is one layout only
+    call::Kernels rounding;
+    Buffer<std::uint32_t> description;  // of that one layout
+    std::uint64_t first;                // of its totals
+  };
+  WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
+                  std::vector<SlotRule> columns, std::span<const WeightFormat> formats, const WeightedOptions& options,
+                  std::uint64_t row_elements, const TableUpload& upload,
+                  const std::optional<weighted_plan::Trial>& trial);
+  [[nodiscard]] weighted_plan::Plan plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
+                                            const std::optional<weighted_plan::Trial>& trial) const;
+  [[nodiscard]] bool has_window() const noexcept;
+  // `count` elements from `first` on, rows of `length`, the first of which is row `row`.
+  void launch(Stream& stream, const CountedData& data, std::uint64_t first, std::uint64_t count, std::uint64_t length,
+              std::uint64_t row, const BufferBase& totals, const BufferBase* temporary, std::vector<Event>& launches);
+
+  Device device_;
+  WeightedOptions options_;
+  std::uint64_t row_elements_;
+  std::vector<std::uint32_t> slot_of_;  // the rule's slot of each slot, where they are not the same
+  std::uint64_t slots_;                 // of a row
+  std::uint64_t rule_slots_;            // of a row
+  DeviceRules rules_;
+  Buffer<std::uint32_t> lists_;  // the slots of each slot of the rule: where its list begins, then the lists
+  std::vector<Sums> sums_;
+  std::uint32_t described_ = 0;  // launches with a description of their own
 };
 
 }  // namespace masu

@@ -7,7 +7,7 @@
 // signed number of 64 bits in two 32-bit words, low word first; behind the digits of a slot stands a word of flags for
 // NaN and infinities. In a table in local memory a digit has 32 bits, and its carry is moved on in time.
 //
-// Defines beside those of the files in front, all given by weighted_histogram_plan.cpp:
+// Defines beside those of the files in front, all given by weighted_kernels.cpp:
 // - MASU_WEIGHT_BYTES   the size of a weight in memory: 1, 2, 4, 8
 // - MASU_WEIGHT_FLOAT   1: f16, f32 or f64; 0: an integer
 // - MASU_WEIGHT_SIGNED  1: it has a sign

@@ -2,7 +2,7 @@
 // Sums of weights rounded once, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). sum_number.cl stands in front
 // of this file: its numbers are made of the digits that weighted_histogram.cl has added.
 //
-// Defines beside those of sum_number.cl, all given by weighted_histogram_plan.cpp:
+// Defines beside those of sum_number.cl, all given by weighted_kernels.cpp:
 // - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits; behind them stands a word of flags
 // - MASU_WEIGHT_SIGNED  1: the weights have a sign
 // - MASU_WHOLE          1: sums of integers, which are stored modulo 2^64 too

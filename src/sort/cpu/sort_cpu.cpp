@@ -3,8 +3,7 @@
 
 #include "sort/cpu/sort_cpu_items.h"
 #include "sort/cpu/sort_cpu_keys.h"
-#include "sort/cpu/sort_cpu_stable.h"
-#include "sort/cpu/sort_short_rows.h"
+#include "sort/cpu/sort_simd.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_cpu_stable.h"
-
 #include "runtime/parallel.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/cpu/sort_cpu_items.h"
@@ -11,7 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace masu::cpu {
@@ -175,3 +177,229 @@ void order_cpu(const ArrayView& keys, Order order, std::span<std::uint64_t> indi
 }
 
 }  // namespace masu::bitonic
+
+namespace masu::cpu {
+
+namespace {
+
+constexpr std::uint64_t run = 16;  // sorted by insertion
+
+template <class Items>
+void sort_run(const Items& items, std::uint64_t first, std::uint64_t last) {
+  using Key = decltype(items.key(0));
+  std::array<Key, run> keys;
+  std::array<std::uint64_t, run> places;
+  std::size_t size = 0;
+  for (std::uint64_t i = first; i < last; ++i, ++size) {
+    const Key key = items.key(i);
+    std::size_t at = size;
+    for (; at != 0 && keys[at - 1] > key; --at) {
+      keys[at] = keys[at - 1];
+      places[at] = places[at - 1];
+    }
+    keys[at] = key;
+    places[at] = i;
+  }
+  for (std::size_t i = 0; i < size; ++i) items.move(places[i], first + i);
+}
+
+// How many of the first `taken` merged items come from the left run: the merge path's crossing of that diagonal.
+template <class Items>
+std::uint64_t from_left(const Items& items, std::uint64_t left, std::uint64_t middle, std::uint64_t right,
+                        std::uint64_t taken) {
+  std::uint64_t low = taken > right - middle ? taken - (right - middle) : 0;
+  std::uint64_t high = std::min(taken, middle - left);
+  while (low < high) {
+    const std::uint64_t half = low + (high - low) / 2;
+    // Equal keys of the left run come first.
+    if (items.key(left + half) <= items.key(middle + (taken - half - 1))) low = half + 1;
+    else high = half;
+  }
+  return low;
+}
+
+struct Pair {
+  std::uint64_t left, middle, right;
+};
+
+// Where a merge of two runs stands: the next item of each, and where the next one goes.
+struct Progress {
+  std::uint64_t a, b, to;
+};
+
+// Without a branch, as no processor predicts which run is next.
+template <class Items>
+void merge_one(const Items& items, Progress& at) {
+  const std::uint64_t second = items.key(at.b) < items.key(at.a) ? 1 : 0;
+  items.move(at.a ^ ((at.a ^ at.b) & (0 - second)), at.to++);
+  at.b += second;
+  at.a += second ^ 1;
+}
+
+template <class Items>
+void merge_until(const Items& items, const Pair& pair, Progress at, std::uint64_t last) {
+  while (at.to < last && at.a < pair.middle && at.b < pair.right) merge_one(items, at);
+  while (at.to < last && at.a < pair.middle) items.move(at.a++, at.to++);
+  while (at.to < last) items.move(at.b++, at.to++);
+}
+
+// Where the merge of two runs stands that has written all in front of `to`.
+template <class Items>
+Progress progress_at(const Items& items, const Pair& pair, std::uint64_t to) {
+  const std::uint64_t skip = from_left(items, pair.left, pair.middle, pair.right, to - pair.left);
+  return {pair.left + skip, pair.middle + (to - pair.left - skip), to};
+}
+std::uint64_t half_of(std::uint64_t first, std::uint64_t last) {
+  constexpr std::uint64_t least = 256;  // below it the search for the second half's begin costs more
+  return last - first < least ? first : first + (last - first) / 2;
+}
+
+// Writes the merged items [first, last) of the runs [left, middle) and [middle, right): both halves in turns, since
+// each step waits for the one before it.
+template <class Items>
+void merge_part(const Items& items, const Pair& pair, std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t half = half_of(first, last);
+  Progress front = progress_at(items, pair, first);
+  Progress back = half == first ? front : progress_at(items, pair, half);
+  while (true) {
+    const std::uint64_t ahead = std::min({half - front.to, pair.middle - front.a, pair.right - front.b});
+    const std::uint64_t steps = std::min({ahead, pair.middle - back.a, pair.right - back.b});
+    if (steps == 0) break;
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      merge_one(items, front);
+      merge_one(items, back);
+    }
+  }
+  merge_until(items, pair, front, half);
+  merge_until(items, pair, back, last);
+}
+
+// The same of keys whose order their codes tell, a vector at a time.
+template <class T>
+void merge_coded_part(const KeyItems<T>& items, const Pair& pair, std::uint64_t first, std::uint64_t last) {
+  const Progress begin = progress_at(items, pair, first);
+  const Progress half = progress_at(items, pair, half_of(first, last));
+  const Progress end = progress_at(items, pair, last);
+  merge_codes(items.codes(begin.a, half.a, begin.b, half.b, first), items.codes(half.a, end.a, half.b, end.b, half.to),
+              coding_of<T>(items.order()));
+}
+
+// Merges two runs into one wherever pair_of() names two: pair_of(at) are those that place `at` lies in.
+// part(items, pair, first, last) writes these of them.
+template <class Items, class PairOf, class Part>
+void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of, const Part& part) {
+  for_stripes(items.count(), stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+    for (std::uint64_t at = first; at < last;) {
+      const Pair pair = pair_of(at);
+      const std::uint64_t end = std::min(last, pair.right);
+      part(items, pair, at, end);
+      at = end;
+    }
+  });
+  items.turn();
+}
+
+template <class Items>
+void sort_items(Items&& items, Threads threads) {
+  const std::uint64_t count = items.count();
+  const std::uint64_t stripes = stripes_of(count, threads, 4);
+  for_stripes((count + run - 1) / run, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+    for (std::uint64_t r = first; r < last; ++r) sort_run(items, r * run, std::min(count, (r + 1) * run));
+  });
+  items.turn();
+  for (std::uint64_t width = run; width < count; width *= 2) {
+    const auto pair_of = [&](std::uint64_t at) {
+      const std::uint64_t left = at / (2 * width) * (2 * width);
+      return Pair{left, std::min(count, left + width), std::min(count, left + 2 * width)};
+    };
+    merge_pairs(items, stripes, pair_of, merge_part<std::remove_cvref_t<Items>>);
+  }
+  items.come_home(threads);
+}
+
+// The runs that begin at `begins`, whose last entry is the end of the last run.
+template <class Items, class Part>
+void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads, const Part& part) {
+  const std::uint64_t stripes = stripes_of(items.count(), threads, 4);
+  std::vector<std::uint64_t> runs(begins.begin(), begins.end());
+  do {
+    const auto pair_of = [&](std::uint64_t at) {
+      const auto after = static_cast<std::size_t>(std::ranges::upper_bound(runs, at) - runs.begin());
+      const std::size_t first = (after - 1) / 2 * 2;
+      return Pair{runs[first], runs[first + 1], runs[std::min(first + 2, runs.size() - 1)]};
+    };
+    merge_pairs(items, stripes, pair_of, part);
+    std::vector<std::uint64_t> merged;
+    for (std::size_t r = 0; r < runs.size(); r += 2) merged.push_back(runs[r]);
+    if (runs.size() % 2 == 0) merged.push_back(runs.back());
+    runs = std::move(merged);
+  } while (runs.size() > 2);
+}
+
+// Whether codes tell the order of sorted runs of keys: they have no NaNs, and zeros of one sign at most.
+template <class T>
+bool codes_tell(const T* keys, std::span<const std::uint64_t> begins, Order order) {
+  if constexpr (is_float_type<T>) {
+    Specials seen;
+    for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
+      const T* const first = keys + begins[r];
+      const T* const last = keys + begins[r + 1];
+      if (first == last) continue;
+      const auto zero = sort_key(T{}, order);
+      const T* const zeros = std::partition_point(first, last, [&](T x) { return sort_key(x, order) < zero; });
+      const T* const behind = std::partition_point(zeros, last, [&](T x) { return sort_key(x, order) == zero; });
+      const Specials here = specials_of(zeros, static_cast<std::size_t>(behind - zeros));
+      seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(order == Order::ascending ? *(last - 1) : *first));
+      seen.negative_zero |= here.negative_zero;
+      seen.positive_zero |= here.positive_zero;
+    }
+    return !seen.are_seen();
+  } else {
+    return true;
+  }
+}
+
+}  // namespace
+
+void merge_sort(const StableWork& work, Order order, Threads threads) {
+  if (work.count == 0) return;
+  with_items(work, order, [&](auto&& items) { sort_items(items, threads); });
+}
+
+void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads) {
+  // Without gaps between the runs.
+  std::vector<std::uint64_t> begins{0};
+  for (const Run& run : runs) {
+    const auto close = [&](void* data, std::size_t bytes) {
+      std::byte* const first = static_cast<std::byte*>(data);
+      std::memmove(first + begins.back() * bytes, first + run.first * bytes, run.size() * bytes);
+    };
+    if (run.first != begins.back()) {
+      close(arrays.keys, size_of(dtype));
+      if (arrays.value_bytes != 0) close(arrays.values, arrays.value_bytes);
+    }
+    begins.push_back(begins.back() + run.size());
+  }
+  const std::uint64_t count = begins.back();
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* const keys = static_cast<T*>(arrays.keys);
+    T* const result = static_cast<T*>(arrays.merged_keys);
+    if (arrays.value_bytes == 0) {
+      KeyItems<T> items(keys, count, order, result);
+      bool done = false;
+      if constexpr (sizeof(T) >= 4) {
+        done = codes_tell(keys, begins, order);
+        if (done) merge_items(items, begins, threads, merge_coded_part<T>);
+      }
+      if (!done) merge_items(items, begins, threads, merge_part<KeyItems<T>>);
+      items.come_to(result, threads);
+    } else {
+      PairItems<T> items(keys, arrays.values, arrays.value_bytes, count, order, result, arrays.merged_values);
+      merge_items(items, begins, threads, merge_part<PairItems<T>>);
+      items.come_to(result, arrays.merged_values, threads);
+    }
+  });
+}
+
+}  // namespace masu::cpu

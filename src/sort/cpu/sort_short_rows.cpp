@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_short_rows.h"
+#include "sort/cpu/sort_simd.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_short_rows.h"
 #include "each_instruction_set.h"
 #include "elements/order.h"
 #include "plan_devices.h"
+#include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/bitonic_device.h"
+#include "sort/device/sort_kernels.h"
 
 #include "call/operands.h"
 #include "elements/elements.h"

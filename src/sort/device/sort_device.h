@@ -4,11 +4,13 @@
 
 #include "sort/sort_job.h"
 
+#include <masu/buffer.h>
 #include <masu/stream.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -82,3 +84,53 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* resul
           const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work);
 
 }  // namespace masu::sort_ordered
+
+// Radix sort on a device: digit by digit in memory, or, for pieces that fit a work-group, in its local memory.
+namespace masu {
+
+// Where the tiles, the chunks and the pieces of a sort of segments lie: what the kernels of sort.cl and sort_local.cl
+// read where MASU_PIECES is 1, in memory of the device.
+class SortTables {
+ public:
+  // Pieces of up to `local` keys are for one work-group each; longer ones are cut into tiles of `tile` keys. Pieces of
+  // 2 to `others` keys are left out. Waits until all is there.
+  SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t local, std::uint64_t others);
+
+  [[nodiscard]] const BufferBase& memory() const noexcept { return memory_; }
+  [[nodiscard]] std::uint64_t local_pieces() const noexcept { return local_; }
+  [[nodiscard]] std::uint64_t tiles() const noexcept { return tiles_; }
+  [[nodiscard]] std::uint64_t chunks() const noexcept { return chunks_; }
+  // The keys of each piece that is cut into tiles.
+  [[nodiscard]] std::span<const Run> long_pieces() const noexcept { return long_; }
+  // Where each table begins, in bytes: local pieces, tiles, chunks, long pieces.
+  [[nodiscard]] std::uint64_t local_at() const noexcept { return 0; }
+  [[nodiscard]] std::uint64_t tiles_at() const noexcept { return 8 * 2 * local_; }
+  [[nodiscard]] std::uint64_t chunks_at() const noexcept { return tiles_at() + 8 * 3 * tiles_; }
+  [[nodiscard]] std::uint64_t pieces_at() const noexcept { return chunks_at() + 8 * chunks_; }
+
+ private:
+  std::uint64_t local_ = 0;
+  std::uint64_t tiles_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::vector<Run> long_;
+  Buffer<std::uint64_t> memory_;
+};
+
+}  // namespace masu
+
+namespace masu::sort_radix {
+
+// Bytes of temporary memory; enough for records at any place where payload.buffer is null.
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+
+// The tables of a sort of segments: of those that sort() takes. Segments of 2 to `others` keys are left to someone
+// else.
+SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
+                     std::uint64_t others);
+
+// As sort_on_device, whose parameters these are. A workspace of workspace_bytes(), from a multiple of 16 on; null:
+// allocated. `tables`: of segments, else null; what is outside of segments is copied or counted here.
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+          const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work);
+
+}  // namespace masu::sort_radix

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_few.h"
-
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/elements.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/device/slot_kernels.h"
+#include "runtime/backend.h"
 #include "sort/device/sort_kernels.h"
-#include "sort/device/sort_once.h"
+#include "sort/device/sort_keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace masu::sort_few {
@@ -124,3 +126,88 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
 }
 
 }  // namespace masu::sort_few
+
+namespace masu::sort_counting {
+
+namespace {
+
+constexpr std::uint64_t most_group = 1024;  // of the kernel that scans
+constexpr std::uint64_t fill_group = 256;
+constexpr std::uint64_t fill_vectors = 4;
+
+std::uint64_t values_of(Dtype dtype) {
+  return std::uint64_t{1} << (8 * size_of(dtype));
+}
+
+// The keys' bits as numbers, and how they are counted.
+SlotRule rule_of(const DeviceInfo& device, Dtype dtype) {
+  const Dtype bits = size_of(dtype) == 1 ? Dtype::u8 : Dtype::u16;
+  return {BinRule(Bins::integers(values_of(dtype)), bits, false), device};
+}
+
+// The workspace: where each value's keys begin, how many keys each value has, and what counting needs.
+struct Layout {
+  Layout(const DeviceInfo& device, Dtype dtype, std::uint64_t keys)
+      : rule(rule_of(device, dtype)),
+        plan(histogram_plan::make(device, rule, 1, Strategy::automatic)),
+        totals(call::aligned((values_of(dtype) + 2) * sizeof(std::uint64_t))),
+        temporary(totals + call::aligned(rule.slots * sizeof(std::uint64_t))),
+        bytes(temporary + CountingKernels::temporary_bytes(plan, keys, {})) {}
+  SlotRule rule;
+  histogram_plan::Plan plan;
+  std::uint64_t totals;
+  std::uint64_t temporary;
+  std::uint64_t bytes;
+};
+
+}  // namespace
+
+std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
+  std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
+  list.push_back({"MASU_GROUP", group});
+  list.push_back({"MASU_VALUES", values_of(dtype)});
+  list.push_back({"MASU_VECTORS", fill_vectors});
+  return list;
+}
+
+std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys) {
+  return Layout(device, dtype, keys).bytes;
+}
+
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* workspace, DeviceWork& work) {
+  const Device& device = stream.device();
+  const DeviceInfo& info = device.info();
+  const std::uint64_t count = job.pieces.count;
+  const std::uint64_t values = values_of(dtype);
+  Layout layout(info, dtype, count);
+  const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes);
+  const Buffer<std::byte> offsets = memory.slice(0, layout.totals);
+  const Buffer<std::byte> totals = memory.slice(layout.totals, layout.temporary - layout.totals);
+  const Buffer<std::byte> temporary = memory.slice(layout.temporary, layout.bytes - layout.temporary);
+  const auto flip = static_cast<std::uint32_t>(job.order == Order::descending ? values - 1 : 0);
+
+  std::vector<Event> launches{call::clear(stream, totals, 0, totals.size_bytes())};
+  const Buffer<std::byte> filler(device, totals.memory(), 0, totals.memory()->bytes());
+  const call::At at{keys, keys.byte_offset()};
+  CountingKernels(device, std::move(layout.rule), layout.plan, {.filler = &filler})
+      .count(stream, {{&at, 1}, count}, totals, &temporary, launches);
+  for (Event& launch : launches) work.done(std::move(launch));
+
+  const auto kernels = [&](std::uint64_t group) {
+    return call::Kernels(device, files, defines(dtype, group), static_cast<unsigned>(group));
+  };
+  const std::uint64_t scan_group =
+      std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
+  work.done(kernels(scan_group)
+                .launch(stream, "sort_offsets", values / scan_group, call::memory_of(totals), totals.byte_offset(),
+                        offsets.byte_offset(), flip, call::local<std::uint64_t>(2 * scan_group)));
+
+  const std::uint64_t group = std::min(fill_group, scan_group);
+  const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
+  // One more than needed, where the first key does not lie at a multiple of 16 bytes.
+  work.done(kernels(group).launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, offsets, count, flip,
+                                  call::local<std::uint32_t>(2)));
+}
+
+}  // namespace masu::sort_counting

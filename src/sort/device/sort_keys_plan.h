@@ -5,7 +5,6 @@
 
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_keys.h"
-#include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
 
 #include <array>

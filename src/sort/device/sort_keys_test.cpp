@@ -6,7 +6,6 @@
 #include "each_device.h"
 #include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_keys_test.h"
-#include "sort/device/sort_once.h"
 #include "sort/sort_test_data.h"
 
 #include <dlfcn.h>

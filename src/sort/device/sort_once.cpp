@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_once.h"
+#include "sort/device/sort_keys.h"
 
 #include "call/launcher.h"
 #include "call/operands.h"

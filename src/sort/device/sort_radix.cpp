@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_radix.h"
+#include "sort/device/sort_device.h"
 
 #include "call/operands.h"
-#include "gather/gather_device.h"
+#include "gather/gather_plan.h"
 #include "runtime/backend.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_plan.h"
