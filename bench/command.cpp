@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu-bench: what `masu bench` runs.
-#include "cli/arrays/array_output.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/program.h"
 #include "report.h"
 #include "selection.h"

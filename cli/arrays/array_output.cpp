@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/array_output.h"
+#include "cli/arrays/array_stream.h"
 
 #include "errors.h"
 #include "io/numbers.h"
@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -121,6 +122,198 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
   }
   note_result(common, stream.info().name, stream.bad_lines(), done.count);
   if (common.time) note_times(seconds, stream.bytes());
+}
+
+namespace {
+
+constexpr std::uint64_t measured_entries = 1000;  // of a table: later ones may be wider than their column
+
+// Which row the next entry is of.
+class RowCursor {
+ public:
+  explicit RowCursor(const std::vector<std::uint64_t>& lengths) : lengths_(lengths) {}
+  [[nodiscard]] std::uint64_t row() const { return row_; }
+  // Whether the row has no more entries.
+  [[nodiscard]] bool ended() const { return row_ < lengths_.size() && within_ == lengths_[row_]; }
+  [[nodiscard]] bool at_begin() const { return within_ == 0; }
+  void advance() { ++within_; }
+  void next_row() {
+    ++row_;
+    within_ = 0;
+  }
+
+ private:
+  const std::vector<std::uint64_t>& lengths_;
+  std::uint64_t row_ = 0;
+  std::uint64_t within_ = 0;
+};
+
+void write_json_column(const ColumnsResult& result, std::size_t column, io::OutputFile& to) {
+  const bool nested = !result.rows.empty() && !result.heads[column].same;
+  RowCursor cursor(result.rows);
+  const auto end_rows = [&] {
+    for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
+  };
+  to.write(fmt::format("\"{}\":[{}", result.heads[column].json, nested ? "[" : ""));
+  if (nested) end_rows();
+  result.pieces([&](std::span<const ArrayView> piece) {
+    for (std::uint64_t i = 0; i < piece[column].count; ++i) {
+      if (!nested && cursor.row() > 0) return;
+      if (!cursor.at_begin()) to.write(",");
+      to.write(json_element(piece[column], i));
+      cursor.advance();
+      if (nested) end_rows();
+      else if (cursor.ended()) cursor.next_row();
+    }
+  });
+  to.write("],");
+}
+
+void json_columns(const ColumnsResult& result, io::OutputFile& to) {
+  to.write("{");
+  for (std::size_t column = 0; column < result.heads.size(); ++column) write_json_column(result, column, to);
+  to.write(result.json_rest + "}\n");
+}
+
+// Calls `take` with the texts of each entry, made by `text`, the row's number first where there are rows.
+template <class Text, class Take>
+void each_entry(const ColumnsResult& result, const Text& text, const Take& take) {
+  RowCursor cursor(result.rows);
+  std::vector<std::string> texts;
+  result.pieces([&](std::span<const ArrayView> piece) {
+    for (std::uint64_t i = 0; i < piece.front().count; ++i) {
+      texts.clear();
+      while (cursor.ended()) cursor.next_row();
+      if (!result.rows.empty()) texts.push_back(std::to_string(cursor.row()));
+      for (const ArrayView& column : piece) texts.push_back(text(column, i));
+      take(texts);
+      cursor.advance();
+    }
+  });
+}
+
+std::vector<std::string> names_of(const ColumnsResult& result) {
+  std::vector<std::string> names;
+  if (!result.rows.empty()) names.emplace_back("row");
+  for (const ColumnsResult::Head& head : result.heads) names.push_back(head.name);
+  return names;
+}
+
+void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
+  const auto line = [&](const std::vector<std::string>& texts) {
+    to.write(fmt::format("{}\n", fmt::join(texts, ",")));
+  };
+  line(names_of(result));
+  each_entry(result, element_text, line);
+}
+
+void table_columns(const ColumnsResult& result, io::OutputFile& to) {
+  std::vector<std::vector<std::string>> waiting{names_of(result)};
+  std::vector<std::size_t> widths(waiting.front().size());
+  const auto line = [&](const std::vector<std::string>& texts) {
+    for (std::size_t column = 0; column < texts.size(); ++column) {
+      to.write(fmt::format("{}{:>{}}", column == 0 ? "" : "  ", texts[column], widths[column]));
+    }
+    to.write("\n");
+  };
+  // The widths are those of the first entries.
+  const auto settle = [&] {
+    for (const auto& texts : waiting) {
+      for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], texts[i].size());
+    }
+    for (const auto& texts : waiting) line(texts);
+    waiting.clear();
+  };
+  each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+    if (waiting.empty()) return line(texts);
+    waiting.push_back(texts);
+    if (waiting.size() > measured_entries) settle();
+  });
+  if (!waiting.empty()) settle();
+}
+
+// Rows of one length make a table of two dimensions.
+void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
+  std::vector<std::uint64_t> shape;
+  if (result.rows.empty()) {
+    shape.push_back(0);
+    result.pieces([&](std::span<const ArrayView> piece) { shape.back() += piece.front().count; });
+  } else {
+    shape = {result.rows.size(), result.rows.front()};
+    if (std::any_of(result.rows.begin(), result.rows.end(), [&](std::uint64_t n) { return n != shape.back(); })) {
+      throw Error(ErrorCode::unsupported, "-o: a .npy file needs rows of one length, and these are not; write .json");
+    }
+  }
+  bool begun = false;
+  result.pieces([&](std::span<const ArrayView> piece) {
+    const ArrayView& column = piece[result.array];
+    if (!begun) to.write(io::npy_header(column.dtype, shape));
+    begun = true;
+    to.write(column.data, column.count * size_of(column.dtype));
+  });
+}
+
+}  // namespace
+
+ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
+  const std::string& path = common.output;
+  check_ending("-o", path, has_array ? ".txt .csv .json .npy" : ".txt .csv .json");
+  const bool npy = path.ends_with(".npy");
+  if (npy && common.json) usage_error("-o: a .npy file is no JSON; give --json or " + path);
+  if (npy) return ColumnsForm::npy;
+  if (common.json || path.ends_with(".json")) return ColumnsForm::json;
+  return path.ends_with(".csv") ? ColumnsForm::csv : ColumnsForm::table;
+}
+
+void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common) {
+  constexpr std::array writers = {table_columns, csv_columns, json_columns, npy_columns};
+  io::OutputFile output(common.output.empty() ? "-" : common.output);
+  writers[static_cast<std::size_t>(form)](result, output);
+  output.commit();
+}
+
+namespace {
+
+constexpr std::uint64_t block_entries = 4096;  // that are written and read at a time
+
+}  // namespace
+
+NumberedValues::NumberedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir)
+    : dtype_(dtype),
+      most_(std::max(block_entries, memory / (size_of(dtype) + sizeof(std::uint64_t)))),
+      value_file_(tmpdir),
+      number_file_(tmpdir) {}
+
+void NumberedValues::append(const ArrayView& values, const std::uint64_t* numbers) {
+  if (values.count == 0) return;
+  const auto* first = static_cast<const std::byte*>(values.data);
+  values_.insert(values_.end(), first, first + values.count * size_of(dtype_));
+  numbers_.insert(numbers_.end(), numbers, numbers + values.count);
+  size_ += values.count;
+  if (numbers_.size() > most_) flush();
+}
+
+void NumberedValues::flush() {
+  value_file_.append(values_.data(), values_.size());
+  number_file_.append(numbers_.data(), numbers_.size() * sizeof(std::uint64_t));
+  values_ = {};
+  numbers_ = {};
+  most_ = block_entries;
+}
+
+void NumberedValues::each(const std::function<void(const ArrayView& values, const ArrayView& numbers)>& take) const {
+  const std::size_t element = size_of(dtype_);
+  const std::uint64_t in_files = value_file_.size() / element;
+  std::vector<std::byte> values(std::min(in_files, block_entries) * element);
+  std::vector<std::uint64_t> numbers(std::min(in_files, block_entries));
+  for (std::uint64_t done = 0; done < in_files;) {
+    const std::uint64_t count = std::min(block_entries, in_files - done);
+    value_file_.read(values.data(), count * element, done * element);
+    number_file_.read(numbers.data(), count * sizeof(std::uint64_t), done * sizeof(std::uint64_t));
+    take({dtype_, values.data(), count}, {Dtype::u64, numbers.data(), count});
+    done += count;
+  }
+  if (!numbers_.empty() || size_ == 0) take({dtype_, values_.data(), numbers_.size()}, ArrayView(numbers_));
 }
 
 }  // namespace masu::cli

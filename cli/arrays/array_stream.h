@@ -3,24 +3,29 @@
 #pragma once
 
 #include "chunks.h"
+#include "io/reader.h"
 #include "options.h"
-#include "shared_input.h"
+#include "program.h"
 #include "terminal.h"
 
 #include <masu/device.h>
+#include <masu/dtype.h>
 #include <masu/io.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::cli {
 
-// The input of a command that takes one, which the ranks share: texts by lines where `lines` (shared_input.h).
+// The input of a command that takes one, which the ranks share: texts by lines where `lines` (chunks.h).
 // `in_place`: pieces of files may be had without a copy.
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
 // The same for another file than the input's, read by its content or as `dtype`.
@@ -106,6 +111,128 @@ class ArrayStream {
   std::uint64_t bytes_ = 0;
   std::optional<std::uint64_t> bad_lines_;  // of all ranks
   double aside_ = 0;
+};
+
+// An array written in pieces, whole or not at all, in the form that its path's ending says: .npy, .txt or .csv (one
+// number a line), else raw. On a terminal, and where the input is text, standard output is text.
+
+// Whether a command prints numbers as tables or lines, so that --digits is for it.
+enum class Printed { nothing, numbers };
+
+// A command of INPUT: `add` adds its own options, between those of the input and those of all; `run` gets what was
+// read.
+template <class Options, class Add>
+Command array_command(CommandLine& line, const char* name, const char* description, const char* examples,
+                      Printed printed, Exit (*run)(Options&), const Add& add) {
+  const Subcommand app = line.add(name, description);
+  auto options = std::make_shared<Options>();
+  add_input_options(app, options->input);
+  add(app, *options);
+  add_common_options(app, options->common);
+  if (printed == Printed::numbers) add_digits_option(app, options->common);
+  app.footer(examples);
+  return {app, [options, run] { return run(*options); }};
+}
+
+// One number a line, in the shortest form that reads back; given piece by piece.
+using Lines = std::function<void(std::string_view)>;
+void write_lines(const ArrayView& array, const Lines& to);
+
+// How an array is written to a path; "" and "-" are standard output. `from` is the input that it is made of.
+enum class ArrayForm { raw, text, npy };
+ArrayForm array_form(const std::string& path, const io::SourceInfo& from);
+
+class ArrayOutput {
+ public:
+  // As array_form().
+  ArrayOutput(const std::string& path, const io::SourceInfo& from);
+  // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
+  void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
+  void write(const ArrayView& piece);
+  // For several outputs that appear together: each is finished before the first is committed.
+  void finish() { file_.finish(); }
+  void commit() { file_.commit(); }
+
+ private:
+  ArrayForm form_;
+  io::OutputFile file_;
+};
+
+// Whether that path is standard output.
+bool is_standard_output(const std::string& path);
+// Whether they are one file.
+bool is_same_output(const std::string& a, const std::string& b);
+
+// A usage error where the path's ending means a format that is not among those that `option` writes (".npy .csv").
+void check_ending(std::string_view option, const std::string& path, std::string_view written);
+// As arrays are written.
+void check_array_ending(std::string_view option, const std::string& path);
+
+// What the commands share that turn one array into another: where it goes, and what is said of it.
+
+// Wrong use: --json where standard output has the array.
+void check_array_output(const CommonOptions& common);
+
+// The shape of an array without one: the number of its elements, or rows of equal length. Reads streams through where a
+// .npy file wants to know it first.
+std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common, std::uint64_t rows = 1);
+
+struct ArrayDone {
+  std::uint64_t count = 0;
+  Times times;
+  double verifying = 0;   // does not count in the total
+  std::string json_more;  // `"op":"sum",` and the like
+};
+// JSON, notes and times, after the output was committed.
+void tell_array(const ArrayStream& stream, const CommonOptions& common, const ArrayDone& done);
+
+// A result of columns of equal length: a table for people, CSV, JSON, or one of the columns as .npy.
+
+struct ColumnsResult {
+  struct Head {
+    std::string name;  // in tables and CSV
+    std::string json;
+    bool same = false;  // the same for each row: JSON has it once
+  };
+  std::vector<Head> heads;
+  // Gives equally long pieces of all columns, one behind the other; is called several times.
+  using Taker = std::function<void(std::span<const ArrayView>)>;
+  std::function<void(const Taker&)> pieces;
+  // Where the entries are those of several rows, how many each has: tables and CSV get a column for the row's number
+  // (from 0), JSON a list for each row.
+  std::vector<std::uint64_t> rows;
+  std::size_t array = 0;  // the column that .npy has
+  std::string json_rest;  // the other members of JSON
+};
+
+// How results are written: JSON with --json or a file's ending .json, CSV with .csv, .npy, else a table. Throws for
+// .npy where the result is not one array.
+enum class ColumnsForm { table, csv, json, npy };
+ColumnsForm columns_form(const CommonOptions& common, bool has_array);
+
+// To -o, or standard output.
+void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common);
+
+// Values, each with a number: how often it occurs, or where it was.
+
+// Held in memory, or in files when they are many. They may be read several times.
+class NumberedValues {
+ public:
+  NumberedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir);
+  void append(const ArrayView& values, const std::uint64_t* numbers);
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // Gives blocks of them, in order; one empty block where there are none.
+  void each(const std::function<void(const ArrayView& values, const ArrayView& numbers)>& take) const;
+
+ private:
+  void flush();
+  Dtype dtype_;
+  std::uint64_t most_;  // in memory
+  std::uint64_t size_ = 0;
+  std::vector<std::byte> values_;
+  std::vector<std::uint64_t> numbers_;
+  io::SpoolFile value_file_;
+  io::SpoolFile number_file_;
 };
 
 }  // namespace masu::cli

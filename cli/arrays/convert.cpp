@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu convert: numbers as another element type.
-#include "cli/arrays/array_output.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
-#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>
@@ -84,18 +83,17 @@ Exit run_command(ConvertCommandOptions& asked) {
 }  // namespace
 
 Command add_convert(CommandLine& line) {
-  const Subcommand app = line.add("convert", "Convert numbers to another element type");
-  auto options = std::make_shared<ConvertCommandOptions>();
-  add_input_options(app, options->input);
-  app.add_option("--to", options->to, "The element type of the result").required().type_name("DTYPE");
-  app.add_flag("--saturate", options->saturate, "A value that does not fit becomes the nearest that does");
-  app.add_flag("--wrap", options->wrap, "A value that does not fit is taken modulo 2^bits; floats become infinite");
-  app.add_option("--rounding", options->rounding,
-                 "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"))
-      .type_name("ROUNDING");
-  add_common_options(app, options->common);
-  app.footer(examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<ConvertCommandOptions>(
+      line, "convert", "Convert numbers to another element type", examples, Printed::nothing, run_command,
+      [](const Subcommand& app, ConvertCommandOptions& options) {
+        app.add_option("--to", options.to, "The element type of the result").required().type_name("DTYPE");
+        app.add_flag("--saturate", options.saturate, "A value that does not fit becomes the nearest that does");
+        app.add_flag("--wrap", options.wrap,
+                     "A value that does not fit is taken modulo 2^bits; floats become infinite");
+        app.add_option("--rounding", options.rounding,
+                       "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"))
+            .type_name("ROUNDING");
+      });
 }
 
 }  // namespace masu::cli

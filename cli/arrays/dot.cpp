@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu dot: the exact dot product of two inputs.
-#include "cli/arrays/array_output.h"
 #include "cli/arrays/array_stream.h"
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "errors.h"
 #include "json.h"
-#include "program.h"
 #include "ranks.h"
 #include "terminal.h"
 
@@ -144,14 +142,9 @@ Exit run_command(DotCommandOptions& asked) {
 }  // namespace
 
 Command add_dot(CommandLine& line) {
-  const Subcommand app = line.add("dot", "The exact dot product of two inputs");
-  auto options = std::make_shared<DotCommandOptions>();
-  add_input_options(app, options->input);
-  add_result_option(app, options->result);
-  add_common_options(app, options->common);
-  add_digits_option(app, options->common);
-  app.footer(dot_examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<DotCommandOptions>(
+      line, "dot", "The exact dot product of two inputs", dot_examples, Printed::numbers, run_command,
+      [](const Subcommand& app, DotCommandOptions& options) { add_result_option(app, options.result); });
 }
 
 }  // namespace masu::cli

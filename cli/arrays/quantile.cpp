@@ -3,13 +3,11 @@
 #include "cli/selftest/references.h"
 
 #include "cli/arrays/array_stream.h"
-#include "cli/arrays/columns.h"
 #include "cli/chunks.h"
-#include "cli/sort/external_sort.h"
+#include "cli/sort/sort_job.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
-#include "program.h"
 #include "ranks.h"
 
 #include <fmt/format.h>
@@ -217,17 +215,16 @@ Exit run_command(QuantileCommandOptions& asked) {
 }  // namespace
 
 Command add_quantile(CommandLine& line) {
-  const Subcommand app = line.add("quantile", "Exact quantiles and medians");
-  auto options = std::make_shared<QuantileCommandOptions>();
-  add_input_options(app, options->input);
-  app.add_option("-q", options->q, "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)").type_name("LIST");
-  app.add_option("--method", options->method, "How to interpolate between two values (linear): " + words_of("METHOD"))
-      .type_name("METHOD");
-  app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
-  add_common_options(app, options->common);
-  add_digits_option(app, options->common);
-  app.footer(quantile_examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<QuantileCommandOptions>(
+      line, "quantile", "Exact quantiles and medians", quantile_examples, Printed::numbers, run_command,
+      [](const Subcommand& app, QuantileCommandOptions& options) {
+        app.add_option("-q", options.q, "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)")
+            .type_name("LIST");
+        app.add_option("--method", options.method,
+                       "How to interpolate between two values (linear): " + words_of("METHOD"))
+            .type_name("METHOD");
+        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+      });
 }
 
 }  // namespace masu::cli

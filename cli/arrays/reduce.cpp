@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
-#include "cli/arrays/columns.h"
 #include "cli/arrays/reduce_job.h"
 #include "cli/chunks.h"
-#include "cli/sort/external_sort.h"
+#include "cli/sort/sort_job.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
-#include "program.h"
 #include "ranks.h"
 
 #include <fmt/format.h>
@@ -366,18 +364,15 @@ Exit run_command(ReduceCommandOptions& asked) {
 }  // namespace
 
 Command add_reduce(CommandLine& line) {
-  const Subcommand app = line.add("reduce", "Exact sums and means, extremes, norms");
-  auto options = std::make_shared<ReduceCommandOptions>();
-  add_input_options(app, options->input);
-  app.add_option("--op", options->ops, "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"))
-      .type_name("OP");
-  app.add_option("--ddof", options->ddof, "variance and std divide by n - N (0)").type_name("N");
-  app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
-  add_result_option(app, options->result);
-  add_common_options(app, options->common);
-  add_digits_option(app, options->common);
-  app.footer(reduce_examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<ReduceCommandOptions>(
+      line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, Printed::numbers, run_command,
+      [](const Subcommand& app, ReduceCommandOptions& options) {
+        app.add_option("--op", options.ops, "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"))
+            .type_name("OP");
+        app.add_option("--ddof", options.ddof, "variance and std divide by n - N (0)").type_name("N");
+        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+        add_result_option(app, options.result);
+      });
 }
 
 }  // namespace masu::cli

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu scan: of each element what all up to it come to.
-#include "cli/arrays/array_output.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
-#include "cli/sort/external_sort.h"
+#include "cli/sort/sort_job.h"
 #include "errors.h"
 #include "json.h"
-#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/scan.h>
@@ -123,15 +122,14 @@ Exit run_command(ScanCommandOptions& asked) {
 }  // namespace
 
 Command add_scan(CommandLine& line) {
-  const Subcommand app = line.add("scan", "Running sums, minima or maxima");
-  auto options = std::make_shared<ScanCommandOptions>();
-  add_input_options(app, options->input);
-  app.add_option("--op", options->op, "The operation over all elements up to each one (sum)").type_name("sum|min|max");
-  app.add_flag("--exclusive", options->exclusive, "Leave out the element itself: the elements before it");
-  app.add_option("--rows", options->rows, "Scan each of N equal blocks of the input by itself").type_name("N");
-  add_common_options(app, options->common);
-  app.footer(scan_examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<ScanCommandOptions>(
+      line, "scan", "Running sums, minima or maxima", scan_examples, Printed::nothing, run_command,
+      [](const Subcommand& app, ScanCommandOptions& options) {
+        app.add_option("--op", options.op, "The operation over all elements up to each one (sum)")
+            .type_name("sum|min|max");
+        app.add_flag("--exclusive", options.exclusive, "Leave out the element itself: the elements before it");
+        app.add_option("--rows", options.rows, "Scan each of N equal blocks of the input by itself").type_name("N");
+      });
 }
 
 }  // namespace masu::cli

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
-#include "cli/arrays/columns.h"
 #include "cli/chunks.h"
 #include "cli/selftest/references.h"
-#include "cli/sort/external_sort.h"
+#include "cli/sort/sort_job.h"
 #include "errors.h"
 #include "json.h"
-#include "program.h"
 #include "ranks.h"
 #include "terminal.h"
 
@@ -36,20 +34,90 @@ struct TopkRequest {
   std::string tmpdir;
 };
 
+constexpr std::uint64_t entry_bytes = 24;      // that the selection takes for each value that it keeps
+constexpr std::uint64_t whole_row_bytes = 64;  // that a value of a whole row takes with the copies and the result of it
+
+// Each thread keeps up to 2 k, and their merge 4 k.
+bool fits(std::uint64_t k, std::uint64_t memory) {
+  return k <= memory / entry_bytes / (2 * std::uint64_t{cpu_threads()} + 4);
+}
+
 // The first k of one row. They are kept from piece to piece; where k is more than memory holds, the row is sorted
 // through files instead.
 class RowTopk {
  public:
-  explicit RowTopk(const TopkRequest& request);
-  void add(const ArrayView& piece);
+  explicit RowTopk(const TopkRequest& request) : request_(request) {
+    if (fits(request.k, request.memory)) {
+      accumulator_.emplace(request.device, request.dtype, request.k, request.how);
+      return;
+    }
+    sorter_.emplace(ExternalSort::Request{request.device,
+                                          {request.dtype, sizeof(std::uint64_t)},
+                                          ExternalSort::Payload::given,
+                                          request.how.largest ? Order::descending : Order::ascending,
+                                          SortAlgorithm::automatic,
+                                          request.memory / 2,
+                                          request.tmpdir,
+                                          std::nullopt});
+  }
+  void add(const ArrayView& piece) {
+    if (accumulator_) return accumulator_->add(piece);
+    const std::size_t size = size_of(piece.dtype);
+    for (std::uint64_t done = 0; done < piece.count;) {
+      const ExternalSort::Room room = sorter_->room();
+      const std::uint64_t count = std::min(room.count, piece.count - done);
+      std::memcpy(room.keys, static_cast<const std::byte*>(piece.data) + done * size, count * size);
+      std::uint64_t index = sorter_->count();
+      for (std::uint64_t i = 0; i < count; ++i, ++index)
+        std::memcpy(room.payload + i * sizeof index, &index, sizeof index);
+      sorter_->filled(count);
+      done += count;
+    }
+  }
   // Appends what was found to `entries`; returns the NaNs that were skipped. Nothing comes after it.
-  std::uint64_t finish(NumberedValues& entries);
+  std::uint64_t finish(NumberedValues& entries) {
+    if (sorter_) return finish_sorted(entries);
+    const TopkResult found = accumulator_->result();
+    entries.append(found.view(), found.indices().data());
+    times_ += accumulator_->times();
+    return found.skipped();
+  }
   // Before that: what the rows of all ranks have, which are one.
-  void merge_ranks();
+  void merge_ranks() {
+    // A rank fails alone where its memory is smaller than that of the others.
+    if (!accumulator_) {
+      throw Error(
+          ErrorCode::out_of_memory,
+          fmt::format("topk: with several ranks the {} values must fit the memory of each (--memory)", request_.k));
+    }
+    times_ = accumulator_->times();
+    merge_states("topk", request_.device, *accumulator_);
+  }
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
-  std::uint64_t finish_sorted(NumberedValues& entries);
+  std::uint64_t finish_sorted(NumberedValues& entries) {
+    const bool skip = request_.how.nan == NanPolicy::skip && is_float(request_.dtype);
+    std::uint64_t skipped = 0;
+    std::uint64_t left = request_.k;
+    std::vector<std::uint64_t> indices;
+    sorter_->finish([&](const Records& block) {
+      // NaNs stand at one end of the order, so what is not NaN is one part of a block.
+      std::uint64_t first = 0;
+      std::uint64_t end = block.keys.count;
+      while (skip && first < end && is_nan(block.keys, first)) ++first;
+      while (skip && first < end && is_nan(block.keys, end - 1)) --end;
+      skipped += block.keys.count - (end - first);
+      const std::uint64_t count = std::min(left, end - first);
+      indices.resize(count);
+      if (count > 0)
+        std::memcpy(indices.data(), block.payload + first * sizeof(std::uint64_t), count * sizeof(std::uint64_t));
+      entries.append(part_of(block.keys, first, count), indices.data());
+      left -= count;
+    });
+    times_ = sorter_->times();
+    return skipped;
+  }
   TopkRequest request_;
   std::optional<TopkAccumulator> accumulator_;
   std::optional<ExternalSort> sorter_;
@@ -60,8 +128,22 @@ class RowTopk {
 class TopkTable {
  public:
   // Rows have `row_length` elements; without it all of the data is one.
-  TopkTable(TopkRequest request, std::optional<std::uint64_t> row_length);
-  void add(const ArrayView& piece);
+  TopkTable(TopkRequest request, std::optional<std::uint64_t> row_length)
+      : request_(std::move(request)),
+        by_rows_(row_length.has_value()),
+        rows_(
+            row_length.value_or(0), row_length.value_or(0) <= request_.memory / whole_row_bytes,
+            [this](const ArrayView& rows, std::uint64_t count) { add_rows(rows, count); },
+            [this](const ArrayView& part, bool ends) {
+              if (!row_) row_.emplace(request_);
+              row_->add(part);
+              if (ends) end_row();
+            }),
+        result_{{request_.dtype, request_.memory / 4, request_.tmpdir}, {}, {}} {}
+  void add(const ArrayView& piece) {
+    count_ += piece.count;
+    rows_.add(piece);
+  }
 
   struct Result {
     NumberedValues entries;              // row by row, with their indices in the row
@@ -69,15 +151,84 @@ class TopkTable {
     std::vector<std::uint64_t> skipped;  // NaNs of each row that were left out
   };
   // Of all ranks, on the first one. Only once.
-  Result finish();
+  Result finish() {
+    if (!ranks().several()) {
+      if (row_) end_row();
+    } else if (by_rows_) {
+      join_rows();
+    } else {
+      if (!row_) row_.emplace(request_);
+      row_->merge_ranks();
+      end_row();
+    }
+    return std::move(result_);
+  }
   // Of this rank.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
-  void add_rows(const ArrayView& data, std::uint64_t count);
-  void end_row();
-  void join_rows();
+  void add_rows(const ArrayView& data, std::uint64_t count) {
+    Times took;
+    TopkOptions how = request_.how;
+    how.rows = count;
+    how.times = &took;
+    const TopkResult found = topk(request_.device, data, request_.k, how);
+    for (std::uint64_t row = 0; row < count; ++row) {
+      result_.entries.append(found.view(row), found.indices(row).data());
+      result_.found.push_back(found.size(row));
+      result_.skipped.push_back(found.skipped(row));
+    }
+    times_ += took;
+  }
+  void end_row() {
+    const std::uint64_t before = result_.entries.size();
+    result_.skipped.push_back(row_->finish(result_.entries));
+    result_.found.push_back(result_.entries.size() - before);
+    times_ += row_->times();
+    row_.reset();
+  }
+  // The rows of the other ranks, behind those of the first.
+  void join_rows() {
+    const std::size_t element = size_of(request_.dtype);
+    const auto number = [](const std::byte* at) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    };
+    const auto give = [&](const Ranks::Send& send) {
+      Ranks::Bytes message(2 * sizeof(std::uint64_t));
+      result_.entries.each([&](const ArrayView& values, const ArrayView& indices) {
+        const std::uint64_t kind[] = {1, values.count};
+        std::memcpy(message.data(), kind, sizeof kind);
+        message.resize(sizeof kind);
+        const auto add = [&](const ArrayView& column) {
+          const auto* first = static_cast<const std::byte*>(column.data);
+          message.insert(message.end(), first, first + column.count * size_of(column.dtype));
+        };
+        add(indices);
+        add(values);
+        send(message);
+      });
+      for (std::size_t row = 0; row < result_.found.size(); ++row) {
+        const std::uint64_t one[] = {0, result_.found[row], result_.skipped[row]};
+        send(std::as_bytes(std::span(one)));
+      }
+    };
+    const auto take = [&](int /*rank*/, std::span<const std::byte> message) {
+      if (number(message.data()) == 0) {
+        result_.found.push_back(number(message.data() + 8));
+        result_.skipped.push_back(number(message.data() + 16));
+        return;
+      }
+      const std::uint64_t count = number(message.data() + 8);
+      std::vector<std::uint64_t> indices(count);
+      if (count != 0) std::memcpy(indices.data(), message.data() + 16, count * sizeof(std::uint64_t));
+      result_.entries.append({request_.dtype, message.data() + message.size() - count * element, count},
+                             indices.data());
+    };
+    ranks().to_first("rows of topk", give, take);
+  }
 
   TopkRequest request_;
   bool by_rows_;
@@ -87,180 +238,6 @@ class TopkTable {
   std::uint64_t count_ = 0;
   Times times_;
 };
-
-constexpr std::uint64_t entry_bytes = 24;      // that the selection takes for each value that it keeps
-constexpr std::uint64_t whole_row_bytes = 64;  // that a value of a whole row takes with the copies and the result of it
-
-// Each thread keeps up to 2 k, and their merge 4 k.
-bool fits(std::uint64_t k, std::uint64_t memory) {
-  return k <= memory / entry_bytes / (2 * std::uint64_t{cpu_threads()} + 4);
-}
-
-RowTopk::RowTopk(const TopkRequest& request) : request_(request) {
-  if (fits(request.k, request.memory)) {
-    accumulator_.emplace(request.device, request.dtype, request.k, request.how);
-    return;
-  }
-  sorter_.emplace(ExternalSort::Request{request.device,
-                                        {request.dtype, sizeof(std::uint64_t)},
-                                        ExternalSort::Payload::given,
-                                        request.how.largest ? Order::descending : Order::ascending,
-                                        SortAlgorithm::automatic,
-                                        request.memory / 2,
-                                        request.tmpdir,
-                                        std::nullopt});
-}
-
-void RowTopk::add(const ArrayView& piece) {
-  if (accumulator_) return accumulator_->add(piece);
-  const std::size_t size = size_of(piece.dtype);
-  for (std::uint64_t done = 0; done < piece.count;) {
-    const ExternalSort::Room room = sorter_->room();
-    const std::uint64_t count = std::min(room.count, piece.count - done);
-    std::memcpy(room.keys, static_cast<const std::byte*>(piece.data) + done * size, count * size);
-    std::uint64_t index = sorter_->count();
-    for (std::uint64_t i = 0; i < count; ++i, ++index)
-      std::memcpy(room.payload + i * sizeof index, &index, sizeof index);
-    sorter_->filled(count);
-    done += count;
-  }
-}
-
-void RowTopk::merge_ranks() {
-  // A rank fails alone where its memory is smaller than that of the others.
-  if (!accumulator_) {
-    throw Error(
-        ErrorCode::out_of_memory,
-        fmt::format("topk: with several ranks the {} values must fit the memory of each (--memory)", request_.k));
-  }
-  times_ = accumulator_->times();
-  merge_states("topk", request_.device, *accumulator_);
-}
-
-std::uint64_t RowTopk::finish_sorted(NumberedValues& entries) {
-  const bool skip = request_.how.nan == NanPolicy::skip && is_float(request_.dtype);
-  std::uint64_t skipped = 0;
-  std::uint64_t left = request_.k;
-  std::vector<std::uint64_t> indices;
-  sorter_->finish([&](const Records& block) {
-    // NaNs stand at one end of the order, so what is not NaN is one part of a block.
-    std::uint64_t first = 0;
-    std::uint64_t end = block.keys.count;
-    while (skip && first < end && is_nan(block.keys, first)) ++first;
-    while (skip && first < end && is_nan(block.keys, end - 1)) --end;
-    skipped += block.keys.count - (end - first);
-    const std::uint64_t count = std::min(left, end - first);
-    indices.resize(count);
-    if (count > 0)
-      std::memcpy(indices.data(), block.payload + first * sizeof(std::uint64_t), count * sizeof(std::uint64_t));
-    entries.append(part_of(block.keys, first, count), indices.data());
-    left -= count;
-  });
-  times_ = sorter_->times();
-  return skipped;
-}
-
-std::uint64_t RowTopk::finish(NumberedValues& entries) {
-  if (sorter_) return finish_sorted(entries);
-  const TopkResult found = accumulator_->result();
-  entries.append(found.view(), found.indices().data());
-  times_ += accumulator_->times();
-  return found.skipped();
-}
-
-TopkTable::TopkTable(TopkRequest request, std::optional<std::uint64_t> row_length)
-    : request_(std::move(request)),
-      by_rows_(row_length.has_value()),
-      rows_(
-          row_length.value_or(0), row_length.value_or(0) <= request_.memory / whole_row_bytes,
-          [this](const ArrayView& rows, std::uint64_t count) { add_rows(rows, count); },
-          [this](const ArrayView& part, bool ends) {
-            if (!row_) row_.emplace(request_);
-            row_->add(part);
-            if (ends) end_row();
-          }),
-      result_{{request_.dtype, request_.memory / 4, request_.tmpdir}, {}, {}} {}
-
-void TopkTable::add(const ArrayView& piece) {
-  count_ += piece.count;
-  rows_.add(piece);
-}
-
-void TopkTable::add_rows(const ArrayView& data, std::uint64_t count) {
-  Times took;
-  TopkOptions how = request_.how;
-  how.rows = count;
-  how.times = &took;
-  const TopkResult found = topk(request_.device, data, request_.k, how);
-  for (std::uint64_t row = 0; row < count; ++row) {
-    result_.entries.append(found.view(row), found.indices(row).data());
-    result_.found.push_back(found.size(row));
-    result_.skipped.push_back(found.skipped(row));
-  }
-  times_ += took;
-}
-
-void TopkTable::end_row() {
-  const std::uint64_t before = result_.entries.size();
-  result_.skipped.push_back(row_->finish(result_.entries));
-  result_.found.push_back(result_.entries.size() - before);
-  times_ += row_->times();
-  row_.reset();
-}
-
-// The rows of the other ranks, behind those of the first.
-void TopkTable::join_rows() {
-  const std::size_t element = size_of(request_.dtype);
-  const auto number = [](const std::byte* at) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  const auto give = [&](const Ranks::Send& send) {
-    Ranks::Bytes message(2 * sizeof(std::uint64_t));
-    result_.entries.each([&](const ArrayView& values, const ArrayView& indices) {
-      const std::uint64_t kind[] = {1, values.count};
-      std::memcpy(message.data(), kind, sizeof kind);
-      message.resize(sizeof kind);
-      const auto add = [&](const ArrayView& column) {
-        const auto* first = static_cast<const std::byte*>(column.data);
-        message.insert(message.end(), first, first + column.count * size_of(column.dtype));
-      };
-      add(indices);
-      add(values);
-      send(message);
-    });
-    for (std::size_t row = 0; row < result_.found.size(); ++row) {
-      const std::uint64_t one[] = {0, result_.found[row], result_.skipped[row]};
-      send(std::as_bytes(std::span(one)));
-    }
-  };
-  const auto take = [&](int /*rank*/, std::span<const std::byte> message) {
-    if (number(message.data()) == 0) {
-      result_.found.push_back(number(message.data() + 8));
-      result_.skipped.push_back(number(message.data() + 16));
-      return;
-    }
-    const std::uint64_t count = number(message.data() + 8);
-    std::vector<std::uint64_t> indices(count);
-    if (count != 0) std::memcpy(indices.data(), message.data() + 16, count * sizeof(std::uint64_t));
-    result_.entries.append({request_.dtype, message.data() + message.size() - count * element, count}, indices.data());
-  };
-  ranks().to_first("rows of topk", give, take);
-}
-
-TopkTable::Result TopkTable::finish() {
-  if (!ranks().several()) {
-    if (row_) end_row();
-  } else if (by_rows_) {
-    join_rows();
-  } else {
-    if (!row_) row_.emplace(request_);
-    row_->merge_ranks();
-    end_row();
-  }
-  return std::move(result_);
-}
 
 constexpr std::uint64_t most_values = std::uint64_t{1} << 40U;
 
@@ -365,21 +342,18 @@ Exit run_command(TopkCommandOptions& asked) {
 }  // namespace
 
 Command add_topk(CommandLine& line) {
-  const Subcommand app = line.add("topk", "The greatest or least values, and where they are");
-  auto options = std::make_shared<TopkCommandOptions>();
-  add_input_options(app, options->input);
-  app.add_option("-k", options->k, "Number of values; all, in order, where the input has fewer")
-      .required()
-      .type_name("K");
-  app.add_flag("--smallest", options->smallest, "The smallest values, the smallest first");
-  app.add_option("--nan", options->nan, "NaNs are left out (skip), or greater than all else (last)")
-      .type_name("last|skip");
-  app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
-  app.add_flag("--index", options->index, "Write the indices alone, from 0 in the input or in its row");
-  add_common_options(app, options->common);
-  add_digits_option(app, options->common);
-  app.footer(topk_examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<TopkCommandOptions>(
+      line, "topk", "The greatest or least values, and where they are", topk_examples, Printed::numbers, run_command,
+      [](const Subcommand& app, TopkCommandOptions& options) {
+        app.add_option("-k", options.k, "Number of values; all, in order, where the input has fewer")
+            .required()
+            .type_name("K");
+        app.add_flag("--smallest", options.smallest, "The smallest values, the smallest first");
+        app.add_option("--nan", options.nan, "NaNs are left out (skip), or greater than all else (last)")
+            .type_name("last|skip");
+        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+        app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
+      });
 }
 
 }  // namespace masu::cli

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu transpose: rows become columns.
-#include "cli/arrays/array_output.h"
-#include "cli/sort/external_sort.h"
+#include "cli/arrays/array_stream.h"
+#include "cli/sort/sort_job.h"
 #include "errors.h"
-#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/transpose.h>
@@ -183,14 +182,12 @@ Exit run_command(TransposeCommandOptions& asked) {
 }  // namespace
 
 Command add_transpose(CommandLine& line) {
-  const Subcommand app = line.add("transpose", "Transpose a matrix");
-  auto options = std::make_shared<TransposeCommandOptions>();
-  add_input_options(app, options->input);
-  app.add_option("--shape", options->shape, "The rows and columns of the input (those of a .npy file or image)")
-      .type_name("R,C");
-  add_common_options(app, options->common);
-  app.footer(transpose_examples);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<TransposeCommandOptions>(
+      line, "transpose", "Transpose a matrix", transpose_examples, Printed::nothing, run_command,
+      [](const Subcommand& app, TransposeCommandOptions& options) {
+        app.add_option("--shape", options.shape, "The rows and columns of the input (those of a .npy file or image)")
+            .type_name("R,C");
+      });
 }
 
 }  // namespace masu::cli

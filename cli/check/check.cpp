@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check/check.h"
 
-#include "cli/check/check_faults.h"
 #include "program.h"
 
 #include <fcntl.h>
@@ -30,22 +29,6 @@ namespace masu::cli {
 namespace {
 
 // A child process that never outlives this one, with a time limit.
-
-// A file without a name, which a child can open by path(); gone with the last process that has it open.
-class MemoryFile {
- public:
-  explicit MemoryFile(const char* name);
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile();
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] std::string path() const;
-  [[nodiscard]] std::string read() const;
-  void write(const std::string& text) const;
-
- private:
-  int descriptor_;
-};
 
 struct Child {
   std::vector<std::string> arguments;    // the program first; it is looked for in PATH
@@ -125,32 +108,34 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
   ::_exit(127);
 }
 
-MemoryFile::MemoryFile(const char* name) : descriptor_(::memfd_create(name, 0)) {
-  if (descriptor_ < 0) fail("no memory file");
-}
-
-MemoryFile::~MemoryFile() {
-  ::close(descriptor_);
-}
-
-std::string MemoryFile::path() const {
-  return "/proc/self/fd/" + std::to_string(descriptor_);
-}
-
-std::string MemoryFile::read() const {
-  std::string text;
-  std::array<char, 1 << 16> piece;
-  for (;;) {
-    const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(count));
+// A file without a name, which a child can open by path(); gone with the last process that has it open.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, 0)) {
+    if (descriptor_ < 0) fail("no memory file");
   }
-}
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { ::close(descriptor_); }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+  [[nodiscard]] std::string read() const {
+    std::string text;
+    std::array<char, 1 << 16> piece;
+    for (;;) {
+      const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return text;
+      text.append(piece.data(), static_cast<std::size_t>(count));
+    }
+  }
+  void write(const std::string& text) const {
+    if (::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail("no memory");
+  }
 
-void MemoryFile::write(const std::string& text) const {
-  if (::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail("no memory");
-}
+ private:
+  int descriptor_;
+};
 
 // Runs it to its end. At the time limit it gets SIGTERM, so that it removes its unfinished files, and soon SIGKILL.
 ChildEnd run_child(const Child& child) {

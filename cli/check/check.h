@@ -14,8 +14,13 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::cli {
@@ -50,5 +55,128 @@ struct CheckedLaunch {
 
 // In the child: leaves it in FILE for the parent.
 void tell_check(const std::string& file, const Device& device, const CheckedLaunch& launch);
+
+// What --check finds: Oclgrind's log as data, what the child tells, the faults of both, and what is said of them.
+
+// Where in a source; line 0 where Oclgrind does not know it.
+struct Place {
+  std::string file;
+  unsigned line = 0;
+  unsigned column = 0;
+  std::string text;  // the line, without its indentation; may be empty, and wrong where the file is not the main one
+};
+
+// Who did something, where. A copy by the whole work-group has no work-item.
+struct Access {
+  using Id = std::array<std::uint64_t, 3>;
+  bool by_item = false;
+  Id global{};
+  Id local{};
+  Id group{};
+  bool has_group = false;
+  std::string instruction;  // LLVM's, "" where there is none
+  Place place;
+};
+
+// One message of the log.
+struct Finding {
+  std::string headline;  // "Invalid read of size 4 at global memory address 0x1000000000010"
+  std::string kernel;
+  std::string detail;            // "Only 5 out of 32 work-items executed barrier", where there is such a line
+  std::string space;             // "global", "local", "private", "constant", where the headline names one
+  std::uint64_t address = 0;     // where there is a space
+  std::vector<Access> accesses;  // two in a data race and in two different barriers, else one
+};
+
+struct CheckLog {
+  std::vector<Finding> findings;
+  bool cut = false;  // Oclgrind stopped writing after its limit of messages
+};
+
+// Never fails: what it does not understand becomes a finding with that headline, or is left out.
+CheckLog parse_check_log(std::string_view log);
+
+// What the child under Oclgrind tells its parent: a small file of JSON.
+struct CheckFacts {
+  struct Argument {
+    std::string name;
+    bool buffer = false;
+    std::uint64_t address = 0;  // where Oclgrind has put the buffer
+    std::uint64_t bytes = 0;
+  };
+  std::string kernel;
+  std::string source;
+  std::string build_log;
+  std::uint64_t work_items = 0;
+  std::vector<Argument> arguments;
+};
+
+// None where the child ended before it had told.
+std::optional<CheckFacts> parse_facts(std::string_view text);
+
+// Faults of a kernel, each once, from Oclgrind's findings and the compiler's warnings.
+enum class FaultKind {
+  invalid_pointer,  // never set, or null
+  out_of_bounds,
+  data_race,
+  divergence,  // a barrier or a copy that not all work-items of a group reach
+  uninitialized,
+  unaligned,
+  async_copy,  // events of copies that nobody waits for, or that are none
+  format,      // printf
+  compiler,    // another warning that means a fault
+  stopped,     // Oclgrind could not go on
+  other,
+};
+
+std::string_view to_string(FaultKind kind);
+
+struct Fault {
+  FaultKind kind = FaultKind::other;
+  std::string what;              // the sentence
+  std::uint64_t times = 0;       // Oclgrind's messages; 0 for a warning
+  std::string space;             // of memory; may be empty
+  std::vector<Access> accesses;  // of the first message; of a race both sides
+  int argument = -1;             // whose memory it is, from 0; -1: not known
+  std::string argument_name;
+  std::int64_t offset = 0;  // in bytes from the argument's beginning
+  bool follows = false;     // may well be a consequence of another fault
+};
+
+// The main source as the report calls it, which Oclgrind's messages call otherwise: they leave out the beginning of an
+// absolute path that the working directory has too.
+struct SourceName {
+  std::string file;
+  [[nodiscard]] bool is(std::string_view told) const;
+};
+
+// In the order of their lines, those that may follow from others last.
+std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name);
+
+// The compiler's warnings that mean a fault of the kernel.
+std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& name);
+
+// What --check says.
+
+// The lines of a source by their numbers, and of the files that it includes.
+class SourceLines {
+ public:
+  // `text` is the main source, which messages call `file`.
+  SourceLines(std::string file, const std::string& text);
+  // The line, or what Oclgrind gave with it, or "".
+  [[nodiscard]] std::string line(const Place& place) const;
+  // The path of a file. Oclgrind's is relative to the working directory, or to a directory above it.
+  [[nodiscard]] std::string path(const std::string& file) const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> lines_;  // by number; #line counts
+  bool known_;
+};
+
+// For people: each fault with its place, its source text and who did it.
+std::string check_text(const std::vector<Fault>& faults, const SourceLines& source);
+
+nlohmann::ordered_json check_json(const std::vector<Fault>& faults, const SourceLines& source);
 
 }  // namespace masu::cli

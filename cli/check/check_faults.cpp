@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/check/check_faults.h"
+#include "cli/check/check.h"
 
 #include <fmt/format.h>
 #include <algorithm>

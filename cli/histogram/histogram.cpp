@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu histogram: where its result goes.
-#include "cli/arrays/array_output.h"
 #include "cli/arrays/array_stream.h"
 #include "cli/histogram/histogram_job.h"
 #include "cli/histogram/histogram_result.h"
@@ -300,7 +299,7 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;
   const char* const what = result.joint ? "points" : "values";
   note_images(result.source);
-  if (result.bad_lines > 0) note(fmt::format("masu: {}: {} entries could not be read", name, result.bad_lines));
+  note_bad_lines(name, result.bad_lines);
   if (outsiders && result.outsiders() > 0) {
     note(fmt::format("masu: {}: {} {} lie in no bin", name, result.outsiders(), what));
   }

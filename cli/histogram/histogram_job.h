@@ -2,8 +2,8 @@
 // `masu histogram` of one input, or of the columns of a joint histogram, from opening it to the result.
 #pragma once
 
+#include "chunks.h"
 #include "cli/histogram/histogram_result.h"
-#include "shared_input.h"
 #include "terminal.h"
 
 #include <masu/bins.h>
@@ -21,6 +21,8 @@
 #include <vector>
 
 namespace masu::cli {
+
+// Which bins the options --bins, --range, --edges, --integers and --log ask for.
 
 inline constexpr std::uint64_t default_bins = 100;
 

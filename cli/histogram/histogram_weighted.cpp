@@ -98,7 +98,56 @@ class WeightedRun {
     bytes_ = input_.bytes().value_or(0) + weights_.front()->info().count.value_or(0) * size_of(by.dtype);
   }
 
-  WeightedResult operator()();
+  WeightedResult operator()() {
+    const auto began = Clock::now();
+    const Device device = device_of_rank(job_.device, Work::reading, bytes_);
+    BinsFinders finders(job_.bins, columns_, input_.info, device);
+    Points points(input_, weights_, columns_, chunk_bytes(device, input_.sources.size() + 1, job_.memory) / 2,
+                  progress_);
+    look_at_the_data(points, finders);
+    const std::uint64_t rows = options_.rows;
+    if (job_.rows && *points_ % rows != 0) {
+      usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, *points_, input_.info.name));
+    }
+    const std::vector<Bins> bins = finders.bins();
+    const Dtype dtype = input_.info.dtype;
+    const Dtype by_dtype = weights_.front()->info().dtype;
+    const std::uint64_t row_elements = points_.value_or(0) / rows;
+    WeightedHistogramAccumulator accumulator(device, dtype, by_dtype, bins, options_, row_elements);
+    std::optional<WeightedReference> reference;
+    if (job_.verify) reference.emplace(dtype, bins, options_, job_.rows ? row_elements : 0);
+
+    WeightedResult result;
+    double verifying = 0;
+    progress_.start("histogram", bytes_);
+    std::vector<ArrayView> piece;
+    ArrayView by;
+    while (points.next(piece, by)) {
+      if (piece.size() == columns_) accumulator.add(piece, by);
+      else accumulator.add_interleaved(piece.front(), by);
+      for (const ArrayView& each : piece) result.bytes += each.count * size_of(each.dtype);
+      result.bytes += by.count * size_of(by.dtype);
+      if (!reference) continue;
+      const auto start = Clock::now();
+      reference->add(piece, by);
+      verifying += since(start);
+    }
+    const Times times = accumulator.times();
+    if (reference && ranks().several()) reference->compare(input_.info.name, accumulator.result());
+    merge_states("weighted histogram", device, accumulator);
+    result.bytes = ranks().sum("bytes", result.bytes);
+    // A total that does not fit is no wrong use.
+    result.histogram = with_data(input_.info.name, [&] { return accumulator.result(); });
+    progress_.finish();
+    result.source = input_.info;
+    result.weights = weights_.front()->info().name;
+    result.by_rows = job_.rows.has_value();
+    result.device = device.id();
+    result.column_edge_dtypes = finders.edge_dtypes(job_.joint);
+    result.seconds = {points.seconds(), times.transfer, times.compute, since(began) - verifying};
+    if (reference && !ranks().several()) reference->compare(input_.info.name, result.histogram);
+    return result;
+  }
 
  private:
   // Gives each rank as many values as weights; rows are the first rank's.
@@ -112,7 +161,25 @@ class WeightedRun {
     (void)cut_shared(weights_, {&by_way_, 1});
   }
   // The passes before the one that sums: for bins that depend on the data, and for the length where rows need it.
-  void look_at_the_data(Points& points, BinsFinders& finders);
+  void look_at_the_data(Points& points, BinsFinders& finders) {
+    bool count_them = job_.rows && !points_;
+    std::vector<ArrayView> piece;
+    ArrayView by;
+    while (count_them || finders.wants_data()) {
+      input_.keep_for_rewind();
+      weights_.front()->keep_for_rewind();
+      progress_.start("range", bytes_);
+      std::uint64_t count = 0;
+      while (points.next(piece, by)) {
+        count += by.count;
+        finders.add(piece);
+      }
+      finders.end_pass();
+      if (count_them) points_ = ranks().sum("points", count);
+      count_them = false;
+      points.rewind();
+    }
+  }
 
   const HistogramJob& job_;
   Progress& progress_;
@@ -124,76 +191,6 @@ class WeightedRun {
   std::uint64_t bytes_ = 0;
   std::optional<std::uint64_t> points_;
 };
-
-void WeightedRun::look_at_the_data(Points& points, BinsFinders& finders) {
-  bool count_them = job_.rows && !points_;
-  std::vector<ArrayView> piece;
-  ArrayView by;
-  while (count_them || finders.wants_data()) {
-    input_.keep_for_rewind();
-    weights_.front()->keep_for_rewind();
-    progress_.start("range", bytes_);
-    std::uint64_t count = 0;
-    while (points.next(piece, by)) {
-      count += by.count;
-      finders.add(piece);
-    }
-    finders.end_pass();
-    if (count_them) points_ = ranks().sum("points", count);
-    count_them = false;
-    points.rewind();
-  }
-}
-
-WeightedResult WeightedRun::operator()() {
-  const auto began = Clock::now();
-  const Device device = device_of_rank(job_.device, Work::reading, bytes_);
-  BinsFinders finders(job_.bins, columns_, input_.info, device);
-  Points points(input_, weights_, columns_, chunk_bytes(device, input_.sources.size() + 1, job_.memory) / 2, progress_);
-  look_at_the_data(points, finders);
-  const std::uint64_t rows = options_.rows;
-  if (job_.rows && *points_ % rows != 0) {
-    usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, *points_, input_.info.name));
-  }
-  const std::vector<Bins> bins = finders.bins();
-  const Dtype dtype = input_.info.dtype;
-  const Dtype by_dtype = weights_.front()->info().dtype;
-  const std::uint64_t row_elements = points_.value_or(0) / rows;
-  WeightedHistogramAccumulator accumulator(device, dtype, by_dtype, bins, options_, row_elements);
-  std::optional<WeightedReference> reference;
-  if (job_.verify) reference.emplace(dtype, bins, options_, job_.rows ? row_elements : 0);
-
-  WeightedResult result;
-  double verifying = 0;
-  progress_.start("histogram", bytes_);
-  std::vector<ArrayView> piece;
-  ArrayView by;
-  while (points.next(piece, by)) {
-    if (piece.size() == columns_) accumulator.add(piece, by);
-    else accumulator.add_interleaved(piece.front(), by);
-    for (const ArrayView& each : piece) result.bytes += each.count * size_of(each.dtype);
-    result.bytes += by.count * size_of(by.dtype);
-    if (!reference) continue;
-    const auto start = Clock::now();
-    reference->add(piece, by);
-    verifying += since(start);
-  }
-  const Times times = accumulator.times();
-  if (reference && ranks().several()) reference->compare(input_.info.name, accumulator.result());
-  merge_states("weighted histogram", device, accumulator);
-  result.bytes = ranks().sum("bytes", result.bytes);
-  // A total that does not fit is no wrong use.
-  result.histogram = with_data(input_.info.name, [&] { return accumulator.result(); });
-  progress_.finish();
-  result.source = input_.info;
-  result.weights = weights_.front()->info().name;
-  result.by_rows = job_.rows.has_value();
-  result.device = device.id();
-  result.column_edge_dtypes = finders.edge_dtypes(job_.joint);
-  result.seconds = {points.seconds(), times.transfer, times.compute, since(began) - verifying};
-  if (reference && !ranks().several()) reference->compare(input_.info.name, result.histogram);
-  return result;
-}
 
 }  // namespace
 

@@ -15,32 +15,15 @@
 
 namespace masu::cli {
 
+namespace {
+
 struct Bar {
   std::string label;
   std::uint64_t count = 0;
   std::vector<std::string> more;  // further columns, as many in every bar
 };
 
-// Columns that a text of ours takes: every character is one wide.
-std::size_t columns(const std::string& text);
-// How many digits are enough to read a chart; the other formats have them all.
-constexpr int chart_digits = 6;
-// An edge in these, or in --digits.
-std::string edge_label(double edge, Dtype data, Dtype edge_dtype);
-// How high a count stands against the highest one, from 0 to 1.
-double height(std::uint64_t count, std::uint64_t most, bool log_counts);
-// One of a row of characters of growing darkness or height; a blank for 0 only.
-std::string shade(double part, bool utf8, bool height_of_a_bar);
-// How many bins share a place where there are `places` at most.
-std::uint64_t bins_a_place(std::uint64_t bins, std::uint64_t places);
-// "photo.png: png u8, 640 x 480 pixels", without a line's end.
-std::string headline(const HistogramResult& result);
-// Lines of labels, counts and bars; a line of `titles` for `more` above them.
-void write_bars(std::span<const Bar> bars, const std::vector<std::string>& titles, const TableOptions& options,
-                const Sink& sink);
-
-namespace {
-
+constexpr int chart_digits = 6;  // enough to read a chart; the other formats have them all
 constexpr std::uint64_t narrowest_bar = 10;
 
 // A bar of `part` of `width` columns, in eighths of a column where the locale has such characters.
@@ -57,22 +40,23 @@ std::string bar(double part, std::uint64_t width, bool utf8) {
   return text.empty() && part > 0 ? "▏" : text;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, columns(text)), ' ') + text;
-}
-
-}  // namespace
-
+// Columns that a text of ours takes: every character is one wide.
 std::size_t columns(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+std::string padded(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, columns(text)), ' ') + text;
+}
+
+// An edge in these digits, or in --digits.
 std::string edge_label(double edge, Dtype data, Dtype edge_dtype) {
   const bool whole = !is_float(data) && edge == std::floor(edge);
   return whole ? io::format_number(edge, edge_dtype) : table_number(edge, chart_digits);
 }
 
+// How high a count stands against the highest one, from 0 to 1.
 double height(std::uint64_t count, std::uint64_t most, bool log_counts) {
   if (count == 0) return 0;
   const auto part = static_cast<double>(count);
@@ -80,6 +64,7 @@ double height(std::uint64_t count, std::uint64_t most, bool log_counts) {
   return log_counts ? std::log1p(part) / std::log1p(whole) : part / whole;
 }
 
+// One of a row of characters of growing darkness or height; a blank for 0 only.
 std::string shade(double part, bool utf8, bool height_of_a_bar) {
   static constexpr std::array<const char*, 9> heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   static constexpr std::array<const char*, 6> darks = {" ", "·", "░", "▒", "▓", "█"};
@@ -91,10 +76,12 @@ std::string shade(double part, bool utf8, bool height_of_a_bar) {
   return height_of_a_bar ? heights[level] : darks[level];
 }
 
+// How many bins share a place where there are `places` at most.
 std::uint64_t bins_a_place(std::uint64_t bins, std::uint64_t places) {
   return (bins + places - 1) / places;
 }
 
+// "photo.png: png u8, 640 x 480 pixels", without a line's end.
 std::string headline(const HistogramResult& result) {
   const io::SourceInfo& source = result.source;
   std::string text = fmt::format("{}: {} {}", source.name, source.format, to_string(source.dtype));
@@ -104,6 +91,7 @@ std::string headline(const HistogramResult& result) {
   return text;
 }
 
+// Lines of labels, counts and bars; a line of `titles` for `more` above them.
 void write_bars(std::span<const Bar> bars, const std::vector<std::string>& titles, const TableOptions& options,
                 const Sink& sink) {
   std::size_t label_width = 0;
@@ -136,8 +124,6 @@ void write_bars(std::span<const Bar> bars, const std::vector<std::string>& title
 }
 
 // The bar chart of each channel.
-
-namespace {
 
 constexpr std::uint64_t most_rows = 32;  // a chart is grouped to at most that many
 constexpr std::uint64_t ungrouped = 40;  // and not grouped at all up to here

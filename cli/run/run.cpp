@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu run: compiles a kernel, runs it, and says what its buffers hold.
-#include "cli/arrays/array_output.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
 #include "command_line.h"

@@ -7,10 +7,13 @@
 #include "runtime/half.h"
 #include "terminal.h"
 
+#include <masu/error.h>
+#include <masu/io.h>
+
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <masu/error.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -23,6 +26,68 @@
 #include <utility>
 
 namespace masu::cli {
+
+Watchdog::Watchdog(std::string command, double seconds)
+    : command_(std::move(command)),
+      seconds_(seconds),
+      left_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {
+  if (seconds <= 0) return;
+  // Signals are for the other threads: this one must not be held up in a handler.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { wait_for_the_end(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Watchdog::~Watchdog() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+Watchdog::Watch Watchdog::watch(std::string what) {
+  {
+    const std::lock_guard lock(mutex_);
+    what_ = std::move(what);
+    deadline_ = Clock::now() + left_;
+  }
+  changed_.notify_one();
+  return Watch(*this);
+}
+
+void Watchdog::pause() {
+  const std::lock_guard lock(mutex_);
+  left_ = *deadline_ - Clock::now();
+  deadline_.reset();  // the thread finds that when it wakes
+}
+
+void Watchdog::wait_for_the_end() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    if (!deadline_) {
+      changed_.wait(lock);
+    } else if (Clock::now() < *deadline_) {
+      changed_.wait_until(lock, Clock::time_point(*deadline_));
+    } else {
+      end_process();
+    }
+  }
+}
+
+void Watchdog::end_process() const {
+  io::remove_unfinished();
+  const std::string line = fmt::format("masu {}: {} did not end within {} s (--timeout)\n", command_, what_, seconds_);
+  // Not through stdio, which another thread may hold.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  _exit(static_cast<int>(Exit::failed));
+}
+
 namespace {
 
 // Comparing what a kernel left in a buffer with what it should have left.
@@ -127,36 +192,32 @@ void blame_crashes_on(const std::string& kernel) {
 // While it lives, what the process writes to standard output goes to standard error, if that is wished.
 class KernelOutput {
  public:
-  explicit KernelOutput(bool to_standard_error);
+  explicit KernelOutput(bool to_standard_error) {
+    // Whole lines leave at once, so that none is lost where the process must be ended.
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+    if (!to_standard_error) return;
+    saved_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (saved_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+      const std::string reason = std::strerror(errno);
+      restore();
+      throw Error(ErrorCode::io, "standard output: cannot be redirected: " + reason);
+    }
+  }
   KernelOutput(const KernelOutput&) = delete;
   KernelOutput& operator=(const KernelOutput&) = delete;
   ~KernelOutput() { restore(); }
 
-  void restore() noexcept;
+  void restore() noexcept {
+    std::fflush(stdout);
+    if (saved_ < 0) return;
+    dup2(saved_, STDOUT_FILENO);
+    ::close(saved_);
+    saved_ = -1;
+  }
 
  private:
   int saved_ = -1;
 };
-
-KernelOutput::KernelOutput(bool to_standard_error) {
-  // Whole lines leave at once, so that none is lost where the process must be ended.
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  if (!to_standard_error) return;
-  saved_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (saved_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-    const std::string reason = std::strerror(errno);
-    restore();
-    throw Error(ErrorCode::io, "standard output: cannot be redirected: " + reason);
-  }
-}
-
-void KernelOutput::restore() noexcept {
-  std::fflush(stdout);
-  if (saved_ < 0) return;
-  dup2(saved_, STDOUT_FILENO);
-  ::close(saved_);
-  saved_ = -1;
-}
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;
 constexpr std::size_t launches_at_once = 256;  // queued before they are waited for
@@ -186,18 +247,176 @@ class RunProgram {
   explicit RunProgram(const RunJob& job)
       : job_(job), watchdog_("run", job.timeout), output_(job.output_to_stderr), device_(Device::open(job.device)) {}
 
-  RunResult operator()();
+  RunResult operator()() {
+    const auto began = Clock::now();
+    result_.device = device_.id();
+    Kernel kernel = build();
+    for (const Expectation& expectation : job_.expectations) {
+      const std::size_t number = argument_number(kernel, expectation.argument, job_.arguments.size());
+      if (!std::holds_alternative<BufferRequest>(job_.arguments[number])) {
+        usage_error(fmt::format("--expect: argument {} is no buffer", expectation.argument));
+      }
+    }
+    load_buffers();
+    launch(kernel);
+    read_back(kernel);
+    result_.seconds.total = since(began);
+    return std::move(result_);
+  }
 
  private:
-  [[nodiscard]] Kernel build();
-  void check_size(const NDRange& range) const;
-  void load_buffers();
-  RunBuffer load(std::size_t argument, const BufferRequest& request);
-  [[nodiscard]] std::vector<KernelArgument> arguments() const;
-  [[nodiscard]] NDRange range() const;
-  void tell_check_of(const Kernel& kernel, const NDRange& shape) const;
-  void launch(Kernel& kernel);
-  void read_back(const Kernel& kernel);
+  [[nodiscard]] Kernel build() {
+    const Watchdog::Watch watch = watchdog_.watch("compiling " + visible(job_.source.name));
+    const auto began = Clock::now();
+    const Program program = Program::from_source(device_, with_file_name(job_.source), run_build_options(job_));
+    result_.log = program.log();
+    Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
+    result_.kernel = source_name(kernel);
+    result_.seconds.compile = since(began);
+    return kernel;
+  }
+  // Drivers of CPU devices count work-groups in 32 bits, and fail in ways of their own beyond.
+  void check_size(const NDRange& range) const {
+    std::uint64_t items = 1;
+    std::uint64_t groups = 1;
+    for (unsigned i = 0; i < range.dimensions; ++i) {
+      if (range.global[i] > most_work_items / items) {
+        usage_error(fmt::format("--global takes at most {} work-items in all", most_work_items));
+      }
+      items *= range.global[i];
+      groups *= (range.global[i] - 1) / std::max<std::size_t>(range.local[i], 1) + 1;
+    }
+    if (!device_.info().gpu && range.local[0] != 0 && groups >> 32U != 0) {
+      usage_error(fmt::format("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
+                              std::uint64_t{1} << 32U));
+    }
+  }
+  void load_buffers() {
+    for (std::size_t i = 0; i < job_.arguments.size(); ++i) {
+      if (const auto* request = std::get_if<BufferRequest>(&job_.arguments[i])) buffers_.push_back(load(i, *request));
+    }
+  }
+  RunBuffer load(std::size_t argument, const BufferRequest& request) {
+    auto began = Clock::now();
+    const std::unique_ptr<io::Source> source = open_input(request.from);
+    const Dtype dtype = source->info().dtype;
+    const std::uint64_t element = size_of(dtype);
+    const auto lap = [&](double& seconds) { seconds += since(std::exchange(began, Clock::now())); };
+    if (!source->info().count) {
+      const std::vector<std::byte> all = io::read_all(*source, device_.info().memory_bytes);
+      refuse_bad_entries(*source);
+      lap(result_.seconds.input);
+      RunBuffer buffer{argument, &request, dtype, device_.upload(all)};
+      lap(result_.seconds.write);
+      return buffer;
+    }
+    const std::uint64_t count = *source->info().count;
+    const std::uint64_t memory = device_.info().memory_bytes;
+    if (count > memory / element) {  // before it is read, and before a product overflows
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("{}: {} elements of {} do not fit the {} bytes of memory of {}", source->info().name,
+                              count, to_string(dtype), memory, device_.id()));
+    }
+    RunBuffer buffer{argument, &request, dtype, device_.allocate<std::byte>(count * element)};
+    std::vector<std::byte> piece(std::min(piece_bytes, count * element));
+    for (std::uint64_t done = 0; done < count;) {
+      lap(result_.seconds.write);
+      const std::uint64_t got = source->read(piece.data(), std::min(piece.size() / element, count - done));
+      if (got == 0)
+        throw Error(ErrorCode::io, fmt::format("{}: ends after {} of {} elements", source->info().name, done, count));
+      lap(result_.seconds.input);
+      buffer.data.write(std::span<const std::byte>(piece.data(), got * element), done * element);
+      done += got;
+    }
+    lap(result_.seconds.write);
+    return buffer;
+  }
+  [[nodiscard]] std::vector<KernelArgument> arguments() const {
+    std::vector<KernelArgument> list;
+    auto buffer = buffers_.begin();
+    for (const RunArgument& argument : job_.arguments) {
+      if (const auto* value = std::get_if<KernelArgument>(&argument)) {
+        list.push_back(*value);
+      } else {
+        list.emplace_back(buffer->data, ArgumentType{buffer->dtype, 1});
+        ++buffer;
+      }
+    }
+    return list;
+  }
+  [[nodiscard]] NDRange range() const {
+    std::vector<std::size_t> global = job_.global;
+    if (global.empty()) {
+      const bool equal = std::all_of(buffers_.begin(), buffers_.end(), [&](const RunBuffer& buffer) {
+        return buffer.count() == buffers_.front().count();
+      });
+      if (buffers_.empty() || !equal || buffers_.front().count() == 0) {
+        usage_error(
+            "--global is needed: only where all buffers have the same number of elements, each of them gets a "
+            "work-item");
+      }
+      global = {buffers_.front().count()};
+    }
+    if (!job_.local.empty() && job_.local.size() != global.size()) {
+      usage_error(fmt::format("--local takes as many sizes as --global, which has {}, got {}", global.size(),
+                              job_.local.size()));
+    }
+    const NDRange range = NDRange::of(global, job_.local);
+    check_size(range);
+    return range;
+  }
+  void tell_check_of(const Kernel& kernel, const NDRange& shape) const {
+    CheckedLaunch told{result_.kernel, job_.source.text, result_.log, 1, {}};
+    for (const std::size_t size : shape.global) told.work_items *= size;
+    for (std::size_t i = 0; i < job_.arguments.size(); ++i)
+      told.arguments.push_back({argument_name(kernel, i), nullptr});
+    for (const RunBuffer& buffer : buffers_) told.arguments[buffer.argument].buffer = &buffer.data;
+    tell_check(job_.check_facts, device_, told);
+  }
+  void launch(Kernel& kernel) {
+    const std::vector<KernelArgument> list = arguments();
+    check_count(kernel, list, device_.kind());
+    const NDRange shape = range();
+    result_.global.assign(shape.global.begin(), shape.global.begin() + shape.dimensions);
+    if (!job_.check_facts.empty()) tell_check_of(kernel, shape);
+    const Watchdog::Watch watch = watchdog_.watch("the kernel " + result_.kernel);
+    // Oclgrind's crashes are the checker's, and a GPU's kernels are not in this process.
+    if (job_.check_facts.empty() && !device_.info().gpu) blame_crashes_on(result_.kernel);
+    Stream stream(device_);
+    std::vector<Event> events;
+    for (std::uint64_t done = 0; done < job_.repeat;) {
+      events.push_back(kernel.launch(stream, shape, list));
+      if (++done < job_.repeat && events.size() < launches_at_once) continue;
+      stream.finish();
+      for (const Event& event : events) {
+        if (job_.times) result_.seconds.kernel.push_back(event.seconds());
+      }
+      events.clear();
+    }
+    std::sort(result_.seconds.kernel.begin(), result_.seconds.kernel.end());
+  }
+  void read_back(const Kernel& kernel) {
+    for (const RunBuffer& buffer : buffers_) {
+      std::vector<const Expectation*> expected;
+      for (const Expectation& expectation : job_.expectations) {
+        if (argument_number(kernel, expectation.argument, job_.arguments.size()) == buffer.argument) {
+          expected.push_back(&expectation);
+        }
+      }
+      if (buffer.request->output.empty() && expected.empty()) continue;
+      const auto began = Clock::now();
+      RunOutput output{buffer.argument, argument_name(kernel, buffer.argument), buffer.dtype, buffer.request->output,
+                       buffer.data.read()};
+      result_.seconds.read += since(began);
+      for (const Expectation* expectation : expected) {
+        RunDifference difference = compare(output.view(), expectation->input);
+        difference.argument = output.argument;
+        difference.name = output.name;
+        result_.differences.push_back(std::move(difference));
+      }
+      if (!output.target.empty()) result_.outputs.push_back(std::move(output));
+    }
+  }
 
   const RunJob& job_;
   Watchdog watchdog_;
@@ -206,181 +425,6 @@ class RunProgram {
   std::vector<RunBuffer> buffers_;
   RunResult result_;
 };
-
-Kernel RunProgram::build() {
-  const Watchdog::Watch watch = watchdog_.watch("compiling " + visible(job_.source.name));
-  const auto began = Clock::now();
-  const Program program = Program::from_source(device_, with_file_name(job_.source), run_build_options(job_));
-  result_.log = program.log();
-  Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
-  result_.kernel = source_name(kernel);
-  result_.seconds.compile = since(began);
-  return kernel;
-}
-
-RunBuffer RunProgram::load(std::size_t argument, const BufferRequest& request) {
-  auto began = Clock::now();
-  const std::unique_ptr<io::Source> source = open_input(request.from);
-  const Dtype dtype = source->info().dtype;
-  const std::uint64_t element = size_of(dtype);
-  const auto lap = [&](double& seconds) { seconds += since(std::exchange(began, Clock::now())); };
-  if (!source->info().count) {
-    const std::vector<std::byte> all = io::read_all(*source, device_.info().memory_bytes);
-    refuse_bad_entries(*source);
-    lap(result_.seconds.input);
-    RunBuffer buffer{argument, &request, dtype, device_.upload(all)};
-    lap(result_.seconds.write);
-    return buffer;
-  }
-  const std::uint64_t count = *source->info().count;
-  const std::uint64_t memory = device_.info().memory_bytes;
-  if (count > memory / element) {  // before it is read, and before a product overflows
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: {} elements of {} do not fit the {} bytes of memory of {}", source->info().name, count,
-                            to_string(dtype), memory, device_.id()));
-  }
-  RunBuffer buffer{argument, &request, dtype, device_.allocate<std::byte>(count * element)};
-  std::vector<std::byte> piece(std::min(piece_bytes, count * element));
-  for (std::uint64_t done = 0; done < count;) {
-    lap(result_.seconds.write);
-    const std::uint64_t got = source->read(piece.data(), std::min(piece.size() / element, count - done));
-    if (got == 0)
-      throw Error(ErrorCode::io, fmt::format("{}: ends after {} of {} elements", source->info().name, done, count));
-    lap(result_.seconds.input);
-    buffer.data.write(std::span<const std::byte>(piece.data(), got * element), done * element);
-    done += got;
-  }
-  lap(result_.seconds.write);
-  return buffer;
-}
-
-void RunProgram::load_buffers() {
-  for (std::size_t i = 0; i < job_.arguments.size(); ++i) {
-    if (const auto* request = std::get_if<BufferRequest>(&job_.arguments[i])) buffers_.push_back(load(i, *request));
-  }
-}
-
-std::vector<KernelArgument> RunProgram::arguments() const {
-  std::vector<KernelArgument> list;
-  auto buffer = buffers_.begin();
-  for (const RunArgument& argument : job_.arguments) {
-    if (const auto* value = std::get_if<KernelArgument>(&argument)) {
-      list.push_back(*value);
-    } else {
-      list.emplace_back(buffer->data, ArgumentType{buffer->dtype, 1});
-      ++buffer;
-    }
-  }
-  return list;
-}
-
-NDRange RunProgram::range() const {
-  std::vector<std::size_t> global = job_.global;
-  if (global.empty()) {
-    const bool equal = std::all_of(buffers_.begin(), buffers_.end(),
-                                   [&](const RunBuffer& buffer) { return buffer.count() == buffers_.front().count(); });
-    if (buffers_.empty() || !equal || buffers_.front().count() == 0) {
-      usage_error(
-          "--global is needed: only where all buffers have the same number of elements, each of them gets a work-item");
-    }
-    global = {buffers_.front().count()};
-  }
-  if (!job_.local.empty() && job_.local.size() != global.size()) {
-    usage_error(
-        fmt::format("--local takes as many sizes as --global, which has {}, got {}", global.size(), job_.local.size()));
-  }
-  const NDRange range = NDRange::of(global, job_.local);
-  check_size(range);
-  return range;
-}
-
-// Drivers of CPU devices count work-groups in 32 bits, and fail in ways of their own beyond.
-void RunProgram::check_size(const NDRange& range) const {
-  std::uint64_t items = 1;
-  std::uint64_t groups = 1;
-  for (unsigned i = 0; i < range.dimensions; ++i) {
-    if (range.global[i] > most_work_items / items) {
-      usage_error(fmt::format("--global takes at most {} work-items in all", most_work_items));
-    }
-    items *= range.global[i];
-    groups *= (range.global[i] - 1) / std::max<std::size_t>(range.local[i], 1) + 1;
-  }
-  if (!device_.info().gpu && range.local[0] != 0 && groups >> 32U != 0) {
-    usage_error(fmt::format("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
-                            std::uint64_t{1} << 32U));
-  }
-}
-
-void RunProgram::tell_check_of(const Kernel& kernel, const NDRange& shape) const {
-  CheckedLaunch told{result_.kernel, job_.source.text, result_.log, 1, {}};
-  for (const std::size_t size : shape.global) told.work_items *= size;
-  for (std::size_t i = 0; i < job_.arguments.size(); ++i) told.arguments.push_back({argument_name(kernel, i), nullptr});
-  for (const RunBuffer& buffer : buffers_) told.arguments[buffer.argument].buffer = &buffer.data;
-  tell_check(job_.check_facts, device_, told);
-}
-
-void RunProgram::launch(Kernel& kernel) {
-  const std::vector<KernelArgument> list = arguments();
-  check_count(kernel, list, device_.kind());
-  const NDRange shape = range();
-  result_.global.assign(shape.global.begin(), shape.global.begin() + shape.dimensions);
-  if (!job_.check_facts.empty()) tell_check_of(kernel, shape);
-  const Watchdog::Watch watch = watchdog_.watch("the kernel " + result_.kernel);
-  // Oclgrind's crashes are the checker's, and a GPU's kernels are not in this process.
-  if (job_.check_facts.empty() && !device_.info().gpu) blame_crashes_on(result_.kernel);
-  Stream stream(device_);
-  std::vector<Event> events;
-  for (std::uint64_t done = 0; done < job_.repeat;) {
-    events.push_back(kernel.launch(stream, shape, list));
-    if (++done < job_.repeat && events.size() < launches_at_once) continue;
-    stream.finish();
-    for (const Event& event : events) {
-      if (job_.times) result_.seconds.kernel.push_back(event.seconds());
-    }
-    events.clear();
-  }
-  std::sort(result_.seconds.kernel.begin(), result_.seconds.kernel.end());
-}
-
-void RunProgram::read_back(const Kernel& kernel) {
-  for (const RunBuffer& buffer : buffers_) {
-    std::vector<const Expectation*> expected;
-    for (const Expectation& expectation : job_.expectations) {
-      if (argument_number(kernel, expectation.argument, job_.arguments.size()) == buffer.argument) {
-        expected.push_back(&expectation);
-      }
-    }
-    if (buffer.request->output.empty() && expected.empty()) continue;
-    const auto began = Clock::now();
-    RunOutput output{buffer.argument, argument_name(kernel, buffer.argument), buffer.dtype, buffer.request->output,
-                     buffer.data.read()};
-    result_.seconds.read += since(began);
-    for (const Expectation* expectation : expected) {
-      RunDifference difference = compare(output.view(), expectation->input);
-      difference.argument = output.argument;
-      difference.name = output.name;
-      result_.differences.push_back(std::move(difference));
-    }
-    if (!output.target.empty()) result_.outputs.push_back(std::move(output));
-  }
-}
-
-RunResult RunProgram::operator()() {
-  const auto began = Clock::now();
-  result_.device = device_.id();
-  Kernel kernel = build();
-  for (const Expectation& expectation : job_.expectations) {
-    const std::size_t number = argument_number(kernel, expectation.argument, job_.arguments.size());
-    if (!std::holds_alternative<BufferRequest>(job_.arguments[number])) {
-      usage_error(fmt::format("--expect: argument {} is no buffer", expectation.argument));
-    }
-  }
-  load_buffers();
-  launch(kernel);
-  read_back(kernel);
-  result_.seconds.total = since(began);
-  return std::move(result_);
-}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/sort/external_sort.h"
+#include "cli/sort/sort_job.h"
 
 #include "ranks.h"
 #include "runtime/environment.h"
@@ -18,61 +18,6 @@ namespace {
 
 // The stable merge of several sorted runs at once, by a tree of losers (Knuth, The Art of Computer Programming, volume
 // 3, section 5.4.1): one comparison for each level of the tree and element.
-
-// A part of a file that is read in blocks.
-class BlockReader {
- public:
-  BlockReader(const io::SpoolFile& file, std::size_t element, std::uint64_t first, std::uint64_t count,
-              std::uint64_t block_bytes);
-  // Elements that lie ready at data(); 0 at the end of the part.
-  [[nodiscard]] std::uint64_t ready() const noexcept { return ready_; }
-  [[nodiscard]] const std::byte* data() const noexcept { return at_; }
-  // Goes on by one element, which is ready; true while there are more.
-  bool next() {
-    at_ += element_;
-    return --ready_ != 0 || refill();
-  }
-
- private:
-  bool refill();
-  const io::SpoolFile& file_;
-  std::size_t element_;
-  std::uint64_t next_;   // the element to be read next
-  std::uint64_t left_;   // that are not read yet
-  std::uint64_t block_;  // elements
-  std::unique_ptr<std::byte[]> buffer_;
-  const std::byte* at_ = nullptr;
-  std::uint64_t ready_ = 0;
-};
-
-class ExternalMerge {
- public:
-  struct Plan {
-    RecordShape shape;
-    Order order = Order::ascending;
-    std::uint64_t run_bytes = 0;     // of buffers for each run
-    std::uint64_t output_bytes = 0;  // of a block of the result
-  };
-  ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload);
-
-  // Records in both files; of equal keys, those of the run that was added first come first.
-  void add(std::uint64_t first, std::uint64_t count);
-  void run(const RecordSink& sink);
-
- private:
-  template <class T>
-  void merge_keys(const RecordSink& sink);
-  void collect_payload(std::uint64_t count);
-
-  Plan plan_;
-  const io::SpoolFile& key_file_;
-  const io::SpoolFile& payload_file_;
-  std::vector<BlockReader> keys_;
-  std::vector<BlockReader> payloads_;
-  std::uint64_t block_ = 0;               // records of a block of the result
-  std::vector<std::uint32_t> sources_;    // which run each record of the block came from
-  std::unique_ptr<std::byte[]> payload_;  // of the block
-};
 
 // Finds the least of the keys of several players, and the next one after it is replaced, by one comparison a level. Of
 // equal keys, that of the player with the lower number wins.
@@ -122,94 +67,133 @@ class LoserTree {
   Entry best_;
 };
 
-BlockReader::BlockReader(const io::SpoolFile& file, std::size_t element, std::uint64_t first, std::uint64_t count,
-                         std::uint64_t block_bytes)
-    : file_(file),
-      element_(element),
-      next_(first),
-      left_(count),
-      block_(std::clamp<std::uint64_t>(block_bytes / element, 1, std::max<std::uint64_t>(count, 1))),
-      buffer_(std::make_unique_for_overwrite<std::byte[]>(block_ * element)) {
-  refill();
-}
+// A part of a file that is read in blocks.
+class BlockReader {
+ public:
+  BlockReader(const io::SpoolFile& file, std::size_t element, std::uint64_t first, std::uint64_t count,
+              std::uint64_t block_bytes)
+      : file_(file),
+        element_(element),
+        next_(first),
+        left_(count),
+        block_(std::clamp<std::uint64_t>(block_bytes / element, 1, std::max<std::uint64_t>(count, 1))),
+        buffer_(std::make_unique_for_overwrite<std::byte[]>(block_ * element)) {
+    refill();
+  }
+  // Elements that lie ready at data(); 0 at the end of the part.
+  [[nodiscard]] std::uint64_t ready() const noexcept { return ready_; }
+  [[nodiscard]] const std::byte* data() const noexcept { return at_; }
+  // Goes on by one element, which is ready; true while there are more.
+  bool next() {
+    at_ += element_;
+    return --ready_ != 0 || refill();
+  }
 
-bool BlockReader::refill() {
-  ready_ = std::min(block_, left_);
-  if (ready_ == 0) return false;
-  file_.read(buffer_.get(), ready_ * element_, next_ * element_);
-  at_ = buffer_.get();
-  next_ += ready_;
-  left_ -= ready_;
-  if (left_ > 0) file_.expect(std::min(block_, left_) * element_, next_ * element_);
-  return true;
-}
+ private:
+  bool refill() {
+    ready_ = std::min(block_, left_);
+    if (ready_ == 0) return false;
+    file_.read(buffer_.get(), ready_ * element_, next_ * element_);
+    at_ = buffer_.get();
+    next_ += ready_;
+    left_ -= ready_;
+    if (left_ > 0) file_.expect(std::min(block_, left_) * element_, next_ * element_);
+    return true;
+  }
+  const io::SpoolFile& file_;
+  std::size_t element_;
+  std::uint64_t next_;   // the element to be read next
+  std::uint64_t left_;   // that are not read yet
+  std::uint64_t block_;  // elements
+  std::unique_ptr<std::byte[]> buffer_;
+  const std::byte* at_ = nullptr;
+  std::uint64_t ready_ = 0;
+};
 
-ExternalMerge::ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload)
-    : plan_(plan), key_file_(keys), payload_file_(payload) {
-  block_ = std::max<std::uint64_t>(1, plan.output_bytes / (plan.shape.bytes() + sizeof(std::uint32_t)));
-  sources_.resize(plan.shape.payload_bytes > 0 ? block_ : 0);
-  payload_ = std::make_unique_for_overwrite<std::byte[]>(block_ * plan.shape.payload_bytes);
-}
+class ExternalMerge {
+ public:
+  struct Plan {
+    RecordShape shape;
+    Order order = Order::ascending;
+    std::uint64_t run_bytes = 0;     // of buffers for each run
+    std::uint64_t output_bytes = 0;  // of a block of the result
+  };
+  ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload)
+      : plan_(plan), key_file_(keys), payload_file_(payload) {
+    block_ = std::max<std::uint64_t>(1, plan.output_bytes / (plan.shape.bytes() + sizeof(std::uint32_t)));
+    sources_.resize(plan.shape.payload_bytes > 0 ? block_ : 0);
+    payload_ = std::make_unique_for_overwrite<std::byte[]>(block_ * plan.shape.payload_bytes);
+  }
 
-void ExternalMerge::add(std::uint64_t first, std::uint64_t count) {
-  // Both columns of a run are read in blocks of as many records.
-  const std::uint64_t records = std::max<std::uint64_t>(1, plan_.run_bytes / plan_.shape.bytes());
-  const std::size_t element = size_of(plan_.shape.keys);
-  const std::size_t payload = plan_.shape.payload_bytes;
-  keys_.emplace_back(key_file_, element, first, count, records * element);
-  if (payload > 0) payloads_.emplace_back(payload_file_, payload, first, count, records * payload);
-}
+  // Records in both files; of equal keys, those of the run that was added first come first.
+  void add(std::uint64_t first, std::uint64_t count) {
+    // Both columns of a run are read in blocks of as many records.
+    const std::uint64_t records = std::max<std::uint64_t>(1, plan_.run_bytes / plan_.shape.bytes());
+    const std::size_t element = size_of(plan_.shape.keys);
+    const std::size_t payload = plan_.shape.payload_bytes;
+    keys_.emplace_back(key_file_, element, first, count, records * element);
+    if (payload > 0) payloads_.emplace_back(payload_file_, payload, first, count, records * payload);
+  }
+  void run(const RecordSink& sink) {
+    dispatch(plan_.shape.keys, [&](auto tag) { merge_keys<typename decltype(tag)::type>(sink); });
+  }
 
-// The payload goes behind the keys: what came from where is known then.
-void ExternalMerge::collect_payload(std::uint64_t count) {
-  const std::size_t bytes = plan_.shape.payload_bytes;
-  const auto collect = [&](auto fixed) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      BlockReader& from = payloads_[sources_[i]];
-      std::memcpy(payload_.get() + i * bytes, from.data(), fixed() > 0 ? fixed() : bytes);
-      from.next();
+ private:
+  template <class T>
+  void merge_keys(const RecordSink& sink) {
+    const auto key_of = [&](const BlockReader& reader) {
+      T value;
+      std::memcpy(&value, reader.data(), sizeof value);
+      return std::uint64_t{sort_key(value, plan_.order)};
+    };
+    LoserTree tree(keys_.size());
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i].ready() > 0) tree.set(i, key_of(keys_[i]));
     }
-  };
-  if (bytes == 8) collect([] { return std::size_t{8}; });
-  else if (bytes == 4) collect([] { return std::size_t{4}; });
-  else collect([] { return std::size_t{0}; });
-}
-
-template <class T>
-void ExternalMerge::merge_keys(const RecordSink& sink) {
-  const auto key_of = [&](const BlockReader& reader) {
-    T value;
-    std::memcpy(&value, reader.data(), sizeof value);
-    return std::uint64_t{sort_key(value, plan_.order)};
-  };
-  LoserTree tree(keys_.size());
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    if (keys_[i].ready() > 0) tree.set(i, key_of(keys_[i]));
+    tree.build();
+    std::vector<T> block(block_);
+    const bool with_payload = plan_.shape.payload_bytes > 0;
+    std::uint64_t count = 0;
+    const auto flush = [&] {
+      if (with_payload) collect_payload(count);
+      sink({{plan_.shape.keys, block.data(), count}, payload_.get()});
+      count = 0;
+    };
+    while (!tree.empty()) {
+      const std::uint32_t from = tree.winner();
+      BlockReader& reader = keys_[from];
+      std::memcpy(&block[count], reader.data(), sizeof(T));
+      if (with_payload) sources_[count] = from;
+      if (reader.next()) tree.replace(key_of(reader));
+      else tree.drop();
+      if (++count == block_) flush();
+    }
+    if (count > 0) flush();
   }
-  tree.build();
-  std::vector<T> block(block_);
-  const bool with_payload = plan_.shape.payload_bytes > 0;
-  std::uint64_t count = 0;
-  const auto flush = [&] {
-    if (with_payload) collect_payload(count);
-    sink({{plan_.shape.keys, block.data(), count}, payload_.get()});
-    count = 0;
-  };
-  while (!tree.empty()) {
-    const std::uint32_t from = tree.winner();
-    BlockReader& reader = keys_[from];
-    std::memcpy(&block[count], reader.data(), sizeof(T));
-    if (with_payload) sources_[count] = from;
-    if (reader.next()) tree.replace(key_of(reader));
-    else tree.drop();
-    if (++count == block_) flush();
+  // The payload goes behind the keys: what came from where is known then.
+  void collect_payload(std::uint64_t count) {
+    const std::size_t bytes = plan_.shape.payload_bytes;
+    const auto collect = [&](auto fixed) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        BlockReader& from = payloads_[sources_[i]];
+        std::memcpy(payload_.get() + i * bytes, from.data(), fixed() > 0 ? fixed() : bytes);
+        from.next();
+      }
+    };
+    if (bytes == 8) collect([] { return std::size_t{8}; });
+    else if (bytes == 4) collect([] { return std::size_t{4}; });
+    else collect([] { return std::size_t{0}; });
   }
-  if (count > 0) flush();
-}
 
-void ExternalMerge::run(const RecordSink& sink) {
-  dispatch(plan_.shape.keys, [&](auto tag) { merge_keys<typename decltype(tag)::type>(sink); });
-}
+  Plan plan_;
+  const io::SpoolFile& key_file_;
+  const io::SpoolFile& payload_file_;
+  std::vector<BlockReader> keys_;
+  std::vector<BlockReader> payloads_;
+  std::uint64_t block_ = 0;               // records of a block of the result
+  std::vector<std::uint32_t> sources_;    // which run each record of the block came from
+  std::unique_ptr<std::byte[]> payload_;  // of the block
+};
 
 constexpr std::uint64_t least_memory = std::uint64_t{64} << 10U;
 constexpr std::uint64_t least_block = std::uint64_t{4} << 10U;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/sort_job.h"
 
-#include "cli/arrays/array_output.h"
 #include "cli/arrays/array_stream.h"
-#include "cli/sort/external_sort.h"
 #include "errors.h"
 #include "ranks.h"
 
@@ -25,91 +23,84 @@ namespace {
 // the first one gives the file its name when all have. What is no file of a name, like standard output, the first one
 // writes.
 
+constexpr std::uint64_t sent_bytes = std::uint64_t{4} << 20U;
+
 // Collective (ranks.h).
 class SharedOutput {
  public:
   // As ArrayOutput's.
-  SharedOutput(const std::string& path, const io::SourceInfo& from);
+  SharedOutput(const std::string& path, const io::SourceInfo& from) : form_(array_form(path, from)) {
+    if (ranks().first()) file_.emplace(is_standard_output(path) ? "-" : path);
+    open_part();
+  }
   // Once: the elements of this rank, behind those of the ranks before. The shape is that of all.
-  void write(const ArrayView& mine, std::span<const std::uint64_t> shape);
+  void write(const ArrayView& mine, std::span<const std::uint64_t> shape) {
+    // Text is made twice where its length has to be known first.
+    const auto pieces = [&](const Lines& take) {
+      if (form_ == ArrayForm::text) write_lines(mine, take);
+      else take({static_cast<const char*>(mine.data), mine.count * size_of(mine.dtype)});
+    };
+    const std::string head = form_ == ArrayForm::npy ? io::npy_header(mine.dtype, shape) : "";
+    if (in_place_) {
+      if (file_) file_->write(head);
+      if (file_) pieces([&](std::string_view piece) { file_->write(piece); });
+      const auto give = [&](const Ranks::Send& send) {
+        pieces([&](std::string_view piece) {
+          for (std::size_t done = 0; done < piece.size(); done += sent_bytes) {
+            const std::string_view some = piece.substr(done, sent_bytes);
+            send(std::as_bytes(std::span(some)));
+          }
+        });
+      };
+      ranks().to_first("output", give, [&](int /*rank*/, std::span<const std::byte> piece) {
+        file_->write(piece.data(), piece.size());
+      });
+      return;
+    }
+    std::uint64_t length = 0;
+    pieces([&](std::string_view piece) { length += piece.size(); });
+    std::uint64_t position = head.size() + ranks().before("output", length);
+    pieces([&](std::string_view piece) {
+      if (file_) file_->write_at(position, piece.data(), piece.size());
+      else part_->write_at(position, piece.data(), piece.size());
+      position += piece.size();
+    });
+    if (file_) file_->write_at(0, head.data(), head.size());
+    if (part_) part_->finish();
+  }
   // As ArrayOutput's: on the first rank.
   void finish() {
     if (file_) file_->finish();
   }
-  void commit();
+  void commit() {
+    ranks().agree("output");
+    if (file_) file_->commit();
+  }
 
  private:
-  void open_part();
+  // Without a name of the file where all ranks find it so: then nothing is left of it however they end.
+  void open_part() {
+    for (const bool named : {false, true}) {
+      const Ranks::Bytes bytes = ranks().of_first("output", file_ ? bytes_of(file_->place(named)) : Ranks::Bytes());
+      in_place_ = bytes.empty();
+      if (in_place_ || ranks().first()) {
+        if (ranks().sum("opened", 1) == static_cast<std::uint64_t>(ranks().size())) return;
+        continue;
+      }
+      try {
+        part_.emplace(text_in(bytes));
+      } catch (const Error&) {
+        if (named) throw;
+      }
+      if (ranks().sum("opened", part_ ? 1 : 0) == static_cast<std::uint64_t>(ranks().size())) return;
+      part_.reset();
+    }
+  }
   ArrayForm form_;
   std::optional<io::OutputFile> file_;  // of the first rank
   std::optional<io::OutputPart> part_;  // of another
   bool in_place_ = false;               // no file to which the others have a way
 };
-
-constexpr std::uint64_t sent_bytes = std::uint64_t{4} << 20U;
-
-SharedOutput::SharedOutput(const std::string& path, const io::SourceInfo& from) : form_(array_form(path, from)) {
-  if (ranks().first()) file_.emplace(is_standard_output(path) ? "-" : path);
-  open_part();
-}
-
-// Without a name of the file where all ranks find it so: then nothing is left of it however they end.
-void SharedOutput::open_part() {
-  for (const bool named : {false, true}) {
-    const Ranks::Bytes bytes = ranks().of_first("output", file_ ? bytes_of(file_->place(named)) : Ranks::Bytes());
-    in_place_ = bytes.empty();
-    if (in_place_ || ranks().first()) {
-      if (ranks().sum("opened", 1) == static_cast<std::uint64_t>(ranks().size())) return;
-      continue;
-    }
-    try {
-      part_.emplace(text_in(bytes));
-    } catch (const Error&) {
-      if (named) throw;
-    }
-    if (ranks().sum("opened", part_ ? 1 : 0) == static_cast<std::uint64_t>(ranks().size())) return;
-    part_.reset();
-  }
-}
-
-void SharedOutput::write(const ArrayView& mine, std::span<const std::uint64_t> shape) {
-  // Text is made twice where its length has to be known first.
-  const auto pieces = [&](const Lines& take) {
-    if (form_ == ArrayForm::text) write_lines(mine, take);
-    else take({static_cast<const char*>(mine.data), mine.count * size_of(mine.dtype)});
-  };
-  const std::string head = form_ == ArrayForm::npy ? io::npy_header(mine.dtype, shape) : "";
-  if (in_place_) {
-    if (file_) file_->write(head);
-    if (file_) pieces([&](std::string_view piece) { file_->write(piece); });
-    const auto give = [&](const Ranks::Send& send) {
-      pieces([&](std::string_view piece) {
-        for (std::size_t done = 0; done < piece.size(); done += sent_bytes) {
-          const std::string_view some = piece.substr(done, sent_bytes);
-          send(std::as_bytes(std::span(some)));
-        }
-      });
-    };
-    ranks().to_first("output", give,
-                     [&](int /*rank*/, std::span<const std::byte> piece) { file_->write(piece.data(), piece.size()); });
-    return;
-  }
-  std::uint64_t length = 0;
-  pieces([&](std::string_view piece) { length += piece.size(); });
-  std::uint64_t position = head.size() + ranks().before("output", length);
-  pieces([&](std::string_view piece) {
-    if (file_) file_->write_at(position, piece.data(), piece.size());
-    else part_->write_at(position, piece.data(), piece.size());
-    position += piece.size();
-  });
-  if (file_) file_->write_at(0, head.data(), head.size());
-  if (part_) part_->finish();
-}
-
-void SharedOutput::commit() {
-  ranks().agree("output");
-  if (file_) file_->commit();
-}
 
 constexpr std::uint64_t sort_copies = 3;  // the elements, those that come from other ranks, and what sorting takes
 constexpr std::uint64_t sort_piece_bytes = std::uint64_t{4} << 20U;

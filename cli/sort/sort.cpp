@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/array_output.h"
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"

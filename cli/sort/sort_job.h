@@ -3,14 +3,143 @@
 #pragma once
 
 #include "command_line.h"
+#include "io/reader.h"
 #include "options.h"
 #include "terminal.h"
 
+#include <masu/device.h>
 #include <masu/sort.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace masu::cli {
+
+// Sorting of more records than memory holds: as many as fit are sorted by masu::sort at a time and put into temporary
+// files, and then merged. What fits is sorted where it is.
+
+// Keys, and the bytes that go with each of them where there are any.
+struct Records {
+  ArrayView keys;
+  const std::byte* payload = nullptr;
+};
+
+struct RecordShape {
+  Dtype keys = Dtype::u8;
+  std::size_t payload_bytes = 0;
+  [[nodiscard]] std::size_t bytes() const { return size_of(keys) + payload_bytes; }
+};
+
+// Takes records block by block; they are valid during the call.
+using RecordSink = std::function<void(const Records&)>;
+
+class ExternalRuns {
+ public:
+  // Buffers take at most `memory` bytes, but for a few KiB where that is less.
+  ExternalRuns(const RecordShape& shape, Order order, std::uint64_t memory, const std::string& folder);
+
+  [[nodiscard]] std::uint64_t count() const noexcept { return runs_.size(); }
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  // Adds a run, which is in order. Runs of equal keys come out in the order in which they were added.
+  void add(const Records& run);
+  // Gives all records in order. `done` is told how many bytes were handled, and may be called from several passes.
+  void merge(const RecordSink& sink, const std::function<void(std::uint64_t)>& done);
+
+ private:
+  struct Run {
+    std::uint64_t first = 0;  // in both files
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] std::uint64_t block_bytes() const;
+  [[nodiscard]] std::uint64_t most_runs() const;
+  [[nodiscard]] std::uint64_t append(const Records& records);
+  void merge_some(std::span<const Run> runs, const RecordSink& sink);
+  void reduce(const std::function<void(std::uint64_t)>& done);
+
+  RecordShape shape_;
+  Order order_;
+  std::uint64_t memory_;
+  io::SpoolFile keys_;
+  io::SpoolFile payload_;
+  std::vector<Run> runs_;
+  std::uint64_t records_ = 0;
+};
+
+// Sorting of more records than memory holds: as many as fit are sorted by masu::sort at a time and put into temporary
+// files, and then merged. What fits is sorted where it is.
+
+// Bytes that a command may hold: those of --memory, else most of what the machine has free.
+std::uint64_t memory_budget(std::optional<std::uint64_t> allowed);
+
+class ExternalSort {
+ public:
+  // What goes with the keys: nothing, bytes of the caller's, or each key's own number (u64, from 0).
+  enum class Payload { none, given, index };
+  struct Request {
+    Device device;
+    RecordShape shape;  // payload_bytes of an index is 8
+    Payload payload = Payload::none;
+    Order order = Order::ascending;
+    SortAlgorithm algorithm = SortAlgorithm::automatic;
+    std::uint64_t memory = 0;
+    std::string tmpdir;
+    std::optional<std::uint64_t> count;  // where it is known, no more memory is taken than is needed
+  };
+  explicit ExternalSort(Request request);
+
+  // Records that fit into that much memory beside what sorting needs.
+  static std::uint64_t capacity(const Device& device, const RecordShape& shape, std::uint64_t memory);
+
+  // Room for the next records, which the caller fills from its beginning; `payload` only where it is given.
+  struct Room {
+    std::byte* keys = nullptr;
+    std::byte* payload = nullptr;
+    std::uint64_t count = 0;  // 1 at least
+  };
+  Room room();
+  void filled(std::uint64_t count);
+
+  // Sorts all that was filled in, and gives it in order; nothing comes after it. Each of `rows` rows by itself, where
+  // all fits. With an index, the keys come in order only where not all fits.
+  void finish(const RecordSink& sink, std::uint64_t rows = 1);
+
+  // Records so far.
+  [[nodiscard]] std::uint64_t count() const noexcept { return spilled_ + filled_; }
+  // Runs that were put into files.
+  [[nodiscard]] std::uint64_t runs() const noexcept { return run_count_; }
+  [[nodiscard]] const Times& times() const noexcept { return times_; }
+  // Is told of bytes that were sorted or merged.
+  std::function<void(std::uint64_t)> progress = [](std::uint64_t) {};
+
+ private:
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
+  void reserve();
+  [[nodiscard]] SortOptions options(std::uint64_t rows, Times& times) const;
+  void sort_in_memory(std::uint64_t first, std::uint64_t count, std::uint64_t rows, bool index_only);
+  void spill(std::uint64_t first, std::uint64_t count);
+  [[nodiscard]] std::byte* keys(std::uint64_t record) const;
+  [[nodiscard]] std::byte* payload(std::uint64_t record) const;
+
+  Request request_;
+  std::uint64_t capacity_;
+  std::uint64_t reserved_ = 0;  // records that keys_ and payload_ have room for
+  std::unique_ptr<std::byte[], Free> keys_;
+  std::unique_ptr<std::byte[], Free> payload_;
+  std::uint64_t filled_ = 0;
+  std::uint64_t spilled_ = 0;
+  std::uint64_t run_count_ = 0;
+  ExternalRuns runs_;
+  Times times_;
+};
 
 struct SortCommandOptions {
   CommonOptions common;

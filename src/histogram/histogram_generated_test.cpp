@@ -4,7 +4,7 @@
 #include "all_dtypes.h"
 #include "each_device.h"
 #include "expect_error.h"
-#include "histogram/plain_histogram.h"
+#include "histogram/histogram_test_data.h"
 
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>

@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/prepared_bins.h"
 
 #include <masu/histogram.h>
 #include <masu/joint_histogram.h>

@@ -2,7 +2,7 @@
 // Weighted histograms that only give work to a stream, and the form that is this and a read.
 #include "call/operands.h"
 #include "histogram/device/slot_kernels.h"
-#include "histogram/prepared_bins.h"
+#include "histogram/histogram_checks.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>

@@ -2,7 +2,7 @@
 // Weights that are hard to sum, and the plainest exact sum of them and of their squares.
 #pragma once
 
-#include "histogram/plain_histogram.h"
+#include "histogram/histogram_test_data.h"
 
 #include <masu/exact_sum.h>
 

@@ -53,57 +53,6 @@ struct JpegHeader {
   bool arithmetic = false;        // arithmetic coding, which has no least number of bits for a block
 };
 
-// libjpeg reports an error by calling a function that must not return. Every call into it is made from a function
-// without C++ objects inside `guarded`, so that longjmp jumps over nothing; a C++ exception of the reader waits in
-// `thrown_`. A warning is an error unless the pixels are whole in spite of it.
-class JpegDecoder {
- public:
-  JpegDecoder(Reader& reader, const LibJpeg& library) : reader_(reader), jpeg_(library) {}
-  JpegDecoder(const JpegDecoder&) = delete;
-  JpegDecoder& operator=(const JpegDecoder&) = delete;
-  ~JpegDecoder() { close(); }
-
-  // Reads up to the first scan, from the reader's position on.
-  JpegHeader open();
-  // Prepares for the first row; reads the whole file where the rows are spread over several scans.
-  void start() { guarded(start_rows); }
-  void read_row(std::byte* target);
-  // Reads up to the end of the image.
-  void end() { guarded(read_to_end); }
-
- private:
-  void close() noexcept;
-  void guarded(void (*body)(JpegDecoder*));
-  static bool enter(JpegDecoder* self, void (*body)(JpegDecoder*));
-  static void create(JpegDecoder* self);
-  static void read_header(JpegDecoder* self);
-  static void start_rows(JpegDecoder* self);
-  static void read_one_row(JpegDecoder* self);
-  static void read_to_end(JpegDecoder* self);
-
-  static JpegDecoder& of(j_common_ptr info) noexcept { return *static_cast<JpegDecoder*>(info->client_data); }
-  static boolean on_fill(j_decompress_ptr info);
-  static void on_skip(j_decompress_ptr info, long bytes);
-  static void on_error(j_common_ptr info);
-  static void on_message(j_common_ptr info, int level);
-  static void on_progress(j_common_ptr info);
-  bool fill() noexcept;
-
-  Reader& reader_;
-  const LibJpeg& jpeg_;
-  jpeg_decompress_struct info_{};
-  jpeg_error_mgr errors_{};
-  jpeg_source_mgr source_{};
-  jpeg_progress_mgr progress_{};
-  std::jmp_buf jump_{};
-  bool open_ = false;
-  bool several_scans_ = false;
-  std::exception_ptr thrown_;
-  std::array<char, JMSG_LENGTH_MAX> failure_{};
-  JSAMPROW row_ = nullptr;
-  std::array<JOCTET, std::size_t{1} << 16> buffer_;
-};
-
 // A file that says nothing new in ever more scans would keep the decoder busy for hours.
 constexpr int most_scans = 500;
 
@@ -126,148 +75,162 @@ bool harmless(const jpeg_error_mgr& errors) noexcept {
          (errors.msg_code == JWRN_EXTRANEOUS_DATA && errors.msg_parm.i[1] == end_of_image);
 }
 
-JpegHeader JpegDecoder::open() {
-  close();
-  info_.err = jpeg_.jpeg_std_error(&errors_);
-  errors_.error_exit = on_error;
-  errors_.emit_message = on_message;
-  errors_.output_message = [](j_common_ptr) {};
-  info_.client_data = this;
-  open_ = true;
-  guarded(create);
-  source_ = {};
-  source_.init_source = [](j_decompress_ptr) {};
-  source_.fill_input_buffer = on_fill;
-  source_.skip_input_data = on_skip;
-  source_.resync_to_restart = jpeg_.jpeg_resync_to_restart;
-  source_.term_source = [](j_decompress_ptr) {};
-  info_.src = &source_;
-  progress_.progress_monitor = on_progress;
-  info_.progress = &progress_;
-  guarded(read_header);
+// libjpeg reports an error by calling a function that must not return. Every call into it is made from a function
+// without C++ objects inside `guarded`, so that longjmp jumps over nothing; a C++ exception of the reader waits in
+// `thrown_`. A warning is an error unless the pixels are whole in spite of it.
+class JpegDecoder {
+ public:
+  JpegDecoder(Reader& reader, const LibJpeg& library) : reader_(reader), jpeg_(library) {}
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+  ~JpegDecoder() { close(); }
 
-  JpegHeader header;
-  header.width = info_.image_width;
-  header.height = info_.image_height;
-  header.channels = channel_names(info_.out_color_space, info_.num_components);
-  header.arithmetic = info_.arith_code != 0;
-  std::uint64_t held = 0;
-  for (int i = 0; i < info_.num_components; ++i) {
-    const jpeg_component_info& component = info_.comp_info[i];
-    const auto round_up = [](std::uint64_t value, int step) {
-      return (value + static_cast<std::uint64_t>(step) - 1) / static_cast<std::uint64_t>(step) *
-             static_cast<std::uint64_t>(step);
-    };
-    header.blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
-    held += round_up(component.width_in_blocks, component.h_samp_factor) *
-            round_up(component.height_in_blocks, component.v_samp_factor);
+  // Reads up to the first scan, from the reader's position on.
+  JpegHeader open() {
+    close();
+    info_.err = jpeg_.jpeg_std_error(&errors_);
+    errors_.error_exit = on_error;
+    errors_.emit_message = on_message;
+    errors_.output_message = [](j_common_ptr) {};
+    info_.client_data = this;
+    open_ = true;
+    guarded(create);
+    source_ = {};
+    source_.init_source = [](j_decompress_ptr) {};
+    source_.fill_input_buffer = on_fill;
+    source_.skip_input_data = on_skip;
+    source_.resync_to_restart = jpeg_.jpeg_resync_to_restart;
+    source_.term_source = [](j_decompress_ptr) {};
+    info_.src = &source_;
+    progress_.progress_monitor = on_progress;
+    info_.progress = &progress_;
+    guarded(read_header);
+
+    JpegHeader header;
+    header.width = info_.image_width;
+    header.height = info_.image_height;
+    header.channels = channel_names(info_.out_color_space, info_.num_components);
+    header.arithmetic = info_.arith_code != 0;
+    std::uint64_t held = 0;
+    for (int i = 0; i < info_.num_components; ++i) {
+      const jpeg_component_info& component = info_.comp_info[i];
+      const auto round_up = [](std::uint64_t value, int step) {
+        return (value + static_cast<std::uint64_t>(step) - 1) / static_cast<std::uint64_t>(step) *
+               static_cast<std::uint64_t>(step);
+      };
+      header.blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+      held += round_up(component.width_in_blocks, component.h_samp_factor) *
+              round_up(component.height_in_blocks, component.v_samp_factor);
+    }
+    if (several_scans_) header.frame_bytes = held * sizeof(JBLOCK);
+    return header;
   }
-  if (several_scans_) header.frame_bytes = held * sizeof(JBLOCK);
-  return header;
-}
+  // Prepares for the first row; reads the whole file where the rows are spread over several scans.
+  void start() { guarded(start_rows); }
+  void read_row(std::byte* target) {
+    row_ = reinterpret_cast<JSAMPROW>(target);
+    guarded(read_one_row);
+    // Adobe's files hold CMYK inverted: 255 is no ink.
+    if (info_.out_color_space == JCS_CMYK && info_.saw_Adobe_marker)
+      std::transform(row_, row_ + std::size_t{4} * info_.output_width, row_,
+                     [](JSAMPLE value) { return static_cast<JSAMPLE>(255 - value); });
+  }
+  // Reads up to the end of the image.
+  void end() { guarded(read_to_end); }
 
-void JpegDecoder::read_row(std::byte* target) {
-  row_ = reinterpret_cast<JSAMPROW>(target);
-  guarded(read_one_row);
-  // Adobe's files hold CMYK inverted: 255 is no ink.
-  if (info_.out_color_space == JCS_CMYK && info_.saw_Adobe_marker)
-    std::transform(row_, row_ + std::size_t{4} * info_.output_width, row_,
-                   [](JSAMPLE value) { return static_cast<JSAMPLE>(255 - value); });
-}
-
-void JpegDecoder::close() noexcept {
-  if (open_) jpeg_.jpeg_destroy_decompress(&info_);
-  open_ = false;
-}
-
-void JpegDecoder::guarded(void (*body)(JpegDecoder*)) {
-  if (!open_) reader_.fail("jpeg: cannot be read on after an error");
-  if (enter(this, body)) return;
-  close();
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-  std::string reason = failure_.data();
-  for (char& c : reason)
-    if (c < ' ' || c > '~') c = '?';
-  reader_.fail(fmt::format("jpeg: {} (at byte {})", reason, reader_.position() - source_.bytes_in_buffer));
-}
-
-bool JpegDecoder::enter(JpegDecoder* self, void (*body)(JpegDecoder*)) {
-  if (setjmp(self->jump_) != 0) return false;
-  body(self);
-  return true;
-}
-
-void JpegDecoder::create(JpegDecoder* self) {
-  // The macro jpeg_create_decompress would call the function by its linked name.
-  self->jpeg_.jpeg_CreateDecompress(&self->info_, JPEG_LIB_VERSION, sizeof(jpeg_decompress_struct));
-}
-
-void JpegDecoder::read_header(JpegDecoder* self) {
-  jpeg_decompress_struct& info = self->info_;
-  self->jpeg_.jpeg_read_header(&info, TRUE);
-  if (info.jpeg_color_space == JCS_YCbCr) info.out_color_space = JCS_RGB;
-  info.dct_method = JDCT_ISLOW;
-  self->several_scans_ = self->jpeg_.jpeg_has_multiple_scans(&info) != 0;
-}
-
-void JpegDecoder::start_rows(JpegDecoder* self) {
-  self->jpeg_.jpeg_start_decompress(&self->info_);
-}
-
-void JpegDecoder::read_one_row(JpegDecoder* self) {
-  self->jpeg_.jpeg_read_scanlines(&self->info_, &self->row_, 1);
-}
-
-void JpegDecoder::read_to_end(JpegDecoder* self) {
-  self->jpeg_.jpeg_finish_decompress(&self->info_);
-}
-
-boolean JpegDecoder::on_fill(j_decompress_ptr info) {
-  JpegDecoder& self = of(reinterpret_cast<j_common_ptr>(info));
-  if (!self.fill()) std::longjmp(self.jump_, 1);
-  return TRUE;
-}
-
-bool JpegDecoder::fill() noexcept {
-  try {
-    const std::size_t got = reader_.read(buffer_.data(), buffer_.size());
-    source_.next_input_byte = buffer_.data();
-    source_.bytes_in_buffer = got;
-    if (got == 0) reader_.fail(fmt::format("truncated: the file ends at byte {} inside the image", reader_.position()));
+ private:
+  void close() noexcept {
+    if (open_) jpeg_.jpeg_destroy_decompress(&info_);
+    open_ = false;
+  }
+  void guarded(void (*body)(JpegDecoder*)) {
+    if (!open_) reader_.fail("jpeg: cannot be read on after an error");
+    if (enter(this, body)) return;
+    close();
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    std::string reason = failure_.data();
+    for (char& c : reason)
+      if (c < ' ' || c > '~') c = '?';
+    reader_.fail(fmt::format("jpeg: {} (at byte {})", reason, reader_.position() - source_.bytes_in_buffer));
+  }
+  static bool enter(JpegDecoder* self, void (*body)(JpegDecoder*)) {
+    if (setjmp(self->jump_) != 0) return false;
+    body(self);
     return true;
-  } catch (...) {
-    thrown_ = std::current_exception();
-    return false;
   }
-}
-
-void JpegDecoder::on_skip(j_decompress_ptr info, long bytes) {
-  jpeg_source_mgr& source = *info->src;
-  while (bytes > 0) {
-    if (source.bytes_in_buffer == 0) on_fill(info);
-    const std::size_t step = std::min(source.bytes_in_buffer, static_cast<std::size_t>(bytes));
-    source.next_input_byte += step;
-    source.bytes_in_buffer -= step;
-    bytes -= static_cast<long>(step);
+  static void create(JpegDecoder* self) {
+    // The macro jpeg_create_decompress would call the function by its linked name.
+    self->jpeg_.jpeg_CreateDecompress(&self->info_, JPEG_LIB_VERSION, sizeof(jpeg_decompress_struct));
   }
-}
+  static void read_header(JpegDecoder* self) {
+    jpeg_decompress_struct& info = self->info_;
+    self->jpeg_.jpeg_read_header(&info, TRUE);
+    if (info.jpeg_color_space == JCS_YCbCr) info.out_color_space = JCS_RGB;
+    info.dct_method = JDCT_ISLOW;
+    self->several_scans_ = self->jpeg_.jpeg_has_multiple_scans(&info) != 0;
+  }
+  static void start_rows(JpegDecoder* self) { self->jpeg_.jpeg_start_decompress(&self->info_); }
+  static void read_one_row(JpegDecoder* self) { self->jpeg_.jpeg_read_scanlines(&self->info_, &self->row_, 1); }
+  static void read_to_end(JpegDecoder* self) { self->jpeg_.jpeg_finish_decompress(&self->info_); }
 
-void JpegDecoder::on_error(j_common_ptr info) {
-  JpegDecoder& self = of(info);
-  self.errors_.format_message(info, self.failure_.data());
-  std::longjmp(self.jump_, 1);
-}
+  static JpegDecoder& of(j_common_ptr info) noexcept { return *static_cast<JpegDecoder*>(info->client_data); }
+  static boolean on_fill(j_decompress_ptr info) {
+    JpegDecoder& self = of(reinterpret_cast<j_common_ptr>(info));
+    if (!self.fill()) std::longjmp(self.jump_, 1);
+    return TRUE;
+  }
+  static void on_skip(j_decompress_ptr info, long bytes) {
+    jpeg_source_mgr& source = *info->src;
+    while (bytes > 0) {
+      if (source.bytes_in_buffer == 0) on_fill(info);
+      const std::size_t step = std::min(source.bytes_in_buffer, static_cast<std::size_t>(bytes));
+      source.next_input_byte += step;
+      source.bytes_in_buffer -= step;
+      bytes -= static_cast<long>(step);
+    }
+  }
+  static void on_error(j_common_ptr info) {
+    JpegDecoder& self = of(info);
+    self.errors_.format_message(info, self.failure_.data());
+    std::longjmp(self.jump_, 1);
+  }
+  static void on_message(j_common_ptr info, int level) {
+    if (level < 0 && !harmless(of(info).errors_)) on_error(info);
+  }
+  static void on_progress(j_common_ptr info) {
+    JpegDecoder& self = of(info);
+    if (self.info_.input_scan_number <= most_scans) return;
+    std::strcpy(self.failure_.data(), "more scans than any image needs");
+    std::longjmp(self.jump_, 1);
+  }
+  bool fill() noexcept {
+    try {
+      const std::size_t got = reader_.read(buffer_.data(), buffer_.size());
+      source_.next_input_byte = buffer_.data();
+      source_.bytes_in_buffer = got;
+      if (got == 0)
+        reader_.fail(fmt::format("truncated: the file ends at byte {} inside the image", reader_.position()));
+      return true;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
+  }
 
-void JpegDecoder::on_message(j_common_ptr info, int level) {
-  if (level < 0 && !harmless(of(info).errors_)) on_error(info);
-}
-
-void JpegDecoder::on_progress(j_common_ptr info) {
-  JpegDecoder& self = of(info);
-  if (self.info_.input_scan_number <= most_scans) return;
-  std::strcpy(self.failure_.data(), "more scans than any image needs");
-  std::longjmp(self.jump_, 1);
-}
+  Reader& reader_;
+  const LibJpeg& jpeg_;
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_{};
+  jpeg_source_mgr source_{};
+  jpeg_progress_mgr progress_{};
+  std::jmp_buf jump_{};
+  bool open_ = false;
+  bool several_scans_ = false;
+  std::exception_ptr thrown_;
+  std::array<char, JMSG_LENGTH_MAX> failure_{};
+  JSAMPROW row_ = nullptr;
+  std::array<JOCTET, std::size_t{1} << 16> buffer_;
+};
 
 constexpr std::uint64_t largest_frame = std::uint64_t{1} << 30;
 // A pipe is measured for what is larger.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -232,6 +233,213 @@ void RowSource::rewind() {
   if (!started_) return;
   next_ = offset_ = pending_ = 0;
   start();
+}
+
+// NumPy's .npy, versions 1 to 3. The header is a Python literal; only the form that NumPy writes is read:
+// a dictionary of 'descr', 'fortran_order' and 'shape'.
+
+namespace {
+
+constexpr std::array<char, 6> magic = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+constexpr std::size_t largest_header = std::size_t{1} << 20;
+constexpr std::size_t largest_rank = 64;
+
+struct Descr {
+  std::string_view name;  // without the byte order
+  Dtype dtype;
+};
+constexpr std::array<Descr, 12> descrs = {{{"b1", Dtype::u8},
+                                           {"u1", Dtype::u8},
+                                           {"i1", Dtype::i8},
+                                           {"u2", Dtype::u16},
+                                           {"i2", Dtype::i16},
+                                           {"u4", Dtype::u32},
+                                           {"i4", Dtype::i32},
+                                           {"u8", Dtype::u64},
+                                           {"i8", Dtype::i64},
+                                           {"f2", Dtype::f16},
+                                           {"f4", Dtype::f32},
+                                           {"f8", Dtype::f64}}};
+
+class HeaderParser {
+ public:
+  HeaderParser(const Reader& reader, std::string_view text) : reader_(reader), text_(text) {}
+
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
+
+  void parse() {
+    expect('{');
+    std::array<bool, 3> seen{};
+    while (!accept('}')) {
+      const std::string key = quoted();
+      expect(':');
+      constexpr std::array<std::string_view, 3> keys = {"descr", "fortran_order", "shape"};
+      const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+      if (at == keys.size()) fail(fmt::format("an unknown key '{}'", printable(key)));
+      if (std::exchange(seen[at], true)) fail(fmt::format("'{}' twice", key));
+      if (at == 0) parse_descr();
+      else if (at == 1) fortran_order = boolean();
+      else tuple();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip();
+    if (at_ != text_.size()) fail("something behind the dictionary");
+    if (!seen[0] || !seen[1] || !seen[2]) fail("a missing key");
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view what) const {
+    reader_.fail(fmt::format("npy: the header has {} at its character {}", what, at_));
+  }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+  bool accept(char c) {
+    skip();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail(fmt::format("no '{}'", c));
+  }
+  std::string quoted() {
+    skip();
+    if (at_ == text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) fail("no string");
+    const std::size_t end = text_.find(text_[at_], at_ + 1);
+    if (end == std::string_view::npos) fail("an open string");
+    const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return std::string(inside);
+  }
+  void parse_descr() {
+    skip();
+    if (at_ < text_.size() && text_[at_] == '[') fail("a structured dtype, which masu does not read");
+    descr = quoted();
+  }
+  bool boolean() {
+    skip();
+    for (const auto& [word, value] : {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    fail("neither True nor False");
+  }
+  void tuple() {
+    expect('(');
+    while (!accept(')')) {
+      skip();
+      std::uint64_t value = 0;
+      const char* end = text_.data() + text_.size();
+      const auto [next, error] = std::from_chars(text_.data() + at_, end, value);
+      if (error != std::errc()) fail("no length of a dimension");
+      at_ = static_cast<std::size_t>(next - text_.data());
+      accept('L');  // Python 2 wrote long integers so
+      shape.push_back(value);
+      if (shape.size() > largest_rank) fail("too many dimensions");
+      if (!accept(',')) {
+        if (shape.size() == 1) fail("a number in parentheses instead of a tuple");
+        expect(')');
+        break;
+      }
+    }
+  }
+
+  const Reader& reader_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+bool is_npy(std::span<const std::byte> head) noexcept {
+  return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
+}
+
+std::unique_ptr<Source> open_npy(Input input) {
+  Reader& reader = input.reader;
+  std::array<std::byte, 12> head{};
+  reader.read_exact(head.data(), 10, "the header");
+  if (!is_npy(head)) reader.fail("npy: does not begin with \\x93NUMPY");
+  const auto version = std::to_integer<unsigned>(head[6]);
+  if (version < 1 || version > 3 || head[7] != std::byte{0})
+    reader.fail(fmt::format("npy: version {}.{} is not known", version, std::to_integer<unsigned>(head[7])));
+  std::size_t length = load_little<std::uint16_t>(&head[8]);
+  if (version > 1) {
+    reader.read_exact(&head[10], 2, "the header");
+    length = load_little<std::uint32_t>(&head[8]);
+  }
+  if (length > largest_header) reader.fail(fmt::format("npy: a header of {} bytes is absurd", length));
+  reader.require(reader.position(), length, length, "npy: the header");
+  std::string text(length, ' ');
+  reader.read_exact(text.data(), length, "the header");
+  HeaderParser header(reader, text);
+  header.parse();
+
+  const std::string_view name = header.descr;
+  const char order = name.empty() ? ' ' : name[0];
+  const auto found = std::find_if(descrs.begin(), descrs.end(),
+                                  [&](const Descr& each) { return !name.empty() && each.name == name.substr(1); });
+  const bool one_byte = found != descrs.end() && size_of(found->dtype) == 1;
+  if (found == descrs.end() || (order != '<' && order != '>' && order != '=' && !(order == '|' && one_byte)))
+    reader.fail(fmt::format("npy: dtype '{}' is not one that masu reads", printable(name)));
+  if (input.options.dtype && *input.options.dtype != found->dtype)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: the file holds {}, but dtype {} was asked for", reader.name(), to_string(found->dtype),
+                            to_string(*input.options.dtype)));
+
+  SourceInfo info;
+  info.name = reader.name();
+  info.format = "npy";
+  info.dtype = found->dtype;
+  info.fortran_order = header.fortran_order;
+  // A dimension of 0 makes the array empty, however long the others are.
+  std::uint64_t count = std::find(header.shape.begin(), header.shape.end(), 0U) == header.shape.end() ? 1 : 0;
+  for (const std::uint64_t extent : header.shape) {
+    const auto product = checked_product(count, extent);
+    if (!product) reader.fail("npy: the shape has more elements than masu can count");
+    count = *product;
+  }
+  const auto bytes = checked_product(count, size_of(info.dtype));
+  if (!bytes) reader.fail("npy: the shape has more bytes than masu can count");
+  info.shape = std::move(header.shape);
+  info.count = count;
+  FlatLayout layout;
+  layout.start = reader.position();
+  layout.count = count;
+  layout.whole = true;
+  layout.swap =
+      !one_byte && (order == '<' || order == '>') && (order == '>') != (std::endian::native == std::endian::big);
+  reader.require(layout.start, *bytes, 0, fmt::format("npy: {} elements of {}", count, to_string(info.dtype)));
+  return flat_source(std::move(input), std::move(info), layout);
+}
+
+std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
+  const auto found = std::find_if(descrs.begin() + 1, descrs.end(), [&](const Descr& d) { return d.dtype == dtype; });
+  const char order = size_of(dtype) == 1 ? '|' : std::endian::native == std::endian::big ? '>' : '<';
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': (", order, found->name,
+                                 fortran_order ? "True" : "False");
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != 0) text += ' ';
+    text += std::to_string(shape[i]);
+    if (i == 0 || i + 1 != shape.size()) text += ',';
+  }
+  text += "), }";
+  // The elements begin at a multiple of 64 bytes.
+  const std::size_t padded = (10 + text.size() + 1 + 63) / 64 * 64;
+  if (padded - 10 > 65535) throw Error(ErrorCode::invalid_argument, "npy_header: the shape has too many dimensions");
+  text.append(padded - 10 - text.size() - 1, ' ');
+  text += '\n';
+  std::string out(magic.begin(), magic.end());
+  out += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return out + text;
 }
 
 }  // namespace masu::io

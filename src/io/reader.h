@@ -31,6 +31,7 @@ class Descriptor {
   int fd_;
 };
 
+// A temporary file that has no name: nothing of it stays behind, however the process ends.
 class SpoolFile {
  public:
   // "" as the folder is $TMPDIR, else /tmp. The first append() makes the file.

@@ -16,6 +16,7 @@
 
 namespace masu::plot {
 
+// Cairo, opened when the first plot is drawn. Only its headers are needed to build.
 struct CairoLibrary {
   // The functions masu calls, each found by name.
   // clang-format off

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plot/ticks.h"
+#include "plot/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plot/ticks.h"
+#include "plot/page.h"
 
 #include <fmt/format.h>
 

@@ -1,19 +1,254 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/quantile_places.h"
-
+#include "call/launcher.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "elements/order.h"
+#include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
+#include <masu/sort.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <mutex>
 #include <optional>
 #include <type_traits>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t none_left = 0;
+
+std::uint64_t front_mask(unsigned bits) {
+  return (std::uint64_t{1} << bits) - 1;
+}
+
+}  // namespace
+
+std::uint64_t greatest_key(Dtype dtype) noexcept {
+  return ~std::uint64_t{0} >> (64 - 8 * size_of(dtype));
+}
+
+std::uint64_t bits_of_key(Dtype dtype, std::uint64_t key) {
+  return dispatch(dtype, [&](auto tag) -> std::uint64_t {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float_type<T>) {
+      if (key > infinity_key<T>()) {
+        constexpr std::uint64_t infinity = infinity_key<T>() ^ key_sign<T>;
+        return infinity | (infinity >> 1 & ~infinity);  // the highest bit of the fraction
+      }
+    }
+    return std::bit_cast<KeyOf<T>>(value_of_key<T>(key));
+  });
+}
+
+PlaceFinder::PlaceFinder(const Device& device, Dtype dtype)
+    : device_(device), dtype_(dtype), on_cpu_(call::on_cpu(device)), left_(static_cast<unsigned>(8 * size_of(dtype))) {
+  if (!on_cpu_) {
+    call::check_fp64("quantile", device, dtype);
+    plan_ = topk_plan::make(device.info(), dtype, Ranking(dtype, true, NanPolicy::last));
+    counter_.emplace(*plan_, device);
+  }
+  begin_pass();
+}
+
+void PlaceFinder::begin_pass() {
+  here_ = 0;
+  // Tables that the caches hold, whatever the prefixes are.
+  const auto spread = static_cast<unsigned>(std::bit_width(prefixes_.size() - 1));
+  const unsigned room =
+      on_cpu_ ? quantile_plan::table_bits - std::min(spread, quantile_plan::table_bits) : topk_plan::digit_bits;
+  const unsigned most = on_cpu_ ? quantile_plan::most_digit_bits : topk_plan::digit_bits;
+  width_ = std::min({left_, most, std::max(room, quantile_plan::least_digit_bits)});
+  table_.assign(collecting_ ? none_left : prefixes_.size() << width_, 0);
+  collected_.clear();
+}
+
+void PlaceFinder::end_passes() {
+  left_ = width_ = 0;
+  collecting_ = false;
+  prefixes_ = {0};
+  table_.clear();
+  collected_.clear();
+}
+
+void PlaceFinder::check_pass() const {
+  if (done()) call::refuse("quantile", "the passes have ended, got more data");
+}
+
+void PlaceFinder::add(const ArrayView& data) {
+  if (data.count == 0) return;
+  check_pass();
+  if (on_cpu_) return add_here(data);
+  double start = call::now();
+  const std::span bytes(static_cast<const std::byte*>(data.data), data.count * size_of(dtype_));
+  const std::uint64_t most = quantile_plan::piece_bytes;
+  for (std::uint64_t first = 0; first < bytes.size(); first += most) {
+    const Buffer<std::byte> buffer =
+        device_.upload(bytes.subspan(first, std::min<std::uint64_t>(most, bytes.size() - first)));
+    times_.transfer += call::now() - start;
+    add(buffer, buffer.byte_offset(), buffer.size() / size_of(dtype_));
+    start = call::now();
+  }
+}
+
+void PlaceFinder::add_here(const ArrayView& data) {
+  const call::Timer timer(&times_, &Times::compute);
+  here_ += data.count;
+  const cpu::DigitPass pass{left_ - width_, width_, prefixes_};
+  if (collecting_) {
+    cpu::collect_keys(data, left_, prefixes_, collected_);
+  } else {
+    cpu::count_digits(data, pass, table_);
+  }
+}
+
+void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count) {
+  if (count == 0) return;
+  check_pass();
+  if (on_cpu_) return add_here(ArrayView(dtype_, static_cast<const char*>(data.native()) + byte_offset, count));
+  const call::Timer timer(&times_, &Times::compute);
+  here_ += count;
+  Stream stream = call::timed_stream(device_, false);
+  for (std::size_t first = 0; first < prefixes_.size(); first += topk_plan::most_prefixes) {
+    const auto some =
+        std::span(prefixes_).subspan(first, std::min<std::size_t>(topk_plan::most_prefixes, prefixes_.size() - first));
+    const std::vector<std::uint64_t> counts =
+        counter_->count(stream, data, byte_offset, count, left_ - width_, width_, some);
+    for (std::size_t p = 0; p < some.size(); ++p) {
+      for (std::size_t d = 0; d < std::size_t{1} << width_; ++d) {
+        table_[(first + p) << width_ | d] += counts[p << topk_plan::digit_bits | d];
+      }
+    }
+  }
+}
+
+bool PlaceFinder::merge(const PlaceFinder& other) {
+  if (passes_ != other.passes_ || left_ != other.left_ || width_ != other.width_ || collecting_ != other.collecting_ ||
+      prefixes_ != other.prefixes_ || count_ != other.count_ || found_ != other.found_) {
+    return false;
+  }
+  here_ = call::elements_of_both("QuantileFinder::merge", here_, other.here_);
+  for (std::size_t i = 0; i < table_.size(); ++i) table_[i] += other.table_[i];
+  collected_.insert(collected_.end(), other.collected_.begin(), other.collected_.end());
+  return true;
+}
+
+void PlaceFinder::write(call::StateWriter& to) const {
+  for (const std::uint64_t value : {std::uint64_t{on_cpu_}, std::uint64_t{collecting_}, std::uint64_t{passes_},
+                                    std::uint64_t{left_}, std::uint64_t{width_}}) {
+    to.number(value, 1);
+  }
+  to.number(count_);
+  to.number(here_);
+  for (const auto& [place, known] : found_) {
+    to.number(known.prefix);
+    to.number(known.rest);
+  }
+  to.number(prefixes_.size());
+  to.numbers(prefixes_);
+  to.numbers(table_);
+  to.number(collected_.size());
+  to.numbers(collected_);
+}
+
+void PlaceFinder::read(call::StateReader& from, const Places& places) {
+  const auto bits = static_cast<unsigned>(8 * size_of(dtype_));
+  if (const bool on_cpu = from.flag(); on_cpu != on_cpu_) {
+    const auto kind = [](bool cpu) { return cpu ? "cpu" : "a device other than cpu"; };
+    from.refuse(fmt::format("the bytes must be of a finder on {}, got one on {}", kind(on_cpu_), kind(on_cpu)));
+  }
+  collecting_ = from.flag();
+  passes_ = static_cast<unsigned>(from.below(bits + 1, 1));
+  left_ = static_cast<unsigned>(from.below(bits + 1, 1));
+  width_ = static_cast<unsigned>(from.below(left_ + 1, 1));
+  count_ = from.elements();
+  here_ = from.elements();
+  from.require(passes_ != 0 || (left_ == bits && count_ == 0 && !collecting_));
+  from.require(passes_ == 0 || count_ != 0);
+  from.require(width_ <= (on_cpu_ ? quantile_plan::most_digit_bits : topk_plan::digit_bits));
+  from.require(on_cpu_ || !collecting_);
+  const auto fits = [&](std::uint64_t key) { return left_ >= 64 ? key == 0 : key <= greatest_key(dtype_) >> left_; };
+  found_.clear();
+  if (passes_ != 0) {
+    for (const std::uint64_t place : places(count_)) {
+      Known& known = found_[place];
+      known.prefix = from.number();
+      known.rest = from.number();
+      from.require(fits(known.prefix) && known.rest <= place);
+    }
+    from.require(left_ != bits);
+  }
+  prefixes_ = from.numbers(from.number());
+  from.require(!prefixes_.empty() && prefixes_.size() <= std::max<std::size_t>(found_.size(), 1));
+  for (std::size_t i = 0; i < prefixes_.size(); ++i) {
+    from.require(fits(prefixes_[i]) && (i == 0 || prefixes_[i - 1] < prefixes_[i]));
+  }
+  if (left_ != 0) {  // the passes go on
+    from.require(collecting_ || width_ != 0);
+    for (const auto& [place, known] : found_) {
+      from.require(std::binary_search(prefixes_.begin(), prefixes_.end(), known.prefix));
+    }
+  }
+  table_ = from.numbers(collecting_ || left_ == 0 ? none_left : prefixes_.size() << width_);
+  collected_ = from.numbers(from.number());
+  from.require(collected_.empty() || collecting_);
+}
+
+bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
+  if (passes_ == 0) {
+    count_ = here_;
+    for (const std::uint64_t place : places) found_[place] = {0, place};
+  } else if (here_ != count_) {
+    call::refuse("quantile", fmt::format("every pass must give the same elements, got {} after {}", here_, count_));
+  }
+  ++passes_;
+  if (collecting_) {
+    sort(device_, MutableArrayView(collected_));
+    for (auto& [place, known] : found_) {
+      const auto first = std::lower_bound(collected_.begin(), collected_.end(), known.prefix << left_);
+      if (known.rest >= static_cast<std::uint64_t>(collected_.end() - first)) {
+        call::refuse("quantile", "every pass must give the same elements, got others");
+      }
+      known = {first[static_cast<std::ptrdiff_t>(known.rest)], 0};
+    }
+    end_passes();
+    return false;
+  }
+  std::vector<std::uint64_t> next;
+  std::uint64_t within = 0;  // elements with the fronts that matter
+  for (auto& [place, known] : found_) {
+    const auto at = static_cast<std::size_t>(std::lower_bound(prefixes_.begin(), prefixes_.end(), known.prefix) -
+                                             prefixes_.begin());
+    const std::uint64_t* table = table_.data() + (at << width_);
+    std::uint64_t digit = 0;
+    while (digit < front_mask(width_) && known.rest >= table[digit]) known.rest -= table[digit++];
+    known.prefix = known.prefix << width_ | digit;
+    if (next.empty() || next.back() != known.prefix) {
+      next.push_back(known.prefix);
+      within += table[digit];
+    }
+  }
+  left_ -= width_;
+  if (left_ == 0 || next.empty()) {
+    end_passes();
+    return false;
+  }
+  prefixes_ = std::move(next);
+  collecting_ = on_cpu_ && within <= quantile_plan::most_collected;
+  begin_pass();
+  return true;
+}
+
+}  // namespace masu
 
 namespace masu::cpu {
 

@@ -5,7 +5,7 @@
 #include "call/operands.h"
 #include "elements/order.h"
 #include "quantile/quantile_plan.h"
-#include "quantile/select_simd.h"
+#include "quantile/select_places.h"
 #include "quantile/selection_plan.h"
 #include "runtime/parallel.h"
 

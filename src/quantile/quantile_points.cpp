@@ -5,7 +5,6 @@
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/selection_device.h"
 #include "quantile/selection_plan.h"
 #include "runtime/half.h"
 

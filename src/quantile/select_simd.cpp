@@ -4,7 +4,7 @@
 #define HWY_WANT_AVX3_DL
 #endif
 
-#include "quantile/select_simd.h"
+#include "quantile/select_places.h"
 
 #include "elements/each_type.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/selection_device.h"
+#include "quantile/selection_plan.h"
 
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/selection_plan.h"
 #include "runtime/half.h"
 
 #include <masu/sort.h>

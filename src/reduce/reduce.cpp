@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "reduce/reduce_cpu.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 

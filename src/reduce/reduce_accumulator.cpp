@@ -5,7 +5,6 @@
 #include "call/staging.h"
 #include "call/state_bytes.h"
 #include "call/timer.h"
-#include "reduce/reduce_cpu.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 

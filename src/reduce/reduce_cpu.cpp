@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reduce/reduce_cpu.h"
+#include "reduce/reduce_plan.h"
 
 #include "runtime/parallel.h"
 

@@ -12,6 +12,7 @@
 
 namespace masu::runtime {
 
+// Whether the call that this thread works for shall end (see masu/interrupt.h).
 class Interruption {
  public:
   explicit Interruption(std::function<bool()> stop);

@@ -16,6 +16,7 @@
 
 namespace masu::runtime {
 
+// SHA-256 (FIPS 180-4).
 class Sha256 {
  public:
   void add(std::string_view data) noexcept;

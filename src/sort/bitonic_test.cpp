@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <masu/bitonic.h>
 
-#include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_kernels_test.h"
+#include "sort/sort_job.h"
 
 #include <gtest/gtest.h>
 

@@ -3,13 +3,18 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "sort/cpu/sort_cpu_keys.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_kernels.h"
+#include "sort/device/sort_plan.h"
 
+#include <masu/bitonic.h>
 #include <masu/sort.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -128,6 +133,94 @@ void merge_sorted_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std:
                          std::span<const std::uint64_t> runs, BufferBase& result_keys, BufferBase& result_values,
                          const SortOptions& options) {
   run({"merge_sorted_by_key", dtype, keys, result_keys, &values, &result_values, value_bytes}, runs, options.order);
+}
+
+namespace {
+
+constexpr std::string_view name = "PreparedSegments";
+
+std::string text_of(Payload::Kind moved, std::size_t bytes) {
+  switch (moved) {
+    case Payload::Kind::none: return "alone";
+    case Payload::Kind::records: return fmt::format("with values of {} bytes", bytes);
+    case Payload::Kind::indices: break;
+  }
+  return fmt::format("with indices of {} bytes", bytes);
+}
+
+}  // namespace
+
+void check_segments(std::string_view function, std::span<const std::uint64_t> offsets, std::uint64_t count) {
+  const auto falls = std::ranges::adjacent_find(offsets, std::ranges::greater());
+  if (falls != offsets.end()) {
+    call::refuse(function, fmt::format("segment offsets must be non-decreasing, got {} after {} at place {}",
+                                       *(falls + 1), *falls, falls - offsets.begin() + 1));
+  }
+  if (!offsets.empty() && offsets.back() > count) {
+    call::refuse(function, fmt::format("segments must end at or before {}, got {}", count, offsets.back()));
+  }
+}
+
+PreparedSegments::State::State(const Device& on, Dtype keys, std::uint64_t count,
+                               std::span<const std::uint64_t> segments, Payload::Kind moved, std::size_t bytes)
+    : device_(on), dtype_(keys), payload_{moved, nullptr, bytes}, offsets_(segments.begin(), segments.end()) {
+  call::check_count(name, count);
+  if (moved == Payload::Kind::records) call::check_element_bytes(name, bytes);
+  if (offsets_.size() < 2) call::refuse(name, fmt::format("at least two offsets, got {}", offsets_.size()));
+  check_segments(name, offsets_, count);
+  pieces_ = {count, 1, offsets_};
+  pieces_.most = pieces_.longest();
+  if (!call::on_cpu(device_) && count != 0)
+    tables_.emplace(device_, dtype_, payload_, job(name, count, Order::ascending));
+}
+
+SortJob PreparedSegments::State::job(std::string_view function, std::uint64_t count, Order order) const {
+  if (count != pieces_.count) {
+    call::refuse(function, fmt::format("the segments are prepared for {} keys, got {}", pieces_.count, count));
+  }
+  return {order, SortAlgorithm::automatic, pieces_, function};
+}
+
+void PreparedSegments::State::check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved,
+                                    std::size_t bytes, const BufferBase* values) const {
+  if (!(on == device_) || keys != dtype_ || moved != payload_.kind || bytes != payload_.bytes) {
+    call::refuse(function, fmt::format("the segments are prepared for {} {} on {}, got {} {} on {}", to_string(dtype_),
+                                       text_of(payload_.kind, payload_.bytes), device_.id(), to_string(keys),
+                                       text_of(moved, bytes), on.id()));
+  }
+  if (values != nullptr && !call::on_cpu(on) && sort_plan::carried(bytes) && !sort_kernels::aligned(values, bytes)) {
+    call::refuse(function, fmt::format("with prepared segments, values must begin at a multiple of {} bytes, got {}",
+                                       bytes, call::place_of(*values)));
+  }
+}
+
+PreparedSegments::PreparedSegments(const Device& device, Dtype dtype, std::uint64_t count,
+                                   std::span<const std::uint64_t> offsets, std::size_t value_bytes)
+    : state_(std::make_unique<const State>(device, dtype, count, offsets,
+                                           value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records,
+                                           value_bytes)) {}
+
+PreparedSegments PreparedSegments::for_argsort(const Device& device, Dtype dtype, std::uint64_t count,
+                                               std::span<const std::uint64_t> offsets, Dtype index_dtype) {
+  return PreparedSegments(
+      std::make_unique<const State>(device, dtype, count, offsets, Payload::Kind::indices, size_of(index_dtype)));
+}
+
+PreparedSegments::PreparedSegments(std::unique_ptr<const State> state) noexcept : state_(std::move(state)) {}
+PreparedSegments::PreparedSegments(PreparedSegments&&) noexcept = default;
+PreparedSegments& PreparedSegments::operator=(PreparedSegments&&) noexcept = default;
+PreparedSegments::~PreparedSegments() = default;
+
+std::vector<BitonicPass> bitonic_schedule(std::uint64_t count) {
+  const auto stages = static_cast<std::uint32_t>(count < 2 ? 0 : std::bit_width(count - 1));
+  std::vector<BitonicPass> schedule;
+  schedule.reserve(std::size_t{stages} * (stages + 1) / 2);
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    for (std::uint32_t pass = 0; pass <= stage; ++pass) {
+      schedule.push_back({stage, pass, std::uint64_t{1} << (stage - pass), stage + 1 == stages});
+    }
+  }
+  return schedule;
 }
 
 }  // namespace masu

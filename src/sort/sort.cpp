@@ -3,9 +3,7 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "runtime/backend.h"
-#include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
-#include "sort/prepared_segments.h"
 #include "sort/sort_job.h"
 
 #include <masu/sort.h>

@@ -16,6 +16,9 @@
 
 namespace masu {
 
+// Elements as ranks: unsigned numbers that are the greater the earlier an element comes; elements of one rank are equal
+// and come by index. The kernels' half is topk_rank.cl.
+
 // Which element comes first. NaNs that come last and NaNs that are skipped have the rank 0, which nothing else of a
 // float has.
 struct Ranking {

@@ -27,6 +27,9 @@
 
 namespace masu {
 
+// Stone's rule: among 1 … K bins, the number whose histogram has the least estimated error. K is the root of the number
+// of values, but at least 100.
+
 // Throws invalid_argument: a pass has more values than those before.
 [[noreturn]] void refuse_more_values(std::uint64_t got, std::uint64_t before);
 

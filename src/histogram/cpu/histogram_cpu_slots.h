@@ -15,6 +15,8 @@
 
 namespace masu::cpu {
 
+// A guide to arbitrary edges: a value needs one to three comparisons, unless very many edges lie very close together.
+
 // T is float or double, the type in which values are compared.
 template <class T>
 class Guide {

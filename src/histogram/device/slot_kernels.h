@@ -6,7 +6,6 @@
 #include "call/launcher.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_plan.h"
-#include "histogram/device/slot_rule.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/buffer.h>
@@ -24,6 +23,8 @@
 #include <vector>
 
 namespace masu {
+
+// The rules of one column, or of all columns of a joint histogram, on a device; and the programs that use them.
 
 // The rules of the columns of a joint histogram.
 std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/device/slot_rule.h"
-
 #include "histogram/device/histogram_plan.h"
+
 #include "runtime/half.h"
 
 #include <fmt/format.h>

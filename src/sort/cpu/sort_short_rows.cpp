@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/cpu/sort_simd.h"
 
+#include "elements/each_type.h"
+
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
@@ -209,12 +211,8 @@ void RankShortRows(const T* x, std::uint64_t rows, std::size_t length, bool desc
   void Rank##name(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     RankShortRows(x, rows, length, descending, ranks);                                                        \
   }
-MASU_SHORT_ROWS(I32, std::int32_t)
-MASU_SHORT_ROWS(U32, std::uint32_t)
-MASU_SHORT_ROWS(I64, std::int64_t)
-MASU_SHORT_ROWS(U64, std::uint64_t)
-MASU_SHORT_ROWS(F32, float)
-MASU_SHORT_ROWS(F64, double)
+MASU_EACH_WIDE_INTEGER(MASU_SHORT_ROWS)
+MASU_EACH_WIDE_FLOAT(MASU_SHORT_ROWS)
 #undef MASU_SHORT_ROWS
 
 }  // namespace
@@ -241,12 +239,8 @@ namespace masu::cpu {
   void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     HWY_DYNAMIC_DISPATCH(Rank##name)(x, rows, length, descending, ranks);                                          \
   }
-MASU_SHORT_ROWS(I32, std::int32_t)
-MASU_SHORT_ROWS(U32, std::uint32_t)
-MASU_SHORT_ROWS(I64, std::int64_t)
-MASU_SHORT_ROWS(U64, std::uint64_t)
-MASU_SHORT_ROWS(F32, float)
-MASU_SHORT_ROWS(F64, double)
+MASU_EACH_WIDE_INTEGER(MASU_SHORT_ROWS)
+MASU_EACH_WIDE_FLOAT(MASU_SHORT_ROWS)
 #undef MASU_SHORT_ROWS
 
 }  // namespace masu::cpu

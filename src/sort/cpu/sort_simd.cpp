@@ -146,25 +146,11 @@ HWY_INLINE std::size_t PartitionAny(Code* codes, std::size_t count, Code pivot, 
   return coding.is_float ? PartitionRange<true>(codes, count, pivot, coding.flip)
                          : PartitionRange<false>(codes, count, pivot, coding.flip);
 }
-std::size_t Partition32(std::int32_t* codes, std::size_t count, std::int32_t pivot, Coding<std::int32_t> coding) {
-  return PartitionAny(codes, count, pivot, coding);
-}
-std::size_t Partition64(std::int64_t* codes, std::size_t count, std::int64_t pivot, Coding<std::int64_t> coding) {
-  return PartitionAny(codes, count, pivot, coding);
-}
 template <class Code>
 HWY_INLINE LowerCounts PartitionAnyTwo(Code* left, std::size_t left_count, Code* right, std::size_t right_count,
                                        Code pivot, Coding<Code> coding) {
   return coding.is_float ? PartitionRanges<true>(left, left_count, right, right_count, pivot, coding.flip)
                          : PartitionRanges<false>(left, left_count, right, right_count, pivot, coding.flip);
-}
-LowerCounts PartitionTwo32(std::int32_t* left, std::size_t left_count, std::int32_t* right, std::size_t right_count,
-                           std::int32_t pivot, Coding<std::int32_t> coding) {
-  return PartitionAnyTwo(left, left_count, right, right_count, pivot, coding);
-}
-LowerCounts PartitionTwo64(std::int64_t* left, std::size_t left_count, std::int64_t* right, std::size_t right_count,
-                           std::int64_t pivot, Coding<std::int64_t> coding) {
-  return PartitionAnyTwo(left, left_count, right, right_count, pivot, coding);
 }
 
 // Applies `change` to every vector, and the last time to a copy of the rest.
@@ -200,19 +186,6 @@ HWY_INLINE void DecodeAll(Code* data, std::size_t count, Coding<Code> coding) {
     ForVectors(data, count, [&](auto v) HWY_ATTR { return hn::Xor(v, flip); });
   }
 }
-void Encode32(std::int32_t* data, std::size_t count, Coding<std::int32_t> coding) {
-  EncodeAll(data, count, coding);
-}
-void Encode64(std::int64_t* data, std::size_t count, Coding<std::int64_t> coding) {
-  EncodeAll(data, count, coding);
-}
-void Decode32(std::int32_t* data, std::size_t count, Coding<std::int32_t> coding) {
-  DecodeAll(data, count, coding);
-}
-void Decode64(std::int64_t* data, std::size_t count, Coding<std::int64_t> coding) {
-  DecodeAll(data, count, coding);
-}
-
 template <class Code>
 HWY_INLINE void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
   const hn::ScalableTag<Code> d;
@@ -227,12 +200,26 @@ HWY_INLINE void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
   }
   for (; i < count; ++i) std::swap(left[i], *(right_end - 1 - i));
 }
-void Swap32(std::int32_t* left, std::int32_t* right_end, std::size_t count) {
-  SwapMirrored(left, right_end, count);
-}
-void Swap64(std::int64_t* left, std::int64_t* right_end, std::size_t count) {
-  SwapMirrored(left, right_end, count);
-}
+
+#define MASU_LOOPS(bits, Code)                                                                                         \
+  std::size_t Partition##bits(Code* codes, std::size_t count, Code pivot, Coding<Code> coding) {                       \
+    return PartitionAny(codes, count, pivot, coding);                                                                  \
+  }                                                                                                                    \
+  LowerCounts PartitionTwo##bits(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot, \
+                                 Coding<Code> coding) {                                                                \
+    return PartitionAnyTwo(left, left_count, right, right_count, pivot, coding);                                       \
+  }                                                                                                                    \
+  void Encode##bits(Code* data, std::size_t count, Coding<Code> coding) {                                              \
+    EncodeAll(data, count, coding);                                                                                    \
+  }                                                                                                                    \
+  void Decode##bits(Code* data, std::size_t count, Coding<Code> coding) {                                              \
+    DecodeAll(data, count, coding);                                                                                    \
+  }                                                                                                                    \
+  void Swap##bits(Code* left, Code* right_end, std::size_t count) {                                                    \
+    SwapMirrored(left, right_end, count);                                                                              \
+  }
+MASU_EACH_CODE(MASU_LOOPS)
+#undef MASU_LOOPS
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -241,49 +228,35 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(Partition32);
-HWY_EXPORT(Partition64);
-HWY_EXPORT(PartitionTwo32);
-HWY_EXPORT(PartitionTwo64);
-HWY_EXPORT(Encode32);
-HWY_EXPORT(Encode64);
-HWY_EXPORT(Decode32);
-HWY_EXPORT(Decode64);
-HWY_EXPORT(Swap32);
-HWY_EXPORT(Swap64);
-
-std::size_t partition_codes(std::int32_t* codes, std::size_t count, std::int32_t pivot, Coding<std::int32_t> coding) {
-  return HWY_DYNAMIC_DISPATCH(Partition32)(codes, count, pivot, coding);
-}
-std::size_t partition_codes(std::int64_t* codes, std::size_t count, std::int64_t pivot, Coding<std::int64_t> coding) {
-  return HWY_DYNAMIC_DISPATCH(Partition64)(codes, count, pivot, coding);
-}
-LowerCounts partition_codes(std::int32_t* left, std::size_t left_count, std::int32_t* right, std::size_t right_count,
-                            std::int32_t pivot, Coding<std::int32_t> coding) {
-  return HWY_DYNAMIC_DISPATCH(PartitionTwo32)(left, left_count, right, right_count, pivot, coding);
-}
-LowerCounts partition_codes(std::int64_t* left, std::size_t left_count, std::int64_t* right, std::size_t right_count,
-                            std::int64_t pivot, Coding<std::int64_t> coding) {
-  return HWY_DYNAMIC_DISPATCH(PartitionTwo64)(left, left_count, right, right_count, pivot, coding);
-}
-void encode(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding) {
-  HWY_DYNAMIC_DISPATCH(Encode32)(bits, count, coding);
-}
-void encode(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding) {
-  HWY_DYNAMIC_DISPATCH(Encode64)(bits, count, coding);
-}
-void decode(std::int32_t* codes, std::size_t count, Coding<std::int32_t> coding) {
-  HWY_DYNAMIC_DISPATCH(Decode32)(codes, count, coding);
-}
-void decode(std::int64_t* codes, std::size_t count, Coding<std::int64_t> coding) {
-  HWY_DYNAMIC_DISPATCH(Decode64)(codes, count, coding);
-}
-void swap_mirrored(std::int32_t* left, std::int32_t* right_end, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(Swap32)(left, right_end, count);
-}
-void swap_mirrored(std::int64_t* left, std::int64_t* right_end, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(Swap64)(left, right_end, count);
-}
+#define MASU_LOOPS(bits, Code)                                                                                      \
+  HWY_EXPORT(Partition##bits);                                                                                      \
+  HWY_EXPORT(PartitionTwo##bits);                                                                                   \
+  HWY_EXPORT(Encode##bits);                                                                                         \
+  HWY_EXPORT(Decode##bits);                                                                                         \
+  HWY_EXPORT(Swap##bits);                                                                                           \
+  template <>                                                                                                       \
+  std::size_t partition_codes(Code* codes, std::size_t count, Code pivot, Coding<Code> coding) {                    \
+    return HWY_DYNAMIC_DISPATCH(Partition##bits)(codes, count, pivot, coding);                                      \
+  }                                                                                                                 \
+  template <>                                                                                                       \
+  LowerCounts partition_codes(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot, \
+                              Coding<Code> coding) {                                                                \
+    return HWY_DYNAMIC_DISPATCH(PartitionTwo##bits)(left, left_count, right, right_count, pivot, coding);           \
+  }                                                                                                                 \
+  template <>                                                                                                       \
+  void encode(Code* data, std::size_t count, Coding<Code> coding) {                                                 \
+    HWY_DYNAMIC_DISPATCH(Encode##bits)(data, count, coding);                                                        \
+  }                                                                                                                 \
+  template <>                                                                                                       \
+  void decode(Code* codes, std::size_t count, Coding<Code> coding) {                                                \
+    HWY_DYNAMIC_DISPATCH(Decode##bits)(codes, count, coding);                                                       \
+  }                                                                                                                 \
+  template <>                                                                                                       \
+  void swap_mirrored(Code* left, Code* right_end, std::size_t count) {                                              \
+    HWY_DYNAMIC_DISPATCH(Swap##bits)(left, right_end, count);                                                       \
+  }
+MASU_EACH_CODE(MASU_LOOPS)
+#undef MASU_LOOPS
 
 }  // namespace masu::cpu
 #endif

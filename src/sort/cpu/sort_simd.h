@@ -13,6 +13,9 @@
 #include <limits>
 #include <type_traits>
 
+// f(32, std::int32_t) and so on for the codes that most loops know.
+#define MASU_EACH_CODE(f) f(32, std::int32_t) f(64, std::int64_t)
+
 namespace masu::cpu {
 
 template <class T>
@@ -37,28 +40,27 @@ template <class T>
 
 // Lower codes than `pivot` come first. The elements are coded where `coding` says so, else they are codes already.
 // Works in place. Returns how many are lower.
-std::size_t partition_codes(std::int32_t* codes, std::size_t count, std::int32_t pivot, Coding<std::int32_t> coding);
-std::size_t partition_codes(std::int64_t* codes, std::size_t count, std::int64_t pivot, Coding<std::int64_t> coding);
+template <class Code>
+std::size_t partition_codes(Code* codes, std::size_t count, Code pivot, Coding<Code> coding);
 
 // The same for two ranges at once, the left one filled with lower codes and the right one with the others as far as
 // they go: each then has its lower codes first. The counts of these.
 struct LowerCounts {
   std::size_t left, right;
 };
-LowerCounts partition_codes(std::int32_t* left, std::size_t left_count, std::int32_t* right, std::size_t right_count,
-                            std::int32_t pivot, Coding<std::int32_t> coding);
-LowerCounts partition_codes(std::int64_t* left, std::size_t left_count, std::int64_t* right, std::size_t right_count,
-                            std::int64_t pivot, Coding<std::int64_t> coding);
+template <class Code>
+LowerCounts partition_codes(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot,
+                            Coding<Code> coding);
 
 // Turns bits into codes, in place, and back.
-void encode(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding);
-void encode(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding);
-void decode(std::int32_t* codes, std::size_t count, Coding<std::int32_t> coding);
-void decode(std::int64_t* codes, std::size_t count, Coding<std::int64_t> coding);
+template <class Code>
+void encode(Code* bits, std::size_t count, Coding<Code> coding);
+template <class Code>
+void decode(Code* codes, std::size_t count, Coding<Code> coding);
 
 // Swaps the `count` elements from `left` on with those before `right_end`, the first with the last. They are apart.
-void swap_mirrored(std::int32_t* left, std::int32_t* right_end, std::size_t count);
-void swap_mirrored(std::int64_t* left, std::int64_t* right_end, std::size_t count);
+template <class Code>
+void swap_mirrored(Code* left, Code* right_end, std::size_t count);
 
 // Two sorted runs and the place of what they become, which is apart from them.
 template <class Code>
@@ -70,10 +72,8 @@ struct CodeRuns {
   Code* to;
 };
 // Merges two pairs of runs of coded elements in turns.
-void merge_codes(const CodeRuns<std::int32_t>& first, const CodeRuns<std::int32_t>& second,
-                 Coding<std::int32_t> coding);
-void merge_codes(const CodeRuns<std::int64_t>& first, const CodeRuns<std::int64_t>& second,
-                 Coding<std::int64_t> coding);
+template <class Code>
+void merge_codes(const CodeRuns<Code>& first, const CodeRuns<Code>& second, Coding<Code> coding);
 
 // How neighbours stand to each other, zeros as equals and NaNs as equals. Stops where neither is true any more.
 struct Trend {
@@ -87,9 +87,8 @@ struct Specials {
   bool negative_zero = false, positive_zero = false, nan = false;
   [[nodiscard]] bool are_seen() const noexcept { return nan || (negative_zero && positive_zero); }
 };
-Specials specials_of(const Half* keys, std::size_t count);
-Specials specials_of(const float* keys, std::size_t count);
-Specials specials_of(const double* keys, std::size_t count);
+template <class T>
+Specials specials_of(const T* keys, std::size_t count);
 
 // The least and the greatest sort_key(); of no keys the least is above the greatest.
 struct KeyRange {

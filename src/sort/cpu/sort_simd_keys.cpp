@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that only read the keys.
+#include "elements/each_type.h"
 #include "sort/cpu/sort_simd.h"
 #include "sort/sort_job.h"
 
@@ -99,15 +100,12 @@ HWY_INLINE Specials SpecialsOf(const T* keys, std::size_t count) {
   }
   return specials;
 }
-Specials Specials16(const Half* keys, std::size_t count) {
-  return SpecialsOf(keys, count);
-}
-Specials Specials32(const float* keys, std::size_t count) {
-  return SpecialsOf(keys, count);
-}
-Specials Specials64(const double* keys, std::size_t count) {
-  return SpecialsOf(keys, count);
-}
+#define MASU_SPECIALS(name, T)                                \
+  Specials Specials##name(const T* keys, std::size_t count) { \
+    return SpecialsOf(keys, count);                           \
+  }
+MASU_EACH_FLOAT(MASU_SPECIALS)
+#undef MASU_SPECIALS
 
 template <class T>
 KeyRange RangeOf(const T* keys, std::size_t count, Order order) {
@@ -181,24 +179,20 @@ HWY_AFTER_NAMESPACE();
 namespace masu::cpu {
 
 HWY_EXPORT(AnyTrend);
-HWY_EXPORT(Specials16);
-HWY_EXPORT(Specials32);
-HWY_EXPORT(Specials64);
 HWY_EXPORT(AnyRange);
 HWY_EXPORT(AnyNumbers);
 
 Trend trend_of(Dtype dtype, const void* keys, std::size_t count, Order order) {
   return HWY_DYNAMIC_DISPATCH(AnyTrend)(dtype, keys, count, order);
 }
-Specials specials_of(const Half* keys, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(Specials16)(keys, count);
-}
-Specials specials_of(const float* keys, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(Specials32)(keys, count);
-}
-Specials specials_of(const double* keys, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(Specials64)(keys, count);
-}
+#define MASU_SPECIALS(name, T)                                \
+  HWY_EXPORT(Specials##name);                                 \
+  template <>                                                 \
+  Specials specials_of(const T* keys, std::size_t count) {    \
+    return HWY_DYNAMIC_DISPATCH(Specials##name)(keys, count); \
+  }
+MASU_EACH_FLOAT(MASU_SPECIALS)
+#undef MASU_SPECIALS
 KeyRange key_range(Dtype dtype, const void* keys, std::size_t count, Order order) {
   return HWY_DYNAMIC_DISPATCH(AnyRange)(dtype, keys, count, order);
 }

@@ -149,14 +149,13 @@ HWY_INLINE void MergeBoth(const CodeRuns<Code>& first, const CodeRuns<Code>& sec
   front.Finish();
   back.Finish();
 }
-void Merge32(const CodeRuns<std::int32_t>& first, const CodeRuns<std::int32_t>& second, Coding<std::int32_t> coding) {
-  if (coding.is_float) MergeBoth<true>(first, second, coding.flip);
-  else MergeBoth<false>(first, second, coding.flip);
-}
-void Merge64(const CodeRuns<std::int64_t>& first, const CodeRuns<std::int64_t>& second, Coding<std::int64_t> coding) {
-  if (coding.is_float) MergeBoth<true>(first, second, coding.flip);
-  else MergeBoth<false>(first, second, coding.flip);
-}
+#define MASU_MERGE(bits, Code)                                                                       \
+  void Merge##bits(const CodeRuns<Code>& first, const CodeRuns<Code>& second, Coding<Code> coding) { \
+    if (coding.is_float) MergeBoth<true>(first, second, coding.flip);                                \
+    else MergeBoth<false>(first, second, coding.flip);                                               \
+  }
+MASU_EACH_CODE(MASU_MERGE)
+#undef MASU_MERGE
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -165,17 +164,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(Merge32);
-HWY_EXPORT(Merge64);
-
-void merge_codes(const CodeRuns<std::int32_t>& first, const CodeRuns<std::int32_t>& second,
-                 Coding<std::int32_t> coding) {
-  HWY_DYNAMIC_DISPATCH(Merge32)(first, second, coding);
-}
-void merge_codes(const CodeRuns<std::int64_t>& first, const CodeRuns<std::int64_t>& second,
-                 Coding<std::int64_t> coding) {
-  HWY_DYNAMIC_DISPATCH(Merge64)(first, second, coding);
-}
+#define MASU_MERGED(bits, Code)                                                                      \
+  HWY_EXPORT(Merge##bits);                                                                           \
+  template <>                                                                                        \
+  void merge_codes(const CodeRuns<Code>& first, const CodeRuns<Code>& second, Coding<Code> coding) { \
+    HWY_DYNAMIC_DISPATCH(Merge##bits)(first, second, coding);                                        \
+  }
+MASU_EACH_CODE(MASU_MERGED)
+#undef MASU_MERGED
 
 }  // namespace masu::cpu
 #endif

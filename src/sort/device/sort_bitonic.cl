@@ -3,7 +3,7 @@
 // behind the CUDA prelude, in CUDA C++). The stages within tiles are sort_rows.cl's. masu/bitonic.h has the schedule.
 // sort_key.cl stands in front of this file.
 //
-// Defines, all given by bitonic_device.cpp:
+// Defines, all given by sort_rows.cpp:
 // - MASU_GROUP        work-items in a work-group
 // - MASU_TILE         keys of a tile, a power of two
 // - MASU_INDEX_BYTES  bytes of the index beside each key, 4 or 8; 0: there is none

@@ -5,12 +5,14 @@
 #include "sort/sort_job.h"
 
 #include <masu/buffer.h>
+#include <masu/sort.h>
 #include <masu/stream.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -134,3 +136,30 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* resul
           const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work);
 
 }  // namespace masu::sort_radix
+
+namespace masu {
+
+struct PreparedSegments::State {
+  State(const Device& on, Dtype keys, std::uint64_t count, std::span<const std::uint64_t> segments, Payload::Kind moved,
+        std::size_t bytes);
+
+  // What is sorted. Throws for another number of keys.
+  [[nodiscard]] SortJob job(std::string_view function, std::uint64_t count, Order order) const;
+  // Throws unless it has been made for these. `values`: null where they will be well placed.
+  void check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved, std::size_t bytes,
+             const BufferBase* values) const;
+  [[nodiscard]] const DeviceSegments* tables() const noexcept { return tables_ ? &*tables_ : nullptr; }
+
+ private:
+  Device device_;
+  Dtype dtype_;
+  Payload payload_;
+  std::vector<std::uint64_t> offsets_;
+  Pieces pieces_;
+  std::optional<DeviceSegments> tables_;  // none on `cpu`, nor without keys
+};
+
+// The offsets do not fall and end within the keys.
+void check_segments(std::string_view function, std::span<const std::uint64_t> offsets, std::uint64_t count);
+
+}  // namespace masu
