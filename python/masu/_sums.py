@@ -157,7 +157,8 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     data, axis = one_axis(data, axis, True)
     where = on.device_for(device, data)
     sums = on.along("cumsum", data, axis, summed,
-                    lambda lines, to, number: _masu.cumsum(on.converted(lines, summed), to, number, where))
+                    lambda lines, to, number: _masu.cumsum(
+                        lines if lines.dtype.kind != "f" and summed.char in "lLqQ" else on.converted(lines, summed), to, number, where))
     return sums if out is None else _host.into(out, sums)
 
 

@@ -161,7 +161,8 @@ Answer cumsum(Arguments arguments) {
   if (!dtype_of(arguments[2], summed(x), result)) return {};
   const bool same_kind = masu::is_float(result) == masu::is_float(x.dtype);
   if (!same_kind && !masu::is_float(result)) return {};
-  const bool as_it_is = same_kind && masu::size_of(result) == masu::size_of(x.dtype);
+  const bool wide_integers = !masu::is_float(result) && masu::size_of(result) == sizeof(std::uint64_t);
+  const bool as_it_is = wide_integers || result == x.dtype;
   EnqueuedCall call(Function::cumsum, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
@@ -172,13 +173,9 @@ Answer cumsum(Arguments arguments) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
     as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sums) {
-      const masu::ScanOptions options{.rows = lines.number()};
-      if (as_it_is) {
-        static_cast<void>(masu::scan(stream, rows, result, sums, options));
-        return;
-      }
-      as_dtype(stream, rows, x.dtype, sums, result);
-      static_cast<void>(masu::scan(stream, sums, result, sums, options));
+      if (!as_it_is) as_dtype(stream, rows, x.dtype, sums, result);
+      static_cast<void>(masu::scan(stream, as_it_is ? rows : sums, as_it_is ? x.dtype : result, sums,
+                                   {.rows = lines.number(), .result = result}));
     });
   });
 }

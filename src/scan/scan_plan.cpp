@@ -24,8 +24,9 @@ constexpr std::array<std::string_view, 7> exact_launches = {
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
-// On CUDA, up to which two launches are faster than one: what both read stays in the second-level cache.
-constexpr std::uint64_t two_launches_bytes = std::uint64_t{1} << 24;
+// On CUDA, up to which two launches are faster than one: what both read stays in the second-level cache. Of input and
+// output together.
+constexpr std::uint64_t two_launches_bytes = std::uint64_t{1} << 25;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 constexpr std::uint64_t span = 16;  // totals that a work-item scans, where there are no shuffles
@@ -118,6 +119,8 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_EXCLUSIVE", exclusive},
                           {"MASU_SEGMENTED", segmented},
                           {"MASU_EXACT", exact},
+                          {"MASU_FROM_BYTES", size_of(from)},
+                          {"MASU_FROM_SIGNED", is_signed(from) && size_of(from) != size_of(dtype)},
                           {"MASU_SPAN", span},
                           {"MASU_WIDE_WORDS", wide_words()},
                           {"MASU_TABLE_ROWS", table_rows()},
@@ -131,9 +134,9 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}});
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive, bool segmented,
-          unsigned group, std::uint64_t most_groups) {
-  Plan plan{.dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
+Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
+          bool segmented, unsigned group, std::uint64_t most_groups) {
+  Plan plan{.from = from, .dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
   plan.group = group != 0 ? group : std::min(plan.group, most_items);
   plan.vectors = vectors_of(device, dtype);
@@ -143,7 +146,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
     const std::uint64_t gpu_groups = plan.exact ? exact_chunks_a_unit : groups_a_unit_gpu;
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? gpu_groups : groups_a_unit_cpu);
   }
-  if (device.kind == DeviceKind::cuda && can_be_once(plan) && count * size_of(dtype) > two_launches_bytes) {
+  if (device.kind == DeviceKind::cuda && can_be_once(plan) &&
+      count * (size_of(from) + size_of(dtype)) > two_launches_bytes) {
     return in_one_launch(device, plan, most_groups_given ? most_groups : device.compute_units, group);
   }
   if (plan.exact) {

@@ -81,7 +81,8 @@ void scan_all(const Device& device, std::uint64_t count, ScanOp op, bool exclusi
   const Buffer<std::uint8_t> flags_there = device.upload(flags);
   Buffer<T> output(device, count);
   Stream stream(device);
-  scan_plan::Plan plan = scan_plan::make(as_gpu(device), dtype_of<T>, count, op, exclusive, segments, group, groups);
+  scan_plan::Plan plan =
+      scan_plan::make(as_gpu(device), dtype_of<T>, dtype_of<T>, count, op, exclusive, segments, group, groups);
   if (once) plan = scan_plan::in_one_launch(device.info(), plan, 1, group);
   DeviceScan job(device, plan, nullptr);
   job.start(stream, there, output, count / (segments ? 2 : 1), segments ? &flags_there : nullptr);
