@@ -2,8 +2,10 @@
 // Scans, on every device, against a plain loop.
 #include "all_dtypes.h"
 #include "each_device.h"
+#include "each_instruction_set.h"
 #include "expect_error.h"
 #include "misaligned.h"
+#include "scan/scan_cpu.h"
 #include "scan/scan_device.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
@@ -180,6 +182,41 @@ TEST_P(ScanTest, WiderResults) {
     check(TypeTag<std::uint8_t>(), i64, exclusive, false);
     check(TypeTag<std::int64_t>(), u64, exclusive, false);
   }
+}
+
+TEST(ScanCpu, WiderResultsOnEachInstructionSet) {
+  const auto check = [](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr std::uint64_t before = ~std::uint64_t{0} - 100;  // wraps
+    for (const std::size_t count : {0, 1, 2, 3, 7, 8, 9, 31, 64, 67, 1031}) {
+      const auto data = reference::data_of<T>(Shape::random_bits, count, 3);
+      for (const bool exclusive : {false, true}) {
+        std::vector<std::uint64_t> found(count);
+        std::vector<std::uint64_t> right(count);
+        std::uint64_t sum = before;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (exclusive) right[i] = sum;
+          sum += static_cast<std::uint64_t>(data[i]);
+          if (!exclusive) right[i] = sum;
+        }
+        const std::string name = std::to_string(count) + " " + std::string(to_string(dtype_of<T>));
+        EXPECT_EQ(cpu::scan_elements(dtype_of<T>, Dtype::i64, ScanOp::sum, exclusive, data.data(), found.data(), count,
+                                     before),
+                  sum)
+            << name;
+        EXPECT_EQ(found, right) << name;
+        EXPECT_EQ(cpu::scan_total(dtype_of<T>, Dtype::u64, ScanOp::sum, data.data(), count, before), sum) << name;
+      }
+    }
+  };
+  test::each_instruction_set([&] {
+    check(TypeTag<std::uint8_t>());
+    check(TypeTag<std::int8_t>());
+    check(TypeTag<std::uint16_t>());
+    check(TypeTag<std::int16_t>());
+    check(TypeTag<std::uint32_t>());
+    check(TypeTag<std::int32_t>());
+  });
 }
 
 TEST_P(ScanTest, WiderResultsRefused) {
