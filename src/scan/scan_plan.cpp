@@ -30,13 +30,9 @@ constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 constexpr std::uint64_t span = 16;  // totals that a work-item scans, where there are no shuffles
 
-// In one launch, found on an H200: three waves late nobody waits (0.96 of copying; one wave late 0.64). With those that
-// read totals 768 work-items, so that each has 80 registers; where instructions are the limit, and for sums of 64 bits,
-// half as many with twice the vectors.
-constexpr unsigned once_group = 736;
-constexpr unsigned once_vectors = 4;
-constexpr unsigned once_group_busy = 352;
-constexpr unsigned once_vectors_busy = 8;
+// In one launch, found on an H200: three waves late nobody waits (0.96 of copying; one wave late 0.64).
+constexpr unsigned once_group = 352;
+constexpr unsigned once_vectors = 8;
 constexpr unsigned delay = 3;
 constexpr unsigned waves = 8;
 constexpr unsigned replicas = 4;
@@ -170,12 +166,9 @@ Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, un
   plan.chunk = 1;
   // As the preludes have it: on what is not NVIDIA's each work-item is a sub-group.
   plan.sub_group = device.vendor.starts_with("NVIDIA") ? device.warp_size : 1;
-  const bool wide_sum = plan.op == ScanOp::sum && size_of(plan.dtype) == sizeof(std::uint64_t);
-  const bool float_extreme = is_float(plan.dtype) && plan.op != ScanOp::sum;
-  const bool busy = device.gpu && (size_of(plan.dtype) < 4 || wide_sum || float_extreme);
-  plan.group = group != 0 ? group : busy ? once_group_busy : once_group;
+  plan.group = group != 0 ? group : once_group;
   // As much as local memory holds, unless compute units would have nothing to do then.
-  plan.vectors = busy ? once_vectors_busy : once_vectors;
+  plan.vectors = once_vectors;
   while (plan.vectors > 1 && plan.kept_bytes() + plan.totals_bytes() > device.local_bytes) plan.vectors /= 2;
   if (plan.tiles() < groups) plan.vectors = std::min(plan.vectors, 2U);
   plan.groups = std::clamp<std::uint64_t>(plan.tiles(), 1, std::max<std::uint64_t>(groups, 1));
