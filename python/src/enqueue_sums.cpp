@@ -209,7 +209,7 @@ void register_enqueued_sums(nb::module_& m) {
   constexpr Answer (*average)(Arguments) = reduce<Function::mean, masu::mean>;
   constexpr Answer (*variance)(Arguments) = reduce<Function::variance, masu::variance>;
   constexpr Answer (*deviation)(Arguments) = reduce<Function::deviation, masu::standard_deviation>;
-  // With dtypes that Python names.
+  // For Python, where arguments are given that change nothing.
   static PyMethodDef methods[] = {entry<total>("enqueue_sum"),     entry<average>("enqueue_mean"),
                                   entry<variance>("enqueue_var"),  entry<deviation>("enqueue_std"),
                                   entry<cumsum>("enqueue_cumsum"), {}};
