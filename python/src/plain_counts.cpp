@@ -5,6 +5,7 @@
 #include "lines.h"
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace masu_python {
@@ -12,6 +13,22 @@ namespace {
 
 PyObject* by_numpy(PyObject* function, const Given& given) {
   return PyObject_Vectorcall(function, given.values, given.count, given.names);
+}
+
+// Whether no element of one dimension is negative or 2^63 - 1, for which NumPy writes outside of its memory.
+bool are_counted(const NumpyArray& x) {
+  masu::Dtype dtype{};
+  if (!x.is_integer() || (dtype_of(x, dtype) && masu::size_of(dtype) != sizeof(std::uint64_t))) return true;
+  if (!x.is_native() || x.dimensions != 1) return false;
+  const auto* from = static_cast<const char*>(x.data);
+  const std::uint64_t count = x.count();
+  std::uint64_t any = 0;
+  for (std::uint64_t i = 0; i < count; ++i, from += x.strides[0]) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, from, sizeof number);
+    any |= number | (number + 1);
+  }
+  return any >> 63 == 0;
 }
 
 }  // namespace
@@ -23,7 +40,7 @@ PyObject* plain::bincount(const Given& given) {
   if (given.count == 0 || !parameters.take(given, values)) return nullptr;
   const NumpyArray* const x = numpy_array(values[0]);
   if (x == nullptr) return nullptr;
-  if (is_none(values[1])) return x->count() < small_limit(4) ? by_numpy(numpys, given) : nullptr;
+  if (is_none(values[1])) return x->count() < small_limit(4) && are_counted(*x) ? by_numpy(numpys, given) : nullptr;
   std::int64_t least = 0;
   if (numpy_array(values[1]) == nullptr || !stays_here(x->count())) return nullptr;
   if (values[2] != nullptr && (!integer(values[2], least) || least < 0)) return nullptr;

@@ -204,3 +204,19 @@ def test_subclasses_are_no_plain_arrays():
     assert np.ma.is_masked(masu.sort(masked))
     with pytest.warns(masu.Fallback):
         assert masu.mean(masked) == 2.5
+
+
+def test_calls_that_numpy_does_not_survive():
+    most = 2**63 - 1
+    one = np.array([0, most])
+    for x in (one, one.astype("u8"), one[::-1], np.repeat(one, 3)[::2], one.astype(">i8"), [most], (1, most), [most, 0.5],
+              np.arange(20000) * 0 + most, np.ma.array([1, most], mask=[0, 1])):
+        for weights in (None, np.ones(len(x)), np.ones(len(x), int), np.ones(len(x), bool)):
+            with pytest.raises(ValueError, match="array is too big"):
+                masu.bincount(x, weights)
+    with pytest.raises(ValueError, match="array is too big"):
+        masu.bincount(np.array([most - 1]))
+    for x in (np.arange(3.0), np.arange(3), np.ones((2, 3)), np.float64(1), [1, 2], np.ones(20000)):
+        for axis in (None, 0):
+            with pytest.raises(ValueError, match="wrong size for the accumulation"):
+                masu.cumsum(x, axis, out=np.empty(()))
