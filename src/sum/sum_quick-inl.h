@@ -9,11 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
+#include <cstddef>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -31,18 +27,21 @@ HWY_INLINE QV QuickLoad(const double* x) {
 HWY_INLINE QV QuickLoad(const float* x) {
   return hn::PromoteTo(QD(), hn::LoadU(hn::Rebind<float, QD>(), x));
 }
+template <class D, class T>
+HWY_INLINE hn::Vec<D> QuickLoadFirst(D d, const T* x, std::size_t n) {
+#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
+  return hn::MaskedLoad(hn::FirstN(d, n), d, x);
+#else
+  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(T)] = {};
+  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
+  return hn::LoadU(d, memory);
+#endif
+}
 template <class T>
 HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
-#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
-  const hn::Rebind<T, QD> d;
-  const auto loaded = hn::MaskedLoad(hn::FirstN(d, n), d, x);
+  const auto loaded = QuickLoadFirst(hn::Rebind<T, QD>(), x, n);
   if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(QD(), loaded);
   else return loaded;
-#else
-  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(double)] = {};
-  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
-  return QuickLoad(memory);
-#endif
 }
 
 // Sums begin at 0. Their constructors are written out, as GCC compiles none of its own for these instructions on
@@ -177,68 +176,6 @@ HWY_INLINE double QuickBound(double size, double additions) {
   if (size == 0) return 0;
   return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
 }
-
-// Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
-// beforehand, and a rest. Half the additions of QuickErrors.
-//
-// Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
-// Of fewer than 2^40 numbers. A unit is given as what cuts by it where it is added and taken away again: 1.5 * 2^52
-// units.
-class QuickUnits {
- public:
-  explicit QuickUnits(std::uint64_t count)
-      : count_(static_cast<double>(count)),
-        to_unit_(1.5 * PowerOfTwo(margin + static_cast<int>(std::bit_width(count)) - 1)),
-        to_most_(1 / 1.5 * PowerOfTwo(1 - static_cast<int>(std::bit_width(count)))) {}
-  // For numbers hardly larger than `sample`; NaN where there is none.
-  [[nodiscard]] HWY_INLINE double Unit(double sample) const {
-    constexpr std::uint64_t exponent = 0x7ff0000000000000;
-    const double size = std::bit_cast<double>(std::bit_cast<std::uint64_t>(std::max(sample, 0x1p-800)) & exponent);
-    return size < 0x1p800 ? size * to_unit_ : std::numeric_limits<double>::quiet_NaN();
-  }
-  // How large the numbers may be.
-  [[nodiscard]] HWY_INLINE double Most(double unit) const { return unit * to_most_; }
-  // How far the sum of the rests, at most half a unit each, can be from the exact one: each passes through no more
-  // additions than told, and the rest of a product is rounded itself.
-  [[nodiscard]] HWY_INLINE double Bound(double unit, double additions) const {
-    return unit * 0x1p-52 * count_ * (additions + 4) * 0x1p-53;
-  }
-
- private:
-  static constexpr int margin = 5;  // bits
-  static double PowerOfTwo(int exponent) {
-    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
-  }
-  double count_;
-  double to_unit_;
-  double to_most_;
-};
-struct QuickSplit {
-  QV sum;
-  QV rest;
-  HWY_INLINE QuickSplit() { sum = rest = hn::Zero(QD()); }
-  HWY_INLINE void Merge(const QuickSplit& other) {
-    sum = hn::Add(sum, other.sum);
-    rest = hn::Add(rest, other.rest);
-  }
-};
-// How they are cut, and what came.
-struct QuickSize {
-  QV most;  // the largest magnitude
-  QV any;   // the bits of all rests
-  QV unit;
-  HWY_INLINE QuickSize() {}
-  HWY_INLINE explicit QuickSize(QV by) : unit(by) { most = any = hn::Zero(QD()); }
-  // The product of x and y. What is larger than is known has a part that is larger, too.
-  HWY_INLINE void Add(QV x, QV y, QuickSplit& to) {
-    const QV part = hn::Sub(hn::MulAdd(x, y, unit), unit);
-    const QV rest = hn::MulSub(x, y, part);
-    to.sum = hn::Add(to.sum, part);
-    to.rest = hn::Add(to.rest, rest);
-    most = hn::Max(most, hn::Abs(part));
-    any = hn::Or(any, rest);
-  }
-};
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
