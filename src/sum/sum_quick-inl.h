@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -175,6 +176,91 @@ template <class S>
 HWY_INLINE double QuickBound(double size, double additions) {
   if (size == 0) return 0;
   return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
+}
+
+// Numbers cut in two: a multiple of a unit, which is added as the integer that it is in the lowest bits of a float, and
+// a rest. A unit is `to_unit` of the power of two below a sample of the numbers.
+//
+// Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
+template <class T>
+struct QuickCutRule;
+template <>
+struct QuickCutRule<float> {
+  static constexpr std::size_t chain = 8;     // vectors that are added before their sums go to wider ones
+  static constexpr double to_unit = 0x1p-18;  // numbers may be 16 times that power
+  // Of a unit and of each number, how far the sum of the rests can be from the exact one: a rest is at most half a
+  // unit, rounded once, and passes through 9 additions of so many rests in the mean.
+  static constexpr double to_bound = 0x5p-24;
+  static constexpr float least = 0x1p-60F;
+  static constexpr float most = 0x1p90F;
+};
+template <>
+struct QuickCutRule<double> {
+  static constexpr std::size_t chain = 64;
+  static constexpr double to_unit = 0x1p-41;   // 1024 times
+  static constexpr double to_bound = 0x1p-46;  // 170 additions
+  static constexpr double least = 0x1p-800;
+  static constexpr double most = 0x1p800;
+};
+template <class T>
+struct QuickCut {
+  using D = hn::CappedTag<T, 64 / sizeof(T)>;
+  using Bits = hn::RebindToUnsigned<D>;
+  hn::Vec<Bits> parts;
+  hn::Vec<D> rests;
+  HWY_INLINE QuickCut() {
+    parts = hn::Zero(Bits());
+    rests = hn::Zero(D());
+  }
+  HWY_INLINE void Merge(const QuickCut& other) {
+    parts = hn::Add(parts, other.parts);
+    rests = hn::Add(rests, other.rests);
+  }
+};
+// How they are cut, and what came.
+template <class T, bool Products>
+struct QuickCutter {
+  using D = typename QuickCut<T>::D;
+  using V = hn::Vec<D>;
+  using Bits = typename QuickCut<T>::Bits;
+  V by;                  // 1.5 * 2^23 units of floats, 1.5 * 2^52 of doubles
+  hn::Vec<Bits> misfit;  // the bits that differ from those of `by`
+  V any;                 // the bits of all rests
+  HWY_INLINE explicit QuickCutter(T number) {
+    by = hn::Set(D(), number);
+    misfit = hn::Zero(Bits());
+    any = hn::Zero(D());
+  }
+  // x, or the product of x and y.
+  HWY_INLINE void Add(V x, V y, QuickCut<T>& to) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
+    asm("" : "+v"(x.raw), "+v"(y.raw));  // else GCC loads them twice
+#endif
+    const V number = Products ? hn::MulAdd(x, y, by) : hn::Add(x, by);
+    const V part = hn::Sub(number, by);
+    const V rest = Products ? hn::MulSub(x, y, part) : hn::Sub(x, part);
+    const auto bits = hn::BitCast(Bits(), number);
+    to.parts = hn::Add(to.parts, bits);
+    to.rests = hn::Add(to.rests, rest);
+    misfit = hn::Or(misfit, hn::Xor(bits, hn::BitCast(Bits(), by)));
+    if constexpr (!Products) any = hn::Or(any, rest);
+  }
+  // Whether no number was too large, or NaN: signs and exponents are those of `by`.
+  [[nodiscard]] HWY_INLINE bool Fits() const {
+    constexpr int fraction = std::numeric_limits<T>::digits - 1;
+    return hn::AllTrue(Bits(), hn::Eq(hn::ShiftRight<fraction>(misfit), hn::Zero(Bits())));
+  }
+};
+HWY_INLINE QV QuickWide(hn::Vec<hn::CappedTag<float, 16>> v) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::PromoteTo(QD(), v);
+#else
+  const hn::Rebind<float, QD> half;
+  return hn::Add(hn::PromoteTo(QD(), hn::LowerHalf(half, v)), hn::PromoteTo(QD(), hn::UpperHalf(half, v)));
+#endif
+}
+HWY_INLINE QV QuickWide(QV v) {
+  return v;
 }
 
 }  // namespace

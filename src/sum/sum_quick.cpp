@@ -122,89 +122,7 @@ QuickSquares QuickSquaresOf(const T* x, std::size_t count) {
   return found;
 }
 
-// Numbers cut in two: a multiple of a unit, which is added as the integer that it is in the lowest bits of a float, and
-// a rest. `margin` is how much larger than the first ones numbers may be, times the power of two below these.
-//
-// Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
-template <class T>
-struct QuickCutRule;
-template <>
-struct QuickCutRule<float> {
-  static constexpr std::size_t chain = 16;    // vectors that are added before their sums go to wider ones
-  static constexpr double to_unit = 0x1p-18;  // of the power of two: 2^22 units are 16 of it
-  // Of a unit and of each number, how far the sum of the rests can be from the exact one: each is at most half a unit,
-  // rounded once, and passes through 12 additions of so many rests in the mean.
-  static constexpr double to_bound = 0x1p-21;
-  static constexpr float least = 0x1p-60F;
-  static constexpr float most = 0x1p90F;
-};
-template <>
-struct QuickCutRule<double> {
-  static constexpr std::size_t chain = 64;
-  static constexpr double to_unit = 0x1p-47;
-  static constexpr double to_bound = 0x1p-46;  // 170 additions of so many rests
-  static constexpr double least = 0x1p-800;
-  static constexpr double most = 0x1p800;
-};
-template <class T>
-struct QuickCut {
-  using D = hn::CappedTag<T, 64 / sizeof(T)>;
-  using Bits = hn::RebindToUnsigned<D>;
-  hn::Vec<Bits> parts;
-  hn::Vec<D> rests;
-  HWY_INLINE QuickCut() {
-    parts = hn::Zero(Bits());
-    rests = hn::Zero(D());
-  }
-  HWY_INLINE void Merge(const QuickCut& other) {
-    parts = hn::Add(parts, other.parts);
-    rests = hn::Add(rests, other.rests);
-  }
-};
-// How they are cut, and what came.
-template <class T, bool Products>
-struct QuickCutter {
-  using D = typename QuickCut<T>::D;
-  using V = hn::Vec<D>;
-  using Bits = typename QuickCut<T>::Bits;
-  V by;                  // 1.5 * 2^23 units of floats, 1.5 * 2^52 of doubles
-  hn::Vec<Bits> misfit;  // the bits that differ from those of `by`
-  V any;                 // the bits of all rests
-  HWY_INLINE explicit QuickCutter(T number) {
-    by = hn::Set(D(), number);
-    misfit = hn::Zero(Bits());
-    any = hn::Zero(D());
-  }
-  // x, or the product of x and y.
-  HWY_INLINE void Add(V x, V y, QuickCut<T>& to) {
-    const V number = Products ? hn::MulAdd(x, y, by) : hn::Add(x, by);
-    const V part = hn::Sub(number, by);
-    const V rest = Products ? hn::MulSub(x, y, part) : hn::Sub(x, part);
-    const auto bits = hn::BitCast(Bits(), number);
-    to.parts = hn::Add(to.parts, bits);
-    to.rests = hn::Add(to.rests, rest);
-    misfit = hn::Or(misfit, hn::Xor(bits, hn::BitCast(Bits(), by)));
-    if constexpr (!Products) any = hn::Or(any, rest);
-  }
-  // Whether no number was too large, or NaN: signs and exponents are those of `by`.
-  [[nodiscard]] HWY_INLINE bool Fits() const {
-    constexpr int fraction = std::numeric_limits<T>::digits - 1;
-    return hn::AllTrue(Bits(), hn::Eq(hn::ShiftRight<fraction>(misfit), hn::Zero(Bits())));
-  }
-};
-HWY_INLINE QV QuickWide(hn::Vec<hn::CappedTag<float, 16>> v) {
-#if HWY_TARGET == HWY_SCALAR
-  return hn::PromoteTo(QD(), v);
-#else
-  const hn::Rebind<float, QD> half;
-  return hn::Add(hn::PromoteTo(QD(), hn::LowerHalf(half, v)), hn::PromoteTo(QD(), hn::UpperHalf(half, v)));
-#endif
-}
-HWY_INLINE QV QuickWide(QV v) {
-  return v;
-}
-
-// Of more than quick_few numbers, and of no more than quick_piece. False where one is larger than the first ones let
+// Of more than quick_few numbers, and of no more than quick_piece. False where one is larger than a sample lets
 // expect.
 template <bool Products, class T>
 bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
@@ -214,17 +132,18 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   const typename QuickCut<T>::D d;
   const hn::RebindToSigned<decltype(d)> whole;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t sampled = 32;
+  constexpr std::size_t sampled = 64;
   auto sample = hn::Zero(d);
   for (std::size_t i = 0; i < sampled; i += lanes) {
-    const auto first = hn::LoadU(d, x + i);
-    sample = hn::Max(sample, hn::Abs(Products ? hn::Mul(first, hn::LoadU(d, y + i)) : first));
+    const std::size_t at = (count - lanes) * i / sampled;
+    const auto number = hn::LoadU(d, x + at);
+    sample = hn::Max(sample, hn::Abs(Products ? hn::Mul(number, hn::LoadU(d, y + at)) : number));
   }
   const T most = hn::GetLane(hn::MaxOfLanes(d, sample));
   if (!(most <= Rule::most)) return false;
   constexpr auto exponent = std::bit_cast<Word>(std::numeric_limits<T>::infinity());
   const auto power = std::bit_cast<T>(static_cast<Word>(std::bit_cast<Word>(std::max(most, Rule::least)) & exponent));
-  const T by = 48 * power;
+  const T by = static_cast<T>(1.5 / std::numeric_limits<T>::epsilon() * Rule::to_unit) * power;
   QuickCutter<T, Products> cut(by);
   // The halves of sums of parts, which are less than 2^29 or 2^60 units.
   constexpr int half = 4 * sizeof(T);
@@ -456,7 +375,7 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64
     const auto each = [&](std::uint64_t first, std::uint64_t n) { return part(first, n, sizeof(T) == sizeof(double)); };
     return quick_result(quick_pieces(count, each), result, divisor);
   }
-  if (count > fewest) {
+  if (count > (sizeof(T) == sizeof(double) ? quick_few : fewest)) {
     const std::optional<double> found = quick_result(part(0, count, true), result, divisor);
     if (found) return found;
   }
