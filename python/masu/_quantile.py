@@ -254,6 +254,8 @@ def _of_rows(plain, rows, count, alone, device, keywords):
                 return of(rows, (len(rows), count), (1,))
         except FloatingPointError:
             pass
+    elif not alone and rows.shape[1] < _small.limit:  # one after the other, which NumPy does sooner
+        raise Unforeseen
     each = [of(row[np.newaxis], (count,), (0,)) for row in rows]
     return each[0] if alone else np.stack(each, axis=-1)
 

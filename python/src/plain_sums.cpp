@@ -53,16 +53,17 @@ class Reduction {
     if (a == nullptr || !dtype_of(*a, dtype_) || (keep != nullptr && PyBool_Check(keep) == 0)) return false;
     const std::uint64_t count = a->count();
     if (!stays_here(count)) return false;
-    if (!a->is_plain()) {
-      static PyObject* const copy = PyUnicode_InternFromString("copy");
-      if (count > brief_work || !a->is_native()) return false;
-      copy_ = nb::steal(PyObject_VectorcallMethod(copy, &array, 1, nullptr));
-      a = copy_.is_valid() ? numpy_array(copy_.ptr()) : nullptr;
-      if (a == nullptr || !a->is_plain()) return false;
-    }
+    if (!a->is_plain() && (count > brief_work || !a->is_native())) return false;
     if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
     if (lines_.inner != 1 && count > brief_work) return false;
-    array_ = a;
+    data_ = a->data;
+    count_ = count;
+    if (!a->is_plain()) {
+      thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
+      without_gaps.resize(std::max(without_gaps.size(), count * masu::size_of(dtype_)));
+      copy_elements(*a, masu::size_of(dtype_), without_gaps.data());
+      data_ = without_gaps.data();
+    }
     for (int i = 0; i < a->dimensions; ++i) {
       if (!lines_.flat && i != lines_.axis) shape_.push_back(a->shape()[static_cast<std::size_t>(i)]);
       else if (keep == Py_True) shape_.push_back(1);
@@ -81,17 +82,15 @@ class Reduction {
   PyObject* of_columns(const F& work) const {
     nb::object result = nb::steal(new_numpy_array(shape_, dtype_));
     if (!result.is_valid()) return nullptr;
-    work(masu::ArrayView(dtype_, array_->data, array_->count()), rows(),
-         masu::MutableArrayView{dtype_, data_of(result.ptr()), rows()});
+    work(masu::ArrayView(dtype_, data_, count_), rows(), masu::MutableArrayView{dtype_, data_of(result.ptr()), rows()});
     return result.release().ptr();
   }
   // The results that work(rows) makes, a SumResult of f64 that are rounded to `rounded`.
   template <class F>
   PyObject* of_rows(Dtype rounded, const F& work) const {
-    const std::uint64_t count = array_->count();
     std::vector<std::byte> memory;
-    const masu::ArrayView data(dtype_, lines_.as_rows(array_->data, masu::size_of(dtype_), memory), count);
-    const masu::SumResult found = made(count, [&] { return work(data); });
+    const masu::ArrayView data(dtype_, lines_.as_rows(data_, masu::size_of(dtype_), memory), count_);
+    const masu::SumResult found = made(count_, [&] { return work(data); });
     if (shape_.empty()) return scalar_of(rounded, found.value());
     nb::object result = nb::steal(new_numpy_array(shape_, rounded));
     if (!result.is_valid()) return nullptr;
@@ -114,8 +113,8 @@ class Reduction {
   }
 
  private:
-  const NumpyArray* array_ = nullptr;
-  nb::object copy_;  // of an array with gaps
+  const void* data_ = nullptr;
+  std::uint64_t count_ = 0;
   Dtype dtype_{};
   HostLines lines_;
   std::vector<Py_ssize_t> shape_;  // of the results

@@ -8,6 +8,7 @@
 
 #include "each_instruction_set.h"
 #include "expect_error.h"
+#include "runtime/half.h"
 #include "sum/compensated.h"
 
 #include <bit>
@@ -103,6 +104,27 @@ TYPED_TEST(QuickSumTest, GivesTheExactSumOrNothing) {
     for (const std::vector<T>& x : {std::vector<T>{1, infinity}, {1, -infinity, infinity}, {NAN}}) {
       EXPECT_FALSE(cpu::quick_sum(x.data(), x.size(), dtype_of<T>));
       EXPECT_FALSE(cpu::quick_dot(x.data(), x.data(), x.size(), dtype_of<T>));
+    }
+  });
+}
+
+// Of f16, whose sums are often halfway between two.
+TEST(QuickSum, DotProductsOfHalvesAreExact) {
+  test::each_instruction_set([] {
+    for (const std::size_t count : {1, 2, 3, 64, 65, 100, 1000, 4096, 5000}) {
+      for (unsigned kind = 0; kind < quick_kinds; ++kind) {
+        const std::vector<float> numbers = quick_numbers<float>(kind, 2 * count);
+        std::vector<Half> x(count), y(count);
+        ExactSum sum;
+        for (std::size_t i = 0; i < count; ++i) {
+          x[i] = runtime::to_half(numbers[i]);
+          y[i] = runtime::to_half(numbers[count + i]);
+          sum.add(runtime::to_double(x[i]) * runtime::to_double(y[i]));
+        }
+        const double expected = sum.sum(Dtype::f16);
+        const double found = dot(Device::open("cpu"), ArrayView(x), ArrayView(y), {.result = Dtype::f16}).value();
+        EXPECT_TRUE(found == expected || (std::isnan(found) && std::isnan(expected))) << count << " of kind " << kind;
+      }
     }
   });
 }
