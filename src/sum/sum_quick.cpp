@@ -367,19 +367,21 @@ std::optional<double> quick_result(const QuickPart& total, Dtype result, std::ui
 }
 
 // part(first, n, cut) of each piece. Numbers of f32 are cut only where they are few, as rests of f32 say too little of
-// many; and what that proves nothing of is added again without.
+// many; and what that proves nothing of is added again as f64.
 template <class T, class Part>
 std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64_t divisor, const Part& part) {
-  constexpr std::uint64_t fewest = 256;
-  if (count > quick_piece) {
-    const auto each = [&](std::uint64_t first, std::uint64_t n) { return part(first, n, sizeof(T) == sizeof(double)); };
-    return quick_result(quick_pieces(count, each), result, divisor);
+  constexpr bool wide = std::is_same_v<T, double>;
+  constexpr std::uint64_t fewest = wide ? quick_few : 256;
+  constexpr std::uint64_t few = std::uint64_t{1} << 18;
+  const auto found = [&](bool cut) {
+    const auto piece = [&](std::uint64_t first, std::uint64_t n) { return part(first, n, cut); };
+    return quick_result(count > quick_piece ? quick_pieces(count, piece) : piece(0, count), result, divisor);
+  };
+  if (count > fewest && (wide || count <= few)) {
+    const std::optional<double> sure = found(true);
+    if (sure || wide) return sure;
   }
-  if (count > (sizeof(T) == sizeof(double) ? quick_few : fewest)) {
-    const std::optional<double> found = quick_result(part(0, count, true), result, divisor);
-    if (found) return found;
-  }
-  return quick_result(part(0, count, false), result, divisor);
+  return found(false);
 }
 
 }  // namespace
