@@ -52,6 +52,20 @@ PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& g
   return result;
 }
 
+// Whether NumPy compares an end of a range with numbers of 64 bits as integers, where masu has doubles.
+bool beyond_exact(const NumpyArray& a, PyObject* range) {
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
+  masu::Dtype dtype{};
+  if (!a.is_integer() || !dtype_of(a, dtype) || masu::size_of(dtype) != sizeof exact) return false;
+  if (range == nullptr || PyTuple_CheckExact(range) == 0) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(range); ++i) {
+    PyObject* const end = PyTuple_GetItem(range, i);
+    std::int64_t value = 0;
+    if (PyLong_CheckExact(end) != 0 && (!integer(end, value) || value >= exact || value <= -exact)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 PyObject* plain::bincount(const Given& given) {
@@ -85,7 +99,7 @@ PyObject* plain::histogram(const Given& given) {
   }
   // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
   const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->code == 'e';
-  if (a->count() >= small_limit(slow ? prepared : 1)) return nullptr;
+  if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;
   PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
                           values[3] == nullptr ? Py_None : values[3]};
   return PyObject_Vectorcall(numpys, of, 4, nullptr);
