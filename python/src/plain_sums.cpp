@@ -48,14 +48,15 @@ PyObject* scalar_of(Dtype dtype, double value) {
 class Reduction {
  public:
   // False for what is not plain: much data with gaps, other axes than None and an int. `keep`: null or a bool.
-  bool find(PyObject* array, PyObject* axis, PyObject* keep) {
+  // `columns`: whether many elements may be columns.
+  bool find(PyObject* array, PyObject* axis, PyObject* keep, bool columns) {
     const NumpyArray* a = numpy_array(array);
     if (a == nullptr || !dtype_of(*a, dtype_) || (keep != nullptr && PyBool_Check(keep) == 0)) return false;
     const std::uint64_t count = a->count();
     if (!stays_here(count)) return false;
     if (!a->is_plain() && (count > brief_work || !a->is_native())) return false;
     if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
-    if (lines_.inner != 1 && count > brief_work) return false;
+    if (lines_.inner != 1 && count > brief_work && !(columns && are_columns())) return false;
     data_ = a->data;
     count_ = count;
     if (!a->is_plain()) {
@@ -82,7 +83,8 @@ class Reduction {
   PyObject* of_columns(const F& work) const {
     nb::object result = nb::steal(new_numpy_array(shape_, dtype_));
     if (!result.is_valid()) return nullptr;
-    work(masu::ArrayView(dtype_, data_, count_), rows(), masu::MutableArrayView{dtype_, data_of(result.ptr()), rows()});
+    const masu::MutableArrayView to{dtype_, data_of(result.ptr()), rows()};
+    made(count_, [&] { work(masu::ArrayView(dtype_, data_, count_), rows(), to); });
     return result.release().ptr();
   }
   // The results that work(rows) makes, a SumResult of f64 that are rounded to `rounded`.
@@ -132,7 +134,7 @@ PyObject* moment(const Given& given, Moment which) {
   std::int64_t ddof = 0;
   if (!is_mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
   Reduction reduction;
-  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5])) return nullptr;
+  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5], is_mean)) return nullptr;
   if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= reduction.length()) return nullptr;
   if (is_mean && reduction.are_columns()) return reduction.of_columns(masu::mean_columns);
   masu::SumOptions options = options_of(reduction.dtype(), reduction.rows());
@@ -200,7 +202,7 @@ PyObject* plain::sum(const Given& given) {
     array = part.ptr();
   }
   Reduction reduction;
-  if (!reduction.find(array, values[1], values[4])) return nullptr;
+  if (!reduction.find(array, values[1], values[4], true)) return nullptr;
   if (reduction.are_columns()) return reduction.of_columns(masu::sum_columns);
   const masu::SumOptions options = options_of(reduction.dtype(), reduction.rows());
   return reduction.of_rows(options.result,

@@ -206,6 +206,15 @@ def test_subclasses_are_no_plain_arrays():
         assert masu.mean(masked) == 2.5
 
 
+@pytest.mark.parametrize("dtype", "fd")
+def test_reductions_of_many_columns(dtype):
+    x = data(dtype, np.random.default_rng(6), (400, 300))
+    for function in (masu.sum, masu.mean, masu.var):
+        same(function(x, axis=0), np.array([function(x[:, i].copy()) for i in range(300)]))
+        same(function(x, axis=0, keepdims=True), function(x, axis=0)[np.newaxis])
+        same(function(x.reshape(20, 20, 300), axis=1), np.array([function(part, axis=0) for part in x.reshape(20, 20, 300)]))
+
+
 def test_calls_that_numpy_does_not_survive():
     most = 2**63 - 1
     one = np.array([0, most])

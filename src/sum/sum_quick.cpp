@@ -132,7 +132,7 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   const typename QuickCut<T>::D d;
   const hn::RebindToSigned<decltype(d)> whole;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t sampled = 64;
+  constexpr std::size_t sampled = 32;
   auto sample = hn::Zero(d);
   for (std::size_t i = 0; i < sampled; i += lanes) {
     const std::size_t at = (count - lanes) * i / sampled;
