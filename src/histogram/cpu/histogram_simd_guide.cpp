@@ -157,7 +157,7 @@ CountStepsF64 count_steps(double) {
 JoinSlots join_slots() {
   return chosen(HWY_DISPATCH_TABLE(Join));
 }
-FinishCells finish_cells() {
+FinishJointBins finish_joint_bins() {
   return chosen(HWY_DISPATCH_TABLE(Finish));
 }
 

@@ -57,7 +57,7 @@ inline constexpr std::uint32_t joined_nan = 0xffffffffU;
 using JoinSlots = void (*)(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells);
 JoinSlots join_slots();
 // Then `joined_outside` and `joined_nan` become the places behind `size` cells.
-using FinishCells = void (*)(std::size_t count, std::uint32_t size, std::uint32_t* cells);
-FinishCells finish_cells();
+using FinishJointBins = void (*)(std::size_t count, std::uint32_t size, std::uint32_t* cells);
+FinishJointBins finish_joint_bins();
 
 }  // namespace masu::cpu

@@ -19,7 +19,7 @@
 
 namespace masu::cpu {
 
-// The slots of a row: the bins and extra_slots of one column, or the cells of several, then outside and NaN.
+// The slots of a row: the bins and extra_slots of one column, or the joint bins of several, then outside and NaN.
 class WeightedCounter {
  public:
   // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.
