@@ -89,11 +89,11 @@ void write_joint(const HistogramResult& result, const WriteOptions& options, Tex
     to.list(edges.size(), [&](std::uint64_t i) { return json_number(edges[i], result.column_edge_dtypes[d]); });
   });
   to.add(R"(,"counts":)");
-  to.grid(joint, [&](std::uint64_t cell) { return fmt::to_string(joint.counts()[cell]); });
+  to.grid(joint, [&](std::uint64_t joint_bin) { return fmt::to_string(joint.counts()[joint_bin]); });
   if (!options.density) return;
   const std::vector<double> density = joint.density();
   to.add(R"(,"density":)");
-  to.grid(joint, [&](std::uint64_t cell) { return json_number(density[cell]); });
+  to.grid(joint, [&](std::uint64_t joint_bin) { return json_number(density[joint_bin]); });
 }
 
 }  // namespace

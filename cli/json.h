@@ -46,9 +46,9 @@ class TextSink {
   template <class Joint, class Entry>
   void grid(const Joint& joint, const Entry& entry, unsigned column = 0, std::uint64_t first = 0) {
     list(joint.size(column), [&](std::uint64_t i) {
-      const std::uint64_t cell = first * joint.size(column) + i;
-      if (column + 1 == joint.dimensions()) add(entry(cell));
-      else grid(joint, entry, column + 1, cell);
+      const std::uint64_t joint_bin = first * joint.size(column) + i;
+      if (column + 1 == joint.dimensions()) add(entry(joint_bin));
+      else grid(joint, entry, column + 1, joint_bin);
     });
   }
 

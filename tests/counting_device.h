@@ -21,18 +21,32 @@
 
 namespace masu::test {
 
+// A command, to be given again while what it works on is there: a launch, a copy, or a fill.
+struct NotedCommand {
+  runtime::Kernel* kernel = nullptr;
+  NDRange range{1};
+  std::vector<KernelArgument> arguments{};
+  runtime::Memory* target = nullptr;
+  std::uint64_t target_offset = 0;
+  runtime::Memory* source = nullptr;  // null: it is filled
+  std::uint64_t source_offset = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::byte> pattern{};
+};
+
 struct Counts {
-  std::atomic<unsigned> allocations{0};   // of device memory, wrapped host memory included
-  std::atomic<unsigned> host_memory{0};   // page-locked memory
-  std::atomic<unsigned> waits{0};         // of the host, for a stream or an event
-  std::atomic<unsigned> reads{0};         // to host memory, maps included
-  std::atomic<unsigned> writes{0};        // from host memory
-  std::atomic<unsigned> compilations{0};  // programs that are loaded included
-  std::atomic<unsigned> streams{0};       // made or wrapped
-  std::atomic<unsigned> odd_fills{0};     // with patterns for which a backend makes memory of its own
-  std::atomic<unsigned> commands{0};      // launches, copies, fills
-  std::atomic<unsigned> events{0};        // of commands, and points in streams
-  std::atomic<bool> capturing{false};     // what streams say of themselves
+  std::atomic<unsigned> allocations{0};        // of device memory, wrapped host memory included
+  std::atomic<unsigned> host_memory{0};        // page-locked memory
+  std::atomic<unsigned> waits{0};              // of the host, for a stream or an event
+  std::atomic<unsigned> reads{0};              // to host memory, maps included
+  std::atomic<unsigned> writes{0};             // from host memory
+  std::atomic<unsigned> compilations{0};       // programs that are loaded included
+  std::atomic<unsigned> streams{0};            // made or wrapped
+  std::atomic<unsigned> odd_fills{0};          // with patterns for which a backend makes memory of its own
+  std::atomic<unsigned> commands{0};           // launches, copies, fills
+  std::atomic<unsigned> events{0};             // of commands, and points in streams
+  std::atomic<bool> capturing{false};          // what streams say of themselves
+  std::vector<NotedCommand>* noted = nullptr;  // where commands are noted, if they are
 
   // The names of those that are not zero since the last call.
   std::vector<std::string> take() {
@@ -95,6 +109,13 @@ class CountingStream final : public runtime::Stream {
   Done copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source, std::uint64_t source_offset,
             std::uint64_t bytes, runtime::Mark mark) override {
     ++counts_->commands;
+    if (counts_->noted != nullptr) {
+      counts_->noted->push_back({.target = &target,
+                                 .target_offset = target_offset,
+                                 .source = &source,
+                                 .source_offset = source_offset,
+                                 .bytes = bytes});
+    }
     return event(real_->copy(target, target_offset, source, source_offset, bytes, mark));
   }
   Done fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
@@ -105,6 +126,12 @@ class CountingStream final : public runtime::Stream {
     const std::size_t word = std::min<std::size_t>(pattern_size, 4);
     const bool repeats = std::equal(unit + word, unit + pattern_size, unit);
     if (!std::has_single_bit(pattern_size) || !repeats || offset % pattern_size != 0) ++counts_->odd_fills;
+    if (counts_->noted != nullptr) {
+      counts_->noted->push_back({.target = &target,
+                                 .target_offset = offset,
+                                 .bytes = bytes,
+                                 .pattern = std::vector<std::byte>(unit, unit + pattern_size)});
+    }
     return event(real_->fill(target, offset, bytes, pattern, pattern_size, mark));
   }
   void* map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) override {
@@ -117,6 +144,11 @@ class CountingStream final : public runtime::Stream {
   Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
               runtime::Mark mark) override {
     ++counts_->commands;
+    if (counts_->noted != nullptr) {
+      counts_->noted->push_back({.kernel = &kernel,
+                                 .range = range,
+                                 .arguments = std::vector<KernelArgument>(arguments.begin(), arguments.end())});
+    }
     return event(real_->launch(kernel, range, arguments, mark));
   }
   Done launch_together(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,

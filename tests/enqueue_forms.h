@@ -347,6 +347,8 @@ inline void EnqueueForms::add_sums() {
         [=, this](Stream& s) { return reduce(s, data_, dtype, ReduceOp::minmax, {.workspace = with_}); });
     add("sum" + type, false, [=, this](Stream& s) { return sum(s, data_, dtype, {.workspace = with_}); });
   }
+  add("scan i32 as i64", true,
+      [this](Stream& s) { return scan(s, data_, Dtype::i32, wide_, {.result = Dtype::i64, .workspace = with_}); });
   add("reduce count_nonzero", false,
       [=, this](Stream& s) { return reduce(s, data_, Dtype::f32, ReduceOp::count_nonzero, {.workspace = with_}); });
   add("dot", false, [=, this](Stream& s) { return dot(s, data_, more_, Dtype::f32, {.workspace = with_}); });

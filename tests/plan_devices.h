@@ -55,7 +55,8 @@ void expect_defines(const Make& make) {
   for (std::size_t i = 0; i < first.size(); ++i) {
     EXPECT_TRUE(names.emplace(first[i].name()).second) << first[i].name() << " twice";
     EXPECT_TRUE(first[i].name().starts_with("MASU_")) << first[i].name();
-    EXPECT_EQ(first[i].text(), again[i].text());
+    EXPECT_EQ(first[i].name(), again[i].name());
+    EXPECT_EQ(first[i].value(), again[i].value());
   }
 }
 

@@ -73,52 +73,73 @@ void check(const LaunchCase& what, std::string_view way) {
   }
 }
 
-// Of every form that only enqueues, in turns with the vendor's launches: bare ones, and such as leave a point that may
-// be waited for, as a call does. The median and the greatest ratio at the end.
+// Of every form that only enqueues, in turns with the vendor's launches: bare ones, such as leave a point that may be
+// waited for, and bare ones of the call's own kernels with their arguments. The median and the greatest ratio at the
+// end.
 void compare_calls(const masu::Device& device, Vendor& vendor) {
   constexpr std::uint64_t count = 1000;
   constexpr int calls = 20;
+  constexpr std::array titles{"/ bare launches", "/ with points", "/ its launches"};
   const auto counting = std::make_shared<masu::test::CountingDevice>(device.implementation());
   const masu::Device counted(counting);
   const masu::test::EnqueueForms forms(device, count);
   const masu::test::EnqueueForms counted_forms(counted, count);
   masu::Stream stream(device, masu::Timing::off);
   masu::Stream counted_stream(counted, masu::Timing::off);
-  fmt::print("  {:<40}{:>10}{:>10}{:>18}{:>14}\n", "calls of 1,000 elements", "commands", "us", "/ bare launches",
-             "/ with points");
-  std::array<std::vector<double>, 2> ratios;
+  fmt::print("  {:<40}{:>10}{:>10}", "calls of 1,000 elements", "commands", "us");
+  for (const char* title : titles) fmt::print("{:>18}", title);
+  fmt::print("\n");
+  std::array<std::vector<double>, titles.size()> ratios;
   for (std::size_t i = 0; i < forms.forms().size(); ++i) {
     const auto& form = forms.forms()[i];
     counted_forms.forms()[i].run(counted_stream)();
     counting->counts().take();
+    std::vector<masu::test::NotedCommand> noted;
+    counting->counts().noted = &noted;
     const auto get = counted_forms.forms()[i].run(counted_stream);
+    counting->counts().noted = nullptr;
     const unsigned commands = counting->counts().commands;
     const std::vector<std::string> asked = counting->counts().take();
     get();
     if (asked != std::vector<std::string>{"commands"}) continue;
+    const auto launch_all = [&](Leaves leaves) {
+      for (unsigned command = 0; command < commands; ++command) vendor.launch(leaves);
+    };
+    const auto repeat = [&] { (void)vendor.repeat(noted); };
+    const bool repeated = vendor.repeat(noted);
+    vendor.finish(Leaves::nothing);
     form.run(stream)();
     std::vector<double> seconds;
-    std::array<std::vector<double>, 2> of_launch;
+    std::array<std::vector<double>, titles.size()> of_vendor;
+    const auto timed = [&](std::vector<double>& to, const auto& work, const auto& finish) {
+      const double start = now();
+      for (int call = 0; call < calls; ++call) work();
+      to.push_back((now() - start) / calls);
+      finish();
+    };
     for (int round = 0; round < rounds; ++round) {
       std::vector<std::function<void()>> results;
       results.reserve(calls);
-      double start = now();
-      for (int call = 0; call < calls; ++call) results.push_back(form.run(stream));
-      seconds.push_back((now() - start) / calls);
-      stream.finish();
+      timed(
+          seconds, [&] { results.push_back(form.run(stream)); }, [&] { stream.finish(); });
       for (const Leaves leaves : {Leaves::nothing, Leaves::point}) {
-        start = now();
-        for (int call = 0; call < calls; ++call) vendor.launch(leaves);
-        of_launch[static_cast<std::size_t>(leaves)].push_back((now() - start) / calls);
-        vendor.finish(leaves);
+        timed(
+            of_vendor[static_cast<std::size_t>(leaves)], [&] { launch_all(leaves); }, [&] { vendor.finish(leaves); });
       }
+      if (repeated) timed(of_vendor[2], repeat, [&] { vendor.finish(Leaves::nothing); });
     }
-    for (std::size_t k = 0; k < 2; ++k) ratios[k].push_back(median(seconds) / (commands * median(of_launch[k])));
-    fmt::print("  {:<40}{:>10}{:>10.2f}{:>18.2f}{:>14.2f}\n", form.name, commands, median(seconds) * 1e6,
-               ratios[0].back(), ratios[1].back());
+    fmt::print("  {:<40}{:>10}{:>10.2f}", form.name, commands, median(seconds) * 1e6);
+    for (std::size_t k = 0; k < titles.size(); ++k) {
+      if (of_vendor[k].empty()) continue;
+      ratios[k].push_back(median(seconds) / median(of_vendor[k]));
+      fmt::print("{:>18.2f}", ratios[k].back());
+    }
+    fmt::print("\n");
   }
-  for (const auto& each : ratios) {
-    fmt::print("  median {:.2f}, greatest {:.2f}\n", median(each), *std::ranges::max_element(each));
+  for (std::size_t k = 0; k < titles.size(); ++k) {
+    if (ratios[k].empty()) continue;
+    fmt::print("  {}: median {:.2f}, greatest {:.2f}\n", titles[k], median(ratios[k]),
+               *std::ranges::max_element(ratios[k]));
   }
 }
 

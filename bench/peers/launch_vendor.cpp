@@ -4,10 +4,14 @@
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/loader.h"
 #include "backends/opencl/loader.h"
+#include "backends/opencl/memory.h"
+#include "backends/opencl/module.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <stdexcept>
 #include <vector>
 
@@ -90,8 +94,55 @@ class OpenCl final : public Vendor {
     expect(api_.clReleaseEvent(event), "clReleaseEvent");
   }
   void finish(Leaves leaves) override { expect(api_.clFinish(queue_of(leaves)), "clFinish"); }
+  bool repeat(std::span<const test::NotedCommand> commands) override {
+    for (const test::NotedCommand& command : commands) {
+      // Parts of buffers are objects of their own.
+      if (std::ranges::any_of(command.arguments, [](const auto& one) { return one.offset() != 0; })) return false;
+    }
+    for (const test::NotedCommand& command : commands) {
+      if (command.kernel != nullptr) launch_again(command);
+      else if (command.source != nullptr) copy_again(command);
+      else fill_again(command);
+    }
+    return true;
+  }
 
  private:
+  void fill_again(const test::NotedCommand& fill) {
+    expect(api_.clEnqueueFillBuffer(queues_[0], opencl::object_of(*fill.target), fill.pattern.data(),
+                                    fill.pattern.size(), fill.target_offset, fill.bytes, 0, nullptr, nullptr),
+           "clEnqueueFillBuffer");
+  }
+  void copy_again(const test::NotedCommand& copy) {
+    expect(api_.clEnqueueCopyBuffer(queues_[0], opencl::object_of(*copy.source), opencl::object_of(*copy.target),
+                                    copy.source_offset, copy.target_offset, copy.bytes, 0, nullptr, nullptr),
+           "clEnqueueCopyBuffer");
+  }
+  void launch_again(const test::NotedCommand& launch) {
+    cl_kernel kernel = twin(static_cast<opencl::Kernel&>(*launch.kernel));
+    for (cl_uint i = 0; i < launch.arguments.size(); ++i) {
+      const KernelArgument& argument = launch.arguments[i];
+      const bool buffer = argument.kind() == KernelArgument::Kind::buffer;
+      cl_mem object = buffer ? opencl::object_of(*argument.memory()) : nullptr;
+      const void* value = argument.kind() == KernelArgument::Kind::local ? nullptr : argument.bytes();
+      expect(api_.clSetKernelArg(kernel, i, buffer ? sizeof object : argument.size(), buffer ? &object : value),
+             "clSetKernelArg");
+    }
+    expect(api_.clEnqueueNDRangeKernel(queues_[0], kernel, launch.range.dimensions, nullptr, launch.range.global.data(),
+                                       launch.range.local.data(), 0, nullptr, nullptr),
+           "clEnqueueNDRangeKernel");
+  }
+  // masu's kernels know what their arguments are set to.
+  cl_kernel twin(const opencl::Kernel& kernel) {
+    opencl::Handle<cl_kernel>& twin = twins_[kernel.get()];
+    if (twin) return twin.get();
+    cl_program program = nullptr;
+    expect(api_.clGetKernelInfo(kernel.get(), CL_KERNEL_PROGRAM, sizeof program, &program, nullptr), "clGetKernelInfo");
+    cl_int code = CL_SUCCESS;
+    twin = opencl::Handle<cl_kernel>(api_.clCreateKernel(program, kernel.name().c_str(), &code));
+    expect(code, "clCreateKernel");
+    return twin.get();
+  }
   cl_command_queue queue_of(Leaves leaves) const { return queues_[leaves == Leaves::time ? 1 : 0]; }
   static cl_mem memory(const BufferBase& buffer) { return static_cast<cl_mem>(buffer.native()); }
   const opencl::Api& api_ = opencl::api();
@@ -99,6 +150,7 @@ class OpenCl final : public Vendor {
   std::array<cl_command_queue, 2> queues_{};
   cl_program program_ = nullptr;
   cl_kernel kernel_ = nullptr;
+  std::map<cl_kernel, opencl::Handle<cl_kernel>> twins_;
 };
 
 class Cuda final : public Vendor {
@@ -138,6 +190,7 @@ class Cuda final : public Vendor {
     if (leaves != Leaves::nothing) expect(api_.event_record(events_[1], stream_), "cuEventRecord");
   }
   void finish(Leaves) override { expect(api_.stream_synchronize(stream_), "cuStreamSynchronize"); }
+  bool repeat(std::span<const test::NotedCommand>) override { return false; }
 
  private:
   static cuda::CUdeviceptr address(const BufferBase& buffer) {

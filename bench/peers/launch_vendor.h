@@ -2,10 +2,13 @@
 // The kernel that launches are measured with, and its launch through the vendor's own interface.
 #pragma once
 
+#include "counting_device.h"
+
 #include <masu/masu.h>
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace masu::bench {
@@ -34,6 +37,8 @@ class Vendor {
   virtual ~Vendor() = default;
   virtual void launch(Leaves leaves) = 0;
   virtual void finish(Leaves leaves) = 0;
+  // Gives the commands of a call of masu's, launches with all their arguments. False where that is not known.
+  virtual bool repeat(std::span<const test::NotedCommand> commands) = 0;
 };
 
 std::unique_ptr<Vendor> make_vendor(const LaunchCase& what);

@@ -101,22 +101,22 @@ void write_histogram(const HistogramResult& result, std::uint64_t row, unsigned 
   }
 }
 
-// A line for each cell, the last column's bins next to each other.
+// A line for each joint bin, the last column's bins next to each other.
 void write_joint(const HistogramResult& result, const WriteOptions& options, const std::string& input, TextSink& to) {
   const JointHistogram& joint = *result.joint;
   std::vector<std::vector<double>> edges;
   std::vector<std::uint64_t> bin(joint.dimensions());
   for (unsigned d = 0; d < joint.dimensions(); ++d) edges.push_back(joint.edges(d));
   const std::vector<double> density = options.density ? joint.density() : std::vector<double>();
-  for (std::uint64_t cell = 0; cell < joint.counts().size(); ++cell) {
+  for (std::uint64_t joint_bin = 0; joint_bin < joint.counts().size(); ++joint_bin) {
     to.add(input);
     for (std::size_t d = 0; d < edges.size(); ++d) {
       const Dtype dtype = result.column_edge_dtypes[d];
       to.add(fmt::format("{},{},", io::format_number(edges[d][bin[d]], dtype),
                          io::format_number(edges[d][bin[d] + 1], dtype)));
     }
-    to.add(fmt::to_string(joint.counts()[cell]));
-    if (options.density) to.add(fmt::format(",{}", io::format_number(density[cell])));
+    to.add(fmt::to_string(joint.counts()[joint_bin]));
+    if (options.density) to.add(fmt::format(",{}", io::format_number(density[joint_bin])));
     to.add("\n");
     for (std::size_t d = edges.size(); d-- > 0;) {
       if (++bin[d] + 1 < edges[d].size()) break;

@@ -207,7 +207,7 @@ namespace {
 struct Quantity {
   std::string_view one;   // in tables and CSV
   std::string_view many;  // in JSON
-  std::function<std::string(std::uint64_t row, std::uint64_t cell)> text;
+  std::function<std::string(std::uint64_t row, std::uint64_t joint_bin)> text;
 };
 
 std::string total_text(const WeightedHistogram& h, std::uint64_t row, std::uint64_t slot, bool extra) {
@@ -227,16 +227,17 @@ std::string bare(std::string text) {
 
 std::vector<Quantity> quantities(const WeightedHistogram& h, bool density) {
   std::vector<Quantity> result;
-  result.push_back({"total", "totals", [&](auto row, auto cell) { return total_text(h, row, cell, false); }});
+  result.push_back({"total", "totals", [&](auto row, auto joint_bin) { return total_text(h, row, joint_bin, false); }});
   if (!h.variances().empty()) {
     result.push_back({"variance", "variances",
-                      [&](auto row, auto cell) { return json_number(h.variances(row)[cell], Dtype::f64); }});
+                      [&](auto row, auto joint_bin) { return json_number(h.variances(row)[joint_bin], Dtype::f64); }});
   }
   if (density) {
     std::vector<std::vector<double>> of_rows;
     for (std::uint64_t row = 0; row < h.rows(); ++row) of_rows.push_back(h.density(row));
-    result.push_back(
-        {"density", "density", [of_rows](auto row, auto cell) { return json_number(of_rows[row][cell], Dtype::f64); }});
+    result.push_back({"density", "density", [of_rows](auto row, auto joint_bin) {
+                        return json_number(of_rows[row][joint_bin], Dtype::f64);
+                      }});
   }
   return result;
 }
@@ -270,13 +271,13 @@ void write_weighted_json(const WeightedResult& result, bool density, const Sink&
   else edges_of(0);
   for (const Quantity& each : quantities(h, density)) {
     to.add(fmt::format(R"(,"{}":)", each.many));
-    of_rows([&](std::uint64_t row) { to.grid(h, [&](std::uint64_t cell) { return each.text(row, cell); }); });
+    of_rows([&](std::uint64_t row) { to.grid(h, [&](std::uint64_t joint_bin) { return each.text(row, joint_bin); }); });
   }
   to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();
 }
 
-// Calls line(texts) with the names of the columns, then with the entries of each cell.
+// Calls line(texts) with the names of the columns, then with the entries of each joint bin.
 void each_line(const WeightedResult& result, bool density,
                const std::function<void(const std::vector<std::string>&)>& line) {
   const WeightedHistogram& h = result.histogram;
@@ -293,17 +294,17 @@ void each_line(const WeightedResult& result, bool density,
   for (const Quantity& each : numbers) texts.emplace_back(each.one);
   line(texts);
   for (std::uint64_t row = 0; row < h.rows(); ++row) {
-    for (std::uint64_t cell = 0; cell < h.totals(row).size(); ++cell) {
+    for (std::uint64_t joint_bin = 0; joint_bin < h.totals(row).size(); ++joint_bin) {
       texts.clear();
       if (result.by_rows) texts.push_back(fmt::to_string(row));
       for (std::uint64_t stride = h.totals(row).size(), d = 0; d < edges.size(); ++d) {
         stride /= edges[d].size() - 1;
-        const std::uint64_t bin = cell / stride % (edges[d].size() - 1);
+        const std::uint64_t bin = joint_bin / stride % (edges[d].size() - 1);
         for (const std::uint64_t end : {bin, bin + 1}) {
           texts.push_back(io::format_number(edges[d][end], result.column_edge_dtypes[d]));
         }
       }
-      for (const Quantity& each : numbers) texts.push_back(bare(each.text(row, cell)));
+      for (const Quantity& each : numbers) texts.push_back(bare(each.text(row, joint_bin)));
       line(texts);
     }
   }

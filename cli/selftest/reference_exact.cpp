@@ -330,24 +330,26 @@ std::vector<ReduceColumn> reference_reduce(const ArrayView& data, const ReduceRe
   return columns;
 }
 
-std::size_t ReferenceSlots::cells() const {
-  std::size_t cells = 1;
-  for (const std::vector<double>& column : edges) cells *= column.size() - 1;
-  return cells;
+std::size_t ReferenceSlots::joint_bins() const {
+  std::size_t joint_bins = 1;
+  for (const std::vector<double>& column : edges) joint_bins *= column.size() - 1;
+  return joint_bins;
 }
 
 std::size_t ReferenceSlots::slot_of(std::span<const double> point) const {
-  if (std::any_of(point.begin(), point.end(), [](double x) { return std::isnan(x); })) return cells() + 2;
-  std::size_t cell = 0;
+  if (std::any_of(point.begin(), point.end(), [](double x) { return std::isnan(x); })) return joint_bins() + 2;
+  std::size_t joint_bin = 0;
   for (std::size_t d = 0; d < point.size(); ++d) {
     const std::vector<double>& column = edges[d];
     const double x = point[d];
     const bool below = x < column.front();
     const bool above = x > column.back() || (half_open[d] && x == column.back());
-    if ((below || above) && outside == Outside::drop) return cells() + (above && point.size() == 1 ? 1 : 0);
-    cell = cell * (column.size() - 1) + (below ? 0 : above ? column.size() - 2 : reference::bin_of(x, column, half));
+    if ((below || above) && outside == Outside::drop) return joint_bins() + (above && point.size() == 1 ? 1 : 0);
+    joint_bin = joint_bin * (column.size() - 1) + (below   ? 0
+                                                   : above ? column.size() - 2
+                                                           : reference::bin_of(x, column, half));
   }
-  return cell;
+  return joint_bin;
 }
 
 void ReferenceSlots::each(std::span<const ArrayView> columns, const std::function<void(std::size_t)>& take) const {
@@ -373,34 +375,34 @@ WeightedReference::WeightedReference(Dtype dtype, std::span<const Bins> bins, co
     slots_.half_open.push_back(rule.half_open);
     if (bins.size() == 1) slots_.half = reference::half_even(rule);
   }
-  cells_ = slots_.cells();
-  sums_.resize((cells_ + 3) * options.rows);
+  joint_bins_ = slots_.joint_bins();
+  sums_.resize((joint_bins_ + 3) * options.rows);
 }
 
 void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView& weights) {
   const std::byte* weight = element_at(weights, 0);
   slots_.each(columns, [&](std::size_t slot) {
     const std::uint64_t row = row_elements_ == 0 ? 0 : position_++ / row_elements_;
-    sums_[row * (cells_ + 3) + slot].add(ArrayView(weights.dtype, weight, 1));
+    sums_[row * (joint_bins_ + 3) + slot].add(ArrayView(weights.dtype, weight, 1));
     weight += size_of(weights.dtype);
   });
 }
 
 void WeightedReference::compare(const std::string& name, const WeightedHistogram& found) const {
   const auto check = [&](std::uint64_t row, const std::string& what, double got, std::size_t slot) {
-    const double expected = sums_[row * (cells_ + 3) + slot].sum();
+    const double expected = sums_[row * (joint_bins_ + 3) + slot].sum();
     if (std::bit_cast<std::uint64_t>(got) == std::bit_cast<std::uint64_t>(expected)) return;
     throw Differs(
         fmt::format("{}, row {}, {}: the total is {}, that of the reference {}", name, row, what, got, expected));
   };
   for (std::uint64_t row = 0; row < found.rows(); ++row) {
-    for (std::size_t bin = 0; bin < cells_; ++bin) {
+    for (std::size_t bin = 0; bin < joint_bins_; ++bin) {
       check(row, fmt::format("bin {}", bin), found.totals(row)[bin], bin);
     }
     const bool joint = slots_.edges.size() > 1;
-    check(row, joint ? "outside" : "below", joint ? found.outside(row) : found.below(row), cells_);
-    if (!joint) check(row, "above", found.above(row), cells_ + 1);
-    check(row, "nan", found.nan(row), cells_ + 2);
+    check(row, joint ? "outside" : "below", joint ? found.outside(row) : found.below(row), joint_bins_);
+    if (!joint) check(row, "above", found.above(row), joint_bins_ + 1);
+    check(row, "nan", found.nan(row), joint_bins_ + 2);
   }
 }
 

@@ -149,15 +149,15 @@ inline void check_counts(const std::string& where, std::span<const std::uint64_t
   }
 }
 
-// Where a plain loop puts points: into one of the cells, or behind these below (of several columns: outside), above,
-// NaN.
+// Where a plain loop puts points: into one of the joint bins, or behind these below (of several columns: outside),
+// above, NaN.
 struct ReferenceSlots {
   std::vector<std::vector<double>> edges;  // of each column
   std::vector<bool> half_open;             // whether its last bin lacks its upper edge
   Outside outside = Outside::drop;
   std::optional<reference::HalfEven> half;  // of one column of f16
 
-  [[nodiscard]] std::size_t cells() const;
+  [[nodiscard]] std::size_t joint_bins() const;
   // Calls take(slot) for each point of the columns, or of all of them interleaved in one.
   void each(std::span<const ArrayView> columns, const std::function<void(std::size_t)>& take) const;
 
@@ -178,7 +178,7 @@ class WeightedReference {
  private:
   std::uint64_t row_elements_;
   ReferenceSlots slots_;
-  std::size_t cells_ = 1;
+  std::size_t joint_bins_ = 1;
   std::vector<ExactSum> sums_;
   std::uint64_t position_ = 0;
 };

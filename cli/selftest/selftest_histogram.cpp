@@ -201,7 +201,7 @@ void joint(const Device& device, SelftestTally& tally, Dtype dtype, const std::v
     }
     for (const auto& column : bytes) columns.push_back(view_of(dtype, column));
     const JointHistogram found = joint_histogram(device, columns, bins);
-    std::vector<std::uint64_t> cells(points, 0);
+    std::vector<std::uint64_t> joint_bins(points, 0);
     std::vector<bool> nan(points);
     std::vector<bool> outside(points);
     for (unsigned d = 0; d < bins.size(); ++d) {
@@ -209,7 +209,7 @@ void joint(const Device& device, SelftestTally& tally, Dtype dtype, const std::v
       for (std::uint64_t i = 0; i < points; ++i) {
         nan[i] = nan[i] || slot[i] > found.size(d);
         outside[i] = outside[i] || slot[i] >= found.size(d);
-        cells[i] = cells[i] * found.size(d) + slot[i];
+        joint_bins[i] = joint_bins[i] * found.size(d) + slot[i];
       }
     }
     std::vector<std::uint64_t> counts(found.counts().size());
@@ -218,7 +218,7 @@ void joint(const Device& device, SelftestTally& tally, Dtype dtype, const std::v
     for (std::uint64_t i = 0; i < points; ++i) {
       if (nan[i]) ++nans;
       else if (outside[i]) ++outsiders;
-      else ++counts[cells[i]];
+      else ++counts[joint_bins[i]];
     }
     return std::equal(counts.begin(), counts.end(), found.counts().begin()) && found.outside() == outsiders &&
            found.nan() == nans;

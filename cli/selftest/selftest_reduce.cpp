@@ -294,7 +294,8 @@ struct ScanCase {
   bool exclusive;
   std::uint64_t rows;
   std::uint64_t length;
-  bool flags;  // segments begin at some elements
+  bool flags;         // segments begin at some elements
+  bool wide = false;  // sums of 64 bits
 };
 
 bool right(const ArrayView& found, const ArrayView& data, const ScanCase& test, std::span<const std::uint8_t> flags) {
@@ -305,6 +306,20 @@ bool right(const ArrayView& found, const ArrayView& data, const ScanCase& test, 
     if (reference.next(data, i) != bits_of(found, i)) return false;
   }
   return true;
+}
+
+// Integers as sums of 64 bits.
+bool run_wide(const Device& device, const ArrayView& data, const ScanCase& narrow) {
+  ScanCase test = narrow;
+  test.dtype = is_signed(data.dtype) ? Dtype::i64 : Dtype::u64;
+  std::vector<std::uint64_t> elements(data.count);
+  std::vector<std::uint64_t> sums(data.count);
+  for (std::uint64_t i = 0; i < data.count; ++i) {
+    static_cast<void>(reference_convert(data, i, test.dtype, Overflow::wrap, Rounding::nearest_even, elements[i]));
+  }
+  const ScanOptions options{.exclusive = test.exclusive, .rows = test.rows, .result = test.dtype};
+  scan(device, data, {test.dtype, sums.data(), sums.size()}, options);
+  return right({test.dtype, sums.data(), sums.size()}, {test.dtype, elements.data(), elements.size()}, test, {});
 }
 
 // At once, and where it is one row in three pieces.
@@ -347,17 +362,23 @@ void selftest_scan(const Device& device, SelftestTally& tally) {
       for (const ScanCase& shape : {ScanCase{dtype, op, false, 1, 1, false},
                                     {dtype, op, false, 1, 9001, false},
                                     {dtype, op, false, 40, 137, false},
-                                    {dtype, op, false, 2, 4100, true}}) {
+                                    {dtype, op, false, 2, 4100, true},
+                                    {dtype, op, false, 3, 1367, false, true}}) {
+        const bool widened = op == ScanOp::sum && !is_float(dtype) && (all || dtype == Dtype::i16);
+        if (shape.wide && !widened) continue;
         const char* const distribution = scan_distributions[++number % scan_distributions.size()];
         ScanCase test = shape;
         test.exclusive = (all ? number + number / 4 : turn) % 2 == 0;
-        const std::string name = fmt::format("{} scan by {} of {} rows of {} {} {} values{}",
-                                             test.exclusive ? "exclusive" : "inclusive", to_string(op), test.rows,
-                                             test.length, distribution, to_string(dtype), test.flags ? ", flags" : "");
+        const std::string name =
+            fmt::format("{} scan by {} of {} rows of {} {} {} values{}", test.exclusive ? "exclusive" : "inclusive",
+                        to_string(op), test.rows, test.length, distribution, to_string(dtype),
+                        test.flags  ? ", flags"
+                        : test.wide ? ", in 64 bits"
+                                    : "");
         selftest_case(device, tally, name, Strategy::automatic, [&] {
           const std::uint64_t count = test.rows * test.length;
           const std::vector<std::byte> bytes = data_of(dtype, distribution, count, number);
-          return run(device, {dtype, bytes.data(), count}, test);
+          return (test.wide ? run_wide : run)(device, {dtype, bytes.data(), count}, test);
         });
       }
     }

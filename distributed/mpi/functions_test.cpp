@@ -161,6 +161,10 @@ TEST(MpiFunctionErrors, OfOneRankAreOfAll) {
   std::vector<float> output(last ? 9 : 10);
   MASU_EXPECT_ERROR(scan(MPI_COMM_WORLD, x, output), invalid_argument,
                     who + "mpi: scan: the output must be 10 f32, got 9");
+  const std::vector<std::int32_t> narrow(10);
+  std::vector<std::int64_t> wide(10);
+  MASU_EXPECT_ERROR(scan(MPI_COMM_WORLD, narrow, wide, {.result = Dtype::i64}), invalid_argument,
+                    "scan: the result of data that comes in pieces must be i32, got i64");
   std::vector<float> keys = x;
   MASU_EXPECT_ERROR(sort_by_key(MPI_COMM_WORLD, keys, output), invalid_argument, who + "mpi: sort_by_key: there must");
   std::vector<std::uint64_t> indices(output.size());

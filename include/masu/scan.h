@@ -5,7 +5,9 @@
 /// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive),
 /// or of those in front of i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
 /// scanned separately.
-/// - Sums of integers are taken modulo 2^bits of their dtype; the identity is 0.
+/// - Sums of integers are taken modulo 2^bits of their dtype, or modulo 2^64 where ScanOptions::result asks for 64
+/// bits;
+///   the identity is 0.
 /// - Sums of floats: each prefix's exact sum, rounded once to the dtype (to nearest, ties to even; an overflow gives
 ///   infinity). An exact zero is +0, a prefix with NaN or with infinities of both signs is the quiet NaN of positive
 ///   sign, one with one infinity is that infinity. So rounding errors do not add up, and the order of the elements of a
@@ -13,7 +15,8 @@
 /// - Least and greatest: the element at the first position of the extreme, with its bits; -0 equals +0; from the first
 ///   NaN on, the result is that NaN. The identity is the type's greatest (min) or least (max) value, infinity for
 ///   floats.
-/// **Aliasing.** Input and output may be the same memory; any other overlap is an error.
+/// **Aliasing.** Input and output may be the same memory where their elements are of one size; any other overlap is an
+/// error.
 /// **Limits.** Every dtype; 64-bit sizes. **Complexity.** O(n).
 /// **Memory.** scan_workspace() bytes on a device. **Exceptions.** Error with invalid_argument, unsupported,
 /// out_of_memory or device_lost; an error found before the work begins leaves the output untouched. All functions
@@ -34,6 +37,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <string_view>
 #include <type_traits>
@@ -52,6 +56,9 @@ struct ScanOptions {
   bool exclusive = false;
   /// The data are this many rows of equal length, each scanned for itself. Must divide the elements.
   std::uint64_t rows = 1;
+  /// The results' dtype: by default the input's. Sums of integers may be i64 or u64: each element is taken with its
+  /// value, and no converted copy of the input is made. ScanAccumulator has results of the input's dtype only.
+  std::optional<Dtype> result = {};
   /// u8, as many as elements, or none: a segment begins at each that is not zero (and at the first of each row). For
   /// host data.
   ArrayView flags = {};
@@ -90,17 +97,17 @@ class MASU_EXPORT ScanAccumulator {
 MASU_EXPORT std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                          const ScanOptions& options = {});
 
-/// Scans host data, on a device. Input and output are of one dtype and size.
+/// Scans host data, on a device. Input and output have as many elements; the output's dtype is the result's.
 MASU_EXPORT void scan(const Device& device, const ArrayView& input, MutableArrayView output,
                       const ScanOptions& options = {});
-/// Scans device memory, where it is: both on one device, of one size.
+/// Scans device memory, where it is: both on one device, with as many elements. `dtype` is the input's.
 MASU_EXPORT void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options = {});
 /// The same on a stream of that device without waiting. Buffers and stream must outlive the result's `get()`;
 /// options.times is not filled.
 MASU_EXPORT Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
                                const ScanOptions& options = {});
 
-/// The scan of a contiguous host range, on a device.
+/// The scan of a contiguous host range, on a device; as below the results are of the input's type.
 template <HostRange R>
 auto scan(const Device& device, const R& input, const ScanOptions& options = {}) {
   std::vector<std::remove_cv_t<std::ranges::range_value_t<R>>> output(std::ranges::size(input));

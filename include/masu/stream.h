@@ -175,8 +175,8 @@ Mapping<T>::~Mapping() {
   }
 }
 
-/// A result that a stream is still computing. Move-only. Destroying it does not wait. On OpenCL it
-/// stands for what the stream was given until ready() or get() is first called.
+/// A result that a stream is still computing. Move-only. Used by one thread at a time. Destroying it does not wait. On
+/// OpenCL it stands for what the stream was given until ready() or get() is first called.
 template <class T>
 class Pending {
  public:

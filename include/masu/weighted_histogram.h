@@ -95,8 +95,8 @@ class MASU_EXPORT WeightedHistogram {
   [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const;
   [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
   std::uint64_t rows_ = 1;
-  std::uint64_t cells_ = 0;   // of a row
-  std::uint64_t extras_ = 0;  // of a row, behind its bins
+  std::uint64_t joint_bins_ = 0;  // of a row
+  std::uint64_t extras_ = 0;      // of a row, behind its bins
   std::vector<double> totals_;
   std::vector<double> variances_;
   std::vector<std::int64_t> signed_;

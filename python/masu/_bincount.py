@@ -13,6 +13,7 @@ from ._device import device_for
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
 _MOST_BINS = 2**31
+_UNCOUNTED = 2**63 - 1  # for which NumPy writes outside of its memory; one less is its ValueError
 
 
 @_masu.with_plain_calls
@@ -51,7 +52,7 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     small = 4 * _small.limit
     plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
-        return np.bincount(x, weights, minlength)
+        return _numpys(x, weights, minlength)
     if (on := adapter(device, x, weights)) is None:
         counts = _masu.enqueue_bincount(x, minlength) if weights is None and axis is None and device is None else None
         return in_kind(bincount, locals()) if counts is None else counts
@@ -83,8 +84,8 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
         if counts is not None:
             return counts
     low, high = _counts.extremes(data, where).tolist()
-    if low < 0 or high >= 2**63 - 1:  # of 2**63 - 1 itself NumPy counts outside of its memory
-        return np.bincount(np.array([2**63 - 2 if low >= 0 and high < 2**63 else -1]))
+    if low < 0 or high >= _UNCOUNTED:
+        return np.bincount(np.array([_UNCOUNTED - 1 if low >= 0 and high < 2**63 else -1]))
     size = max(high + 1, least)
     if size > _MOST_BINS and axes is not None:
         raise ValueError(f"bincount: with axis there must be at most {_MOST_BINS} counts in a row, got {size}")
@@ -105,6 +106,11 @@ def _counted(dtype):
 
 
 def _numpys(x, weights, minlength):
+    if type(x) in (list, tuple):
+        x = np.asarray(x, np.intp)  # as NumPy converts it
+    data = np.asarray(x)
+    if data.ndim == 1 and data.size and data.dtype.kind in "iu" and data.dtype.itemsize == 8 and data.max() == _UNCOUNTED:
+        np.bincount(np.array([_UNCOUNTED - 1]))
     result = np.bincount(x, weights, minlength)
     if weights is not None and (by := np.asarray(weights)).dtype.kind in _fallback.SUMMED and by.size:
         _fallback.warn("bincount", f"weights of {by.dtype} in {result.size} bins")

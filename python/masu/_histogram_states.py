@@ -107,7 +107,7 @@ class RowHistograms(SumState):
 
 
 class JointHistogram(SumState):
-    """How many points fall into each cell of a grid, how many outside, and how many have a NaN.
+    """How many points fall into each bin of a grid, how many outside, and how many have a NaN.
 
     Made by `JointHistogram.of`. Those of the same edges are added with ``+`` or `merge`. They can be pickled, copied and
     compared, `tobytes` is the same on every machine, and `integers` are merged by addition.
@@ -162,7 +162,7 @@ class JointHistogram(SumState):
         return int(self.integers()[-1])
 
     def __repr__(self):
-        return f"<masu.JointHistogram: {' x '.join(str(edges.size - 1) for edges in self.edges)} cells>"
+        return f"<masu.JointHistogram: {' x '.join(str(edges.size - 1) for edges in self.edges)} bins>"
 
 
 class WeightedHistogram(State):

@@ -19,7 +19,7 @@ _FEW_POINTS = 2**14  # whose weights are added without preparing the bins
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, device=None):
-    """How many points fall into each cell of a grid: ``numpy.histogramdd``, many times faster.
+    """How many points fall into each bin of a grid: ``numpy.histogramdd``, many times faster.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
         The edges of each column.
 
     Counts, edges, dtypes, warnings and errors are NumPy's; totals of weights are exact, rounded to float64 once. More
-    than 8 columns or 2**31 cells, and dtypes that masu lacks, are NumPy's to count; where NumPy sums weights too,
+    than 8 columns or 2**31 joint bins, and dtypes that masu lacks, are NumPy's to count; where NumPy sums weights too,
     masu.Fallback is issued.
 
     >>> import numpy as np, masu
@@ -67,7 +67,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     if found is None:
         result = np.histogramdd(sample, bins, range, density, weights)
         if weights is not None and weights.dtype.kind in _fallback.SUMMED:
-            _fallback.warn("histogramdd", f"weights of {weights.dtype} in {result[0].size} cells")
+            _fallback.warn("histogramdd", f"weights of {weights.dtype} in {result[0].size} joint bins")
         return result
     hist, edges = found
     if density:
@@ -101,7 +101,7 @@ def _each(several):
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device=None):
-    """How many points (x, y) fall into each cell of a grid: ``numpy.histogram2d``, many times faster.
+    """How many points (x, y) fall into each bin of a grid: ``numpy.histogram2d``, many times faster.
 
     Parameters are those of NumPy, and ``device`` as in `histogramdd`, whose rules hold. Returns the counts, float64, of
     shape ``(nx, ny)``, the edges of x and the edges of y.

@@ -5,9 +5,8 @@ import operator
 import numpy as np
 
 from . import _fallback, _host, _masu
-from ._arrays import adapter, in_kind
+from ._arrays import adapter, reduced_there
 from ._host import NUMPY
-from ._kinds import FLAGS, code_of, numpy_dtype
 
 __all__ = ["mean", "std", "var"]
 
@@ -31,10 +30,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     0.75
     """
     if (on := adapter(device, a)) is None:
-        dtype = numpy_dtype("mean", dtype)
-        plain = device is None and where is _NoValue and type(keepdims) in FLAGS
-        found = _masu.enqueue_mean(a, axis, code_of(dtype), out, keepdims is True) if plain else None
-        return in_kind(mean, locals()) if found is None else found
+        return reduced_there(mean, _masu.enqueue_mean, locals())
     return _found(on, np.mean, a, axis, dtype, out, -1, keepdims, where, {}, device)
 
 
@@ -54,10 +50,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     1.0
     """
     if (on := adapter(device, a)) is None:
-        dtype = numpy_dtype("var", dtype)
-        plain = device is None and where is mean is correction is _NoValue and type(keepdims) in FLAGS
-        found = _masu.enqueue_var(a, axis, code_of(dtype), out, keepdims is True, ddof) if plain else None
-        return in_kind(var, locals()) if found is None else found
+        return reduced_there(var, _masu.enqueue_var, locals(), ddof)
     return _spread(on, np.var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 
@@ -75,10 +68,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     1.0
     """
     if (on := adapter(device, a)) is None:
-        dtype = numpy_dtype("std", dtype)
-        plain = device is None and where is mean is correction is _NoValue and type(keepdims) in FLAGS
-        found = _masu.enqueue_std(a, axis, code_of(dtype), out, keepdims is True, ddof) if plain else None
-        return in_kind(std, locals()) if found is None else found
+        return reduced_there(std, _masu.enqueue_std, locals(), ddof)
     return _spread(on, np.std, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 

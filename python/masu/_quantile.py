@@ -5,6 +5,7 @@ NumPy's functions part a copy of the data around the places they need, and compu
 an array whose partition() has masu find those places' elements and writes these alone. So every rule, rounding, warning
 and error is that of the running NumPy.
 """
+import contextlib
 import math
 import mmap
 
@@ -249,11 +250,10 @@ def _of_rows(plain, rows, count, alone, device, keywords):
         return np.asarray(of_found(plain, shape, along, rows.dtype, find, **keywords))
 
     if not alone and (rows.dtype.kind == "f" or _narrow(rows)):
-        try:
-            with np.errstate(over="raise", invalid="raise", divide="raise"):
-                return of(rows, (len(rows), count), (1,))
-        except FloatingPointError:
-            pass
+        with contextlib.suppress(FloatingPointError), np.errstate(over="raise", invalid="raise", divide="raise"):
+            return of(rows, (len(rows), count), (1,))
+    elif not alone and rows.shape[1] < _small.limit:  # one after the other, which NumPy does sooner
+        raise Unforeseen
     each = [of(row[np.newaxis], (count,), (0,)) for row in rows]
     return each[0] if alone else np.stack(each, axis=-1)
 

@@ -170,6 +170,16 @@ class TopkAccumulator(_Accumulator):
         return f"<masu.TopkAccumulator: {self.k} of {self.count} elements of {self.dtype}>"
 
 
+_OF_HOST = f"""{_BEHIND}
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the data: an integer or float16 to float64; bool is taken as uint8.
+    device : str or masu.Device, optional
+        Where data is added; ``"cpu"`` unless MASU_DEVICE says otherwise. Arrays on a device are copied to the host first."""
+
+
 class _OfHost(_Accumulator):
     """What those that take elements in host memory have."""
 
@@ -200,14 +210,7 @@ class _OfHost(_Accumulator):
 class UniqueAccumulator(_OfHost):
     __doc__ = f"""The sorted distinct elements and how often each occurs, as `masu.unique` with counts of all data.
 
-{_BEHIND}
-
-    Parameters
-    ----------
-    dtype : dtype
-        Of the data: an integer or float16 to float64; bool is taken as uint8.
-    device : str or masu.Device, optional
-        Where data is added; ``"cpu"`` unless MASU_DEVICE says otherwise. Arrays on a device are copied to the host first.
+{_OF_HOST}
 
     >>> import masu
     >>> values, counts = sum(masu.UniqueAccumulator.of(part) for part in ([3, 1], [3])).result()
@@ -228,14 +231,7 @@ class RunAccumulator(_OfHost):
     __doc__ = f"""The runs of equal neighbours, their lengths and where each begins; a run may go on in the next piece.
 
     -0.0 equals 0.0 and NaN equals NaN; a run's value is its first element.
-{_BEHIND}
-
-    Parameters
-    ----------
-    dtype : dtype
-        Of the data: an integer or float16 to float64; bool is taken as uint8.
-    device : str or masu.Device, optional
-        Where data is added; ``"cpu"`` unless MASU_DEVICE says otherwise. Arrays on a device are copied to the host first.
+{_OF_HOST}
 
     >>> import masu
     >>> values, lengths, starts = sum(masu.RunAccumulator.of(part) for part in ([3, 1, 1], [1, 3])).result()

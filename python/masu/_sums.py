@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from . import _fallback, _host, _kinds, _masu, _small
-from ._arrays import adapter, in_kind
+from ._arrays import adapter, in_kind, reduced_there
 from ._axes import one_axis
 from ._host import NUMPY, contiguous, words
-from ._kinds import FLAGS, code_of, numpy_dtype
+from ._kinds import code_of, numpy_dtype
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -52,10 +52,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     1.0
     """
     if (on := adapter(device, a)) is None:
-        dtype = numpy_dtype("sum", dtype)
-        plain = device is None and initial is where is _NoValue and type(keepdims) in FLAGS
-        found = _masu.enqueue_sum(a, axis, code_of(dtype), out, keepdims is True) if plain else None
-        return in_kind(sum, locals()) if found is None else found
+        return reduced_there(sum, _masu.enqueue_sum, locals())
 
     def numpys(x):
         return _fallback.summed("sum", np.sum(x, axis, dtype, out, keepdims, initial, where), x)
@@ -152,12 +149,15 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     if data is not NUMPY and (out is None or type(out) is _ndarray):
         summed = _loop_dtype(data, dtype, out)
     if summed is None or not _adds(on, data, summed) or out is not None and out.shape != (data.shape, (data.size,))[axis is None]:
+        if isinstance(out, _ndarray) and out.ndim == 0:  # which NumPy does not survive
+            raise ValueError("provided out is the wrong size for the accumulation.")
         return on.numpys("cumsum", a, lambda x: _fallback.summed("cumsum", np.cumsum(x, axis, dtype, out), x),
                          what=f"a sum as {summed}")
     data, axis = one_axis(data, axis, True)
     where = on.device_for(device, data)
     sums = on.along("cumsum", data, axis, summed,
-                    lambda lines, to, number: _masu.cumsum(on.converted(lines, summed), to, number, where))
+                    lambda lines, to, number: _masu.cumsum(
+                        lines if lines.dtype.kind != "f" and summed.char in "lLqQ" else on.converted(lines, summed), to, number, where))
     return sums if out is None else _host.into(out, sums)
 
 

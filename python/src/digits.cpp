@@ -165,22 +165,15 @@ template <class K>
   }
 }
 // `leasts`: `many` and copies of the last, few in all.
-MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint8_t> keys, const std::uint8_t* leasts, std::size_t many,
-                                 std::uint8_t span, std::uint8_t* found) {
-  return picked(keys, leasts, many, span, found);
-}
-MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint16_t> keys, const std::uint16_t* leasts, std::size_t many,
-                                 std::uint16_t span, std::uint16_t* found) {
-  return picked(keys, leasts, many, span, found);
-}
-MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint32_t> keys, const std::uint32_t* leasts, std::size_t many,
-                                 std::uint32_t span, std::uint32_t* found) {
-  return picked(keys, leasts, many, span, found);
-}
-MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint64_t> keys, const std::uint64_t* leasts, std::size_t many,
-                                 std::uint64_t span, std::uint64_t* found) {
-  return picked(keys, leasts, many, span, found);
-}
+#define MASU_PICK(K)                                                                                               \
+  MASU_EACH_WIDTH std::size_t pick(std::span<const K> keys, const K* leasts, std::size_t many, K span, K* found) { \
+    return picked(keys, leasts, many, span, found);                                                                \
+  }
+MASU_PICK(std::uint8_t)
+MASU_PICK(std::uint16_t)
+MASU_PICK(std::uint32_t)
+MASU_PICK(std::uint64_t)
+#undef MASU_PICK
 
 // The keys of a block that have one of the ascending prefixes in front of their `below` lowest bits, with its number.
 template <class T>

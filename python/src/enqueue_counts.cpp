@@ -255,24 +255,34 @@ Answer histogram(Arguments arguments) {
   });
 }
 
-// (a, bins, parts): between the least and the greatest element, which are waited for. `parts(dtype, bins, ends)` gives
-// the same for these two, as bytes, where NumPy is asked.
-Answer histogram_of_all(Arguments arguments) {
+// (a, bins, …): work(library, x, bins, ends) with the least and the greatest element, which are waited for.
+template <class F>
+Answer between_extremes(Arguments arguments, const F& work) {
   Tensor x;
   std::int64_t bins = 0;
   Library* const library = take_counted(arguments, x, bins);
   if (library == nullptr) return {};
   Ends ends{};
   if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
-  EnqueuedCall call(Function::histogram, *library, x.ordinal);
-  call.input(x);
-  if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
-    call.option(static_cast<std::uint64_t>(bins));
-    for (const std::uint64_t end : ends) call.option(end);
-    call.option(1);  // not those of given numbers
-    return count_between(call, x, bins, [&] { return ask_numpy(arguments[2], x.dtype, bins, ends); });
-  }
   try {
+    return work(*library, x, bins, ends);
+  } catch (const masu::Error&) {  // told where the call is made in the usual way
+    return {};
+  }
+}
+
+// (a, bins, parts): between these. `parts(dtype, bins, ends)` gives the same for these two, as bytes, where NumPy is
+// asked.
+Answer histogram_of_all(Arguments arguments) {
+  return between_extremes(arguments, [&](Library& library, Tensor& x, std::int64_t bins, const Ends& ends) {
+    EnqueuedCall call(Function::histogram, library, x.ordinal);
+    call.input(x);
+    if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
+      call.option(static_cast<std::uint64_t>(bins));
+      for (const std::uint64_t end : ends) call.option(end);
+      call.option(1);  // not those of given numbers
+      return count_between(call, x, bins, [&] { return ask_numpy(arguments[2], x.dtype, bins, ends); });
+    }
     const Between found = between(arguments[2], x.dtype, bins, ends);
     call.input(found.edges);
     const Results results(call, x, bins);
@@ -282,32 +292,22 @@ Answer histogram_of_all(Arguments arguments) {
       static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
     };
     return finished_once(call, calls, arguments[0], x);
-  } catch (const masu::Error&) {  // told where the call is made in the usual way
-    return {};
-  }
+  });
 }
 
 // (a, bins, parts): the edges of the same.
 Answer bin_edges(Arguments arguments) {
-  Tensor x;
-  std::int64_t bins = 0;
-  Library* const library = take_counted(arguments, x, bins);
-  if (library == nullptr) return {};
-  Ends ends{};
-  if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
-  try {
+  return between_extremes(arguments, [&](Library& library, Tensor& x, std::int64_t bins, const Ends& ends) {
     const Between found = between(arguments[2], x.dtype, bins, ends);
     const std::array<std::int64_t, 1> shape{bins + 1};
-    EnqueuedCall call(Function::bin_edges, *library, x.ordinal);
+    EnqueuedCall call(Function::bin_edges, library, x.ordinal);
     call.input(found.edges);
     call.output(dtype_of_edges(x.dtype), false, shape);
     return finished(call, [](const Device& device, Buffers data) {
       Stream stream(device, Timing::off);
       stream.copy(data[1], data[0]);
     });
-  } catch (const masu::Error&) {  // told where the call is made in the usual way
-    return {};
-  }
+  });
 }
 
 // (x, minlength). The greatest element is waited for where the dtype has one above minlength - 1.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the functions have in common that only enqueue (enqueue.h). What is not plain Python does in the usual way.
-// `axis` is None or an int, of what is reduced also a tuple of these; `dtype` None or NumPy's code, "f4"; `out` None or
-// the array for the result.
+// `axis` is None or an int, of what is reduced also a tuple of these; `dtype` None or a dtype in any form; `out` None
+// or the array for the result.
 #pragma once
 
 #include "enqueue.h"

@@ -19,16 +19,34 @@ Dtype summed(const Tensor& tensor) {
   return masu::is_signed(tensor.dtype) || tensor.boolean ? Dtype::i64 : Dtype::u64;
 }
 
-// The dtype that a code of NumPy's names; `usual` for None. False for others.
-bool dtype_of(PyObject* code, Dtype usual, Dtype& dtype) {
-  dtype = usual;
-  if (code == Py_None) return true;
+// The dtype that a code of NumPy's names, "f4". False for others.
+bool dtype_of_code(PyObject* code, Dtype& dtype) {
   const char* const name = PyUnicode_Check(code) != 0 ? nb::borrow<nb::str>(code).c_str() : "";
   for (unsigned i = 0; i <= static_cast<unsigned>(Dtype::f64); ++i) {
     dtype = static_cast<Dtype>(i);
     if (std::strcmp(name, numpy_code(dtype)) == 0) return true;
   }
   return false;
+}
+
+// The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.
+// What Python finds for it is kept: to ask takes a third of a call.
+bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
+  dtype = usual;
+  if (given == Py_None || dtype_of_code(given, dtype)) return true;
+  static PyObject* const known = PyDict_New();
+  PyObject* code = PyDict_GetItemWithError(known, given);
+  if (code != nullptr) return dtype_of_code(code, dtype);
+  PyErr_Clear();  // of what has no hash
+  try {
+    const nb::module_ kinds = nb::module_::import_("masu._kinds");
+    const nb::object found = kinds.attr("code_of")(kinds.attr("numpy_dtype")("", nb::borrow(given)));
+    if (!dtype_of_code(found.ptr(), dtype)) return false;
+    if (PyDict_SetItem(known, given, found.ptr()) != 0) PyErr_Clear();
+    return true;
+  } catch (nb::python_error&) {
+    return false;  // the function in Python tells it
+  }
 }
 
 // Elements as NumPy converts them: integers modulo the range.
@@ -161,7 +179,8 @@ Answer cumsum(Arguments arguments) {
   if (!dtype_of(arguments[2], summed(x), result)) return {};
   const bool same_kind = masu::is_float(result) == masu::is_float(x.dtype);
   if (!same_kind && !masu::is_float(result)) return {};
-  const bool as_it_is = same_kind && masu::size_of(result) == masu::size_of(x.dtype);
+  const bool wide_integers = !masu::is_float(result) && masu::size_of(result) == sizeof(std::uint64_t);
+  const bool as_it_is = wide_integers || result == x.dtype;
   EnqueuedCall call(Function::cumsum, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
@@ -172,13 +191,9 @@ Answer cumsum(Arguments arguments) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
     as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sums) {
-      const masu::ScanOptions options{.rows = lines.number()};
-      if (as_it_is) {
-        static_cast<void>(masu::scan(stream, rows, result, sums, options));
-        return;
-      }
-      as_dtype(stream, rows, x.dtype, sums, result);
-      static_cast<void>(masu::scan(stream, sums, result, sums, options));
+      if (!as_it_is) as_dtype(stream, rows, x.dtype, sums, result);
+      static_cast<void>(masu::scan(stream, as_it_is ? rows : sums, as_it_is ? x.dtype : result, sums,
+                                   {.rows = lines.number(), .result = result}));
     });
   });
 }
@@ -191,7 +206,7 @@ void register_enqueued_sums(nb::module_& m) {
   constexpr Answer (*average)(Arguments) = reduce<Function::mean, masu::mean>;
   constexpr Answer (*variance)(Arguments) = reduce<Function::variance, masu::variance>;
   constexpr Answer (*deviation)(Arguments) = reduce<Function::deviation, masu::standard_deviation>;
-  // With dtypes that Python names.
+  // For Python, where arguments are given that change nothing.
   static PyMethodDef methods[] = {entry<total>("enqueue_sum"),     entry<average>("enqueue_mean"),
                                   entry<variance>("enqueue_var"),  entry<deviation>("enqueue_std"),
                                   entry<cumsum>("enqueue_cumsum"), {}};

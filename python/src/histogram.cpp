@@ -105,7 +105,7 @@ bool histogram_there(nb::handle data, nb::handle bins, nb::handle counts, nb::ha
   });
 }
 
-// counts: f64, one for each cell, as numpy.histogramdd has them.
+// counts: f64, one for each joint bin, as numpy.histogramdd has them.
 void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, const masu::Device& device) {
   const Columns in(columns);
   const std::vector<Spec> specs = specs_of(bins);
@@ -113,8 +113,8 @@ void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, con
   call([&] { put<double>(out, joint_histogram_of(in, specs, device).counts(), "counts"); });
 }
 
-// totals: f64, i64 or u64, rows * cells; extras: what is in no cell, in the same dtype; variances: f64, or None.
-// `wrap`: integer totals modulo 2^64, else one that does not fit is an error. False where NumPy has to count.
+// totals: f64, i64 or u64, rows * joint bins; extras: what is in no joint bin, in the same dtype; variances: f64, or
+// None. `wrap`: integer totals modulo 2^64, else one that does not fit is an error. False where NumPy has to count.
 bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
                         nb::handle extras, nb::handle variances, bool wrap, const masu::Device& device) {
   const Columns in(columns);
@@ -142,9 +142,9 @@ bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
         },
         [](const masu::WeightedHistogram& h, unsigned d) { return h.edges(d); });
     if (specs.size() == 1 && !as_numpy(specs[0], in.dtype(), result)) return false;
-    const std::uint64_t cells = result.totals().size();
+    const std::uint64_t joint_bins = result.totals().size();
     const std::uint64_t more = result.extra_totals().size();
-    require_count(out, rows * cells, "totals");
+    require_count(out, rows * joint_bins, "totals");
     require_count(rest, rows * more, "extras");
     const auto place = [](const auto values, const Output& target, std::uint64_t row) {
       std::memcpy(target.data<std::byte>() + row * values.size_bytes(), values.data(), values.size_bytes());

@@ -94,6 +94,41 @@ bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
   }
 }
 
+namespace {
+
+// Of one line; eight side by side, as a loop of one waits for its own counter.
+template <std::size_t size>
+std::byte* copy_line(const char* from, Py_ssize_t stride, Py_ssize_t count, std::byte* to) {
+  constexpr Py_ssize_t together = 8;
+  Py_ssize_t i = 0;
+  for (; i + together <= count; i += together, from += together * stride) {
+    for (Py_ssize_t k = 0; k < together; ++k, to += size) std::memcpy(to, from + k * stride, size);
+  }
+  for (; i < count; ++i, from += stride, to += size) std::memcpy(to, from, size);
+  return to;
+}
+
+template <std::size_t size>
+std::byte* copy_axes(const NumpyArray& array, int axis, const char* from, std::byte* to) {
+  const Py_ssize_t stride = array.strides[axis];
+  const Py_ssize_t length = array.lengths[axis];
+  if (axis + 1 == array.dimensions) return copy_line<size>(from, stride, length, to);
+  for (Py_ssize_t i = 0; i < length; ++i) to = copy_axes<size>(array, axis + 1, from + i * stride, to);
+  return to;
+}
+
+}  // namespace
+
+void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to) {
+  const auto* const from = static_cast<const char*>(array.data);
+  switch (size) {
+    case 1: copy_axes<1>(array, 0, from, to); break;
+    case 2: copy_axes<2>(array, 0, from, to); break;
+    case 4: copy_axes<4>(array, 0, from, to); break;
+    default: copy_axes<8>(array, 0, from, to); break;
+  }
+}
+
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) {
   Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // which the function takes
   return numpy().empty(static_cast<int>(shape.size()), shape.data(), dtype, 0);

@@ -62,6 +62,9 @@ const NumpyArray* numpy_array(PyObject* object) noexcept;
 // masu's dtype of the elements, bool as u8; false where masu has none.
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept;
 
+// Copies the elements, `size` bytes each, in the order of their indices.
+void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to);
+
 // An uninitialised array of that shape and dtype; null with an exception set. Only where numpy_array() gave an array.
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype);
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype);

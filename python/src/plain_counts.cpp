@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain calls of counts of arrays of NumPy's, which NumPy makes where there are few elements.
 #include "bincount.h"
+#include "every_processor.h"
 #include "function.h"
 #include "lines.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -14,16 +16,65 @@ PyObject* by_numpy(PyObject* function, const Given& given) {
   return PyObject_Vectorcall(function, given.values, given.count, given.names);
 }
 
+constexpr std::uint64_t few_bins = std::uint64_t{1} << 16;
+
+MASU_FOR_EVERY_PROCESSOR std::uint64_t greatest(const std::uint64_t* numbers, std::uint64_t count) {
+  std::uint64_t most = 0;
+  for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, numbers[i]);
+  return most;
+}
+
+// NumPy's counts of few integers. Null for 2^63 - 1, for which it writes outside of its memory, and for what may be
+// that; those of 64 bits in few bins are counted here, as NumPy takes longer to find the greatest one.
+PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& given) {
+  static PyObject* const numpys = numpy_function("bincount");
+  masu::Dtype dtype{};
+  if (!x.is_integer() || (dtype_of(x, dtype) && masu::size_of(dtype) != sizeof(std::uint64_t))) {
+    return by_numpy(numpys, given);
+  }
+  if (!x.is_plain()) return nullptr;
+  const auto* const numbers = static_cast<const std::uint64_t*>(x.data);
+  const std::uint64_t count = x.count();
+  const std::uint64_t most = greatest(numbers, count);  // a negative one is greater than all others
+  if (most == (std::uint64_t{1} << 63) - 1) return nullptr;
+  std::int64_t least = 0;
+  const bool whole = minlength == nullptr || integer(minlength, least);
+  if (!whole || least < 0 || std::max(most, static_cast<std::uint64_t>(least)) > few_bins || x.dimensions != 1 ||
+      count == 0) {
+    return by_numpy(numpys, given);
+  }
+  const Py_ssize_t bins = std::max<Py_ssize_t>(static_cast<Py_ssize_t>(most) + 1, least);
+  PyObject* const result = new_numpy_array({&bins, 1}, masu::Dtype::i64);
+  if (result == nullptr) return nullptr;
+  auto* const counts = static_cast<std::int64_t*>(data_of(result));
+  std::fill_n(counts, bins, 0);
+  for (std::uint64_t i = 0; i < count; ++i) ++counts[numbers[i]];
+  return result;
+}
+
+// Whether NumPy compares an end of a range with numbers of 64 bits as integers, where masu has doubles.
+bool beyond_exact(const NumpyArray& a, PyObject* range) {
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
+  masu::Dtype dtype{};
+  if (!a.is_integer() || !dtype_of(a, dtype) || masu::size_of(dtype) != sizeof exact) return false;
+  if (range == nullptr || PyTuple_CheckExact(range) == 0) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(range); ++i) {
+    PyObject* const end = PyTuple_GetItem(range, i);
+    std::int64_t value = 0;
+    if (PyLong_CheckExact(end) != 0 && (!integer(end, value) || value >= exact || value <= -exact)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 PyObject* plain::bincount(const Given& given) {
   static const Parameters parameters(3, {"x", "weights", "minlength"});
-  static PyObject* const numpys = numpy_function("bincount");
   Parameters::Values values{};
   if (given.count == 0 || !parameters.take(given, values)) return nullptr;
   const NumpyArray* const x = numpy_array(values[0]);
   if (x == nullptr) return nullptr;
-  if (is_none(values[1])) return x->count() < small_limit(4) ? by_numpy(numpys, given) : nullptr;
+  if (is_none(values[1])) return x->count() < small_limit(4) ? counts_of_few(*x, values[2], given) : nullptr;
   std::int64_t least = 0;
   if (numpy_array(values[1]) == nullptr || !stays_here(x->count())) return nullptr;
   if (values[2] != nullptr && (!integer(values[2], least) || least < 0)) return nullptr;
@@ -48,7 +99,7 @@ PyObject* plain::histogram(const Given& given) {
   }
   // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
   const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->code == 'e';
-  if (a->count() >= small_limit(slow ? prepared : 1)) return nullptr;
+  if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;
   PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
                           values[3] == nullptr ? Py_None : values[3]};
   return PyObject_Vectorcall(numpys, of, 4, nullptr);

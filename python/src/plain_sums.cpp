@@ -48,21 +48,23 @@ PyObject* scalar_of(Dtype dtype, double value) {
 class Reduction {
  public:
   // False for what is not plain: much data with gaps, other axes than None and an int. `keep`: null or a bool.
-  bool find(PyObject* array, PyObject* axis, PyObject* keep) {
+  // `columns`: whether many elements may be columns.
+  bool find(PyObject* array, PyObject* axis, PyObject* keep, bool columns) {
     const NumpyArray* a = numpy_array(array);
     if (a == nullptr || !dtype_of(*a, dtype_) || (keep != nullptr && PyBool_Check(keep) == 0)) return false;
     const std::uint64_t count = a->count();
     if (!stays_here(count)) return false;
-    if (!a->is_plain()) {
-      static PyObject* const copy = PyUnicode_InternFromString("copy");
-      if (count > brief_work || !a->is_native()) return false;
-      copy_ = nb::steal(PyObject_VectorcallMethod(copy, &array, 1, nullptr));
-      a = copy_.is_valid() ? numpy_array(copy_.ptr()) : nullptr;
-      if (a == nullptr || !a->is_plain()) return false;
-    }
+    if (!a->is_plain() && (count > brief_work || !a->is_native())) return false;
     if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
-    if (lines_.inner != 1 && count > brief_work) return false;
-    array_ = a;
+    if (lines_.inner != 1 && count > brief_work && !(columns && are_columns())) return false;
+    data_ = a->data;
+    count_ = count;
+    if (!a->is_plain()) {
+      thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
+      without_gaps.resize(std::max(without_gaps.size(), count * masu::size_of(dtype_)));
+      copy_elements(*a, masu::size_of(dtype_), without_gaps.data());
+      data_ = without_gaps.data();
+    }
     for (int i = 0; i < a->dimensions; ++i) {
       if (!lines_.flat && i != lines_.axis) shape_.push_back(a->shape()[static_cast<std::size_t>(i)]);
       else if (keep == Py_True) shape_.push_back(1);
@@ -81,17 +83,16 @@ class Reduction {
   PyObject* of_columns(const F& work) const {
     nb::object result = nb::steal(new_numpy_array(shape_, dtype_));
     if (!result.is_valid()) return nullptr;
-    work(masu::ArrayView(dtype_, array_->data, array_->count()), rows(),
-         masu::MutableArrayView{dtype_, data_of(result.ptr()), rows()});
+    const masu::MutableArrayView to{dtype_, data_of(result.ptr()), rows()};
+    made(count_, [&] { work(masu::ArrayView(dtype_, data_, count_), rows(), to); });
     return result.release().ptr();
   }
   // The results that work(rows) makes, a SumResult of f64 that are rounded to `rounded`.
   template <class F>
   PyObject* of_rows(Dtype rounded, const F& work) const {
-    const std::uint64_t count = array_->count();
     std::vector<std::byte> memory;
-    const masu::ArrayView data(dtype_, lines_.as_rows(array_->data, masu::size_of(dtype_), memory), count);
-    const masu::SumResult found = made(count, [&] { return work(data); });
+    const masu::ArrayView data(dtype_, lines_.as_rows(data_, masu::size_of(dtype_), memory), count_);
+    const masu::SumResult found = made(count_, [&] { return work(data); });
     if (shape_.empty()) return scalar_of(rounded, found.value());
     nb::object result = nb::steal(new_numpy_array(shape_, rounded));
     if (!result.is_valid()) return nullptr;
@@ -114,8 +115,8 @@ class Reduction {
   }
 
  private:
-  const NumpyArray* array_ = nullptr;
-  nb::object copy_;  // of an array with gaps
+  const void* data_ = nullptr;
+  std::uint64_t count_ = 0;
   Dtype dtype_{};
   HostLines lines_;
   std::vector<Py_ssize_t> shape_;  // of the results
@@ -133,7 +134,7 @@ PyObject* moment(const Given& given, Moment which) {
   std::int64_t ddof = 0;
   if (!is_mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
   Reduction reduction;
-  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5])) return nullptr;
+  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5], is_mean)) return nullptr;
   if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= reduction.length()) return nullptr;
   if (is_mean && reduction.are_columns()) return reduction.of_columns(masu::mean_columns);
   masu::SumOptions options = options_of(reduction.dtype(), reduction.rows());
@@ -201,7 +202,7 @@ PyObject* plain::sum(const Given& given) {
     array = part.ptr();
   }
   Reduction reduction;
-  if (!reduction.find(array, values[1], values[4])) return nullptr;
+  if (!reduction.find(array, values[1], values[4], true)) return nullptr;
   if (reduction.are_columns()) return reduction.of_columns(masu::sum_columns);
   const masu::SumOptions options = options_of(reduction.dtype(), reduction.rows());
   return reduction.of_rows(options.result,

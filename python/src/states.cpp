@@ -146,15 +146,15 @@ void define_quantile_class(nb::module_& m) {
       });
 }
 
+template <class State>
+void of_dtype(Held<State>* self, const std::string& dtype, const Device& device) {
+  new (self) Held<State>(State(device, masu::dtype_from_name(dtype)), device);
+}
+
 void define_unique_class(nb::module_& m) {
   using Distinct = Held<masu::UniqueAccumulator>;
   define_accumulator<masu::UniqueAccumulator>(m, "UniqueAccumulator")
-      .def(
-          "__init__",
-          [](Distinct* self, const std::string& dtype, const Device& device) {
-            new (self) Distinct(masu::UniqueAccumulator(device, masu::dtype_from_name(dtype)), device);
-          },
-          arg("dtype"), arg("device"))
+      .def("__init__", of_dtype<masu::UniqueAccumulator>, arg("dtype"), arg("device"))
       .def("result", [](const Distinct& held) {
         const auto found = held.with([](masu::UniqueAccumulator& state) { return state.result(); });
         return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.counts));
@@ -164,12 +164,7 @@ void define_unique_class(nb::module_& m) {
 void define_runs_class(nb::module_& m) {
   using Runs = Held<masu::RunAccumulator>;
   define_accumulator<masu::RunAccumulator>(m, "RunAccumulator")
-      .def(
-          "__init__",
-          [](Runs* self, const std::string& dtype, const Device& device) {
-            new (self) Runs(masu::RunAccumulator(device, masu::dtype_from_name(dtype)), device);
-          },
-          arg("dtype"), arg("device"))
+      .def("__init__", of_dtype<masu::RunAccumulator>, arg("dtype"), arg("device"))
       .def("result", [](const Runs& held) {
         const auto found = held.with([](const masu::RunAccumulator& state) { return state.result(); });
         return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.lengths), bytes_of(found.starts));

@@ -139,7 +139,7 @@ void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device
   if (input.count() <= short_sum_elements && running()) return;
   call([&] {
     if (input.count() > short_sum_elements && running()) return;
-    const masu::ScanOptions options{.rows = rows};
+    const masu::ScanOptions options{.rows = rows, .result = output.dtype()};
     if (input.on_device()) masu::scan(input.buffer(), input.dtype(), output.buffer(), options);
     else masu::scan(device, input.view(), output.view(), options);
   });

@@ -198,6 +198,15 @@ for dtype, others in (("f4", "f2 f4 f8"), ("f2", "f8"), ("i4", "u1 i4 u8 f2 f8")
         if other[0] == "f":
             enqueued(lambda: masu.mean(x, 0, np.dtype(other).type), [((50,), other)])
             enqueued(lambda: masu.std(x, dtype=other), [((), other)])
+# Given in any way: what was found for it is kept for the next call.
+x = tensor((40, 50))
+for given in ("float64", "double", float, np.float64, np.dtype("f8")):
+    for function in (masu.sum, masu.mean, masu.var):
+        for _ in range(2):
+            enqueued(lambda: function(x, dtype=given), [((), "f8")])
+for wrong in ("no dtype", [("field", "f8")], np.complex128):
+    for _ in range(2):
+        fails((TypeError, BufferError), "", lambda: masu.sum(x, dtype=wrong))
 
 # Results into the caller's arrays: one at another place and a place that is aligned in another way are no other array.
 x = tensor((40, 50))

@@ -204,3 +204,28 @@ def test_subclasses_are_no_plain_arrays():
     assert np.ma.is_masked(masu.sort(masked))
     with pytest.warns(masu.Fallback):
         assert masu.mean(masked) == 2.5
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_reductions_of_many_columns(dtype):
+    x = data(dtype, np.random.default_rng(6), (400, 300))
+    for function in (masu.sum, masu.mean, masu.var):
+        same(function(x, axis=0), np.array([function(x[:, i].copy()) for i in range(300)]))
+        same(function(x, axis=0, keepdims=True), function(x, axis=0)[np.newaxis])
+        same(function(x.reshape(20, 20, 300), axis=1), np.array([function(part, axis=0) for part in x.reshape(20, 20, 300)]))
+
+
+def test_calls_that_numpy_does_not_survive():
+    most = 2**63 - 1
+    one = np.array([0, most])
+    for x in (one, one.astype("u8"), one[::-1], np.repeat(one, 3)[::2], one.astype(">i8"), [most], (1, most), [most, 0.5],
+              np.arange(20000) * 0 + most, np.ma.array([1, most], mask=[0, 1])):
+        for weights in (None, np.ones(len(x)), np.ones(len(x), int), np.ones(len(x), bool)):
+            with pytest.raises(ValueError, match="array is too big"):
+                masu.bincount(x, weights)
+    with pytest.raises(ValueError, match="array is too big"):
+        masu.bincount(np.array([most - 1]))
+    for x in (np.arange(3.0), np.arange(3), np.ones((2, 3)), np.float64(1), [1, 2], np.ones(20000)):
+        for axis in (None, 0):
+            with pytest.raises(ValueError, match="wrong size for the accumulation"):
+                masu.cumsum(x, axis, out=np.empty(()))

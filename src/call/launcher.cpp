@@ -14,7 +14,7 @@ KernelArgument memory_of(const BufferBase& buffer) {
 
 void Arguments::add(const At& at) {
   add(memory_of(at.buffer));
-  add(KernelArgument(at.offset));
+  list_.emplace_back(at.offset);
 }
 
 Kernels::Kernels(const Device& device, std::span<const std::string_view> files,

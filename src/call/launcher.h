@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu::runtime {
@@ -39,7 +40,7 @@ class Arguments {
   }
   void add(const At& at);
   void add(const BufferBase& buffer) { add(At{buffer, buffer.byte_offset()}); }
-  void add(const KernelArgument& argument) { list_.push_back(argument); }
+  void add(KernelArgument argument) { list_.push_back(std::move(argument)); }
   void add(const Arguments& others) { list_.insert(list_.end(), others.list_.begin(), others.list_.end()); }
   [[nodiscard]] std::span<const KernelArgument> list() const noexcept { return list_; }
 

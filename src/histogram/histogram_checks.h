@@ -25,7 +25,7 @@ namespace masu {
 
 inline constexpr unsigned most_channels = 16;
 inline constexpr std::string_view rows_name = "row_histograms";  // in messages
-inline constexpr std::uint64_t joint_extra_cells = 2;            // outside, nan
+inline constexpr std::uint64_t joint_extra_bins = 2;             // outside, nan
 
 // `function`, in the following: the first word of the message. Throws invalid_argument unless channels are 1 to 16.
 void check_channels(std::string_view function, unsigned channels);
@@ -40,7 +40,7 @@ std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, s
 // The rules of the columns of a joint histogram, and how many joint bins they have.
 std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std::span<const Bins> bins,
                                                                 const HistogramOptions& options);
-std::uint64_t joint_cells(BinRules rules) noexcept;
+std::uint64_t joint_bin_count(BinRules rules) noexcept;
 // Throws unless there are as many columns as bins, or columns are equally long.
 void check_columns(std::string_view function, std::size_t bins, std::size_t columns);
 void check_lengths(std::string_view function, std::uint64_t expected, std::uint64_t got);

@@ -125,7 +125,7 @@ class GeneratedHistogramTest : public test::EachDevice {
     std::vector<std::uint64_t> wanted(found.counts().size());
     std::uint64_t nans = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      std::size_t cell = 0;
+      std::size_t joint_bin = 0;
       bool inside = true;
       bool nan = false;
       for (unsigned d = 0; d < columns.size(); ++d) {
@@ -133,9 +133,9 @@ class GeneratedHistogramTest : public test::EachDevice {
         const test::Plain at = test::plain_bin(test::plain_value(columns[d][i]), edges, half_open(which[d]), false);
         inside = inside && at.place == test::Place::bin;
         nan = nan || at.place == test::Place::nan;
-        cell = cell * (edges.size() - 1) + at.bin;
+        joint_bin = joint_bin * (edges.size() - 1) + at.bin;
       }
-      if (inside) ++wanted[cell];
+      if (inside) ++wanted[joint_bin];
       nans += nan ? 1 : 0;
     }
     EXPECT_TRUE(std::ranges::equal(found.counts(), wanted));

@@ -21,7 +21,7 @@ namespace masu {
 
 namespace {
 
-constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;
+constexpr std::uint64_t most_joint_bins = std::uint64_t{1} << 31;
 constexpr std::size_t most_columns = 8;
 constexpr std::string_view name = "joint_histogram";
 
@@ -50,19 +50,19 @@ std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std
   if (options.channels != 1) invalid(fmt::format("channels must be 1, got {}", options.channels));
   std::vector<std::shared_ptr<const BinRule>> rules;
   for (const Bins& column : bins) {
-    const std::uint64_t cells = joint_cells(rules);
+    const std::uint64_t joint_bins = joint_bin_count(rules);
     rules.push_back(std::make_shared<const BinRule>(column, dtype, options.right_open, true));
-    if (rules.back()->n > most_cells / cells) {
-      invalid(fmt::format("there must be at most 2^31 joint bins, got {} * {} and more", cells, rules.back()->n));
+    if (rules.back()->n > most_joint_bins / joint_bins) {
+      invalid(fmt::format("there must be at most 2^31 joint bins, got {} * {} and more", joint_bins, rules.back()->n));
     }
   }
   return rules;
 }
 
-std::uint64_t joint_cells(std::span<const std::shared_ptr<const BinRule>> rules) noexcept {
-  std::uint64_t cells = 1;
-  for (const auto& rule : rules) cells *= rule->n;
-  return cells;
+std::uint64_t joint_bin_count(std::span<const std::shared_ptr<const BinRule>> rules) noexcept {
+  std::uint64_t joint_bins = 1;
+  for (const auto& rule : rules) joint_bins *= rule->n;
+  return joint_bins;
 }
 
 std::uint64_t JointHistogram::size(unsigned d) const {
@@ -122,15 +122,15 @@ JointHistogram JointHistogram::from_bytes(std::span<const std::byte> bytes) {
   h.dtype_ = from.dtype();
   const std::uint64_t columns = from.below(most_columns + 1, 1);
   from.require(columns >= 1);
-  std::uint64_t cells = 1;
+  std::uint64_t joint_bins = 1;
   for (std::uint64_t d = 0; d < columns; ++d) {
     h.rules_.push_back(BinRule::read(from, h.dtype_, true));
-    from.require(h.rules_.back()->n <= most_cells / cells);
-    cells *= h.rules_.back()->n;
+    from.require(h.rules_.back()->n <= most_joint_bins / joint_bins);
+    joint_bins *= h.rules_.back()->n;
   }
   h.outside_ = from.number();
   h.nan_ = from.number();
-  h.counts_ = from.numbers(cells);
+  h.counts_ = from.numbers(joint_bins);
   from.end();
   from.require(call::total_of_counts({h.counts_, {&h.outside_, 1}, {&h.nan_, 1}}) <= call::most_in_state);
   return h;
@@ -144,12 +144,12 @@ std::vector<std::int64_t> JointHistogram::integers() const {
 }
 
 JointHistogram JointHistogram::with_integers(std::span<const std::int64_t> integers) const {
-  const std::size_t cells = counts_.size();
-  check_integers("JointHistogram", cells + joint_extra_cells, integers);
+  const std::size_t joint_bins = counts_.size();
+  check_integers("JointHistogram", joint_bins + joint_extra_bins, integers);
   JointHistogram h = *this;
-  std::copy_n(integers.begin(), cells, h.counts_.begin());
-  h.outside_ = static_cast<std::uint64_t>(integers[cells]);
-  h.nan_ = static_cast<std::uint64_t>(integers[cells + 1]);
+  std::copy_n(integers.begin(), joint_bins, h.counts_.begin());
+  h.outside_ = static_cast<std::uint64_t>(integers[joint_bins]);
+  h.nan_ = static_cast<std::uint64_t>(integers[joint_bins + 1]);
   return h;
 }
 
@@ -158,8 +158,8 @@ struct JointHistogramAccumulator::State {
   Dtype dtype;
   std::vector<std::shared_ptr<const BinRule>> rules;
   HistogramOptions options;
-  std::uint64_t cells = 1;
-  std::vector<std::uint64_t> totals;  // the cells, outside, nan
+  std::uint64_t joint_bins = 1;
+  std::vector<std::uint64_t> totals;  // the joint bins, outside, nan
   std::unique_ptr<cpu::JointCounter> here;
   std::unique_ptr<DeviceCounter> counter;
   Times times;
@@ -177,9 +177,9 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
   state_ = std::make_unique<State>(
       State{device, dtype, checked_joint_rules(dtype, bins, options), options, 1, {}, nullptr, nullptr, {}});
   State& s = *state_;
-  s.cells = joint_cells(s.rules);
-  const std::uint64_t bytes = (2 * s.cells + joint_extra_cells) * sizeof(std::uint64_t);
-  check_memory(name, s.cells, bytes);
+  s.joint_bins = joint_bin_count(s.rules);
+  const std::uint64_t bytes = (2 * s.joint_bins + joint_extra_bins) * sizeof(std::uint64_t);
+  check_memory(name, s.joint_bins, bytes);
   if (!call::on_cpu(device)) {
     const auto kernels = [&](const TableUpload& upload) {
       return std::make_unique<JointKernels>(device, s.rules, options, upload);
@@ -188,9 +188,9 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
     return;
   }
   try {
-    s.totals.resize(s.cells + joint_extra_cells);
+    s.totals.resize(s.joint_bins + joint_extra_bins);
   } catch (const std::bad_alloc&) {
-    no_memory(name, s.cells, bytes);
+    no_memory(name, s.joint_bins, bytes);
   }
   s.here = std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp, options.strategy, s.totals);
 }
@@ -241,14 +241,14 @@ JointHistogram JointHistogramAccumulator::result() const try {
   JointHistogram result;
   result.counts_ = s.counter ? s.counter->totals() : s.totals;
   result.nan_ = result.counts_.back();
-  result.outside_ = result.counts_[s.cells];
-  result.counts_.resize(s.cells);
+  result.outside_ = result.counts_[s.joint_bins];
+  result.counts_.resize(s.joint_bins);
   result.dtype_ = s.dtype;
   result.strategy_ = s.counter ? s.counter->strategy() : s.here->strategy();
   result.rules_ = s.rules;
   return result;
 } catch (const std::bad_alloc&) {
-  no_memory(name, state_->cells, state_->cells * sizeof(std::uint64_t));
+  no_memory(name, state_->joint_bins, state_->joint_bins * sizeof(std::uint64_t));
 }
 
 Times JointHistogramAccumulator::times() const {

@@ -55,20 +55,20 @@ class Plain {
   template <class T>
   [[nodiscard]] Tally count_points(const T* values, std::uint64_t points, std::uint64_t begin,
                                    std::uint64_t end) const {
-    std::uint64_t cells = 1;
-    for (unsigned column = 0; column < what_.columns; ++column) cells *= what_.bins;
-    Tally tally(cells + 2);  // outside and NaN behind the cells
+    std::uint64_t joint_bins = 1;
+    for (unsigned column = 0; column < what_.columns; ++column) joint_bins *= what_.bins;
+    Tally tally(joint_bins + 2);  // outside and NaN behind the joint bins
     for (std::uint64_t i = begin; i < end; ++i) {
-      std::uint64_t cell = 0;
+      std::uint64_t joint_bin = 0;
       bool outside = false;
       bool is_nan = false;
       for (unsigned column = 0; column < what_.columns; ++column) {
         const std::uint64_t bin = slot(values[column * points + i]);
         outside = outside || bin >= what_.bins;
         is_nan = is_nan || bin == what_.bins + nan;
-        cell = cell * what_.bins + bin;
+        joint_bin = joint_bin * what_.bins + bin;
       }
-      ++tally[is_nan ? cells + 1 : outside ? cells : cell];
+      ++tally[is_nan ? joint_bins + 1 : outside ? joint_bins : joint_bin];
     }
     return tally;
   }

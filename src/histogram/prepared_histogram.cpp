@@ -236,7 +236,7 @@ std::unique_ptr<Counts> make_joint_counts(const Device& device, Dtype dtype, std
   auto state = std::make_unique<Counts>(joint_name, device, checked_joint_rules(dtype, bins, asked));
   HistogramOptions options = asked;
   options.workspace = nullptr;
-  state->numbers = joint_extra_cells + joint_cells(state->rules);
+  state->numbers = joint_extra_bins + joint_bin_count(state->rules);
   if (call::on_cpu(device)) {
     state->here = [=, all = std::vector<Bins>(bins.begin(), bins.end())](std::span<const ArrayView> columns,
                                                                          std::uint64_t* to) {
@@ -311,8 +311,8 @@ PreparedJointHistogram::PreparedJointHistogram(const Device& device, Dtype dtype
 JointHistogram PreparedJointHistogram::result(std::span<const std::uint64_t> counts) const {
   state_->check_numbers(counts.size());
   JointHistogram result;
-  result.counts_.assign(counts.begin(), counts.end() - joint_extra_cells);
-  result.outside_ = counts[counts.size() - joint_extra_cells];
+  result.counts_.assign(counts.begin(), counts.end() - joint_extra_bins);
+  result.outside_ = counts[counts.size() - joint_extra_bins];
   result.nan_ = counts.back();
   result.dtype_ = state_->rules.front()->dtype;
   result.strategy_ = counts_of(*state_).used;

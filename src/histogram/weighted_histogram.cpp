@@ -90,8 +90,8 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
       if (options.outside != Outside::clamp || rules.size() != 1) continue;
       for (std::uint64_t row = 0; row < options.rows; ++row) {
         const std::uint64_t first = row * slots;
-        each.move(first + cells + slot_below, first);
-        each.move(first + cells + slot_above, first + cells - 1);
+        each.move(first + joint_bins + slot_below, first);
+        each.move(first + joint_bins + slot_above, first + joint_bins - 1);
       }
     }
     return result;
@@ -303,11 +303,11 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
   for (const auto& rule : s.rules) writers.emplace_back(*rule).prepare(weights.count);
   if (s.rules.size() == 1) {
     const cpu::ValueSource source(writers.front(), columns.front());
-    cpu::add_narrow(source, {s.slots, s.cells, clamp}, weights, result.totals_);
+    cpu::add_narrow(source, {s.slots, s.joint_bins, clamp}, weights, result.totals_);
   } else {
     const std::vector<cpu::Column> found = columns_of(columns);
     const cpu::JointPoints source(s.rules, writers, clamp, found);
-    cpu::add_narrow(source, {s.slots, s.cells, false}, weights, result.totals_);
+    cpu::add_narrow(source, {s.slots, s.joint_bins, false}, weights, result.totals_);
   }
   s.times.compute += call::now() - start;
   return result;

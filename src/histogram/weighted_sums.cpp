@@ -224,8 +224,8 @@ template <class T>
 std::span<const T> WeightedHistogram::part(const std::vector<T>& all, std::uint64_t row, bool extra) const {
   if (row >= rows_) result_invalid(fmt::format("totals: the row must be < {}, got {}", rows_, row));
   if (all.empty()) return {};
-  const std::span<const T> of_row = std::span(all).subspan(row * (cells_ + extras_), cells_ + extras_);
-  return extra ? of_row.subspan(cells_) : of_row.first(cells_);
+  const std::span<const T> of_row = std::span(all).subspan(row * (joint_bins_ + extras_), joint_bins_ + extras_);
+  return extra ? of_row.subspan(joint_bins_) : of_row.first(joint_bins_);
 }
 
 std::span<const double> WeightedHistogram::totals(std::uint64_t row) const {
@@ -311,14 +311,14 @@ WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins
   if (rows == 1) row_elements = std::numeric_limits<std::uint64_t>::max();
   for (const Bins& column : bins) {
     auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
-    if (rule->n > most_slots / rows / cells) {
+    if (rule->n > most_slots / rows / joint_bins) {
       weighted_invalid(
-          fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more", rows * cells, rule->n));
+          fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more", rows * joint_bins, rule->n));
     }
-    cells *= rule->n;
+    joint_bins *= rule->n;
     rules.push_back(std::move(rule));
   }
-  slots = cells + (bins.size() > 1 ? 2 : extra_slots);
+  slots = joint_bins + (bins.size() > 1 ? 2 : extra_slots);
   formats.emplace_back(weights_dtype, false);
   if (options.variances) formats.emplace_back(weights_dtype, true);
 }
@@ -328,11 +328,11 @@ void WeightedShape::refuse_total(std::uint64_t row, std::uint64_t slot) const {
   const bool joint = rules.size() > 1;
   constexpr std::string_view of_one[] = {"the values below the bins", "the values above the bins", "the NaNs"};
   constexpr std::string_view of_several[] = {"the points outside of the bins", "the points with a NaN"};
-  if (slot >= cells) {
-    where = joint ? of_several[slot - cells] : of_one[slot - cells];
+  if (slot >= joint_bins) {
+    where = joint ? of_several[slot - joint_bins] : of_one[slot - joint_bins];
   } else {
     where = fmt::format("{} {}", joint ? "joint bin" : "bin", slot);
-    for (std::uint64_t stride = cells, d = 0; joint && d < rules.size(); ++d) {
+    for (std::uint64_t stride = joint_bins, d = 0; joint && d < rules.size(); ++d) {
       stride /= rules[d]->n;
       where += fmt::format("{}{}", d == 0 ? " (" : ", ", slot / stride % rules[d]->n);
       if (d + 1 == rules.size()) where += ")";
@@ -346,8 +346,8 @@ void WeightedShape::refuse_total(std::uint64_t row, std::uint64_t slot) const {
 WeightedHistogram WeightedShape::empty(std::uint64_t n) const {
   WeightedHistogram result;
   result.rows_ = rows;
-  result.cells_ = cells;
-  result.extras_ = slots - cells;
+  result.joint_bins_ = joint_bins;
+  result.extras_ = slots - joint_bins;
   result.n_ = n;
   result.dtype_ = rules.front()->dtype;
   result.weights_dtype_ = weights_dtype;

@@ -149,7 +149,7 @@ struct WeightedShape {
   std::uint64_t rows;
   std::uint64_t row_elements;  // a single row has no end
   std::vector<std::shared_ptr<const BinRule>> rules;
-  std::uint64_t cells = 1;            // of a row
+  std::uint64_t joint_bins = 1;       // of a row
   std::uint64_t slots = 0;            // with those behind them
   std::vector<WeightFormat> formats;  // the weights, their squares
 };

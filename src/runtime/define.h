@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace masu::runtime {
@@ -18,7 +19,7 @@ namespace masu::runtime {
 class Define {
  public:
   Define(std::string_view name, std::string_view value) : Define(name) {
-    if (value.size() > text_.size() - name_bytes_) refuse();
+    if (value.size() > most_bytes - name_bytes_) refuse();
     std::ranges::copy(value, text_.begin() + name_bytes_);
     end_ = static_cast<std::uint8_t>(name_bytes_ + value.size());
   }
@@ -34,8 +35,16 @@ class Define {
   [[nodiscard]] std::string_view value() const noexcept {
     return {text_.data() + name_bytes_, std::size_t{end_} - name_bytes_};
   }
-  // Both, behind each other.
-  [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), end_}; }
+  // Writes both behind each other, and where they end, which part them from others. Returns the end; what lies behind
+  // it, up to most_image bytes from `to` on, may be written, too: as many bytes as there are would take calls.
+  static constexpr std::size_t most_image = 112;
+  char* image(char* to) const noexcept {
+    constexpr std::size_t block = 16;
+    for (std::size_t i = 0; i < end_; i += block) std::memcpy(to + i, text_.data() + i, block);
+    to[end_] = static_cast<char>(name_bytes_);
+    to[end_ + 1] = static_cast<char>(end_);
+    return to + end_ + 2;
+  }
 
  private:
   static constexpr std::size_t most_bytes = 94;
@@ -48,7 +57,7 @@ class Define {
     throw Error(ErrorCode::invalid_argument, "Define: a name and its value must have at most 94 bytes");
   }
 
-  std::array<char, most_bytes> text_;
+  std::array<char, 96> text_;  // whole blocks
   std::uint8_t name_bytes_;
   std::uint8_t end_ = 0;
 };

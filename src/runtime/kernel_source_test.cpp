@@ -4,6 +4,7 @@
 #include "expect_error.h"
 #include "temporary_directory.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -47,9 +48,14 @@ TEST(KernelSource, DefinesHaveNamesAndValues) {
   std::string text;
   for (const Define& define : defines) text.append(define.name()).append("=").append(define.value()).append(" ");
   EXPECT_EQ(text, "A=1 B=-7 C=18446744073709551615 D=x E= ");
-  EXPECT_EQ(Define("NAME", "value").text(), "NAMEvalue");
   const std::string longest(90, 'v');
   EXPECT_EQ(Define("NAME", longest).value(), longest);
+  // Behind each other in memory of just their sizes.
+  std::array<char, 2 * Define::most_image> image{};
+  char* const middle = Define("NAME", "value").image(image.data());
+  char* const end = Define("NAME", longest).image(middle);
+  EXPECT_EQ(std::string_view(image.data(), middle), std::string_view("NAMEvalue\4\11"));
+  EXPECT_EQ(std::string_view(middle, end), "NAME" + longest + "\4\136");
   MASU_EXPECT_ERROR(Define("NAMES", longest), invalid_argument, "at most 94 bytes");
   MASU_EXPECT_ERROR(Define(longest, 1), invalid_argument, "at most 94 bytes");
 }

@@ -369,13 +369,12 @@ std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_
   };
   if (!environment().kernel_directory.empty()) return program();
   std::string name;
-  constexpr std::size_t usual_length = 1000;
-  name.reserve(usual_length);
   for (const std::string_view path : paths) (name += path) += ' ';
-  for (const Define& define : defines) {  // with their lengths behind them, which part them
-    const char lengths[] = {static_cast<char>(define.name().size()), static_cast<char>(define.text().size())};
-    name.append(define.text()).append(lengths, sizeof lengths);
-  }
+  const std::size_t begin = name.size();
+  name.resize(begin + defines.size() * Define::most_image);
+  char* end = name.data() + begin;
+  for (const Define& define : defines) end = define.image(end);
+  name.resize(end - name.data());
   Kept& kept = device.kept();
   {
     const std::lock_guard lock(kept.mutex);

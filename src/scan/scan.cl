@@ -20,7 +20,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
   ulong first = get_group_id(0) * chunk * MASU_TILE;
 #if !MASU_SEGMENTED && !MASU_FLOAT
   // In any order: each work-item takes whole vectors.
-  if (is_aligned(data)) {
+  if (input_is_aligned(data)) {
     for (; first + MASU_TILE <= end; first += MASU_TILE) {
       uint words[MASU_ITEM_WORDS];
       load_words(data, first, words);

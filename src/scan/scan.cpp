@@ -33,6 +33,17 @@ constexpr std::string_view function = "scan";
   call::refuse_overlap(function, fmt::format("the output and {}", what));
 }
 
+// Of the results.
+Dtype result_of(Dtype dtype, const ScanOptions& options) {
+  const Dtype result = options.result.value_or(dtype);
+  if (result == dtype) return dtype;
+  if (options.op != ScanOp::sum || is_float(dtype) || is_float(result) || size_of(result) != sizeof(std::uint64_t)) {
+    refuse(fmt::format("the result must be {}{}, got {}", to_string(dtype),
+                       options.op == ScanOp::sum && !is_float(dtype) ? ", i64 or u64" : "", to_string(result)));
+  }
+  return result;
+}
+
 void check_shape(std::uint64_t count, std::uint64_t out_count, const ScanOptions& options) {
   call::check_count(function, count);
   if (out_count != count) refuse(fmt::format("input and output must be of one size, got {} and {}", count, out_count));
@@ -57,7 +68,7 @@ const std::uint8_t* host_flags(const ScanOptions& options, std::uint64_t count) 
 // Elements.
 std::uint64_t check(const BufferBase& input, Dtype dtype, const BufferBase& output, const ScanOptions& options) {
   const std::uint64_t count = call::count_of(function, input, dtype);
-  check_shape(count, call::count_of(function, output, dtype), options);
+  check_shape(count, call::count_of(function, output, result_of(dtype, options)), options);
   call::check_one_device(function, input, output);
   call::check_writable(function, output);
   if (!call::same_place(input, output) && call::overlap(input, output)) {
@@ -83,9 +94,10 @@ void add_times(const ScanOptions& options, double transfer, double compute) {
   options.times->compute += compute;
 }
 
-ScanJob job_of(Dtype dtype, const void* input, void* output, std::uint64_t count, const std::uint8_t* flags,
+ScanJob job_of(Dtype from, Dtype dtype, const void* input, void* output, std::uint64_t count, const std::uint8_t* flags,
                const ScanOptions& options) {
-  return {dtype,
+  return {from,
+          dtype,
           options.op,
           options.exclusive,
           static_cast<const std::byte*>(input),
@@ -106,12 +118,15 @@ void here(const BufferBase& input, Dtype dtype, const BufferBase& output, std::u
   const auto* flags = options.device_flags == nullptr
                           ? nullptr
                           : reinterpret_cast<const std::uint8_t*>(call::host_address(*options.device_flags));
-  here(job_of(dtype, call::host_address(input), call::host_address(output), count, flags, options), options);
+  here(job_of(dtype, result_of(dtype, options), call::host_address(input), call::host_address(output), count, flags,
+              options),
+       options);
 }
 
 scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   const bool segmented = options.rows != 1 || options.device_flags != nullptr || options.flags.count != 0;
-  return scan_plan::make(device.info(), dtype, count, options.op, options.exclusive, segmented);
+  return scan_plan::make(device.info(), dtype, result_of(dtype, options), count, options.op, options.exclusive,
+                         segmented);
 }
 
 DeviceScan start_on(Stream& stream, const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
@@ -138,39 +153,44 @@ ScanOp scan_op_from_name(std::string_view name) {
 
 std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   check_shape(count, count, options);
+  static_cast<void>(result_of(dtype, options));
   if (call::on_cpu(device) || count == 0) return 0;
   return plan_for(device, dtype, count, options).workspace();
 }
 
 void scan(const Device& device, const ArrayView& input, MutableArrayView output, const ScanOptions& options) {
   start_times(options);
-  if (input.dtype != output.dtype) {
-    refuse(fmt::format("input and output must be of one type, got {} and {}", to_string(input.dtype),
+  const Dtype result = result_of(input.dtype, options);
+  if (output.dtype != result) {
+    refuse(fmt::format("the output of {} must be {}, got {}", to_string(input.dtype), to_string(result),
                        to_string(output.dtype)));
   }
   check_shape(input.count, output.count, options);
   const std::uint8_t* flags = host_flags(options, input.count);
   const std::uint64_t bytes = input.count * size_of(input.dtype);
-  if (input.data != output.data && call::overlap(input.data, bytes, output.data, bytes)) {
-    refuse_overlap("the input");
-  }
-  if (flags != nullptr && call::overlap(flags, input.count, output.data, bytes)) {
+  const std::uint64_t out_bytes = input.count * size_of(result);
+  const bool in_place = input.data == output.data && bytes == out_bytes;
+  if (!in_place && call::overlap(input.data, bytes, output.data, out_bytes)) refuse_overlap("the input");
+  if (flags != nullptr && call::overlap(flags, input.count, output.data, out_bytes)) {
     refuse_overlap("the flags");
   }
   if (input.count == 0) return;
   if (call::on_cpu(device))
-    return here(job_of(input.dtype, input.data, output.data, input.count, flags, options), options);
+    return here(job_of(input.dtype, result, input.data, output.data, input.count, flags, options), options);
   const double start = call::now();
   Buffer<std::byte> there = call::upload_bytes(device, input.data, bytes);
+  std::optional<Buffer<std::byte>> wider;
+  if (out_bytes != bytes) wider.emplace(device, out_bytes);
+  Buffer<std::byte>& results = wider ? *wider : there;
   std::optional<Buffer<std::byte>> flags_there;
   if (flags != nullptr) flags_there.emplace(call::upload_bytes(device, flags, input.count));
   ScanOptions inner = options;
   inner.flags = {};
   inner.device_flags = flags_there ? &*flags_there : nullptr;
   const double brought = call::now();
-  scan(there, input.dtype, there, inner);
+  scan(there, input.dtype, results, inner);
   const double scanned = call::now();
-  call::download_bytes(there, output.data);
+  call::download_bytes(results, output.data);
   add_times(options, brought - start + call::now() - scanned, 0);
 }
 
@@ -214,6 +234,10 @@ struct ScanAccumulator::State {
 ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options) {
   call::check_one_row(function, options.rows);
   if (options.flags.count != 0 || options.device_flags != nullptr) refuse("data that comes in pieces has no flags");
+  if (options.result.value_or(dtype) != dtype) {
+    refuse(fmt::format("the result of data that comes in pieces must be {}, got {}", to_string(dtype),
+                       to_string(*options.result)));
+  }
   state_ = std::make_unique<State>(State{device, dtype, options, {}, {}, 0, {}});
   state_->options.workspace = nullptr;  // pieces of different sizes need different memory
   state_->state.bits = scan_identity(dtype, options.op);
@@ -280,7 +304,7 @@ void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
   if (input.count == 0) return;
   const double start = call::now();
   if (call::on_cpu(s.device)) {
-    scan_cpu(job_of(s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
+    scan_cpu(job_of(s.dtype, s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
     s.times.compute += call::now() - start;
   } else {
     Buffer<std::byte> there = call::upload_bytes(s.device, input.data, bytes);

@@ -24,6 +24,7 @@ struct ScanCase {
   bool usual = false;
   bool exclusive = false;
   std::uint64_t row = 0;  // elements of a row; 0: all
+  bool wide = false;      // results are i64
 };
 
 constexpr auto cases = std::to_array<ScanCase>({
@@ -31,6 +32,8 @@ constexpr auto cases = std::to_array<ScanCase>({
     {"u32-sum-exclusive", Dtype::u32, ScanOp::sum, false, true},
     {"u64-sum", Dtype::u64, ScanOp::sum, true},
     {"u8-sum", Dtype::u8, ScanOp::sum, true},
+    {"i32-sum-i64", Dtype::i32, ScanOp::sum, true, false, 0, true},
+    {"u8-sum-i64", Dtype::u8, ScanOp::sum, false, false, 0, true},
     {"i32-max", Dtype::i32, ScanOp::max},
     {"f32-max", Dtype::f32, ScanOp::max, true},
     {"f64-min", Dtype::f64, ScanOp::min},
@@ -40,6 +43,17 @@ constexpr auto cases = std::to_array<ScanCase>({
     {"u32-sum-rows-of-1000", Dtype::u32, ScanOp::sum, false, false, 1000},
 });
 
+// f(the elements' type, the results')
+template <class F>
+auto with_types(const ScanCase& what, const F& f) {
+  return dispatch(what.dtype, [&](auto tag) {
+    if constexpr (std::is_integral_v<typename decltype(tag)::type>) {
+      if (what.wide) return f(tag, TypeTag<std::int64_t>());
+    }
+    return f(tag, tag);
+  });
+}
+
 // How many elements in front are compared with a plain scan. Behind them: sums with what the differences to their
 // neighbours are.
 constexpr std::uint64_t scanned_plainly = std::uint64_t{1} << 18;
@@ -47,18 +61,22 @@ constexpr std::uint64_t scanned_plainly = std::uint64_t{1} << 18;
 class Scanning final : public Moving {
  public:
   Scanning(Runner& runner, const Device& device, const ScanCase& what, const Input& input)
-      : Moving(runner, device, input.bytes(), input.bytes().size()), what_(what), count_(input.view().count) {
+      : Moving(runner, device, input.bytes(), input.view().count * size_of(what.wide ? Dtype::i64 : what.dtype)),
+        what_(what),
+        count_(input.view().count) {
     options_.op = what.op;
     options_.exclusive = what.exclusive;
     if (what.row != 0) options_.rows = count_ / what.row;
-    dispatch(what.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
+    if (what.wide) options_.result = Dtype::i64;
+    with_types(what, [&](auto element, auto result) {
+      using T = typename decltype(element)::type;
+      using R = typename decltype(result)::type;
       const auto* x = static_cast<const T*>(input.view().data);
       std::uint64_t size = std::min(count_, scanned_plainly);
       if (what.row != 0) size = size / what.row * what.row;
-      const std::vector<T> front(x, x + size);
+      const std::vector<R> front(x, x + size);
       const auto right = reference::scan(front, what.op, what.exclusive, what.row == 0 ? 1 : size / what.row);
-      right_.resize(size * sizeof(T));
+      right_.resize(size * sizeof(R));
       std::memcpy(right_.data(), right.data(), right_.size());
     });
   }
@@ -73,18 +91,19 @@ class Scanning final : public Moving {
 
  private:
   [[nodiscard]] bool is_right(const std::byte* result, std::uint64_t i) const override {
-    return dispatch(what_.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      const std::size_t at = i * sizeof(T);
-      if (at < right_.size()) return std::memcmp(result + at, right_.data() + at, sizeof(T)) == 0;
+    return with_types(what_, [&](auto element, auto sum) {
+      using T = typename decltype(element)::type;
+      using R = typename decltype(sum)::type;
+      const std::size_t at = i * sizeof(R);
+      if (at < right_.size()) return std::memcmp(result + at, right_.data() + at, sizeof(R)) == 0;
       if constexpr (std::is_integral_v<T>) {
         if (what_.op == ScanOp::sum) {
-          const auto* found = reinterpret_cast<const T*>(result);
+          const auto* found = reinterpret_cast<const R*>(result);
           const auto* x = reinterpret_cast<const T*>(in_.data());
           const bool first = what_.row != 0 && i % what_.row == 0;
-          const T before = first ? T{0} : found[i - 1];
-          const T term = what_.exclusive ? x[i - 1] : x[i];
-          return found[i] == static_cast<T>(before + (what_.exclusive && first ? T{0} : term));
+          const R before = first ? R{0} : found[i - 1];
+          const R term = what_.exclusive ? x[i - 1] : x[i];
+          return found[i] == static_cast<R>(before + (what_.exclusive && first ? R{0} : term));
         }
       }
       return true;

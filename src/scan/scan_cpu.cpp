@@ -51,7 +51,7 @@ class Scanner {
     } else if (exact_) {
       state.sum.merge(total.sum);
     } else {
-      state.bits = cpu::scan_total(job_.dtype, job_.op, &total.bits, 1, state.bits);
+      state.bits = cpu::scan_total(job_.dtype, job_.dtype, job_.op, &total.bits, 1, state.bits);
     }
   }
 
@@ -87,14 +87,14 @@ class Scanner {
   }
   // One segment, to `y` where that is not null.
   void run(std::uint64_t begin, std::uint64_t end, std::byte* y, ScanState& state, bool last) const {
-    const std::byte* const x = job_.input + begin * size_;
+    const std::byte* const x = job_.input + begin * size_of(job_.from);
     const std::uint64_t count = end - begin;
     if (exact_) {
       exact(x, y, count, state.sum, last);
     } else if (y != nullptr) {
-      state.bits = cpu::scan_elements(job_.dtype, job_.op, job_.exclusive, x, y, count, state.bits);
+      state.bits = cpu::scan_elements(job_.from, job_.dtype, job_.op, job_.exclusive, x, y, count, state.bits);
     } else {
-      state.bits = cpu::scan_total(job_.dtype, job_.op, x, count, state.bits);
+      state.bits = cpu::scan_total(job_.from, job_.dtype, job_.op, x, count, state.bits);
     }
   }
   void exact(const std::byte* x, std::byte* y, std::uint64_t count, PrefixSum& sum, bool last) const {

@@ -67,9 +67,10 @@ struct ScanState {
   PrefixSum sum;
 };
 
-// What is scanned, and how. `output` may be `input`; `flags` may be null.
+// What is scanned, and how. `output` may be `input` where their elements are of one size; `flags` may be null.
 struct ScanJob {
-  Dtype dtype;
+  Dtype from;   // of the input: `dtype`, or of fewer bytes where sums of integers have 8
+  Dtype dtype;  // of results
   ScanOp op;
   bool exclusive;
   const std::byte* input;
@@ -89,11 +90,12 @@ namespace masu::cpu {
 // The loops over elements of one segment, compiled once for each instruction set. The states are bits of the dtype; not
 // for sums of floats.
 
-// Scans; gives the state behind the last element. `output` may be `input`.
-std::uint64_t scan_elements(Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
+// Scans; gives the state behind the last element. `output` may be `input` where their elements are of one size.
+std::uint64_t scan_elements(Dtype from, Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
                             std::uint64_t count, std::uint64_t state);
 
 // The state behind the last element alone.
-std::uint64_t scan_total(Dtype dtype, ScanOp op, const void* input, std::uint64_t count, std::uint64_t state);
+std::uint64_t scan_total(Dtype from, Dtype dtype, ScanOp op, const void* input, std::uint64_t count,
+                         std::uint64_t state);
 
 }  // namespace masu::cpu

@@ -134,7 +134,8 @@ class ScanExactTest : public test::EachDevice {
     expect_same(scan(device, data, options), right, name);
     if (device.kind() == DeviceKind::cpu) return;
     const bool segmented = rows != 1 || !flags.empty();
-    const auto plan = scan_plan::make(device.info(), dtype_of<T>, data.size(), ScanOp::sum, exclusive, segmented, 0, 2);
+    const auto plan =
+        scan_plan::make(device.info(), dtype_of<T>, dtype_of<T>, data.size(), ScanOp::sum, exclusive, segmented, 0, 2);
     // From an odd place on, in place.
     std::vector<T> padded(1);
     padded.insert(padded.end(), data.begin(), data.end());

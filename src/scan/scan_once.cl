@@ -174,24 +174,18 @@ MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
   return before;
 }
 
-// A work-item's vectors of a tile; elements behind the last are the identity.
+// A work-item's vectors of a tile, as they are in the input; elements behind the last are the identity.
 MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const ulong count, const uint place,
-                           uint4 *vectors) {
+                           MASU_SOURCE *vectors) {
   const ulong first = tile * MASU_TILE;
-  if (first + MASU_TILE <= count && is_aligned(data)) {
-    __global const uint4 *from = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + place;
+  if (first + MASU_TILE <= count && input_is_aligned(data)) {
+    __global const MASU_SOURCE *from = sources(data, first) + place;
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) vectors[r] = from[r * MASU_SUB_GROUP];
   } else {
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
-      const ulong at = first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR;
-      uint words[4] = {0, 0, 0, 0};
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
-        set_element_of(words, k, at + k < count ? element_at(data, at + k) : (MASU_BITS)MASU_IDENTITY);
-      }
-      vectors[r] = vector_of(words);
+      vectors[r] = source_at(data, first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR, count);
     }
   }
 }
@@ -292,7 +286,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
   __global volatile ulong *words = (__global volatile ulong *)(word_memory + words_at);
   const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
   const ulong waves = (tiles + groups - 1) / groups;
-  uint4 vectors[MASU_ITEM_VECTORS];
+  MASU_SOURCE vectors[MASU_ITEM_VECTORS];
   MASU_BITS running = (MASU_BITS)state;  // of all in front of the wave that is written
   MASU_BITS front[MASU_DELAY];            // of each wave that waits: the group's tile in front of this sub-group
   for (uint i = 0; i < MASU_DELAY; ++i) front[i] = MASU_IDENTITY;
@@ -303,7 +297,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
     if (scans) {
       __local uint4 *const part = kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS;
       MASU_PRAGMA_UNROLL
-      for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) part[place_of(r * MASU_SUB_GROUP + lane)] = vectors[r];
+      for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+        part[place_of(r * MASU_SUB_GROUP + lane)] = vector_from(vectors[r]);
+      }
       if (wave + 1 < waves) load_rows(memory + memory_at, (wave + 1) * groups + group, count, place, vectors);
       masu_sub_group_barrier();
       MASU_BITS sum;

@@ -24,19 +24,15 @@ constexpr std::array<std::string_view, 7> exact_launches = {
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
-// On CUDA, up to which two launches are faster than one: what both read stays in the second-level cache.
+// Of input, on CUDA: up to here two launches are faster than one, as what both read stays in the second-level cache.
 constexpr std::uint64_t two_launches_bytes = std::uint64_t{1} << 24;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 constexpr std::uint64_t span = 16;  // totals that a work-item scans, where there are no shuffles
 
-// In one launch, found on an H200: three waves late nobody waits (0.96 of copying; one wave late 0.64). With those that
-// read totals 768 work-items, so that each has 80 registers; where instructions are the limit, half as many with twice
-// the vectors.
-constexpr unsigned once_group = 736;
-constexpr unsigned once_vectors = 4;
-constexpr unsigned once_group_busy = 352;
-constexpr unsigned once_vectors_busy = 8;
+// In one launch, found on an H200: three waves late nobody waits (0.96 of copying; one wave late 0.64).
+constexpr unsigned once_group = 352;
+constexpr unsigned once_vectors = 8;
 constexpr unsigned delay = 3;
 constexpr unsigned waves = 8;
 constexpr unsigned replicas = 4;
@@ -118,6 +114,8 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_EXCLUSIVE", exclusive},
                           {"MASU_SEGMENTED", segmented},
                           {"MASU_EXACT", exact},
+                          {"MASU_FROM_BYTES", size_of(from)},
+                          {"MASU_FROM_SIGNED", is_signed(from) && size_of(from) != size_of(dtype)},
                           {"MASU_SPAN", span},
                           {"MASU_WIDE_WORDS", wide_words()},
                           {"MASU_TABLE_ROWS", table_rows()},
@@ -131,9 +129,9 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}});
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive, bool segmented,
-          unsigned group, std::uint64_t most_groups) {
-  Plan plan{.dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
+Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
+          bool segmented, unsigned group, std::uint64_t most_groups) {
+  Plan plan{.from = from, .dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
   plan.group = group != 0 ? group : std::min(plan.group, most_items);
   plan.vectors = vectors_of(device, dtype);
@@ -143,7 +141,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
     const std::uint64_t gpu_groups = plan.exact ? exact_chunks_a_unit : groups_a_unit_gpu;
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? gpu_groups : groups_a_unit_cpu);
   }
-  if (device.kind == DeviceKind::cuda && can_be_once(plan) && count * size_of(dtype) > two_launches_bytes) {
+  if (device.kind == DeviceKind::cuda && can_be_once(plan) && count * size_of(from) > two_launches_bytes) {
     return in_one_launch(device, plan, most_groups_given ? most_groups : device.compute_units, group);
   }
   if (plan.exact) {
@@ -168,10 +166,9 @@ Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, un
   plan.chunk = 1;
   // As the preludes have it: on what is not NVIDIA's each work-item is a sub-group.
   plan.sub_group = device.vendor.starts_with("NVIDIA") ? device.warp_size : 1;
-  const bool busy = device.gpu && (size_of(plan.dtype) < 4 || (is_float(plan.dtype) && plan.op != ScanOp::sum));
-  plan.group = group != 0 ? group : busy ? once_group_busy : once_group;
+  plan.group = group != 0 ? group : once_group;
   // As much as local memory holds, unless compute units would have nothing to do then.
-  plan.vectors = busy ? once_vectors_busy : once_vectors;
+  plan.vectors = once_vectors;
   while (plan.vectors > 1 && plan.kept_bytes() + plan.totals_bytes() > device.local_bytes) plan.vectors /= 2;
   if (plan.tiles() < groups) plan.vectors = std::min(plan.vectors, 2U);
   plan.groups = std::clamp<std::uint64_t>(plan.tiles(), 1, std::max<std::uint64_t>(groups, 1));

@@ -27,7 +27,8 @@ inline constexpr unsigned cpu_pieces_a_thread = 2;
 inline constexpr std::uint64_t cpu_buffer_bytes = std::uint64_t{1} << 13;
 
 struct Plan {
-  Dtype dtype = Dtype::u8;
+  Dtype from = Dtype::u8;   // of the input
+  Dtype dtype = Dtype::u8;  // of results
   ScanOp op = ScanOp::sum;
   bool exclusive = false;
   bool segmented = false;
@@ -70,8 +71,8 @@ struct Plan {
 };
 
 // `group`, `most_groups`: not those that suit the device, for tests.
-Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive, bool segmented,
-          unsigned group = 0, std::uint64_t most_groups = 0);
+Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
+          bool segmented, unsigned group = 0, std::uint64_t most_groups = 0);
 // The same scan in one launch, where it can be done so and the device can have `groups` work-groups on it at once.
 // `group`: as in make.
 bool can_be_once(const Plan& plan) noexcept;

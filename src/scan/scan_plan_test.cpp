@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace masu {
 namespace {
@@ -16,7 +18,7 @@ TEST(ScanPlan, GroupsTakeAllTiles) {
     for (const Dtype dtype : test::all_dtypes) {
       for (const ScanOp op : {ScanOp::sum, ScanOp::max}) {
         for (const std::uint64_t count : test::plan_counts) {
-          const auto plan = scan_plan::make(device, dtype, count, op, false, false);
+          const auto plan = scan_plan::make(device, dtype, dtype, count, op, false, false);
           EXPECT_EQ(plan.exact, op == ScanOp::sum && is_float(dtype));
           if (plan.once) {  // its groups go from tile to tile
             ASSERT_LE(plan.groups, plan.tiles());
@@ -27,7 +29,7 @@ TEST(ScanPlan, GroupsTakeAllTiles) {
           ASSERT_LT(plan.state_at(), plan.workspace());
           ASSERT_EQ(plan.workspace() % 8, 0U);
         }
-        test::expect_defines([&] { return scan_plan::make(device, dtype, 100003, op, true, true).defines(); });
+        test::expect_defines([&] { return scan_plan::make(device, dtype, dtype, 100003, op, true, true).defines(); });
       }
     }
   }
@@ -36,13 +38,32 @@ TEST(ScanPlan, GroupsTakeAllTiles) {
 TEST(ScanPlan, InOneLaunch) {
   const DeviceInfo& gpu = test::plan_devices().front();
   for (const Dtype dtype : {Dtype::u8, Dtype::i32, Dtype::u64}) {
-    const auto plan = scan_plan::make(gpu, dtype, std::uint64_t{1} << 28, ScanOp::sum, false, false);
+    const auto plan = scan_plan::make(gpu, dtype, dtype, std::uint64_t{1} << 28, ScanOp::sum, false, false);
     if (!scan_plan::can_be_once(plan)) continue;
     const auto once = scan_plan::in_one_launch(gpu, plan, 264);
     EXPECT_TRUE(once.once);
     EXPECT_EQ(once.items(), once.group + once.sub_group);
     EXPECT_LE(once.items(), gpu.max_work_group_size);
     EXPECT_LE(once.groups, 264U);
+  }
+}
+
+// Of narrow elements: as sums of 64 bits are, but for what is read.
+TEST(ScanPlan, Narrow) {
+  for (const DeviceInfo& device : test::plan_devices()) {
+    const auto narrow = scan_plan::make(device, Dtype::i16, Dtype::i64, 100003, ScanOp::sum, false, false);
+    const auto wide = scan_plan::make(device, Dtype::i64, Dtype::i64, 100003, ScanOp::sum, false, false);
+    EXPECT_EQ(narrow.tile_elements(), wide.tile_elements());
+    EXPECT_EQ(narrow.workspace(), wide.workspace());
+    const auto from_bytes = [](const scan_plan::Plan& plan) {
+      for (const runtime::Define& define : plan.defines()) {
+        if (define.name() == "MASU_FROM_BYTES") return std::string(define.value());
+      }
+      return std::string();
+    };
+    EXPECT_NE(from_bytes(narrow), from_bytes(wide));
+    test::expect_defines(
+        [&] { return scan_plan::make(device, Dtype::i8, Dtype::u64, 100003, ScanOp::sum, true, true).defines(); });
   }
 }
 
@@ -54,15 +75,18 @@ TEST_P(ScanNvrtc, EveryKind) {
     Dtype dtype;
     ScanOp op;
     bool segmented;
+    std::optional<Dtype> from = {};
   };
   for (const Case& one :
        {Case{Dtype::i64, ScanOp::sum, false}, Case{Dtype::u32, ScanOp::sum, false}, Case{Dtype::u8, ScanOp::sum, false},
         Case{Dtype::f16, ScanOp::max, false}, Case{Dtype::u32, ScanOp::min, true}, Case{Dtype::f64, ScanOp::min, true},
         Case{Dtype::f16, ScanOp::sum, true}, Case{Dtype::f32, ScanOp::sum, false}, Case{Dtype::f64, ScanOp::sum, false},
-        Case{Dtype::f64, ScanOp::sum, true}}) {
+        Case{Dtype::f64, ScanOp::sum, true}, Case{Dtype::i64, ScanOp::sum, false, Dtype::i32},
+        Case{Dtype::u64, ScanOp::sum, false, Dtype::u16}, Case{Dtype::u64, ScanOp::sum, true, Dtype::i8},
+        Case{Dtype::i64, ScanOp::sum, true, Dtype::u8}}) {
     if (GetParam() != 90 && one.dtype != Dtype::i64) continue;  // the others differ by nothing an architecture knows
-    const auto plan =
-        scan_plan::make(test::nvrtc_gpu(), one.dtype, std::uint64_t{1} << 28, one.op, one.segmented, one.segmented);
+    const auto plan = scan_plan::make(test::nvrtc_gpu(), one.from.value_or(one.dtype), one.dtype,
+                                      std::uint64_t{1} << 28, one.op, one.segmented, one.segmented);
     if (plan.exact) {
       expect_compiles(plan.files(), plan.defines(), {"exact_chunks", "exact_totals", "exact_tiles"});
     } else if (plan.once) {

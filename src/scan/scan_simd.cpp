@@ -69,10 +69,32 @@ HWY_INLINE V LastLane(D d, V v) {
 
 #endif
 
+// Lanes of 64 bits with the values of narrower ones.
+template <class D, class V>
+HWY_INLINE auto Widened(D d, V v) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(std::uint64_t)) {
+    return v;
+  } else {
+    const hn::Rebind<hwy::MakeWide<hn::TFromD<D>>, D> twice;
+    return Widened(twice, hn::PromoteTo(twice, v));
+  }
+}
+
+// Lanes of the elements from `input` on, which may be narrower.
+template <class D, class From>
+HWY_INLINE hn::Vec<D> LoadWidened(D d, const From* input) {
+  if constexpr (sizeof(From) == sizeof(hn::TFromD<D>)) {
+    return hn::LoadU(d, input);
+  } else {
+    const hn::Rebind<From, D> narrow;
+    return hn::BitCast(d, Widened(narrow, hn::LoadU(narrow, input)));
+  }
+}
+
 // Elements are flipped by `flip` on their way in and out. A carry goes on from vector to vector by one operation: what
 // a vector adds to it is ready before its turn.
-template <bool exclusive, class Bits, class Op>
-Bits ScanIntegers(const Bits* input, Bits* output, std::size_t count, Bits flip, Bits state,
+template <bool exclusive, class From, class Bits, class Op>
+Bits ScanIntegers(const From* input, Bits* output, std::size_t count, Bits flip, Bits state,
                   [[maybe_unused]] const Op& op) {
   auto last = static_cast<Bits>(state ^ flip);
   std::size_t i = 0;
@@ -82,13 +104,13 @@ Bits ScanIntegers(const Bits* input, Bits* output, std::size_t count, Bits flip,
   const auto mask = hn::Set(d, flip);
   auto carry = hn::Set(d, last);
   const auto step = [&](std::size_t at) HWY_ATTR {
-    const auto prefixes = Prefixes(d, hn::Xor(hn::LoadU(d, input + at), mask), op);
+    const auto prefixes = Prefixes(d, hn::Xor(LoadWidened(d, input + at), mask), op);
     const auto before = exclusive ? hn::ShiftLeftBytes<sizeof(Bits)>(d, prefixes) : prefixes;
     hn::StoreU(hn::Xor(op(before, carry), mask), d, output + at);
     carry = op(carry, LastLane(d, prefixes));
   };
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    hwy::Prefetch(input + i + ahead_bytes / sizeof(Bits));
+    hwy::Prefetch(input + i + ahead_bytes / sizeof(From));
     step(i);
     step(i + lanes);
     step(i + 2 * lanes);
@@ -98,15 +120,15 @@ Bits ScanIntegers(const Bits* input, Bits* output, std::size_t count, Bits flip,
   last = hn::GetLane(carry);
 #endif
   for (; i < count; ++i) {
-    const Bits next = Op::scalar(last, static_cast<Bits>(input[i] ^ flip));
+    const Bits next = Op::scalar(last, static_cast<Bits>(static_cast<Bits>(input[i]) ^ flip));
     output[i] = static_cast<Bits>((exclusive ? last : next) ^ flip);
     last = next;
   }
   return static_cast<Bits>(last ^ flip);
 }
 
-template <class Bits, class Op>
-Bits TotalIntegers(const Bits* input, std::size_t count, Bits flip, Bits state, const Op& op) {
+template <class From, class Bits, class Op>
+Bits TotalIntegers(const From* input, std::size_t count, Bits flip, Bits state, const Op& op) {
   const hn::ScalableTag<Bits> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto mask = hn::Set(d, flip);
@@ -114,14 +136,14 @@ Bits TotalIntegers(const Bits* input, std::size_t count, Bits flip, Bits state, 
   auto b = a;
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    a = op(a, hn::Xor(hn::LoadU(d, input + i), mask));
-    b = op(b, hn::Xor(hn::LoadU(d, input + i + lanes), mask));
+    a = op(a, hn::Xor(LoadWidened(d, input + i), mask));
+    b = op(b, hn::Xor(LoadWidened(d, input + i + lanes), mask));
   }
   HWY_ALIGN Bits all[HWY_MAX_BYTES / sizeof(Bits)];
   hn::Store(op(a, b), d, all);
   Bits total = static_cast<Bits>(state ^ flip);
   for (std::size_t lane = 0; lane < lanes; ++lane) total = Op::scalar(total, all[lane]);
-  for (; i < count; ++i) total = Op::scalar(total, static_cast<Bits>(input[i] ^ flip));
+  for (; i < count; ++i) total = Op::scalar(total, static_cast<Bits>(static_cast<Bits>(input[i]) ^ flip));
   return static_cast<Bits>(total ^ flip);
 }
 
@@ -201,32 +223,45 @@ UnsignedOf<sizeof(T)> FlipOf(ScanOp op) {
   return op == ScanOp::max ? sign : static_cast<Bits>(~sign);
 }
 
-std::uint64_t ScanOf(Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output, std::size_t count,
-                     std::uint64_t state) {
-  return dispatch(dtype, [&](auto tag) -> std::uint64_t {
+// Whether a sum may have more bits than its elements.
+template <class T>
+constexpr bool is_widened = std::is_integral_v<T> && sizeof(T) < sizeof(std::uint64_t);
+
+std::uint64_t ScanOf(Dtype from, Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
+                     std::size_t count, std::uint64_t state) {
+  return dispatch(from, [&](auto tag) -> std::uint64_t {
     using T = typename decltype(tag)::type;
     using Bits = UnsignedOf<sizeof(T)>;
+    const auto scanned = [&](const auto* x, auto flip, const auto& operation) -> std::uint64_t {
+      using Result = decltype(flip);
+      auto* y = static_cast<Result*>(output);
+      const auto first = static_cast<Result>(state);
+      return exclusive ? ScanIntegers<true>(x, y, count, flip, first, operation)
+                       : ScanIntegers<false>(x, y, count, flip, first, operation);
+    };
+    if constexpr (is_widened<T>) {
+      if (size_of(dtype) != sizeof(T)) return scanned(static_cast<const T*>(input), std::uint64_t{0}, Adding());
+    }
     const auto* x = static_cast<const Bits*>(input);
-    auto* y = static_cast<Bits*>(output);
-    const auto first = static_cast<Bits>(state);
     if constexpr (has_infinity<T>) {
-      FloatExtreme<T> extreme(op, first);
-      extreme.template run<true>(x, y, count, exclusive);
+      FloatExtreme<T> extreme(op, static_cast<Bits>(state));
+      extreme.template run<true>(x, static_cast<Bits*>(output), count, exclusive);
       return extreme.state();
-    } else if (op == ScanOp::sum) {
-      return exclusive ? ScanIntegers<true>(x, y, count, Bits{0}, first, Adding())
-                       : ScanIntegers<false>(x, y, count, Bits{0}, first, Adding());
     } else {
-      return exclusive ? ScanIntegers<true>(x, y, count, FlipOf<T>(op), first, Greater())
-                       : ScanIntegers<false>(x, y, count, FlipOf<T>(op), first, Greater());
+      return op == ScanOp::sum ? scanned(x, Bits{0}, Adding()) : scanned(x, FlipOf<T>(op), Greater());
     }
   });
 }
 
-std::uint64_t TotalOf(Dtype dtype, ScanOp op, const void* input, std::size_t count, std::uint64_t state) {
-  return dispatch(dtype, [&](auto tag) -> std::uint64_t {
+std::uint64_t TotalOf(Dtype from, Dtype dtype, ScanOp op, const void* input, std::size_t count, std::uint64_t state) {
+  return dispatch(from, [&](auto tag) -> std::uint64_t {
     using T = typename decltype(tag)::type;
     using Bits = UnsignedOf<sizeof(T)>;
+    if constexpr (is_widened<T>) {
+      if (size_of(dtype) != sizeof(T)) {
+        return TotalIntegers(static_cast<const T*>(input), count, std::uint64_t{0}, state, Adding());
+      }
+    }
     const auto* x = static_cast<const Bits*>(input);
     const auto first = static_cast<Bits>(state);
     if constexpr (has_infinity<T>) {
@@ -251,13 +286,14 @@ namespace masu::cpu {
 HWY_EXPORT(ScanOf);
 HWY_EXPORT(TotalOf);
 
-std::uint64_t scan_elements(Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
+std::uint64_t scan_elements(Dtype from, Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
                             std::uint64_t count, std::uint64_t state) {
-  return HWY_DYNAMIC_DISPATCH(ScanOf)(dtype, op, exclusive, input, output, count, state);
+  return HWY_DYNAMIC_DISPATCH(ScanOf)(from, dtype, op, exclusive, input, output, count, state);
 }
 
-std::uint64_t scan_total(Dtype dtype, ScanOp op, const void* input, std::uint64_t count, std::uint64_t state) {
-  return HWY_DYNAMIC_DISPATCH(TotalOf)(dtype, op, input, count, state);
+std::uint64_t scan_total(Dtype from, Dtype dtype, ScanOp op, const void* input, std::uint64_t count,
+                         std::uint64_t state) {
+  return HWY_DYNAMIC_DISPATCH(TotalOf)(from, dtype, op, input, count, state);
 }
 
 }  // namespace masu::cpu

@@ -2,8 +2,10 @@
 // Scans, on every device, against a plain loop.
 #include "all_dtypes.h"
 #include "each_device.h"
+#include "each_instruction_set.h"
 #include "expect_error.h"
 #include "misaligned.h"
+#include "scan/scan_cpu.h"
 #include "scan/scan_device.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
@@ -121,8 +123,138 @@ TEST_P(ScanTest, Large) {
     const ScanOptions options{.exclusive = true, .flags = flagged ? ArrayView(flags) : ArrayView()};
     EXPECT_TRUE(same_bits(scan(device, data, options), right));
   }
+  const auto narrow = reference::data_of<std::int16_t>(Shape::random_bits, data.size(), 8);
+  std::vector<std::int64_t> sums(narrow.size());
+  scan(device, ArrayView(narrow), MutableArrayView(sums), {.result = Dtype::i64});
+  EXPECT_TRUE(
+      same_bits(sums, reference::scan(std::vector<std::int64_t>(narrow.begin(), narrow.end()), ScanOp::sum, false)));
   const auto floats = reference::data_of<float>(Shape::few, 400009, 7);
   EXPECT_TRUE(same_bits(scan(device, floats), reference::scan(floats, ScanOp::sum, false)));
+}
+
+// Of each narrower integer into 64 bits: whole, by rows and by flags, exclusive or not, on devices around tiles.
+TEST_P(ScanTest, WiderResults) {
+  const auto check = [&](auto from, auto to, bool exclusive, bool segmented) {
+    using T = typename decltype(from)::type;
+    using R = typename decltype(to)::type;
+    for (const std::size_t count : {1, 2, 3, 17, 509, 511, 512, 513, 1024, 2047, 2048, 2049, 4098, 20011}) {
+      const std::uint64_t rows = segmented && count % 3 == 0 ? 3 : 1;
+      const std::string name = std::string(to_string(dtype_of<T>)) + " as " + std::string(to_string(dtype_of<R>)) +
+                               ", " + std::to_string(count) + (exclusive ? ", exclusive" : "") +
+                               (segmented ? ", segments" : "");
+      const auto data = reference::data_of<T>(Shape::random_bits, count, static_cast<unsigned>(count));
+      const auto flags = segmented ? random_flags(count, 100) : std::vector<std::uint8_t>();
+      const auto right = reference::scan(std::vector<R>(data.begin(), data.end()), ScanOp::sum, exclusive, rows, flags);
+      ScanOptions options{.exclusive = exclusive, .rows = rows, .result = dtype_of<R>};
+      const Buffer<std::uint8_t> flags_there = device.upload(flags);
+      if (segmented) options.device_flags = &flags_there;
+      for (const std::size_t shift : {0, 1}) {
+        const Buffer<T> input = test::misaligned(device, data, shift);
+        Buffer<R> output = Buffer<R>(device, count + 2).slice(1 - shift, count);
+        scan(input, dtype_of<T>, output, options);
+        EXPECT_TRUE(same_bits(output.read(), right)) << name << ", from " << shift;
+        Buffer<R> behind(device, count);
+        const Buffer<std::byte> workspace(device, scan_workspace(device, dtype_of<T>, count, options));
+        options.workspace = &workspace;
+        Stream stream(device);
+        scan(stream, input, dtype_of<T>, behind, options).get();
+        options.workspace = nullptr;
+        EXPECT_TRUE(same_bits(behind.read(), right)) << name << ", on a stream";
+      }
+      std::vector<R> here(count);
+      options.device_flags = nullptr;
+      options.flags = segmented ? ArrayView(flags) : ArrayView();
+      scan(device, ArrayView(data), MutableArrayView(here), options);
+      EXPECT_TRUE(same_bits(here, right)) << name << ", host";
+    }
+  };
+  const TypeTag<std::int64_t> i64;
+  const TypeTag<std::uint64_t> u64;
+  check(TypeTag<std::int16_t>(), i64, false, false);
+  check(TypeTag<std::uint8_t>(), u64, true, true);
+  if (slow()) return;
+  for (const bool exclusive : {false, true}) {
+    check(TypeTag<std::uint32_t>(), i64, exclusive, false);
+    check(TypeTag<std::int32_t>(), u64, exclusive, true);
+    check(TypeTag<std::int8_t>(), i64, exclusive, false);
+    check(TypeTag<std::int8_t>(), u64, exclusive, true);
+    check(TypeTag<std::uint16_t>(), i64, exclusive, true);
+    check(TypeTag<std::uint8_t>(), i64, exclusive, false);
+    check(TypeTag<std::int64_t>(), u64, exclusive, false);
+  }
+}
+
+TEST(ScanCpu, WiderResultsOnEachInstructionSet) {
+  const auto check = [](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr std::uint64_t before = ~std::uint64_t{0} - 100;  // wraps
+    for (const std::size_t count : {0, 1, 2, 3, 7, 8, 9, 31, 64, 67, 1031}) {
+      const auto data = reference::data_of<T>(Shape::random_bits, count, 3);
+      for (const bool exclusive : {false, true}) {
+        std::vector<std::uint64_t> found(count);
+        std::vector<std::uint64_t> right(count);
+        std::uint64_t sum = before;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (exclusive) right[i] = sum;
+          sum += static_cast<std::uint64_t>(data[i]);
+          if (!exclusive) right[i] = sum;
+        }
+        const std::string name = std::to_string(count) + " " + std::string(to_string(dtype_of<T>));
+        EXPECT_EQ(cpu::scan_elements(dtype_of<T>, Dtype::i64, ScanOp::sum, exclusive, data.data(), found.data(), count,
+                                     before),
+                  sum)
+            << name;
+        EXPECT_EQ(found, right) << name;
+        EXPECT_EQ(cpu::scan_total(dtype_of<T>, Dtype::u64, ScanOp::sum, data.data(), count, before), sum) << name;
+      }
+    }
+  };
+  test::each_instruction_set([&] {
+    check(TypeTag<std::uint8_t>());
+    check(TypeTag<std::int8_t>());
+    check(TypeTag<std::uint16_t>());
+    check(TypeTag<std::int16_t>());
+    check(TypeTag<std::uint32_t>());
+    check(TypeTag<std::int32_t>());
+  });
+}
+
+TEST_P(ScanTest, WiderResultsRefused) {
+  const Buffer<std::int32_t> six = device.upload(std::vector<std::int32_t>(6, 1));
+  Buffer<std::int64_t> wide(device, 6);
+  MASU_EXPECT_ERROR(scan(six, Dtype::i32, wide), invalid_argument,
+                    "scan: input and output must be of one size, got 6 and 12");
+  Buffer<std::int64_t> five(device, 5);
+  MASU_EXPECT_ERROR(scan(six, Dtype::i32, five, {.result = Dtype::u64}), invalid_argument,
+                    "scan: input and output must be of one size, got 6 and 5");
+  MASU_EXPECT_ERROR((void)scan(six, {.result = Dtype::i64}), invalid_argument, "of one size, got 6 and 3");
+  MASU_EXPECT_ERROR(scan(six, Dtype::i32, wide, {.result = Dtype::u32}), invalid_argument,
+                    "scan: the result must be i32, i64 or u64, got u32");
+  MASU_EXPECT_ERROR(scan(six, Dtype::i32, wide, {.op = ScanOp::max, .result = Dtype::i64}), invalid_argument,
+                    "scan: the result must be i32, got i64");
+  MASU_EXPECT_ERROR(scan(six, Dtype::f32, wide, {.result = Dtype::f64}), invalid_argument,
+                    "scan: the result must be f32, got f64");
+  MASU_EXPECT_ERROR((void)scan_workspace(device, Dtype::i32, 6, {.result = Dtype::f64}), invalid_argument,
+                    "scan: the result must be i32, i64 or u64, got f64");
+  // In place there is no room, whichever begins first.
+  const Buffer<std::int32_t> eight(device, 8);
+  Buffer<std::int32_t> front = eight.slice(0, 4);
+  for (const std::uint64_t first : {0, 3}) {
+    MASU_EXPECT_ERROR(scan(eight.slice(first, 2), Dtype::i32, front, {.result = Dtype::i64}), invalid_argument,
+                      "scan: the output and the input must not overlap");
+  }
+  std::vector<std::int64_t> here(6);
+  const ArrayView narrow(Dtype::i32, here.data(), 6);
+  MASU_EXPECT_ERROR(scan(device, narrow, MutableArrayView(here), {.result = Dtype::i64}), invalid_argument,
+                    "scan: the output and the input must not overlap");
+  MASU_EXPECT_ERROR(scan(device, narrow, MutableArrayView(here), {.result = Dtype::u64}), invalid_argument,
+                    "scan: the output of i32 must be u64, got i64");
+  MASU_EXPECT_ERROR(ScanAccumulator(device, Dtype::u8, {.result = Dtype::u64}), invalid_argument,
+                    "scan: the result of data that comes in pieces must be u8, got u64");
+  // Of the same size in place.
+  Buffer<std::int64_t> place = device.upload(std::vector<std::int64_t>{-3, 1, 1});
+  scan(place, Dtype::i64, place, {.result = Dtype::u64});
+  EXPECT_EQ(place.read(), (std::vector<std::int64_t>{-3, -2, -1}));
 }
 
 TEST_P(ScanTest, InPieces) {
@@ -191,7 +323,7 @@ TEST_P(ScanTest, EmptyAndRefusals) {
   MASU_EXPECT_ERROR((void)scan(device, data, {.device_flags = &six}), invalid_argument, "device_flags are for data");
   std::vector<float> other(6);
   MASU_EXPECT_ERROR(scan(device, ArrayView(data), MutableArrayView(other)), invalid_argument,
-                    "of one type, got u32 and f32");
+                    "scan: the output of u32 must be u32, got f32");
   MASU_EXPECT_ERROR(ScanAccumulator(device, Dtype::u8, {.rows = 2}), invalid_argument, "rows must be 1");
   EXPECT_EQ(scan_op_from_name("max"), ScanOp::max);
   MASU_EXPECT_ERROR((void)scan_op_from_name("mean"), invalid_argument, "one of sum min max, got \"mean\"");
@@ -211,7 +343,8 @@ TEST_P(ScanKernelTest, ManyGroups) {
   const Buffer<std::uint32_t> there = device.upload(data);
   Buffer<std::uint32_t> output(device, data.size());
   Stream stream(device);
-  scan_plan::Plan plan = scan_plan::make(device.info(), Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
+  scan_plan::Plan plan =
+      scan_plan::make(device.info(), Dtype::u32, Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
   for (const bool once : {false, true}) {
     if (once) plan = scan_plan::in_one_launch(device.info(), plan, together(), 32);
     EXPECT_TRUE(once || plan.once || plan.groups > plan.group / 2);
@@ -222,13 +355,31 @@ TEST_P(ScanKernelTest, ManyGroups) {
   }
 }
 
-// One launch, in place, from a state on: elements of two words, packed ones, and those whose order shows.
+TEST_P(ScanKernelTest, ManyGroupsOfNarrow) {
+  const auto data = reference::data_of<std::int8_t>(Shape::random_bits, 10011, 9);
+  const auto right = reference::scan(std::vector<std::int64_t>(data.begin(), data.end()), ScanOp::sum, false);
+  const Buffer<std::int8_t> there = device.upload(data);
+  const Buffer<std::int64_t> output(device, data.size());
+  Stream stream(device);
+  const auto plan =
+      scan_plan::make(device.info(), Dtype::i8, Dtype::i64, data.size(), ScanOp::sum, false, false, 32, 50);
+  EXPECT_GT(plan.groups, plan.group / 2);
+  DeviceScan job(device, plan, nullptr);
+  job.start(stream, there, output, data.size(), nullptr);
+  EXPECT_EQ(static_cast<std::int64_t>(job.fetch_state(stream).front()), right.back());
+  EXPECT_EQ(output.read(), right);
+}
+
+// One launch, in place where elements are not widened, from a state on: elements of two words, packed ones, and those
+// whose order shows.
 TEST_P(ScanKernelTest, OneLaunch) {
-  const auto check = [&](auto tag, ScanOp op, bool exclusive, std::size_t count, std::uint64_t state) {
-    using T = typename decltype(tag)::type;
-    auto data = reference::data_of<T>(op == ScanOp::sum ? Shape::random_bits : Shape::special, count, 9);
-    const std::string name = std::string(to_string(dtype_of<T>)) + " " + std::string(to_string(op)) + " of " +
-                             std::to_string(count) + (exclusive ? " exclusive" : "");
+  const auto widened = [&](auto from, auto to, ScanOp op, bool exclusive, std::size_t count, std::uint64_t state) {
+    using From = typename decltype(from)::type;
+    using T = typename decltype(to)::type;
+    const auto data = reference::data_of<From>(op == ScanOp::sum ? Shape::random_bits : Shape::special, count, 9);
+    const std::string name = std::string(to_string(dtype_of<From>)) + " as " + std::string(to_string(dtype_of<T>)) +
+                             " " + std::string(to_string(op)) + " of " + std::to_string(count) +
+                             (exclusive ? " exclusive" : "");
     std::vector<T> all(1);  // the state as an element in front
     std::memcpy(all.data(), &state, sizeof(T));
     all.insert(all.end(), data.begin(), data.end());
@@ -236,27 +387,39 @@ TEST_P(ScanKernelTest, OneLaunch) {
     const auto* first = inclusive.data() + (exclusive ? 0 : 1);
     const std::vector<T> right(first, first + count);
     for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
-      std::vector<T> padded(shift);
+      std::vector<From> padded(shift);
       padded.insert(padded.end(), data.begin(), data.end());
-      Buffer<T> both = device.upload(padded).slice(shift, count);
+      const Buffer<From> input = device.upload(padded).slice(shift, count);
+      const Buffer<T> output = sizeof(From) == sizeof(T)
+                                   ? Buffer<T>(device, input.memory(), input.byte_offset(), input.size_bytes())
+                                   : Buffer<T>(device, count);
       Stream stream(device);
-      const scan_plan::Plan three = scan_plan::make(device.info(), dtype_of<T>, count, op, exclusive, false, 32);
+      const scan_plan::Plan three =
+          scan_plan::make(device.info(), dtype_of<From>, dtype_of<T>, count, op, exclusive, false, 32);
       const auto plan = scan_plan::in_one_launch(device.info(), three, together(), 32);
       DeviceScan job(device, plan, nullptr);
-      job.start(stream, both, both, count, nullptr, {state});
+      job.start(stream, input, output, count, nullptr, {state});
       T last;
       const std::uint64_t behind = job.fetch_state(stream).front();
       std::memcpy(&last, &behind, sizeof last);
       EXPECT_TRUE(same_bits(std::vector<T>{last}, {inclusive.back()})) << name << ", from " << shift;
-      EXPECT_TRUE(same_bits(both.read(), right)) << name << ", from " << shift;
+      EXPECT_TRUE(same_bits(output.read(), right)) << name << ", from " << shift;
     }
   };
+  const auto check = [&](auto tag, auto... how) { widened(tag, tag, how...); };
   // Less than a tile, whole tiles, and so many that every word is used again.
   const std::size_t tile = std::size_t{32} * 8 * 16;  // bytes
   const std::size_t many = 12 * together() * tile;
   check(TypeTag<std::uint64_t>(), ScanOp::sum, true, 5011, 0xfedcba9876543210);
   check(TypeTag<std::uint8_t>(), ScanOp::sum, false, many + 77, 200);
+  const TypeTag<std::uint64_t> u64;
+  widened(TypeTag<std::int32_t>(), u64, ScanOp::sum, false, many / 8 + 5, ~std::uint64_t{0} - 9);
   if (device.kind() != DeviceKind::cuda && !device.info().gpu) return;  // a compiler that takes seconds
+  widened(TypeTag<std::int8_t>(), u64, ScanOp::sum, true, many / 8, 3);
+  widened(TypeTag<std::uint8_t>(), u64, ScanOp::sum, false, many / 8 + 1, ~std::uint64_t{0});
+  widened(TypeTag<std::int16_t>(), u64, ScanOp::sum, false, tile * 3 / 8, 1);
+  widened(TypeTag<std::uint16_t>(), u64, ScanOp::sum, true, 999, 0);
+  widened(TypeTag<std::uint32_t>(), u64, ScanOp::sum, false, many / 8 + 3, 5);
   check(TypeTag<std::uint8_t>(), ScanOp::sum, true, tile * 3, 7);
   check(TypeTag<std::int16_t>(), ScanOp::sum, false, many / 2 + 1, 5);
   check(TypeTag<std::uint16_t>(), ScanOp::sum, true, 999, 0);

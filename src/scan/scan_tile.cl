@@ -12,6 +12,8 @@
 // - MASU_EXCLUSIVE     1: an element's result is that of the elements in front of it
 // - MASU_SEGMENTED     1: there are rows or flags
 // - MASU_IDENTITY      its bits
+// - MASU_FROM_BYTES    of an element of the input: MASU_ELEMENT_BYTES or, where sums of integers have 8, fewer
+// - MASU_FROM_SIGNED   1: elements of fewer bytes have a sign
 
 #define MASU_ITEM_WORDS (4 * MASU_ITEM_VECTORS)
 #define MASU_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
@@ -34,38 +36,103 @@ inline __local MASU_ELEMENT *element_place(__local uint4 *tile, const uint i) {
 
 inline uint is_aligned(__global const uchar *data) { return ((size_t)data & 15) == 0; }
 
-// A work-item's share of a whole tile, which begins with element `first`: vectors that lie MASU_GROUP apart.
-MASU_INLINE void load_vectors(__global const uchar *data, const ulong first, uint4 *v) {
-  __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + get_local_id(0);
+// MASU_SOURCE is what the elements of a vector are in the input, where they may be narrower: they are widened in
+// registers.
+#if MASU_FROM_BYTES == MASU_ELEMENT_BYTES
+#define MASU_SOURCE uint4
+inline MASU_BITS input_at(__global const uchar *data, const ulong i) { return element_at(data, i); }
+MASU_INLINE uint4 vector_from(const uint4 source) { return source; }
+// Those from element `at` on; behind the last the identity.
+MASU_INLINE uint4 source_at(__global const uchar *data, const ulong at, const ulong count) {
+  uint words[4] = {0, 0, 0, 0};
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) v[i] = vectors[i * MASU_GROUP];
+  for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
+    set_element_of(words, k, at + k < count ? element_at(data, at + k) : (MASU_BITS)MASU_IDENTITY);
+  }
+  return vector_of(words);
 }
-MASU_INLINE void put_vectors(__local uint4 *tile, const uint4 *v) {
+#else
+#if MASU_FROM_BYTES == 4
+#define MASU_SOURCE ulong
+#define MASU_FROM uint
+#elif MASU_FROM_BYTES == 2
+#define MASU_SOURCE uint
+#define MASU_FROM ushort
+#else
+#define MASU_SOURCE ushort
+#define MASU_FROM uchar
+#endif
+#define MASU_FROM_BITS (8 * MASU_FROM_BYTES)
+inline ulong widened(const uint bits) {
+  const uint empty = 32 - MASU_FROM_BITS;
+#if MASU_FROM_SIGNED
+  return (ulong)(long)(as_int(bits << empty) >> empty);
+#else
+  return bits << empty >> empty;
+#endif
+}
+inline ulong input_at(__global const uchar *data, const ulong i) {
+  return widened(((__global const MASU_FROM *)data)[i]);
+}
+MASU_INLINE uint4 vector_from(const MASU_SOURCE source) {
+  uint words[4] = {0, 0, 0, 0};
+  set_element_of(words, 0, widened((uint)source));
+  set_element_of(words, 1, widened((uint)(source >> MASU_FROM_BITS)));
+  return vector_of(words);
+}
+MASU_INLINE MASU_SOURCE source_at(__global const uchar *data, const ulong at, const ulong count) {
+  __global const MASU_FROM *from = (__global const MASU_FROM *)data;
+  MASU_SOURCE source = at < count ? from[at] : 0;
+  if (at + 1 < count) source |= (MASU_SOURCE)((MASU_SOURCE)from[at + 1] << MASU_FROM_BITS);
+  return source;
+}
+#endif
+inline uint input_is_aligned(__global const uchar *data) {
+  return ((size_t)data & (MASU_FROM_BYTES * MASU_PER_VECTOR - 1)) == 0;
+}
+inline __global const MASU_SOURCE *sources(__global const uchar *data, const ulong first) {
+  return (__global const MASU_SOURCE *)(data + first * MASU_FROM_BYTES);
+}
+
+// A work-item's share of a whole tile, which begins with element `first`: vectors that lie MASU_GROUP apart.
+MASU_INLINE void load_sources(__global const uchar *data, const ulong first, MASU_SOURCE *v) {
+  __global const MASU_SOURCE *from = sources(data, first) + get_local_id(0);
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) v[i] = from[i * MASU_GROUP];
+}
+MASU_INLINE void put_sources(__local uint4 *tile, const MASU_SOURCE *v) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) tile[place_of(lane + i * MASU_GROUP)] = v[i];
+  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) tile[place_of(lane + i * MASU_GROUP)] = vector_from(v[i]);
 }
 // A share's words, of data that is read once and in any order.
 MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint *words) {
-  __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + get_local_id(0);
+#if MASU_FROM_BYTES == MASU_ELEMENT_BYTES
+  __global const uint4 *from = sources(data, first) + get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-    words_of_vector(masu_load_streaming(vectors + i * MASU_GROUP), words + 4 * i);
+    words_of_vector(masu_load_streaming(from + i * MASU_GROUP), words + 4 * i);
   }
+#else
+  MASU_SOURCE v[MASU_ITEM_VECTORS];
+  load_sources(data, first, v);
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) words_of_vector(vector_from(v[i]), words + 4 * i);
+#endif
 }
 // Any tile, one by one; places behind the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   for (uint i = (uint)get_local_id(0); i < MASU_TILE; i += MASU_GROUP) {
-    const MASU_BITS x = first + i < count ? element_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;
+    const MASU_BITS x = first + i < count ? input_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;
     *element_place(tile, i) = (MASU_ELEMENT)x;
   }
 }
 // All work-items come here.
 inline void load_tile(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
-  if (first + MASU_TILE <= count && is_aligned(data)) {
-    uint4 v[MASU_ITEM_VECTORS];
-    load_vectors(data, first, v);
-    put_vectors(tile, v);
+  if (first + MASU_TILE <= count && input_is_aligned(data)) {
+    MASU_SOURCE v[MASU_ITEM_VECTORS];
+    load_sources(data, first, v);
+    put_sources(tile, v);
   } else {
     put_elements(data, first, count, tile);
   }

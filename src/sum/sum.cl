@@ -12,6 +12,7 @@
 // - MASU_GROUPS_A_UNIT  work-groups that share a compute unit
 // - MASU_UNROLLED       stands before loops over arrays that may lie in registers: unrolls them on GPUs
 // - MASU_UNROLL         16-byte loads of an input in flight for each work-item
+// - MASU_REST           the same where fewer are left
 // - MASU_INPUTS         0: the squares of x; 1: x; 2: the products of x and y
 // - MASU_BOTH           1: with MASU_INPUTS 0: the squares of x, or, where y_at is not 0, x
 // - MASU_COLUMNS        of the table, a power of two
@@ -135,11 +136,17 @@ MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t
 #define MASU_ADD_VECTORS(from, end) \
   for (size_t i = (from); i < (end); i += stride) MASU_ADD_LOADS(1, true)
 #else
+#if MASU_REST == MASU_UNROLL
+#define MASU_ADD_REST(end) if (i < (end)) MASU_ADD_LOADS(MASU_UNROLL, i + k * stride < (end))
+#else
+#define MASU_ADD_REST(end) \
+  for (; i < (end); i += MASU_REST * stride) MASU_ADD_LOADS(MASU_REST, i + k * stride < (end))
+#endif
 #define MASU_ADD_VECTORS(from, end)                                                                               \
   {                                                                                                               \
     size_t i = (from);                                                                                            \
     for (; i + (MASU_UNROLL - 1) * stride < (end); i += MASU_UNROLL * stride) MASU_ADD_LOADS(MASU_UNROLL, true)   \
-    if (i < (end)) MASU_ADD_LOADS(MASU_UNROLL, i + k * stride < (end))                                            \
+    MASU_ADD_REST(end)                                                                                            \
   }
 #endif
 // Those before and behind the vectors.

@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -112,16 +113,13 @@ void give_times(const SumOptions& options, const RowSums& sums) {
   if (options.times != nullptr) *options.times = sums.times();
 }
 
-bool is_spread(const SumRule& rule) {
-  return rule.function == Function::variance || rule.function == Function::standard_deviation;
-}
-
 bool is_quick(const SumRule& rule, const Device& device, std::uint64_t length) {
-  const auto wide = [](Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; };
-  const bool one_sum =
-      rule.function == Function::sum || rule.function == Function::dot || rule.function == Function::mean;
-  const bool spread = is_spread(rule) && length <= cpu::quick_spread_elements;
-  return call::on_cpu(device) && length != 0 && (one_sum || spread) && wide(rule.dtype) && wide(rule.result);
+  if (!call::on_cpu(device) || length == 0) return false;
+  if (rule.dtype == Dtype::f16) {
+    return rule.function == Function::dot && rule.result == Dtype::f16 && length <= cpu::quick_dot_halves;
+  }
+  const bool known = rule.is_spread() ? length <= cpu::quick_spread_elements : rule.function != Function::norm2;
+  return known && is_float(rule.dtype) && rule.result != Dtype::f16;
 }
 
 // Rows of floats on the CPU: those whose rounding is proved without exact totals, and the others.
@@ -130,13 +128,15 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
   // Of more f32 than that the bound proves no result of f64.
   const bool proves =
-      is_spread(rule) || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= cpu::quick_few;
+      rule.is_spread() || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= cpu::quick_few;
   const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row, bool quick) {
     std::optional<double> found;
-    if (quick && is_spread(rule)) {
-      found = cpu::quick_spread(from, {length, rule.ddof, rule.function == Function::standard_deviation, rule.result});
-    } else if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
-    else if (quick) found = cpu::quick_sum(from, length, rule.result, divisor);
+    if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
+    if constexpr (!std::is_same_v<T, Half>) {
+      const bool root = rule.function == Function::standard_deviation;
+      if (quick && rule.is_spread()) found = cpu::quick_spread(from, {length, rule.ddof, root, rule.result});
+      else if (quick && rule.function != Function::dot) found = cpu::quick_sum(from, length, rule.result, divisor);
+    }
     if (found) return results.take(row, *found);
     Totals totals;
     cpu::add_totals(rule.dtype, rule.needs(), from, with, length, totals);
@@ -152,7 +152,8 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
     runtime::parallel_tasks((rows + each - 1) / each,
                             [&](std::uint64_t task) { some(task * each, std::min(rows, (task + 1) * each)); });
   };
-  if (rule.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<const float*>(y.data));
+  if (rule.dtype == Dtype::f16) all(static_cast<const Half*>(x.data), static_cast<const Half*>(y.data));
+  else if (rule.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<const float*>(y.data));
   else all(static_cast<const double*>(x.data), static_cast<const double*>(y.data));
 }
 

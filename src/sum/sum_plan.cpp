@@ -92,12 +92,23 @@ struct Shape {
   unsigned groups_a_unit;
 };
 
+// Whether a row is that long that its sum takes what reading it takes: then few work-groups with much in flight are the
+// fastest.
+bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
+  if (device.kind != DeviceKind::cuda || inputs != Inputs::values || layout != Layout::shared) return false;
+  constexpr std::uint64_t least_bytes = std::uint64_t{16} << 20;
+  if (dtype == Dtype::f32) return count > most_cluster_bytes / size_of(dtype);
+  return (is_float(dtype) || size_of(dtype) == 4) && count >= least_bytes / size_of(dtype);
+}
+
 // The fastest of those tried on an H200, 2026-11: see README.md.
-Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout) {
+Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, bool streaming) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
+  if (streaming) return dtype == Dtype::f32 ? Shape{256, 16, 2} : Shape{512, 16, 1};
   if (layout == Layout::columns) {
     // Loads are of one element.
+    if (quick && dtype == Dtype::f16 && inputs == Inputs::values) return {1024, 32, 1};
     const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
     return {512, wide ? 8U : 16U, 2};
   }
@@ -120,6 +131,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_GROUPS_A_UNIT", groups_a_unit},
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
                                     {"MASU_UNROLL", unroll},
+                                    {"MASU_REST", rest()},
                                     {"MASU_INPUTS", both ? 0U : static_cast<unsigned>(inputs)},
                                     {"MASU_BOTH", both},
                                     {"MASU_COLUMNS", columns},
@@ -184,8 +196,14 @@ std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexce
   // another.
   const std::uint64_t once = std::uint64_t{group} * (16 / size_of(dtype));
   std::uint64_t loads = std::max<std::uint64_t>((count + most * once - 1) / (most * once), 1);
-  if (loads > unroll) loads = (loads + unroll - 1) / unroll * unroll;
+  if (loads > rest()) loads = (loads + rest() - 1) / rest() * rest();
   return std::max<std::uint64_t>((count + loads * once - 1) / (loads * once), 1);
+}
+
+unsigned Plan::rest() const noexcept {
+  constexpr unsigned most = 8;
+  constexpr unsigned most_of_columns = 16;  // loads of one element
+  return layout == Layout::columns && unroll <= most_of_columns ? unroll : std::min(unroll, most);
 }
 
 bool Plan::waits(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -254,11 +272,11 @@ std::uint64_t Plan::team_groups(const Teams& teams, std::uint64_t rows) const no
 
 unsigned Plan::column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
-  // As many neighbours as a sub-group reads at a time; more where lines begin within a sector, which two work-groups
-  // would read, where there are very many, and where a row has few elements for each work-item.
-  constexpr std::uint64_t sector = 32;
+  // As many neighbours as a sub-group reads at a time; more where lines begin within one of the cache, which two
+  // work-groups would read, where there are very many, and where a row has few elements for each work-item.
+  constexpr std::uint64_t line = 128;
   const auto all = static_cast<unsigned>(std::bit_width(std::bit_ceil(columns))) - 1;
-  unsigned neighbours = std::min(columns * size_of(dtype) % sector == 0 ? 5U : 7U, all);
+  unsigned neighbours = std::min(columns * size_of(dtype) % line == 0 ? 5U : 7U, all);
   while (neighbours < std::min(all, whole) && rows >> neighbours > most_groups) ++neighbours;
   const unsigned most = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(count / (2 * unroll), 1))) - 1;
   return std::min(whole - std::min(whole, neighbours), most);
@@ -289,7 +307,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.fp64 = device.fp64;
   plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
-  plan.cluster = plan.quick && layout == Layout::shared ? cluster_groups(device) : 1;
+  const bool streaming = plan.quick && streams(device, dtype, inputs, layout, count);
+  plan.cluster = plan.quick && layout == Layout::shared && !streaming ? cluster_groups(device) : 1;
   // Through OpenCL no work-group reads what others wrote without atomics in the same launch.
   plan.shares_columns = plan.quick && device.kind == DeviceKind::cuda;
   plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10
@@ -302,7 +321,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   }
   // Work-items of a CPU device run one after the other: they share columns.
   plan.columns = device.gpu ? 32 : 4;
-  const Shape shape = shape_of(device, dtype, inputs, layout);
+  const Shape shape = shape_of(device, dtype, inputs, layout, streaming);
   plan.group = work_group(device, shape.group);
   plan.unroll = shape.unroll;
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
@@ -317,7 +336,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
   // Exact totals take longer than what is loaded.
-  plan.share = std::uint64_t{plan.group} * (plan.quick ? plan.unroll : std::min(plan.unroll, 2U)) * per_vector;
+  plan.share = std::uint64_t{plan.group} * (plan.quick ? plan.rest() : std::min(plan.unroll, 2U)) * per_vector;
   return plan;
 }
 

@@ -66,6 +66,8 @@ struct Plan {
   // `finishes`: of the kernels that make results of the totals, too.
   [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
   [[nodiscard]] std::span<const std::string_view> files(bool finishes) const noexcept;
+  // Vectors in flight of a work-item that has fewer left than `unroll`.
+  [[nodiscard]] unsigned rest() const noexcept;
   // Words of 32 bits of the number that is rounded, and of the sum whose square is subtracted in a variance.
   [[nodiscard]] unsigned words() const noexcept;
   [[nodiscard]] unsigned value_words() const noexcept;

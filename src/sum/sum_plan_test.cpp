@@ -46,13 +46,38 @@ TEST(SumPlan, NumbersHoldEverySum) {
   }
 }
 
-// The teams that were the fastest of those measured, for f32 on a GPU with 132 units.
-TEST(SumPlan, TeamsOfRows) {
+// What an H200 says of itself.
+DeviceInfo h200() {
   DeviceInfo device = test::plan_devices()[0];
   for (const DeviceInfo& one : test::plan_devices()) {
     if (one.architecture == "sm_90") device = one;
   }
   device.compute_units = 132;
+  return device;
+}
+
+// Sums of one long row: work-groups as measured, and clusters of short ones alone.
+TEST(SumPlan, LongRowsStream) {
+  const auto plan = [](unsigned bits, Dtype dtype, bool tries = true) {
+    return sum_plan::make(h200(), dtype, sum_plan::Inputs::values, tries, false, std::uint64_t{1} << bits);
+  };
+  EXPECT_TRUE(plan(18, Dtype::f32).waits(1, 1U << 18));
+  for (const unsigned bits : {20U, 22U, 24U, 28U}) {
+    const auto streaming = plan(bits, Dtype::f32);
+    EXPECT_EQ(streaming.cluster, 1U);
+    EXPECT_EQ(streaming.group * streaming.groups_a_unit * streaming.unroll, 8192U);
+    EXPECT_EQ(streaming.rest(), 8U);
+    EXPECT_GE(streaming.shares(1, std::uint64_t{1} << bits), bits == 20 ? 128U : 256U);
+    EXPECT_EQ(plan(bits, Dtype::f32, false).unroll, 8U);  // exact totals
+    EXPECT_EQ(plan(bits, Dtype::i64).unroll, 4U);
+  }
+  EXPECT_GT(plan(20, Dtype::f64).cluster, 1U);
+  EXPECT_EQ(plan(24, Dtype::f64).unroll, 16U);
+}
+
+// The teams that were the fastest of those measured, for f32 on a GPU with 132 units.
+TEST(SumPlan, TeamsOfRows) {
+  const DeviceInfo device = h200();
   const auto plan = sum_plan::make(device, Dtype::f32, sum_plan::Inputs::values, true, false, ~std::uint64_t{0},
                                    sum_plan::Layout::rows);
   const auto lanes = [&](unsigned elements, std::uint64_t count) {

@@ -9,10 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <limits>
 #include <type_traits>
 
@@ -31,18 +28,21 @@ HWY_INLINE QV QuickLoad(const double* x) {
 HWY_INLINE QV QuickLoad(const float* x) {
   return hn::PromoteTo(QD(), hn::LoadU(hn::Rebind<float, QD>(), x));
 }
+template <class D, class T>
+HWY_INLINE hn::Vec<D> QuickLoadFirst(D d, const T* x, std::size_t n) {
+#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
+  return hn::MaskedLoad(hn::FirstN(d, n), d, x);
+#else
+  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(T)] = {};
+  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
+  return hn::LoadU(d, memory);
+#endif
+}
 template <class T>
 HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
-#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
-  const hn::Rebind<T, QD> d;
-  const auto loaded = hn::MaskedLoad(hn::FirstN(d, n), d, x);
+  const auto loaded = QuickLoadFirst(hn::Rebind<T, QD>(), x, n);
   if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(QD(), loaded);
   else return loaded;
-#else
-  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(double)] = {};
-  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
-  return QuickLoad(memory);
-#endif
 }
 
 // Sums begin at 0. Their constructors are written out, as GCC compiles none of its own for these instructions on
@@ -178,67 +178,90 @@ HWY_INLINE double QuickBound(double size, double additions) {
   return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
 }
 
-// Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
-// beforehand, and a rest. Half the additions of QuickErrors.
+// Numbers cut in two: a multiple of a unit, which is added as the integer that it is in the lowest bits of a float, and
+// a rest. A unit is `to_unit` of the power of two below a sample of the numbers.
 //
 // Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
-// Of fewer than 2^40 numbers. A unit is given as what cuts by it where it is added and taken away again: 1.5 * 2^52
-// units.
-class QuickUnits {
- public:
-  explicit QuickUnits(std::uint64_t count)
-      : count_(static_cast<double>(count)),
-        to_unit_(1.5 * PowerOfTwo(margin + static_cast<int>(std::bit_width(count)) - 1)),
-        to_most_(1 / 1.5 * PowerOfTwo(1 - static_cast<int>(std::bit_width(count)))) {}
-  // For numbers hardly larger than `sample`; NaN where there is none.
-  [[nodiscard]] HWY_INLINE double Unit(double sample) const {
-    constexpr std::uint64_t exponent = 0x7ff0000000000000;
-    const double size = std::bit_cast<double>(std::bit_cast<std::uint64_t>(std::max(sample, 0x1p-800)) & exponent);
-    return size < 0x1p800 ? size * to_unit_ : std::numeric_limits<double>::quiet_NaN();
-  }
-  // How large the numbers may be.
-  [[nodiscard]] HWY_INLINE double Most(double unit) const { return unit * to_most_; }
-  // How far the sum of the rests, at most half a unit each, can be from the exact one: each passes through no more
-  // additions than told, and the rest of a product is rounded itself.
-  [[nodiscard]] HWY_INLINE double Bound(double unit, double additions) const {
-    return unit * 0x1p-52 * count_ * (additions + 4) * 0x1p-53;
-  }
-
- private:
-  static constexpr int margin = 5;  // bits
-  static double PowerOfTwo(int exponent) {
-    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
-  }
-  double count_;
-  double to_unit_;
-  double to_most_;
+template <class T>
+struct QuickCutRule;
+template <>
+struct QuickCutRule<float> {
+  static constexpr std::size_t chain = 8;     // vectors that are added before their sums go to wider ones
+  static constexpr double to_unit = 0x1p-18;  // numbers may be 16 times that power
+  // Of a unit and of each number, how far the sum of the rests can be from the exact one: a rest is at most half a
+  // unit, rounded once, and passes through 9 additions of so many rests in the mean.
+  static constexpr double to_bound = 0x5p-24;
+  static constexpr float least = 0x1p-60F;
+  static constexpr float most = 0x1p90F;
 };
-struct QuickSplit {
-  QV sum;
-  QV rest;
-  HWY_INLINE QuickSplit() { sum = rest = hn::Zero(QD()); }
-  HWY_INLINE void Merge(const QuickSplit& other) {
-    sum = hn::Add(sum, other.sum);
-    rest = hn::Add(rest, other.rest);
+template <>
+struct QuickCutRule<double> {
+  static constexpr std::size_t chain = 64;
+  static constexpr double to_unit = 0x1p-41;   // 1024 times
+  static constexpr double to_bound = 0x1p-46;  // 170 additions
+  static constexpr double least = 0x1p-800;
+  static constexpr double most = 0x1p800;
+};
+template <class T>
+struct QuickCut {
+  using D = hn::CappedTag<T, 64 / sizeof(T)>;
+  using Bits = hn::RebindToUnsigned<D>;
+  hn::Vec<Bits> parts;
+  hn::Vec<D> rests;
+  HWY_INLINE QuickCut() {
+    parts = hn::Zero(Bits());
+    rests = hn::Zero(D());
+  }
+  HWY_INLINE void Merge(const QuickCut& other) {
+    parts = hn::Add(parts, other.parts);
+    rests = hn::Add(rests, other.rests);
   }
 };
 // How they are cut, and what came.
-struct QuickSize {
-  QV most;  // the largest magnitude
-  QV any;   // the bits of all rests
-  QV unit;
-  HWY_INLINE QuickSize() {}
-  HWY_INLINE explicit QuickSize(QV by) : unit(by) { most = any = hn::Zero(QD()); }
-  // The product of x and y. What is larger than is known has a part that is larger, too.
-  HWY_INLINE void Add(QV x, QV y, QuickSplit& to) {
-    const QV part = hn::Sub(hn::MulAdd(x, y, unit), unit);
-    const QV rest = hn::MulSub(x, y, part);
-    to.sum = hn::Add(to.sum, part);
-    to.rest = hn::Add(to.rest, rest);
-    most = hn::Max(most, hn::Abs(part));
-    any = hn::Or(any, rest);
+template <class T, bool Products>
+struct QuickCutter {
+  using D = typename QuickCut<T>::D;
+  using V = hn::Vec<D>;
+  using Bits = typename QuickCut<T>::Bits;
+  V by;                  // 1.5 * 2^23 units of floats, 1.5 * 2^52 of doubles
+  hn::Vec<Bits> misfit;  // the bits that differ from those of `by`
+  V any;                 // the bits of all rests
+  HWY_INLINE explicit QuickCutter(T number) {
+    by = hn::Set(D(), number);
+    misfit = hn::Zero(Bits());
+    any = hn::Zero(D());
+  }
+  // x, or the product of x and y.
+  HWY_INLINE void Add(V x, V y, QuickCut<T>& to) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
+    asm("" : "+v"(x.raw), "+v"(y.raw));  // else GCC loads them twice
+#endif
+    const V number = Products ? hn::MulAdd(x, y, by) : hn::Add(x, by);
+    const V part = hn::Sub(number, by);
+    const V rest = Products ? hn::MulSub(x, y, part) : hn::Sub(x, part);
+    const auto bits = hn::BitCast(Bits(), number);
+    to.parts = hn::Add(to.parts, bits);
+    to.rests = hn::Add(to.rests, rest);
+    misfit = hn::Or(misfit, hn::Xor(bits, hn::BitCast(Bits(), by)));
+    if constexpr (!Products) any = hn::Or(any, rest);
+  }
+  // Whether no number was too large, or NaN: signs and exponents are those of `by`.
+  [[nodiscard]] HWY_INLINE bool Fits() const {
+    constexpr int fraction = std::numeric_limits<T>::digits - 1;
+    return hn::AllTrue(Bits(), hn::Eq(hn::ShiftRight<fraction>(misfit), hn::Zero(Bits())));
   }
 };
+HWY_INLINE QV QuickWide(hn::Vec<hn::CappedTag<float, 16>> v) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::PromoteTo(QD(), v);
+#else
+  const hn::Rebind<float, QD> half;
+  return hn::Add(hn::PromoteTo(QD(), hn::LowerHalf(half, v)), hn::PromoteTo(QD(), hn::UpperHalf(half, v)));
+#endif
+}
+HWY_INLINE QV QuickWide(QV v) {
+  return v;
+}
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE

@@ -122,65 +122,93 @@ QuickSquares QuickSquaresOf(const T* x, std::size_t count) {
   return found;
 }
 
-// Of doubles, times others where these are not null. Nothing where one is larger than the first ones let expect.
-template <bool Products>
-bool QuickSplitLoop(const double* x, const double* y, std::size_t count, QuickPart& found) {
-  constexpr std::size_t sampled = 32;
-  const QD d;
+// Of more than quick_few numbers, and of no more than quick_piece. False where one is larger than a sample lets
+// expect.
+template <bool Products, class T>
+bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
+  using Rule = QuickCutRule<T>;
+  using Word = hn::TFromD<typename QuickCut<T>::Bits>;
+  using Whole = std::make_signed_t<Word>;
+  const typename QuickCut<T>::D d;
+  const hn::RebindToSigned<decltype(d)> whole;
   const std::size_t lanes = hn::Lanes(d);
-  QV sample = hn::Zero(d);
+  constexpr std::size_t sampled = 32;
+  auto sample = hn::Zero(d);
   for (std::size_t i = 0; i < sampled; i += lanes) {
-    const QV number = Products ? hn::Mul(QuickLoad(x + i), QuickLoad(y + i)) : QuickLoad(x + i);
-    sample = hn::Max(sample, hn::Abs(number));
+    const std::size_t at = (count - lanes) * i / sampled;
+    const auto number = hn::LoadU(d, x + at);
+    sample = hn::Max(sample, hn::Abs(Products ? hn::Mul(number, hn::LoadU(d, y + at)) : number));
   }
-  const QuickUnits units(count);
-  const double unit = units.Unit(hn::GetLane(hn::MaxOfLanes(d, sample)));
-  const QV one = hn::Set(d, 1.0);
-  QuickSize size(hn::Set(d, unit));
-  const auto add = [&](std::size_t at, QuickSplit& to)
-                       HWY_ATTR { size.Add(QuickLoad(x + at), Products ? QuickLoad(y + at) : one, to); };
-  QuickSplit sums[4];
-  std::size_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    add(i, sums[0]);
-    add(i + lanes, sums[1]);
-    add(i + 2 * lanes, sums[2]);
-    add(i + 3 * lanes, sums[3]);
+  const T most = hn::GetLane(hn::MaxOfLanes(d, sample));
+  if (!(most <= Rule::most)) return false;
+  constexpr auto exponent = std::bit_cast<Word>(std::numeric_limits<T>::infinity());
+  const auto power = std::bit_cast<T>(static_cast<Word>(std::bit_cast<Word>(std::max(most, Rule::least)) & exponent));
+  const T by = static_cast<T>(1.5 / std::numeric_limits<T>::epsilon() * Rule::to_unit) * power;
+  QuickCutter<T, Products> cut(by);
+  // The halves of sums of parts, which are less than 2^29 or 2^60 units.
+  constexpr int half = 4 * sizeof(T);
+  auto high = hn::Zero(whole);
+  auto low = hn::Zero(whole);
+  QV rests = hn::Zero(QD());
+  const std::size_t block = 4 * Rule::chain * lanes;
+  for (std::size_t first = 0; first < count; first += block) {
+    const std::size_t n = std::min(block, count - first);
+    QuickCut<T> sums[4];
+    const auto add = [&](std::size_t i, QuickCut<T>& to) HWY_ATTR {
+      const auto a = hn::LoadU(d, x + first + i);
+      cut.Add(a, Products ? hn::LoadU(d, y + first + i) : a, to);
+    };
+    std::size_t i = 0;
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      add(i, sums[0]);
+      add(i + lanes, sums[1]);
+      add(i + 2 * lanes, sums[2]);
+      add(i + 3 * lanes, sums[3]);
+    }
+    for (; i + lanes <= n; i += lanes) add(i, sums[0]);
+    if (i < n) {
+      const auto a = QuickLoadFirst(d, x + first + i, n - i);
+      cut.Add(a, Products ? QuickLoadFirst(d, y + first + i, n - i) : a, sums[1]);
+    }
+    if (!cut.Fits()) return false;
+    sums[0].Merge(sums[1]);
+    sums[2].Merge(sums[3]);
+    sums[0].Merge(sums[2]);
+    const auto vectors = static_cast<Word>((n + lanes - 1) / lanes);
+    const auto parts = hn::BitCast(whole, sums[0].parts);
+    const auto total = hn::Sub(parts, hn::Set(whole, static_cast<Whole>(vectors * std::bit_cast<Word>(by))));
+    high = hn::Add(high, hn::ShiftRight<half>(total));
+    low = hn::Add(low, hn::And(total, hn::Set(whole, static_cast<Whole>((Word{1} << half) - 1))));
+    rests = hn::Add(rests, QuickWide(sums[0].rests));
   }
-  for (; i + lanes <= count; i += lanes) add(i, sums[0]);
-  if (i < count) size.Add(QuickLoad(x + i, count - i), Products ? QuickLoad(y + i, count - i) : one, sums[1]);
-  // A maximum may miss a NaN, but that makes the sum NaN, for which nothing is certain.
-  if (!(hn::GetLane(hn::MaxOfLanes(d, size.most)) <= units.Most(unit))) return false;
-  sums[0].Merge(sums[1]);
-  sums[2].Merge(sums[3]);
-  sums[0].Merge(sums[2]);
-  const bool exact = hn::AllTrue(d, hn::Eq(size.any, hn::Zero(d)));
-  const std::size_t additions = count / (4 * lanes) + 8 + lanes;
-  found = {hn::GetLane(hn::SumOfLanes(d, sums[0].sum)), hn::GetLane(hn::SumOfLanes(d, sums[0].rest)),
-           exact ? 0 : units.Bound(unit, static_cast<double>(additions))};
+  const double unit = static_cast<double>(power) * Rule::to_unit;
+  double sum =
+      static_cast<double>(hn::GetLane(hn::SumOfLanes(whole, high))) * unit * static_cast<double>(Word{1} << half);
+  const double error = add_exactly(sum, static_cast<double>(hn::GetLane(hn::SumOfLanes(whole, low))) * unit);
+  const bool exact = !Products && hn::AllTrue(d, hn::Eq(cut.any, hn::Zero(d)));
+  found = {sum, error + hn::GetLane(hn::SumOfLanes(QD(), rests)),
+           exact ? 0 : static_cast<double>(count) * unit * Rule::to_bound};
   return true;
 }
 
 template <class T>
-QuickPart QuickSum(const T* x, std::uint64_t count) {
+QuickPart QuickSum(const T* x, std::uint64_t count, bool cut) {
   if (count <= quick_few) return QuickLoop<QuickTwice>(QuickValues<T>{x}, count);
-  if constexpr (std::is_same_v<T, double>) {
-    QuickPart part;
-    if (QuickSplitLoop<false>(x, nullptr, count, part)) return part;
-  }
+  QuickPart part;
+  if (cut && QuickCutLoop<false>(x, x, count, part)) return part;
   return QuickLoop<typename QuickValues<T>::Sums>(QuickValues<T>{x}, count);
 }
 template <class T>
-QuickPart QuickDot(const T* x, const T* y, std::uint64_t count) {
+QuickPart QuickDot(const T* x, const T* y, std::uint64_t count, bool cut) {
+  constexpr bool fused = HWY_NATIVE_FMA != 0;
   if constexpr (std::is_same_v<T, double>) {
-    if (HWY_NATIVE_FMA == 0) return {0, 0, std::numeric_limits<double>::infinity()};
+    if (!fused) return {0, 0, std::numeric_limits<double>::infinity()};
   } else if (count <= quick_few) {
     return QuickLoop<QuickTwice>(QuickProducts<T>{x, y}, count);
   }
   QuickPart part;
-  bool found = false;
-  if constexpr (std::is_same_v<T, double>) found = count > quick_few && QuickSplitLoop<true>(x, y, count, part);
-  if (!found) part = QuickLoop<typename QuickProducts<T>::Sums>(QuickProducts<T>{x, y}, count);
+  if (fused && cut && count > quick_few && QuickCutLoop<true>(x, y, count, part)) return part;
+  part = QuickLoop<typename QuickProducts<T>::Sums>(QuickProducts<T>{x, y}, count);
   // A product below the normal numbers and its error are rounded to multiples of the least number.
   if (std::is_same_v<T, double>) part.bound += static_cast<double>(count) * 0x1p-1073;
   return part;
@@ -248,15 +276,15 @@ void QuickSpreads(const QuickSquares* found, std::size_t rows, const QuickSpread
   else QuickSpreadsBy<double>(found, rows, what, results, sure);
 }
 
-#define MASU_QUICK(name, T)                                               \
-  QuickPart QuickSum##name(const T* x, std::uint64_t count) {             \
-    return QuickSum(x, count);                                            \
-  }                                                                       \
-  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count) { \
-    return QuickDot(x, y, count);                                         \
-  }                                                                       \
-  QuickSquares QuickSquares##name(const T* x, std::uint64_t count) {      \
-    return QuickSquaresOf(x, count);                                      \
+#define MASU_QUICK(name, T)                                                         \
+  QuickPart QuickSum##name(const T* x, std::uint64_t count, bool cut) {             \
+    return QuickSum(x, count, cut);                                                 \
+  }                                                                                 \
+  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count, bool cut) { \
+    return QuickDot(x, y, count, cut);                                              \
+  }                                                                                 \
+  QuickSquares QuickSquares##name(const T* x, std::uint64_t count) {                \
+    return QuickSquaresOf(x, count);                                                \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)
@@ -301,8 +329,9 @@ constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
 // From so many pieces on, threads share them.
 constexpr std::uint64_t pieces_a_task = 8;
 
+// The sum of part(first, n) of pieces.
 template <class Part>
-QuickPart quick_total(std::uint64_t count, const Part& part) {
+QuickPart quick_pieces(std::uint64_t count, const Part& part) {
   const std::uint64_t pieces = (count + quick_piece - 1) / quick_piece;
   Compensated total;
   double bound = 0;
@@ -314,7 +343,6 @@ QuickPart quick_total(std::uint64_t count, const Part& part) {
   const auto piece = [&](std::uint64_t i) {
     return part(i * quick_piece, std::min(quick_piece, count - i * quick_piece));
   };
-  if (pieces == 1) return piece(0);
   if (pieces < 2 * pieces_a_task || cpu_threads() == 1) {
     for (std::uint64_t i = 0; i < pieces; ++i) take(piece(i));
   } else {
@@ -338,6 +366,24 @@ std::optional<double> quick_result(const QuickPart& total, Dtype result, std::ui
                               : certain<double>(total.sum, total.error, total.bound);
 }
 
+// part(first, n, cut) of each piece. Numbers of f32 are cut only where they are few, as rests of f32 say too little of
+// many; and what that proves nothing of is added again as f64.
+template <class T, class Part>
+std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64_t divisor, const Part& part) {
+  constexpr bool wide = std::is_same_v<T, double>;
+  constexpr std::uint64_t fewest = wide ? quick_few : 256;
+  constexpr std::uint64_t few = std::uint64_t{1} << 18;
+  const auto found = [&](bool cut) {
+    const auto piece = [&](std::uint64_t first, std::uint64_t n) { return part(first, n, cut); };
+    return quick_result(count > quick_piece ? quick_pieces(count, piece) : piece(0, count), result, divisor);
+  };
+  if (count > fewest && (wide || count <= few)) {
+    const std::optional<double> sure = found(true);
+    if (sure || wide) return sure;
+  }
+  return found(false);
+}
+
 }  // namespace
 
 bool quick_arithmetic() noexcept {
@@ -349,16 +395,14 @@ bool quick_arithmetic() noexcept {
 
 #define MASU_QUICK(name, T)                                                                               \
   std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) { \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
-      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                          \
-    };                                                                                                    \
-    return quick_result(quick_total(count, part), result, divisor);                                       \
+    return quick_total<T>(count, result, divisor, [&](std::uint64_t first, std::uint64_t n, bool cut) {   \
+      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n, cut);                                     \
+    });                                                                                                   \
   }                                                                                                       \
   std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {            \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
-      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                               \
-    };                                                                                                    \
-    return quick_result(quick_total(count, part), result, 1);                                             \
+    return quick_total<T>(count, result, 1, [&](std::uint64_t first, std::uint64_t n, bool cut) {         \
+      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n, cut);                          \
+    });                                                                                                   \
   }                                                                                                       \
   std::optional<double> quick_spread(const T* x, const QuickSpread& what) {                               \
     const QuickSquares found = HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, what.count);                   \

@@ -37,6 +37,9 @@ std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype resul
 std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
+// Of up to quick_dot_halves f16, to which the product is rounded.
+inline constexpr std::uint64_t quick_dot_halves = 4096;
+std::optional<double> quick_dot(const Half* x, const Half* y, std::uint64_t count, Dtype result);
 
 // Sums of numbers and of their squares, and what their additions rounded.
 struct QuickSquares {

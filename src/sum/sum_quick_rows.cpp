@@ -81,6 +81,10 @@ SplitTotals SplitsOfRow(const std::uint64_t* x, std::uint64_t length, std::uint6
   return totals;
 }
 
+void ToFloats(const Half* x, std::uint64_t count, float* to) {
+  for (std::uint64_t i = 0; i < count; ++i) to[i] = runtime::to_float(x[i]);
+}
+
 // The sum of f16, which is exact in any order.
 double SumOfHalves(const Half* x, std::uint64_t length) {
   constexpr std::uint64_t chains = 16;
@@ -119,10 +123,7 @@ MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
 #undef MASU_TOTALS_OF_ROW
 HWY_EXPORT(SplitsOfRow);
 HWY_EXPORT(SumOfHalves);
-
-bool is_spread(const SumRule& rule) noexcept {
-  return rule.function == Function::variance || rule.function == Function::standard_deviation;
-}
+HWY_EXPORT(ToFloats);
 
 // As the sum of two doubles.
 QuickPart doubles_of(SignedWide number) {
@@ -174,12 +175,12 @@ std::optional<double> spread_of_wide(const SumRule& rule, const std::uint64_t* x
 template <class T>
 std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t length) {
   if constexpr (sizeof(T) == 8) {
-    if (is_spread(rule)) return spread_of_wide(rule, reinterpret_cast<const std::uint64_t*>(x), length);
+    if (rule.is_spread()) return spread_of_wide(rule, reinterpret_cast<const std::uint64_t*>(x), length);
   }
   IntegerTotals totals;
-  totals_of_row(x, length, is_spread(rule), totals);
+  totals_of_row(x, length, rule.is_spread(), totals);
   const SignedWide sum = totals.sum.value;
-  if (!is_spread(rule)) return quotient_of(sum, length, false, rule.result);
+  if (!rule.is_spread()) return quotient_of(sum, length, false, rule.result);
   const auto n = static_cast<SignedWide>(length);
   return quotient_of(n * totals.squares.value - sum * sum, length * (length - rule.ddof),
                      rule.function == Function::standard_deviation, rule.result);
@@ -201,21 +202,22 @@ void means_of_words(const SumRule& rule, const T* x, std::uint64_t rows, std::ui
   }
 }
 
-// The number that has been rounded to f64, rounded to f16, where both of its neighbours say the same.
+// The number that has been rounded to T, rounded to f16, where both of its neighbours say the same.
+template <class T>
 std::optional<double> to_half_of(std::optional<double> number) {
   if (!number || *number == 0) return number;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const Half low = runtime::to_half(std::nextafter(*number, -infinity));
-  const Half high = runtime::to_half(std::nextafter(*number, infinity));
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const Half low = runtime::to_half(std::nextafter(static_cast<T>(*number), -infinity));
+  const Half high = runtime::to_half(std::nextafter(static_cast<T>(*number), infinity));
   if (low.bits != high.bits) return std::nullopt;
-  return runtime::to_double(low);
+  return runtime::to_double(low) + 0.0;  // no zero is negative
 }
 
 std::optional<double> of_halves(const SumRule& rule, const Half* x, std::uint64_t length) {
-  if (is_spread(rule)) {
+  if (rule.is_spread()) {
     std::array<float, most_halves> numbers;
-    for (std::uint64_t i = 0; i < length; ++i) numbers[i] = runtime::to_float(x[i]);
-    return to_half_of(
+    HWY_DYNAMIC_DISPATCH(ToFloats)(x, length, numbers.data());
+    return to_half_of<double>(
         quick_spread(numbers.data(), {length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64}));
   }
   const double sum = HWY_DYNAMIC_DISPATCH(SumOfHalves)(x, length);
@@ -224,6 +226,18 @@ std::optional<double> of_halves(const SumRule& rule, const Half* x, std::uint64_
   const double number = rule.function == Function::mean ? sum / static_cast<double>(length) : sum;
   return runtime::to_double(runtime::to_half(number)) + 0.0;  // no zero is negative
 }
+
+}  // namespace
+
+std::optional<double> quick_dot(const Half* x, const Half* y, std::uint64_t count, Dtype /*result*/) {
+  std::array<float, quick_dot_halves> left;
+  std::array<float, quick_dot_halves> right;
+  HWY_DYNAMIC_DISPATCH(ToFloats)(x, count, left.data());
+  HWY_DYNAMIC_DISPATCH(ToFloats)(y, count, right.data());
+  return to_half_of<float>(quick_dot(left.data(), right.data(), count, Dtype::f32));
+}
+
+namespace {
 
 // Rows of floats as columns.
 template <class T>
@@ -239,7 +253,7 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
       T* to = columns.data() + row;
       for (std::uint64_t i = 0; i < length; ++i, to += here) *to = from[i];
     }
-    if (is_spread(rule)) {
+    if (rule.is_spread()) {
       quick_squares(columns.data(), length, here, squares.data());
       quick_spreads(squares.data(), here,
                     {length, rule.ddof, rule.function == Function::standard_deviation, rule.result}, results + first,
@@ -256,11 +270,11 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
 
 bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept {
   const bool sum = rule.function == Function::sum;
-  if (length == 0 || (!sum && rule.function != Function::mean && !is_spread(rule))) return false;
+  if (length == 0 || (!sum && rule.function != Function::mean && !rule.is_spread())) return false;
   if (rule.dtype == Dtype::f16) return rule.result == Dtype::f16 && length <= most_halves;
   if (is_float(rule.dtype)) {
     return rows > 1 && length <= most_turned &&
-           (rule.result == rule.dtype || (is_spread(rule) && rule.result != Dtype::f16));
+           (rule.result == rule.dtype || (rule.is_spread() && rule.result != Dtype::f16));
   }
   return !sum && length <= most_integers && rule.result != Dtype::f16;
 }

@@ -8,6 +8,7 @@
 
 #include "each_instruction_set.h"
 #include "expect_error.h"
+#include "runtime/half.h"
 #include "sum/compensated.h"
 
 #include <bit>
@@ -87,13 +88,14 @@ void check_found(const std::optional<double>& found, double expected, std::size_
 TYPED_TEST(QuickSumTest, GivesTheExactSumOrNothing) {
   using T = TypeParam;
   test::each_instruction_set([] {
-    for (const std::size_t count : {0, 1, 2, 3, 5, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 40000}) {
+    for (const std::size_t count :
+         {0, 1, 2, 3, 5, 15, 16, 17, 31, 33, 63, 64, 65, 257, 1000, 1025, 4099, 32768, 40000}) {
       for (unsigned kind = 0; kind < quick_kinds; ++kind) {
         const std::vector<T> x = quick_numbers<T>(kind, count);
         const auto found = cpu::quick_sum(x.data(), count, dtype_of<T>);
         EXPECT_TRUE(found || (kind != 0 && (kind != 7 || std::is_same_v<T, float>))) << count;
         check_found<T>(found, exact_of(x), count, kind);
-        if (kind == quick_tiny || count > 1000) continue;
+        if (kind == quick_tiny || count > 4099) continue;
         std::vector<T> y = quick_numbers<T>((kind + 2) % (quick_tiny - 1), count);
         check_found<T>(cpu::quick_dot(x.data(), y.data(), count, dtype_of<T>), exact_dot_of(x, y), count, kind);
       }
@@ -102,6 +104,27 @@ TYPED_TEST(QuickSumTest, GivesTheExactSumOrNothing) {
     for (const std::vector<T>& x : {std::vector<T>{1, infinity}, {1, -infinity, infinity}, {NAN}}) {
       EXPECT_FALSE(cpu::quick_sum(x.data(), x.size(), dtype_of<T>));
       EXPECT_FALSE(cpu::quick_dot(x.data(), x.data(), x.size(), dtype_of<T>));
+    }
+  });
+}
+
+// Of f16, whose sums are often halfway between two.
+TEST(QuickSum, DotProductsOfHalvesAreExact) {
+  test::each_instruction_set([] {
+    for (const std::size_t count : {1, 2, 3, 64, 65, 100, 1000, 4096, 5000}) {
+      for (unsigned kind = 0; kind < quick_kinds; ++kind) {
+        const std::vector<float> numbers = quick_numbers<float>(kind, 2 * count);
+        std::vector<Half> x(count), y(count);
+        ExactSum sum;
+        for (std::size_t i = 0; i < count; ++i) {
+          x[i] = runtime::to_half(numbers[i]);
+          y[i] = runtime::to_half(numbers[count + i]);
+          sum.add(runtime::to_double(x[i]) * runtime::to_double(y[i]));
+        }
+        const double expected = sum.sum(Dtype::f16);
+        const double found = dot(Device::open("cpu"), ArrayView(x), ArrayView(y), {.result = Dtype::f16}).value();
+        EXPECT_TRUE(found == expected || (std::isnan(found) && std::isnan(expected))) << count << " of kind " << kind;
+      }
     }
   });
 }
@@ -122,6 +145,42 @@ TEST(QuickSum, SplitNumbersKeepEveryBit) {
         EXPECT_EQ(sum(x), expected);
       }
     }
+  });
+}
+
+// Sums that lie next to the middle of two numbers, so that what a bound forgets rounds them wrongly.
+TYPED_TEST(QuickSumTest, BoundsHoldNextToTheMiddle) {
+  using T = TypeParam;
+  test::each_instruction_set([] {
+    unsigned sure = 0;
+    for (const std::size_t count : {100, 300, 1024, 1111, 9000, 32768}) {
+      for (unsigned seed = 0; seed < 12; ++seed) {
+        std::mt19937_64 random(seed);
+        std::normal_distribution<double> normal;
+        std::vector<T> x(count), y(count, T{1});
+        for (T& value : x) value = static_cast<T>(normal(random));
+        for (T& value : y) value = static_cast<T>(seed % 2 == 0 ? 1 : normal(random));
+        for (const std::size_t at : {count - 1, count - 2, count - 3}) y[at] = 1;
+        // The middle, and a little more or less.
+        std::vector<T> rest = x;
+        std::vector<T> with = y;
+        rest.push_back(0);
+        with.push_back(1);
+        for (const std::size_t at : {count - 1, count - 2, count - 3}) {
+          x[at] = rest[at] = rest[count] = 0;
+          const auto total = static_cast<T>(exact_dot_of(x, y));
+          rest[count] = -total;
+          const T unit = std::nextafter(std::fabs(total), std::numeric_limits<T>::infinity()) - std::fabs(total);
+          x[at] = rest[at] = static_cast<T>(unit / 2 - static_cast<T>(exact_dot_of(rest, with)));
+        }
+        x[count - 3] = static_cast<T>(x[count - 3] * (seed % 3 == 0 ? 0 : seed % 3 == 1 ? 1 : 2));
+        const auto dot = cpu::quick_dot(x.data(), y.data(), count, dtype_of<T>);
+        check_found<T>(dot, exact_dot_of(x, y), count, seed);
+        if (seed % 2 == 0) check_found<T>(cpu::quick_sum(x.data(), count, dtype_of<T>), exact_of(x), count, seed);
+        sure += dot.has_value();
+      }
+    }
+    EXPECT_TRUE(sure > 0 || (std::is_same_v<T, double>));
   });
 }
 

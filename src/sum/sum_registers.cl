@@ -2,12 +2,21 @@
 // Exact sums of f16 and f32 in registers: five words of 64 bits hold any sum of f32, two hold one of f16. For rows that one
 // work-group ends and for which no bound proves the rounding. Behind sum_certain.cl, in front of sum_quick.cl.
 
-// Elements in flight where a row is read again; the first one, number `e`, is there.
+// Hands this work-item's elements of a row that is read again to MASU_ADD_AGAIN, so many in flight.
 #define MASU_AGAIN 8
-#define MASU_LOAD_AGAIN(held, e)                                                                   \
-  MASU_UNROLLED                                                                                    \
-  for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
-    held[k] = element_at(xs, ((e) + k * stride < count ? (e) + k * stride : (e)) * MASU_BETWEEN);  \
+#define MASU_READ_AGAIN                                                                              \
+  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {                                       \
+    MASU_BITS held[MASU_AGAIN];                                                                      \
+    MASU_UNROLLED                                                                                    \
+    for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
+      held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * MASU_BETWEEN);        \
+    }                                                                                                \
+    MASU_UNROLLED                                                                                    \
+    for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
+      if (e + k * stride < count) {                                                                  \
+        MASU_ADD_AGAIN(held[k])                                                                      \
+      }                                                                                              \
+    }                                                                                                \
   }
 
 #define MASU_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
@@ -115,6 +124,12 @@ inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local
   }
 }
 
+#define MASU_ADD_AGAIN(bits)                  \
+  {                                           \
+    const uint kind = kind_of(bits, bits);    \
+    kinds |= kind;                            \
+    if (kind == 0) add_exact(number, bits);   \
+  }
 // The teams' rows from `begin` on, one each. All work-items of the group come here.
 inline void add_in_registers(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
                              __local ulong *parts) {
@@ -126,17 +141,7 @@ inline void add_in_registers(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
   __global const uchar *xs = MASU_ROW_AT(row);
   const size_t stride = (size_t)1 << team_bits;
-  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {
-    MASU_BITS held[MASU_AGAIN];
-    MASU_LOAD_AGAIN(held, e)
-    MASU_UNROLLED
-    for (int k = 0; k < MASU_AGAIN; ++k) {
-      if (e + k * stride >= count) continue;
-      const uint kind = kind_of(held[k], held[k]);
-      kinds |= kind;
-      if (kind == 0) add_exact(number, held[k]);
-    }
-  }
+  MASU_READ_AGAIN
   join_exact(number, &kinds, team_bits, parts);
   if (lane == 0 && mine < rows) {
     store_result(results + results_at + mine * (bits / 8), bits,

@@ -71,6 +71,15 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 #define MASU_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
 #define MASU_FEW_UNSURE 8
 #if MASU_BY_DIFFERENCES
+#define MASU_ADD_AGAIN(bits)                                                                       \
+  {                                                                                                \
+    some |= MASU_MARKED(bits);                                                                     \
+    all &= bits;                                                                                   \
+    double difference = MASU_SMALL_DOUBLE(bits) * MASU_SCALE;                                      \
+    known = known && MASU_MAGNITUDE(bits) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0; \
+    MASU_ADD_TO(sum, error, difference)                                                            \
+    MASU_ADD_SQUARE(difference)                                                                    \
+  }
 // The teams' rows from `begin` on, one each. Numbers of those that are not certain count from `first_number`.
 inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint first_number,
                             const uint team_bits, __local ulong *parts, __local uint *unsure) {
@@ -84,20 +93,7 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
   bool known = true;
   MASU_START_PART
   const size_t stride = (size_t)1 << team_bits;
-  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {
-    MASU_BITS held[MASU_AGAIN];
-    MASU_LOAD_AGAIN(held, e)
-    MASU_UNROLLED
-    for (int k = 0; k < MASU_AGAIN; ++k) {
-      if (e + k * stride >= count) continue;
-      some |= MASU_MARKED(held[k]);
-      all &= held[k];
-      double difference = MASU_SMALL_DOUBLE(held[k]) * MASU_SCALE;
-      known = known && MASU_MAGNITUDE(held[k]) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0;
-      MASU_ADD_TO(sum, error, difference)
-      MASU_ADD_SQUARE(difference)
-    }
-  }
+  MASU_READ_AGAIN
   if (!known) squares = as_double(0x7ff0000000000000UL);
   ulong part[MASU_PART_WORDS];
   MASU_END_PART

@@ -171,8 +171,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
   if (last == 0 && first) {
     uint decided = before;
     for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
-    masu_device_fence();
     told[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
+    if (told[1] != 0) masu_device_fence();  // takes 0.3 us
   }
 #endif
   add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);

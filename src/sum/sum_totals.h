@@ -44,6 +44,9 @@ struct SumRule {
 
   [[nodiscard]] std::string_view name() const noexcept;
   [[nodiscard]] SumNeeds needs() const noexcept;
+  [[nodiscard]] bool is_spread() const noexcept {
+    return function == Function::variance || function == Function::standard_deviation;
+  }
   // The dtype of results.
   [[nodiscard]] Dtype result_dtype() const noexcept;
   // Throws invalid_argument unless the result's dtype is a float's, and rows of `count` elements have a result.

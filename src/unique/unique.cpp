@@ -5,9 +5,9 @@
 #include "call/timer.h"
 #include "unique/unique_cpu.h"
 #include "unique/unique_device.h"
+#include "unique/unique_patterns.h"
 #include "unique/unique_plan.h"
 
-#include <masu/histogram.h>
 #include <masu/sort.h>
 #include <masu/unique.h>
 
@@ -59,8 +59,9 @@ bool wants_order(const UniqueOptions& options) {
   return options.indices || options.inverse;
 }
 
-bool counts_on_device(Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
-  return is_counted(dtype, count) && !wants_order(options);
+// `another_way`: whether the values may be sorted once they were counted in vain.
+bool counts_on_device(Of of, Dtype dtype, std::uint64_t count, const UniqueOptions& options, bool another_way) {
+  return of == Of::values && !wants_order(options) && unique_patterns::serves(dtype, count, another_way);
 }
 
 // The temporary memory: of values the sorted elements, their order, then what the sort needs; when that is done, and
@@ -182,23 +183,23 @@ DeviceUnique<std::byte> find(Of of, const BufferBase& data, Dtype dtype, const U
   return job.finish();
 }
 
-// Nothing where a value has several patterns: which of them is first is not known then.
+// The values by counting, for the caller to read or to have written.
+std::shared_ptr<unique_patterns::Finder> start_counting(Stream& stream, const BufferBase& data, Dtype dtype,
+                                                        const BufferBase* workspace, Operands operands) {
+  const std::uint64_t count = data.size_bytes() / size_of(dtype);
+  return std::make_shared<unique_patterns::Finder>(
+      stream, data, dtype, count,
+      call::take_workspace("unique", workspace, stream,
+                           unique_patterns::workspace(stream.device().info(), dtype, count), operands));
+}
+
 std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, Dtype dtype,
                                                        const UniqueOptions& options) {
-  const PatternType type = pattern_type(dtype);
-  HistogramOptions counting;
-  counting.workspace = options.workspace;
-  const Histogram histogram = masu::histogram(data, type.dtype, Bins::integers(type.patterns), counting);
-  CountedValues found = counted_values(dtype, {histogram.counts().begin(), histogram.counts().end()});
-  if (!found.several.empty()) return std::nullopt;
-  UniqueArrays arrays;
-  arrays.values.dtype = dtype;
-  for (const std::uint16_t value : found.values) {
-    arrays.values.bytes.push_back(static_cast<std::byte>(value & 0xffU));
-    if (size_of(dtype) == 2) arrays.values.bytes.push_back(static_cast<std::byte>(value >> 8));
-  }
-  if (options.counts) arrays.counts = std::move(found.counts);
-  return upload(data.device(), arrays);
+  Stream stream = call::timed_stream(data.device(), options.times != nullptr);
+  const auto finder = start_counting(stream, data, dtype, options.workspace, {&data});
+  auto found = finder->read(options.counts);
+  if (options.times != nullptr) options.times->compute += finder->seconds();
+  return found;
 }
 
 // Results that do not fit into host memory.
@@ -306,8 +307,13 @@ Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype 
                               .indices = to.indices != nullptr,
                               .inverse = to.inverse != nullptr,
                               .workspace = workspace};
-  const auto job =
-      start_job(of, stream, data, dtype, options, {&data, &to.values, &to.number, to.counts, to.indices, to.inverse});
+  const Operands operands{&data, &to.values, &to.number, to.counts, to.indices, to.inverse};
+  if (counts_on_device(of, dtype, count, options, false)) {
+    const auto finder = start_counting(stream, data, dtype, workspace, operands);
+    finder->write({.values = &to.values, .lengths = to.counts, .number = &to.number});
+    return {call::end_of(stream), [finder] {}};
+  }
+  const auto job = start_job(of, stream, data, dtype, options, operands);
   job->write(to);
   return {call::end_of(stream), [job] {}};
 }
@@ -317,11 +323,11 @@ Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype 
 std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
   call::check_count("unique_workspace", count);
   if (call::on_cpu(device) || count == 0) return 0;
-  const std::uint64_t sorting = Layout(Of::values, device, dtype, count, options).bytes();
-  if (!counts_on_device(dtype, count, options)) return sorting;
-  const PatternType type = pattern_type(dtype);
-  const std::uint64_t counting = histogram_workspace(device, type.dtype, Bins::integers(type.patterns), {}, count);
-  return std::max(sorting, counting);
+  const std::uint64_t counting = counts_on_device(Of::values, dtype, count, options, true)
+                                     ? unique_patterns::workspace(device.info(), dtype, count)
+                                     : 0;
+  if (counts_on_device(Of::values, dtype, count, options, false)) return counting;
+  return std::max(counting, Layout(Of::values, device, dtype, count, options).bytes());
 }
 
 std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint64_t count) {
@@ -351,8 +357,7 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
     return upload(device, unique(Device::open("cpu"),
                                  count == 0 ? ArrayView(dtype, nullptr, 0) : call::host_view(data, dtype), options));
   }
-  if (counts_on_device(dtype, count, options)) {
-    const call::Timer timer(options.times, &Times::compute);
+  if (counts_on_device(Of::values, dtype, count, options, true)) {
     if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
   }
   return find(Of::values, data, dtype, options);
@@ -367,6 +372,10 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
   if (call::on_cpu(data.device()) || count == 0) {
     stream.finish();
     return call::finished_work([&] { return unique(data, dtype, untimed); });
+  }
+  if (counts_on_device(Of::values, dtype, count, options, false)) {
+    const auto finder = start_counting(stream, data, dtype, options.workspace, {&data});
+    return {call::end_of(stream), [finder, counts = options.counts] { return *finder->read(counts); }};
   }
   const auto job = start_job(Of::values, stream, data, dtype, untimed, {&data});
   return {call::end_of(stream), [job] { return job->finish(); }};

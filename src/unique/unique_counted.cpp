@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
-// Fewer elements than this of 16 bits are sorted sooner than 65,536 counters are read.
-constexpr std::uint64_t least_counted = std::uint64_t{1} << 13;
 
 // Calls f with the elements as patterns.
 template <class F>
@@ -65,10 +63,6 @@ std::vector<std::uint64_t> first_places(const ArrayView& data, const CountedValu
 }
 
 }  // namespace
-
-bool is_counted(Dtype dtype, std::uint64_t count) noexcept {
-  return size_of(dtype) == 1 || (size_of(dtype) == 2 && count >= least_counted);
-}
 
 PatternType pattern_type(Dtype dtype) noexcept {
   return size_of(dtype) == 1 ? PatternType{Dtype::u8, 256} : PatternType{Dtype::u16, 65536};

@@ -133,7 +133,7 @@ void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detai
   }
   const bool placed = options.indices || options.inverse;
   const std::uint64_t wide = placed ? least_counted_with_places : least_counted_here;
-  if (is_counted(data.dtype, data.count) && data.count >= (size_of(data.dtype) == 1 ? least_counted_bytes : wide)) {
+  if (size_of(data.dtype) <= 2 && data.count >= (size_of(data.dtype) == 1 ? least_counted_bytes : wide)) {
     return unique_by_counting(data, options, results);
   }
   const Device cpu = Device::open("cpu");

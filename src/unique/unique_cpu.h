@@ -52,8 +52,6 @@ void mark_starts(Dtype dtype, const void* elements, std::uint64_t count, bool ha
 
 // Distinct values of 8- and 16-bit data, from how often each pattern of bits occurs.
 
-// Whether counting all patterns costs less than sorting `count` elements.
-bool is_counted(Dtype dtype, std::uint64_t count) noexcept;
 // How such data is counted: as unsigned integers of its size.
 struct PatternType {
   Dtype dtype;

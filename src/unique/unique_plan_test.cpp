@@ -4,6 +4,7 @@
 #include "unique/unique_plan.h"
 #include "each_architecture.h"
 #include "plan_devices.h"
+#include "unique/unique_patterns.h"
 
 #include <gtest/gtest.h>
 #include <cstdint>
@@ -41,6 +42,10 @@ TEST_P(UniqueNvrtc, EveryType) {
     const auto plan = unique_plan::make(test::nvrtc_gpu(), dtype, std::uint64_t{1} << 28);
     expect_compiles(unique_plan::files, plan.defines(dtype, 4),
                     {"unique_flags", "unique_emit", "unique_inverse", "unique_iota"});
+  }
+  for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16}) {
+    expect_compiles(unique_patterns::files, unique_patterns::defines(dtype, size_of(dtype) == 1 ? 256 : 1024),
+                    {"unique_patterns"});
   }
 }
 

@@ -237,13 +237,20 @@ TEST_P(UniqueTest, FarApart) {
 TEST_P(UniqueTest, TheFirstRepresents) {
   for (const bool negative_first : {false, true}) {
     std::vector<float> floats(50000, 1.5F);
-    std::vector<Half> halves(50000, Half{0x3c00});
+    std::vector<Half> halves(70000, Half{0x3c00});
     floats[30000] = negative_first ? -0.0F : 0.0F;
     floats[40000] = negative_first ? 0.0F : -0.0F;
-    halves[49998] = Half{static_cast<std::uint16_t>(negative_first ? 0xfe01 : 0x7e00)};
-    halves[49999] = Half{static_cast<std::uint16_t>(negative_first ? 0x7e00 : 0xfe01)};
     expect_unique(device, floats, "zeros");
+    // One pattern of each value, at both ends of the order; then several.
+    halves[100] = Half{static_cast<std::uint16_t>(negative_first ? 0x8000 : 0)};
+    halves[69997] = Half{0xfc00};
+    halves[69998] = Half{static_cast<std::uint16_t>(negative_first ? 0xffff : 0x7c01)};
+    expect_unique(device, halves, "a NaN");
+    halves[69999] = Half{static_cast<std::uint16_t>(negative_first ? 0x7e00 : 0xfe01)};
     expect_unique(device, halves, "NaNs");
+    halves[69999] = Half{0x7c00};
+    halves[200] = Half{static_cast<std::uint16_t>(negative_first ? 0 : 0x8000)};
+    expect_unique(device, halves, "zeros of f16");
   }
 }
 
@@ -283,6 +290,13 @@ TEST_P(UniqueTest, OnAStream) {
   EXPECT_EQ(differences(typed_found, reference::unique(data)), "");
   EXPECT_EQ(runs.get().lengths.read(), reference::run_length(data).lengths);
   EXPECT_EQ(unique(stream, buffer.slice(0, 0), Dtype::f32).get().values.size(), 0U);
+  const std::vector<std::int16_t> counted = reference::data_of<std::int16_t>(Shape::few, 100000);
+  const Buffer<std::int16_t> shorts = device.upload(counted);
+  const Buffer<std::byte> room(device, unique_workspace(device, Dtype::i16, counted.size()));
+  const DeviceUnique<std::byte> values =
+      unique(stream, shorts, Dtype::i16, {.counts = false, .workspace = is_cpu() ? nullptr : &room}).get();
+  EXPECT_TRUE(same_bits(detail::typed<std::int16_t>(values.values).read(), reference::unique(counted).values));
+  EXPECT_EQ(values.counts.size(), 0U);
 }
 
 TEST_P(UniqueTest, WorkspaceOfTheCaller) {

@@ -130,8 +130,9 @@ class Layout(unittest.TestCase):
                         "topk/topk_device.h",
             "scan": "reduce/reduce_rank.h sum/compensated.h sum/fixed_point.h sum/sum_quick.h sum/sum_simd.h "
                     "unique/unique_reference.h",
-            "sort": "gather/gather_plan.h histogram/bins/bin_rule.h histogram/device/slot_kernels.h",
+            "sort": "gather/gather_plan.h histogram/device/pattern_counts.h",
             "sum": "histogram/bins/natural.h",
+            "unique": "histogram/device/pattern_counts.h",
         }
         found = []
         for path in (p for p in below(*(f"src/{room}/" for room in rooms)) if p.suffix in {".cpp", ".h"} and not is_test(p)):

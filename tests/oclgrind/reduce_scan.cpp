@@ -70,22 +70,25 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
                     " rows of " + std::to_string(count));
 }
 
-template <class T>
+// `From`: of the elements, where they are narrower than their sums.
+template <class T, class From = T>
 void scan_all(const Device& device, std::uint64_t count, ScanOp op, bool exclusive, bool segments, bool once = false) {
   const Shape shape = is_exact_sum(dtype_of<T>, op) ? Shape::few : Shape::special;
-  const std::vector<T> data = reference::data_of<T>(shape, count, 4);
+  const std::vector<From> data = reference::data_of<From>(shape, count, 4);
   std::vector<std::uint8_t> flags(segments ? count : 0);
   for (std::size_t i = 0; i < flags.size(); i += 1 + i % 37) flags[i] = 1;
-  const Buffer<T> there = device.upload(data);
+  const Buffer<From> there = device.upload(data);
   const Buffer<std::uint8_t> flags_there = device.upload(flags);
   Buffer<T> output(device, count);
   Stream stream(device);
-  scan_plan::Plan plan = scan_plan::make(as_gpu(device), dtype_of<T>, count, op, exclusive, segments, group, groups);
+  scan_plan::Plan plan =
+      scan_plan::make(as_gpu(device), dtype_of<From>, dtype_of<T>, count, op, exclusive, segments, group, groups);
   if (once) plan = scan_plan::in_one_launch(device.info(), plan, 1, group);
   DeviceScan job(device, plan, nullptr);
   job.start(stream, there, output, count / (segments ? 2 : 1), segments ? &flags_there : nullptr);
   stream.finish();
-  expect(reference::same_bits(output.read(), reference::scan(data, op, exclusive, segments ? 2 : 1, flags)),
+  const std::vector<T> elements(data.begin(), data.end());
+  expect(reference::same_bits(output.read(), reference::scan(elements, op, exclusive, segments ? 2 : 1, flags)),
          std::string(to_string(op)) + " of " + std::to_string(count) + " " + std::string(to_string(dtype_of<T>)));
 }
 
@@ -107,10 +110,13 @@ void run_case(const Device& device, const std::string& name) {
     // In one launch: with one work-group here, in more waves than have words of their own.
     scan_all<std::uint8_t>(device, 23000, ScanOp::sum, false, false, true);
     scan_all<double>(device, 333, ScanOp::max, true, false, true);
+    scan_all<std::int64_t, std::int16_t>(device, 1001, ScanOp::sum, false, false);
+    scan_all<std::int64_t, std::int32_t>(device, 2999, ScanOp::sum, true, false, true);
   } else {
     scan_all<std::uint32_t>(device, 1900, ScanOp::sum, true, true);
     scan_all<Half>(device, 1500, ScanOp::max, false, true);
     scan_all<float>(device, 500, ScanOp::sum, true, true);
+    scan_all<std::uint64_t, std::uint8_t>(device, 700, ScanOp::sum, false, true);
   }
 }
 

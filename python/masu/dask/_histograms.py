@@ -242,7 +242,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
     else:
         ends = tasks.add("bins", partial(found, []))
     rows = [list(parts) for parts in zip(*keys)]
-    parts = tasks.each("part", partial(_cells, each, common, device), [ends] * len(rows), rows, *other)
+    parts = tasks.each("part", partial(_joint_bins, each, common, device), [ends] * len(rows), rows, *other)
     merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
     done = tasks.add("done", partial(_joint_densities, density), merged, ends)
     shape = tuple(map(_number, each))
@@ -281,7 +281,7 @@ def _each_even(bins, ranges, dtype, pairs):
     return found, edges
 
 
-def _cells(bins, dtype, device, found, columns, weights=None):
+def _joint_bins(bins, dtype, device, found, columns, weights=None):
     ranges, _ = found
     columns = [_graph.near(column) for column in columns]
     if weights is None and all(_graph.there(column) and column.dtype == dtype and dtype.kind != "b" for column in columns):

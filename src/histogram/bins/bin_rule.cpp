@@ -215,6 +215,12 @@ std::uint64_t BinRule::slot_by(double x, const Halves& halves, const At& at) con
 
 template <class At>
 std::uint64_t BinRule::search(double x, const At& at) const noexcept {
+  if (kind == Bins::Kind::even) {
+    const auto bins = static_cast<double>(n);
+    const double position = (x - lo) / (hi - lo) * bins;
+    const auto near = position > 0 && position < bins ? static_cast<std::uint64_t>(position) : 0;
+    if (x >= at(near) && (near + 1 == n || x < at(near + 1))) return near;
+  }
   std::uint64_t first = 0;  // at(first) <= x always holds
   std::uint64_t length = n;
   while (length > 1) {

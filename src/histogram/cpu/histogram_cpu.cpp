@@ -318,16 +318,17 @@ void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
 JointPoints::JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
                          bool clamp, std::span<const Column> columns)
     : rules_(rules), writers_(writers), columns_(columns) {
-  for (const auto& rule : rules) all_cells_ *= static_cast<std::uint32_t>(rule->n);
-  std::uint32_t stride = all_cells_;
+  for (const auto& rule : rules) all_joint_bins_ *= static_cast<std::uint32_t>(rule->n);
+  std::uint32_t stride = all_joint_bins_;
   for (const auto& rule : rules) {
     stride /= static_cast<std::uint32_t>(rule->n);
     loops_.push_back({.n = static_cast<std::uint32_t>(rule->n), .stride = stride, .clamp = clamp});
   }
 }
 
-void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* cells) const {
-  std::memset(cells, 0, count * sizeof(std::uint32_t));
+void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& histories,
+                        std::uint32_t* joint_bins) const {
+  std::memset(joint_bins, 0, count * sizeof(std::uint32_t));
   alignas(64) std::uint32_t slots[block_elements];
   alignas(64) std::byte gathered[block_elements * sizeof(std::uint64_t)];
   for (std::size_t d = 0; d < columns_.size(); ++d) {
@@ -341,9 +342,9 @@ void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& h
       prefetch_next(x, count * size);
     }
     writers_[d].write(x, count, histories[d], slots);
-    join_(slots, count, loops_[d], cells);
+    join_(slots, count, loops_[d], joint_bins);
   }
-  finish_(count, all_cells_, cells);
+  finish_(count, all_joint_bins_, joint_bins);
 }
 
 JointCounter::JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,

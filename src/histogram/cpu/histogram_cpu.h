@@ -124,26 +124,28 @@ struct Column {
   std::size_t stride;
 };
 
-// The cells of points: each column's slots, joined. Behind the cells: outside, NaN. Keeps references to what it gets.
+// The joint bins of points: each column's slots, joined. Behind the joint bins: outside, NaN. Keeps references to what
+// it gets.
 class JointPoints final : public SlotSource {
  public:
   JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
               std::span<const Column> columns);
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* cells) const override;
+  void write(std::uint64_t first, std::size_t count, SlotHistories& histories,
+             std::uint32_t* joint_bins) const override;
 
  private:
   std::span<const std::shared_ptr<const BinRule>> rules_;
   std::span<const SlotWriter> writers_;
   std::span<const Column> columns_;
-  std::uint32_t all_cells_ = 1;
+  std::uint32_t all_joint_bins_ = 1;
   std::vector<JoinLoop> loops_;
   JoinSlots join_ = join_slots();
-  FinishCells finish_ = finish_cells();
+  FinishJointBins finish_ = finish_joint_bins();
 };
 
 class JointCounter {
  public:
-  // `totals`: the cells, then `outside`, then `nan`. It must outlive the counter.
+  // `totals`: the joint bins, then `outside`, then `nan`. It must outlive the counter.
   JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
                std::span<std::uint64_t> totals);
   // Counts points whose columns have the rules' dtype and the same length.
@@ -164,7 +166,7 @@ class JointCounter {
 
 // Summing weights by slots on the CPU.
 
-// The slots of a row: the bins and extra_slots of one column, or the cells of several, then outside and NaN.
+// The slots of a row: the bins and extra_slots of one column, or the joint bins of several, then outside and NaN.
 class WeightedCounter {
  public:
   // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.

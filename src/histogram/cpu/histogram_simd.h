@@ -100,8 +100,8 @@ inline constexpr std::uint32_t joined_nan = 0xffffffffU;
 using JoinSlots = void (*)(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells);
 JoinSlots join_slots();
 // Then `joined_outside` and `joined_nan` become the places behind `size` cells.
-using FinishCells = void (*)(std::size_t count, std::uint32_t size, std::uint32_t* cells);
-FinishCells finish_cells();
+using FinishJointBins = void (*)(std::size_t count, std::uint32_t size, std::uint32_t* cells);
+FinishJointBins finish_joint_bins();
 
 // The SIMD loops that count values by cells finer than the bins, see Guide and CellCounter.
 

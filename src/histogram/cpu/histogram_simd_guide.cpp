@@ -276,7 +276,7 @@ HWY_EXPORT(Finish);
 JoinSlots join_slots() {
   return chosen(HWY_DISPATCH_TABLE(Join));
 }
-FinishCells finish_cells() {
+FinishJointBins finish_joint_bins() {
   return chosen(HWY_DISPATCH_TABLE(Finish));
 }
 

@@ -45,9 +45,9 @@ void each_block(const SlotSource& source, std::uint64_t first, std::uint64_t cou
 
 std::uint64_t slots_of(std::span<const std::shared_ptr<const BinRule>> rules) {
   if (rules.size() == 1) return rules.front()->n + extra_slots;
-  std::uint64_t cells = 1;
-  for (const auto& rule : rules) cells *= rule->n;
-  return cells + 2;
+  std::uint64_t joint_bins = 1;
+  for (const auto& rule : rules) joint_bins *= rule->n;
+  return joint_bins + 2;
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/elements.h"
-#include "histogram/bins/bin_rule.h"
-#include "histogram/device/slot_kernels.h"
+#include "histogram/device/pattern_counts.h"
 #include "runtime/backend.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"
@@ -136,27 +135,17 @@ constexpr std::uint64_t fill_group = 256;
 constexpr std::uint64_t fill_vectors = 4;
 
 std::uint64_t values_of(Dtype dtype) {
-  return std::uint64_t{1} << (8 * size_of(dtype));
+  return PatternCounts::patterns_of(dtype);
 }
 
-// The keys' bits as numbers, and how they are counted.
-SlotRule rule_of(const DeviceInfo& device, Dtype dtype) {
-  const Dtype bits = size_of(dtype) == 1 ? Dtype::u8 : Dtype::u16;
-  return {BinRule(Bins::integers(values_of(dtype)), bits, false), device};
-}
-
-// The workspace: where each value's keys begin, how many keys each value has, and what counting needs.
+// The workspace: where each value's keys begin, then how many keys each value has and what counting needs.
 struct Layout {
   Layout(const DeviceInfo& device, Dtype dtype, std::uint64_t keys)
-      : rule(rule_of(device, dtype)),
-        plan(histogram_plan::make(device, rule, 1, Strategy::automatic)),
+      : counts(device, dtype, keys),
         totals(call::aligned((values_of(dtype) + 2) * sizeof(std::uint64_t))),
-        temporary(totals + call::aligned(rule.slots * sizeof(std::uint64_t))),
-        bytes(temporary + CountingKernels::temporary_bytes(plan, keys, {})) {}
-  SlotRule rule;
-  histogram_plan::Plan plan;
+        bytes(totals + counts.bytes()) {}
+  PatternCounts counts;
   std::uint64_t totals;
-  std::uint64_t temporary;
   std::uint64_t bytes;
 };
 
@@ -183,15 +172,11 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   Layout layout(info, dtype, count);
   const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes);
   const Buffer<std::byte> offsets = memory.slice(0, layout.totals);
-  const Buffer<std::byte> totals = memory.slice(layout.totals, layout.temporary - layout.totals);
-  const Buffer<std::byte> temporary = memory.slice(layout.temporary, layout.bytes - layout.temporary);
+  const Buffer<std::byte> totals = memory.slice(layout.totals, layout.counts.bytes());
   const auto flip = static_cast<std::uint32_t>(job.order == Order::descending ? values - 1 : 0);
 
-  std::vector<Event> launches{call::clear(stream, totals, 0, totals.size_bytes())};
-  const Buffer<std::byte> filler(device, totals.memory(), 0, totals.memory()->bytes());
-  const call::At at{keys, keys.byte_offset()};
-  CountingKernels(device, std::move(layout.rule), layout.plan, {.filler = &filler})
-      .count(stream, {{&at, 1}, count}, totals, &temporary, launches);
+  std::vector<Event> launches;
+  layout.counts.count(stream, keys, totals, launches);
   for (Event& launch : launches) work.done(std::move(launch));
 
   const auto kernels = [&](std::uint64_t group) {

@@ -16,8 +16,9 @@
 namespace masu::mpi {
 
 /// As scan.h says on the data of all ranks: each rank's elements go on where those of the ranks before end. `output`
-/// has the dtype and the size of this rank's part, and may be its memory. options.rows must be 1, and there are no
-/// flags; options.workspace and times are not used. After an error outputs are unspecified.
+/// has the dtype and the size of this rank's part, and may be its memory. options.rows must be 1, options.result the
+/// dtype or empty, and there are no flags; options.workspace and times are not used. After an error outputs are
+/// unspecified.
 inline void scan(MPI_Comm comm, const Part& input, MutableArrayView output, const ScanOptions& options = {}) {
   detail::Call call(comm, [&] {
     return detail::Text("scan")
