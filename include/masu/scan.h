@@ -5,9 +5,8 @@
 /// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive),
 /// or of those in front of i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
 /// scanned separately.
-/// - Sums of integers are taken modulo 2^bits of their dtype, or modulo 2^64 where ScanOptions::result asks for 64
-/// bits;
-///   the identity is 0.
+/// - Sums of integers are taken modulo 2^bits of their dtype; modulo 2^64 where ScanOptions::result asks for 64 bits,
+///   so that -1 adds 2^64 - 1 to sums in u64. The identity is 0.
 /// - Sums of floats: each prefix's exact sum, rounded once to the dtype (to nearest, ties to even; an overflow gives
 ///   infinity). An exact zero is +0, a prefix with NaN or with infinities of both signs is the quiet NaN of positive
 ///   sign, one with one infinity is that infinity. So rounding errors do not add up, and the order of the elements of a

@@ -8,11 +8,12 @@
 /// neighbours, in input order. Results are functions of the input alone, with the same bits on every device.
 /// Empty input is valid and gives empty results.
 /// **Limits.** Every dtype; 64-bit sizes; counts and places are u64.
-/// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length; 8- and 16-bit
-/// data are counted instead of sorted, unless positions are requested on a device.
+/// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length; data of 8
+/// bits, and much data of 16, are counted instead, unless positions are requested on a device or floats of 16 bits
+/// are given to a stream or have several zeros or NaNs.
 /// **Memory.** run_length: n / 8 bytes and a little in addition to the result. unique: a sorted copy of the data, with
-/// indices or inverse an order too (4 bytes an element, 8 above 2^32), and what the sort needs. unique_workspace() and
-/// run_length_workspace() return the bytes.
+/// indices or inverse an order too (4 bytes an element, 8 above 2^32), and what the sort needs; where data are
+/// counted, a histogram's memory. unique_workspace() and run_length_workspace() return the bytes.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; the caller's data is
 /// unchanged then. All functions may be called from many threads at once.
 ///

@@ -7,8 +7,8 @@
 #include <masu/scan.h>
 #include <masu/sum.h>
 
-#include <cstring>
 #include <optional>
+#include <string_view>
 
 namespace masu_python {
 namespace {
@@ -21,16 +21,24 @@ Dtype summed(const Tensor& tensor) {
 
 // The dtype that a code of NumPy's names, "f4". False for others.
 bool dtype_of_code(PyObject* code, Dtype& dtype) {
-  const char* const name = PyUnicode_Check(code) != 0 ? nb::borrow<nb::str>(code).c_str() : "";
+  if (PyUnicode_Check(code) == 0) return false;
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(code, &size);
+  if (text == nullptr) {  // of a lone surrogate
+    PyErr_Clear();
+    return false;
+  }
+  const std::string_view name(text, static_cast<std::size_t>(size));
   for (unsigned i = 0; i <= static_cast<unsigned>(Dtype::f64); ++i) {
     dtype = static_cast<Dtype>(i);
-    if (std::strcmp(name, numpy_code(dtype)) == 0) return true;
+    if (name == numpy_code(dtype)) return true;
   }
   return false;
 }
 
 // The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.
-// What Python finds for it is kept: to ask takes a third of a call.
+// What Python finds for types, texts and dtypes is kept, since to ask takes a third of a call; of what has a dtype that
+// may be another one tomorrow it is not.
 bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
   dtype = usual;
   if (given == Py_None || dtype_of_code(given, dtype)) return true;
@@ -42,7 +50,9 @@ bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
     const nb::module_ kinds = nb::module_::import_("masu._kinds");
     const nb::object found = kinds.attr("code_of")(kinds.attr("numpy_dtype")("", nb::borrow(given)));
     if (!dtype_of_code(found.ptr(), dtype)) return false;
-    if (PyDict_SetItem(known, given, found.ptr()) != 0) PyErr_Clear();
+    const bool stays =
+        PyType_Check(given) != 0 || PyUnicode_Check(given) != 0 || !nb::hasattr(nb::handle(given), "dtype");
+    if (stays && PyDict_SetItem(known, given, found.ptr()) != 0) PyErr_Clear();
     return true;
   } catch (nb::python_error&) {
     return false;  // the function in Python tells it

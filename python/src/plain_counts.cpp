@@ -37,6 +37,7 @@ PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& g
   const std::uint64_t count = x.count();
   const std::uint64_t most = greatest(numbers, count);  // a negative one is greater than all others
   if (most == (std::uint64_t{1} << 63) - 1) return nullptr;
+  if (x.dtype->kind == 'u') return by_numpy(numpys, given);  // an error before NumPy 2.2
   std::int64_t least = 0;
   const bool whole = minlength == nullptr || integer(minlength, least);
   if (!whole || least < 0 || std::max(most, static_cast<std::uint64_t>(least)) > few_bins || x.dimensions != 1 ||

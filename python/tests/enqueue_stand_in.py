@@ -5,6 +5,7 @@ enqueue, on which stream, with whose memory. Kernels do nothing there.
 import ctypes
 import gc
 import os
+import sys
 import threading
 
 import fake_tensors
@@ -204,7 +205,17 @@ for given in ("float64", "double", float, np.float64, np.dtype("f8")):
     for function in (masu.sum, masu.mean, masu.var):
         for _ in range(2):
             enqueued(lambda: function(x, dtype=given), [((), "f8")])
-for wrong in ("no dtype", [("field", "f8")], np.complex128):
+class Named:
+    dtype = np.dtype("f8")
+
+
+named = Named()
+references = sys.getrefcount(named)
+enqueued(lambda: masu.sum(x, dtype=named), [((), "f8")])
+named.dtype = np.dtype("f4")  # another one from now on
+enqueued(lambda: masu.sum(x, dtype=named), [((), "f4")])
+assert sys.getrefcount(named) == references
+for wrong in ("no dtype", [("field", "f8")], np.complex128, "\ud800", "f8\0x"):
     for _ in range(2):
         fails((TypeError, BufferError), "", lambda: masu.sum(x, dtype=wrong))
 

@@ -121,6 +121,13 @@ void check_apart(std::string_view function, std::string_view names, const Buffer
   if (overlap(a, b)) refuse_overlap(function, names);
 }
 
+void check_begin(std::string_view function, std::string_view name, const BufferBase& buffer,
+                 std::size_t element_bytes) {
+  const std::uint64_t place = place_of(buffer);
+  if (place % element_bytes == 0) return;
+  refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, place));
+}
+
 void check_results(std::string_view function, std::string_view name, const BufferBase& results,
                    const masu::Device& device, std::uint64_t count, std::size_t element_bytes,
                    std::initializer_list<const BufferBase*> operands) {
@@ -132,9 +139,7 @@ void check_results(std::string_view function, std::string_view name, const Buffe
     refuse(function, fmt::format("{} must have {} bytes ({} x {}), got {}", name, count * element_bytes, count,
                                  element_bytes, results.size_bytes()));
   }
-  if (const std::uint64_t place = place_of(results); place % element_bytes != 0) {
-    refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, place));
-  }
+  check_begin(function, name, results, element_bytes);
   for (const BufferBase* operand : operands) {
     if (operand == nullptr || !overlap(results, *operand)) continue;
     refuse_overlap(function, fmt::format("{} and data", name));

@@ -58,6 +58,8 @@ void check_writable(std::string_view function, const BufferBase& out, std::strin
 [[noreturn]] void refuse_overlap(std::string_view function, std::string_view names);
 void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b);
 
+// A buffer of elements begins at a multiple of their size.
+void check_begin(std::string_view function, std::string_view name, const BufferBase& buffer, std::size_t element_bytes);
 // Where the caller wants results: on this device, writable, exactly so many elements, from a multiple of their size on,
 // apart from what the call reads. Operands may be null, here and below.
 void check_results(std::string_view function, std::string_view name, const BufferBase& results,

@@ -69,6 +69,8 @@ const std::uint8_t* host_flags(const ScanOptions& options, std::uint64_t count) 
 std::uint64_t check(const BufferBase& input, Dtype dtype, const BufferBase& output, const ScanOptions& options) {
   const std::uint64_t count = call::count_of(function, input, dtype);
   check_shape(count, call::count_of(function, output, result_of(dtype, options)), options);
+  call::check_begin(function, "the input", input, size_of(dtype));
+  call::check_begin(function, "the output", output, size_of(result_of(dtype, options)));
   call::check_one_device(function, input, output);
   call::check_writable(function, output);
   if (!call::same_place(input, output) && call::overlap(input, output)) {

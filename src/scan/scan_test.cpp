@@ -251,6 +251,15 @@ TEST_P(ScanTest, WiderResultsRefused) {
                     "scan: the output of i32 must be u64, got i64");
   MASU_EXPECT_ERROR(ScanAccumulator(device, Dtype::u8, {.result = Dtype::u64}), invalid_argument,
                     "scan: the result of data that comes in pieces must be u8, got u64");
+  // Elements begin at multiples of their size.
+  const Buffer<std::byte> bytes(device, 100);
+  Buffer<std::byte> sums(device, 100);
+  Buffer<std::byte> odd = sums.slice(4, 48);
+  MASU_EXPECT_ERROR(scan(bytes.slice(1, 24), Dtype::i32, sums, {.rows = 1}), invalid_argument, "of one size");
+  MASU_EXPECT_ERROR(scan(bytes.slice(1, 48), Dtype::i32, odd), invalid_argument,
+                    "scan: the input must begin at a multiple of 4 bytes, got");
+  MASU_EXPECT_ERROR(scan(bytes.slice(0, 24), Dtype::i32, odd, {.result = Dtype::i64}), invalid_argument,
+                    "scan: the output must begin at a multiple of 8 bytes, got");
   // Of the same size in place.
   Buffer<std::int64_t> place = device.upload(std::vector<std::int64_t>{-3, 1, 1});
   scan(place, Dtype::i64, place, {.result = Dtype::u64});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions that merge sorted runs.
+// The public functions that merge sorted runs; segments that are prepared; the schedule of the bitonic network.
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "sort/cpu/sort_cpu_keys.h"

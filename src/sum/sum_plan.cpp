@@ -115,8 +115,9 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
   if (inputs == Inputs::products) return quick ? Shape{512, 4, 1} : Shape{1024, 4, 1};
   if (inputs == Inputs::both && quick) return {512, 6, 2};
   if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
-  if (device.kind != DeviceKind::cuda) return {256, 4, 8};
-  return layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
+  const bool wide = dtype == Dtype::f64 && layout == Layout::shared;
+  if (device.kind != DeviceKind::cuda) return wide ? Shape{256, 8, 4} : Shape{256, 4, 8};
+  return wide || layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
 }
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {

@@ -145,7 +145,7 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   const auto power = std::bit_cast<T>(static_cast<Word>(std::bit_cast<Word>(std::max(most, Rule::least)) & exponent));
   const T by = static_cast<T>(1.5 / std::numeric_limits<T>::epsilon() * Rule::to_unit) * power;
   QuickCutter<T, Products> cut(by);
-  // The halves of sums of parts, which are less than 2^29 or 2^60 units.
+  // The halves of sums of parts, which are at most 2^27 or 2^59 units.
   constexpr int half = 4 * sizeof(T);
   auto high = hn::Zero(whole);
   auto low = hn::Zero(whole);

@@ -121,8 +121,6 @@ Stream::Stream(cl_context context, Handle<cl_command_queue> queue, const DeviceI
       device_(info.id),
       // November 2026: Oclgrind 21.10 takes memory that clEnqueueFillBuffer has written for uninitialised.
       fill_command_(info.name != "Oclgrind Simulator"),
-      // NVIDIA's driver (580, 2026-11) starts what it is given at once: without a flush too it has run 100 ms later.
-      starts_alone_(info.vendor == "NVIDIA Corporation"),
       queues_(std::move(queues)) {
   queues_->add(queue_.get());
 }
@@ -243,9 +241,10 @@ Stream::Done Stream::record() {
   return queued(code, event, "Stream::record", "clEnqueueMarkerWithWaitList");
 }
 
-// A marker costs as much as a launch, a flush a fifth of one.
+// A marker costs as much as a launch, a flush a fifth of one. NVIDIA's driver (580, 2026-11) runs what it is given
+// without one too, but none promises it.
 Stream::Done Stream::end() {
-  if (!starts_alone_) check(api().clFlush(queue_.get()), "Stream", device_, "clFlush");
+  check(api().clFlush(queue_.get()), "Stream", device_, "clFlush");
   check(api().clRetainCommandQueue(queue_.get()), "Stream", device_, "clRetainCommandQueue");
   return std::make_shared<Event>(Handle<cl_command_queue>(queue_.get()), device_);
 }

@@ -83,7 +83,6 @@ class Stream final : public runtime::Stream {
   Handle<cl_command_queue> queue_;
   std::string device_;  // its id, for messages
   bool fill_command_;   // whether clEnqueueFillBuffer is used
-  bool starts_alone_;   // commands start without clFlush
   std::shared_ptr<Queues> queues_;
 };
 

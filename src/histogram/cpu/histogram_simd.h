@@ -35,11 +35,13 @@ EvenSlots<double> slots_f64();        // edges in f64
 EvenSlots<float> slots_f32();         // edges in f32: the f64 edge, rounded
 EvenSlots<float> slots_f32_native();  // edges computed in f32
 
+// GCC 12 exports specialisations whose parameters have fundamental types alone, unless they are hidden here.
+
 // The slots of integers in bins 0 … n - 1: the value itself, or n (below), or n + 1 (above).
 template <class T>
 using IntegerSlots = void (*)(const T* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
 template <class T>
-IntegerSlots<T> integer_slots();
+[[gnu::visibility("hidden")]] IntegerSlots<T> integer_slots();
 
 // Adds the counts of bytes to 256 totals. 64 bytes of one or two values are counted at once.
 using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
@@ -53,7 +55,7 @@ CountBytes count_byte_planes(unsigned channels);
 
 // The least and greatest finite values; `lo` > `hi` where there are none. Starts from what `lo` and `hi` hold.
 template <class T>
-void range_of(const T* x, std::size_t count, T& lo, T& hi);
+[[gnu::visibility("hidden")]] void range_of(const T* x, std::size_t count, T& lo, T& hi);
 
 // The SIMD loops of bins between arbitrary edges and of joint bins.
 

@@ -60,7 +60,7 @@ void decode(Code* codes, std::size_t count, Coding<Code> coding);
 
 // Swaps the `count` elements from `left` on with those before `right_end`, the first with the last. They are apart.
 template <class Code>
-void swap_mirrored(Code* left, Code* right_end, std::size_t count);
+[[gnu::visibility("hidden")]] void swap_mirrored(Code* left, Code* right_end, std::size_t count);
 
 // Two sorted runs and the place of what they become, which is apart from them.
 template <class Code>
