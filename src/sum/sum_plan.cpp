@@ -101,23 +101,28 @@ bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout
   return (is_float(dtype) || size_of(dtype) == 4) && count >= least_bytes / size_of(dtype);
 }
 
-// The fastest of those tried on an H200, 2026-11: see README.md.
-Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, bool streaming) {
+// The fastest of those tried on an H200, 2026-11: see README.md. `count` is that of a row, 0 where it is added exactly
+// at once.
+Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
-  if (streaming) return dtype == Dtype::f32 ? Shape{256, 16, 2} : Shape{512, 16, 1};
+  constexpr std::uint64_t many = std::uint64_t{1} << 22;
+  constexpr std::uint64_t most = std::uint64_t{1} << 27;
+  if (streams(device, dtype, inputs, layout, count)) {
+    return dtype == Dtype::f32 ? Shape{256, count < many ? 8U : 16U, 2} : Shape{512, 16, 1};
+  }
   if (layout == Layout::columns) {
     // Loads are of one element.
     if (quick && dtype == Dtype::f16 && inputs == Inputs::values) return {1024, 32, 1};
     const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
     return {512, wide ? 8U : 16U, 2};
   }
-  if (inputs == Inputs::products) return quick ? Shape{512, 4, 1} : Shape{1024, 4, 1};
+  if (inputs == Inputs::products) return quick ? Shape{512, 4, count < most ? 1U : 2U} : Shape{1024, 4, 1};
   if (inputs == Inputs::both && quick) return {512, 6, 2};
   if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
-  const bool wide = dtype == Dtype::f64 && layout == Layout::shared;
-  if (device.kind != DeviceKind::cuda) return wide ? Shape{256, 8, 4} : Shape{256, 4, 8};
-  return wide || layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
+  const bool shares_f64 = dtype == Dtype::f64 && layout == Layout::shared;
+  if (device.kind != DeviceKind::cuda) return shares_f64 ? Shape{256, 8, 4} : Shape{256, 4, 8};
+  return shares_f64 || layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
 }
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
@@ -308,7 +313,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.fp64 = device.fp64;
   plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
-  const bool streaming = plan.quick && streams(device, dtype, inputs, layout, count);
+  const std::uint64_t tried = plan.quick ? count : 0;
+  const bool streaming = streams(device, dtype, inputs, layout, tried);
   plan.cluster = plan.quick && layout == Layout::shared && !streaming ? cluster_groups(device) : 1;
   // Through OpenCL no work-group reads what others wrote without atomics in the same launch.
   plan.shares_columns = plan.quick && device.kind == DeviceKind::cuda;
@@ -322,7 +328,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   }
   // Work-items of a CPU device run one after the other: they share columns.
   plan.columns = device.gpu ? 32 : 4;
-  const Shape shape = shape_of(device, dtype, inputs, layout, streaming);
+  const Shape shape = shape_of(device, dtype, inputs, layout, tried);
   plan.group = work_group(device, shape.group);
   plan.unroll = shape.unroll;
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);

@@ -65,14 +65,21 @@ TEST(SumPlan, LongRowsStream) {
   for (const unsigned bits : {20U, 22U, 24U, 28U}) {
     const auto streaming = plan(bits, Dtype::f32);
     EXPECT_EQ(streaming.cluster, 1U);
-    EXPECT_EQ(streaming.group * streaming.groups_a_unit * streaming.unroll, 8192U);
+    EXPECT_EQ(streaming.group * streaming.groups_a_unit * streaming.unroll, bits == 20 ? 4096U : 8192U);
     EXPECT_EQ(streaming.rest(), 8U);
     EXPECT_GE(streaming.shares(1, std::uint64_t{1} << bits), bits == 20 ? 128U : 256U);
     EXPECT_EQ(plan(bits, Dtype::f32, false).unroll, 8U);  // exact totals
     EXPECT_EQ(plan(bits, Dtype::i64).unroll, 4U);
   }
   EXPECT_GT(plan(20, Dtype::f64).cluster, 1U);
+  EXPECT_EQ(plan(20, Dtype::f64).unroll, 4U);
   EXPECT_EQ(plan(24, Dtype::f64).unroll, 16U);
+  const auto products = [](unsigned bits, bool tries = true) {
+    return sum_plan::make(h200(), Dtype::f32, sum_plan::Inputs::products, tries, false, std::uint64_t{1} << bits);
+  };
+  EXPECT_EQ(products(24).groups_a_unit, 1U);
+  EXPECT_EQ(products(28).groups_a_unit, 2U);
+  EXPECT_EQ(products(28, false).groups_a_unit, 1U);  // exact totals
 }
 
 // The teams that were the fastest of those measured, for f32 on a GPU with 132 units.

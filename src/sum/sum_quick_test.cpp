@@ -227,10 +227,16 @@ TYPED_TEST(QuickSumTest, VariancesAreThoseOfExactSums) {
             const double deviation = exact.standard_deviation(ddof, result).value();
             const auto quick = cpu::quick_spread(x.data(), {count, ddof, false, result});
             const auto quick_root = cpu::quick_spread(x.data(), {count, ddof, true, result});
-            if (quick) EXPECT_EQ(*quick, variance) << count << " of kind " << kind;
-            if (quick_root) EXPECT_EQ(*quick_root, deviation) << count << " of kind " << kind;
+            if (quick) {
+              EXPECT_EQ(*quick, variance) << count << " of kind " << kind;
+            }
+            if (quick_root) {
+              EXPECT_EQ(*quick_root, deviation) << count << " of kind " << kind;
+            }
             const bool easy = fused && count > 2 && count <= 1000 && (kind < 2 || kind == quick_kinds + 1);
-            if (easy) EXPECT_TRUE(quick && quick_root) << count << " of kind " << kind;
+            if (easy) {
+              EXPECT_TRUE(quick && quick_root) << count << " of kind " << kind;
+            }
             const SumOptions options{.result = result, .ddof = ddof};
             EXPECT_EQ(masu::variance(x, options), variance) << count << " of kind " << kind;
             EXPECT_EQ(masu::standard_deviation(x, options), deviation) << count << " of kind " << kind;
