@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws reports of masu bench and of its peers as one chart of grouped bars, an SVG.
+"""Draws figures as an SVG.
 
     bench/chart.py --case u8-256 --size 1Gi -o CHART.svg REPORT.json [REPORT.json ...]
+    bench/chart.py --calls -o docs/images/whole-calls.svg
 
-One group a distribution, one bar a program and device (and number of threads), GB/s; a dashed line is the best reading
-speed that a report of masu gives for that size.
+Reports of masu bench and of its peers: one group a distribution, one bar a program and device (and number of threads),
+GB/s; a dashed line is the best reading speed that a report of masu gives for that size. With --calls, what
+results/recorded.json has of whole_calls.py: for each call its speed over the faster of PyTorch and CuPy, over the number
+of elements.
 """
 import argparse
 import json
 import math
+import pathlib
 from xml.sax.saxutils import escape
 
 SIZES = {"100Mi": 100 << 20, "1Gi": 1 << 30, "4Gi": 4 << 30}
@@ -100,14 +104,65 @@ def bars_across(values, title):
     return "\n".join(out) + "\n"
 
 
+def recorded_calls():
+    """{call: {elements: masu's speed over the faster of PyTorch and CuPy}}, calls behind each other."""
+    rows = json.loads((pathlib.Path(__file__).parent / "results/recorded.json").read_text(encoding="utf-8"))["rows"]
+    calls = {}
+    for row in rows:
+        if row["source"] == "bench/whole_calls.py" and row["subject"].startswith("Calls behind each other"):
+            calls.setdefault(row["of"]["call"], {})[row["of"]["elements"]] = row["values"]["/ the faster of PyTorch and CuPy"]
+    return calls
+
+
+def over_sizes(calls, title, columns=5, low=0.4, high=30):
+    """{name: {"2^10": ratio}} as a small chart a name: ratios on one logarithmic scale over sizes, a line at 1."""
+    wide, tall, left, top = 166, 104, 26, 46
+    sizes = sorted({int(size.removeprefix("2^")) for ratios in calls.values() for size in ratios})
+    rows = math.ceil(len(calls) / columns)
+    height = top + rows * tall + 8
+    inner_wide, inner_tall = wide - left - 10, tall - 40
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+           f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="10">',
+           f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+           f'<text x="10" y="20" font-size="15">{escape(title)}</text>']
+    for index, (name, ratios) in enumerate(calls.items()):
+        x0, y0 = 10 + index % columns * wide + left, top + index // columns * tall + 16
+
+        def x(size, x0=x0):
+            return x0 + inner_wide * (size - sizes[0]) / (sizes[-1] - sizes[0])
+
+        def y(value, y0=y0):
+            return y0 + inner_tall * (1 - math.log(min(max(value, low), high) / low) / math.log(high / low))
+
+        out.append(f'<text x="{x0}" y="{y0 - 6}" font-size="11">{escape(name)}</text>')
+        for value in (0.5, 1, 2, 10):
+            colour = "#333333" if value == 1 else "#dddddd"
+            out.append(f'<line x1="{x0}" x2="{x0 + inner_wide}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="{colour}"/>')
+            out.append(f'<text x="{x0 - 4}" y="{y(value) + 3:.1f}" text-anchor="end">{value}</text>')
+        points = sorted((int(size.removeprefix("2^")), value) for size, value in ratios.items())
+        path = " ".join(f"{x(size):.1f},{y(value):.1f}" for size, value in points)
+        out.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[0]}" stroke-width="1.5"/>')
+        for size, value in points:
+            out.append(f'<circle cx="{x(size):.1f}" cy="{y(value):.1f}" r="2.2" fill="{COLOURS[0 if value >= 1 else 2]}">'
+                       f"<title>{escape(name)}, 2^{size}: {value:.3g}</title></circle>")
+        for size, anchor in ((sizes[0], "start"), (sizes[-1], "end")):
+            out.append(f'<text x="{x(size):.1f}" y="{y0 + inner_tall + 14}" text-anchor="{anchor}">2^{size}</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("reports", nargs="+", metavar="REPORT.json")
+    parser.add_argument("reports", nargs="*", metavar="REPORT.json")
+    parser.add_argument("--calls", action="store_true")
     parser.add_argument("--case", default="u8-256")
     parser.add_argument("--size", default="1Gi", choices=SIZES)
     parser.add_argument("--title", default="")
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
+    if options.calls:
+        title = options.title or "Calls from Python on an H200: masu's speed over the faster of PyTorch and CuPy"
+        pathlib.Path(options.output).write_text(over_sizes(recorded_calls(), title), encoding="utf-8")
+        return
     series, ceiling = bars(options.reports, options.case, SIZES[options.size])
     if not series:
         parser.error(f"no row of {options.case} at {options.size} in these reports")

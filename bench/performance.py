@@ -68,6 +68,9 @@ with data in host memory and are held against the plain copy to the device.""",
 ![Times as fast as NumPy, of 30 calls](images/python-numpy.svg)
 
 `sum` and `cumsum` of floats are exact in masu and rounded in NumPy; masu's `partition` is stable. The chart is of Zen 5.""",
+    "Calls behind each other from Python on arrays in GPU memory, the time of one, µs": """
+![masu's speed over the faster of PyTorch and CuPy by the number of elements, a chart for each call](images/whole-calls.svg)
+""",
 }
 HEAD = """# Performance
 
@@ -258,7 +261,9 @@ def recorded():
         table = [[number(cells.get(name)) for name in heads[0] + heads[1]]
                  for cells in ({**row["of"], **row["values"]} for row in lines)]
         where = list(dict.fromkeys(f"{row['device']}, {row['date']}, {row['versions']}; source: {row['source']}" for row in lines))
-        yield title, "\n".join(f"{text}." for text in where), markdown([heads[0] + heads[1], *table])
+        note = [NOTES[title].strip(), ""] if title in NOTES else []
+        text = "\n".join([*note, *(f"{text}." for text in where)])
+        yield title, text, markdown([heads[0] + heads[1], *table])
 
 
 def page():

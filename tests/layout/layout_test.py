@@ -228,6 +228,10 @@ class Layout(unittest.TestCase):
         self.assertEqual("", done.stderr)
         self.assertTrue(done.stdout == read(ROOT / "docs/performance.md"),
                         "docs/performance.md differs from bench/results: bench/performance.py > docs/performance.md")
+        chart = subprocess.run([sys.executable, ROOT / "bench/chart.py", "--calls", "-o", "/dev/stdout"], capture_output=True,
+                               text=True, encoding="utf-8")
+        self.assertTrue(chart.stdout == read(ROOT / "docs/images/whole-calls.svg"),
+                        "docs/images/whole-calls.svg differs from bench/results: bench/chart.py --calls -o docs/images/whole-calls.svg")
 
     def test_versions_agree(self):
         project = re.search(r"project\(masu VERSION (\d+)\.(\d+)\.(\d+)", read(ROOT / "CMakeLists.txt")).groups()
