@@ -378,7 +378,8 @@ void selftest_scan(const Device& device, SelftestTally& tally) {
         selftest_case(device, tally, name, Strategy::automatic, [&] {
           const std::uint64_t count = test.rows * test.length;
           const std::vector<std::byte> bytes = data_of(dtype, distribution, count, number);
-          return (test.wide ? run_wide : run)(device, {dtype, bytes.data(), count}, test);
+          const ArrayView data(dtype, bytes.data(), count);
+          return test.wide ? run_wide(device, data, test) : run(device, data, test);
         });
       }
     }
