@@ -37,8 +37,8 @@ bool dtype_of_code(PyObject* code, Dtype& dtype) {
 }
 
 // The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.
-// What Python finds for types, texts and dtypes is kept, since to ask takes a third of a call; of what has a dtype that
-// may be another one tomorrow it is not.
+// What Python finds for built-in types, texts and dtypes is kept, since to ask takes a third of a call; of what has a
+// dtype that may be another one tomorrow it is not.
 bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
   dtype = usual;
   if (given == Py_None || dtype_of_code(given, dtype)) return true;
@@ -50,8 +50,9 @@ bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
     const nb::module_ kinds = nb::module_::import_("masu._kinds");
     const nb::object found = kinds.attr("code_of")(kinds.attr("numpy_dtype")("", nb::borrow(given)));
     if (!dtype_of_code(found.ptr(), dtype)) return false;
-    const bool stays =
-        PyType_Check(given) != 0 || PyUnicode_Check(given) != 0 || !nb::hasattr(nb::handle(given), "dtype");
+    const bool built_in = PyType_Check(given) != 0 &&
+                          (PyType_GetFlags(reinterpret_cast<PyTypeObject*>(given)) & Py_TPFLAGS_HEAPTYPE) == 0;
+    const bool stays = built_in || PyUnicode_Check(given) != 0 || !nb::hasattr(nb::handle(given), "dtype");
     if (stays && PyDict_SetItem(known, given, found.ptr()) != 0) PyErr_Clear();
     return true;
   } catch (nb::python_error&) {

@@ -209,12 +209,12 @@ class Named:
     dtype = np.dtype("f8")
 
 
-named = Named()
-references = sys.getrefcount(named)
-enqueued(lambda: masu.sum(x, dtype=named), [((), "f8")])
-named.dtype = np.dtype("f4")  # another one from now on
-enqueued(lambda: masu.sum(x, dtype=named), [((), "f4")])
-assert sys.getrefcount(named) == references
+for named in (Named(), Named):
+    references = sys.getrefcount(named)
+    enqueued(lambda: masu.sum(x, dtype=named), [((), "f8")])
+    named.dtype = np.dtype("f4")  # another one from now on
+    enqueued(lambda: masu.sum(x, dtype=named), [((), "f4")])
+    assert sys.getrefcount(named) == references
 for wrong in ("no dtype", [("field", "f8")], np.complex128, "\ud800", "f8\0x"):
     for _ in range(2):
         fails((TypeError, ValueError, BufferError), "", lambda: masu.sum(x, dtype=wrong))

@@ -2,8 +2,8 @@
 // What a work-group does with a tile, which is what it holds at once, in OpenCL C 1.2 (and, behind the CUDA prelude, in
 // CUDA C++). Behind elements.cl and order.cl.
 //
-// In a tile each work-item has MASU_ITEMS elements that lie side by side; they come and go through local memory, so
-// that global memory is read and written by whole vectors.
+// In a tile each work-item has MASU_ITEMS elements that lie side by side; they come and go through local memory, so that
+// global memory is read and written by whole vectors.
 //
 // Defines, all given by scan_plan.cpp:
 // - MASU_GROUP         work-items in a work-group: a power of two, in scan_once.cl a multiple of the sub-group
@@ -26,32 +26,24 @@
 
 // Where a vector of the tile lies in local memory: moved within its line of 8, so that neither work-items that take
 // neighbouring vectors nor those that take their own meet in a bank.
-inline uint place_of(const uint vector) {
-  return vector ^ (vector >> 3 & 7);
-}
+inline uint place_of(const uint vector) { return vector ^ (vector >> 3 & 7); }
 
 // Elements one by one, for tiles that are not whole or not aligned.
-inline __local MASU_ELEMENT* element_place(__local uint4* tile, const uint i) {
+inline __local MASU_ELEMENT *element_place(__local uint4 *tile, const uint i) {
   const uint byte = i * MASU_ELEMENT_BYTES;
-  return (__local MASU_ELEMENT*)((__local uchar*)(tile + place_of(byte >> 4)) + (byte & 15));
+  return (__local MASU_ELEMENT *)((__local uchar *)(tile + place_of(byte >> 4)) + (byte & 15));
 }
 
-inline uint is_aligned(__global const uchar* data) {
-  return ((size_t)data & 15) == 0;
-}
+inline uint is_aligned(__global const uchar *data) { return ((size_t)data & 15) == 0; }
 
 // MASU_SOURCE is what the elements of a vector are in the input, where they may be narrower: they are widened in
 // registers.
 #if MASU_FROM_BYTES == MASU_ELEMENT_BYTES
 #define MASU_SOURCE uint4
-inline MASU_BITS input_at(__global const uchar* data, const ulong i) {
-  return element_at(data, i);
-}
-MASU_INLINE uint4 vector_from(const uint4 source) {
-  return source;
-}
+inline MASU_BITS input_at(__global const uchar *data, const ulong i) { return element_at(data, i); }
+MASU_INLINE uint4 vector_from(const uint4 source) { return source; }
 // Those from element `at` on; behind the last the identity.
-MASU_INLINE uint4 source_at(__global const uchar* data, const ulong at, const ulong count) {
+MASU_INLINE uint4 source_at(__global const uchar *data, const ulong at, const ulong count) {
   uint words[4] = {0, 0, 0, 0};
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
@@ -79,8 +71,8 @@ inline ulong widened(const uint bits) {
   return bits << empty >> empty;
 #endif
 }
-inline ulong input_at(__global const uchar* data, const ulong i) {
-  return widened(((__global const MASU_FROM*)data)[i]);
+inline ulong input_at(__global const uchar *data, const ulong i) {
+  return widened(((__global const MASU_FROM *)data)[i]);
 }
 MASU_INLINE uint4 vector_from(const MASU_SOURCE source) {
   uint words[4] = {0, 0, 0, 0};
@@ -88,35 +80,35 @@ MASU_INLINE uint4 vector_from(const MASU_SOURCE source) {
   set_element_of(words, 1, widened((uint)(source >> MASU_FROM_BITS)));
   return vector_of(words);
 }
-MASU_INLINE MASU_SOURCE source_at(__global const uchar* data, const ulong at, const ulong count) {
-  __global const MASU_FROM* from = (__global const MASU_FROM*)data;
+MASU_INLINE MASU_SOURCE source_at(__global const uchar *data, const ulong at, const ulong count) {
+  __global const MASU_FROM *from = (__global const MASU_FROM *)data;
   MASU_SOURCE source = at < count ? from[at] : 0;
   if (at + 1 < count) source |= (MASU_SOURCE)((MASU_SOURCE)from[at + 1] << MASU_FROM_BITS);
   return source;
 }
 #endif
-inline uint input_is_aligned(__global const uchar* data) {
+inline uint input_is_aligned(__global const uchar *data) {
   return ((size_t)data & (MASU_FROM_BYTES * MASU_PER_VECTOR - 1)) == 0;
 }
-inline __global const MASU_SOURCE* sources(__global const uchar* data, const ulong first) {
-  return (__global const MASU_SOURCE*)(data + first * MASU_FROM_BYTES);
+inline __global const MASU_SOURCE *sources(__global const uchar *data, const ulong first) {
+  return (__global const MASU_SOURCE *)(data + first * MASU_FROM_BYTES);
 }
 
 // A work-item's share of a whole tile, which begins with element `first`: vectors that lie MASU_GROUP apart.
-MASU_INLINE void load_sources(__global const uchar* data, const ulong first, MASU_SOURCE* v) {
-  __global const MASU_SOURCE* from = sources(data, first) + get_local_id(0);
+MASU_INLINE void load_sources(__global const uchar *data, const ulong first, MASU_SOURCE *v) {
+  __global const MASU_SOURCE *from = sources(data, first) + get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) v[i] = from[i * MASU_GROUP];
 }
-MASU_INLINE void put_sources(__local uint4* tile, const MASU_SOURCE* v) {
+MASU_INLINE void put_sources(__local uint4 *tile, const MASU_SOURCE *v) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) tile[place_of(lane + i * MASU_GROUP)] = vector_from(v[i]);
 }
 // A share's words, of data that is read once and in any order.
-MASU_INLINE void load_words(__global const uchar* data, const ulong first, uint* words) {
+MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint *words) {
 #if MASU_FROM_BYTES == MASU_ELEMENT_BYTES
-  __global const uint4* from = sources(data, first) + get_local_id(0);
+  __global const uint4 *from = sources(data, first) + get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
     words_of_vector(masu_load_streaming(from + i * MASU_GROUP), words + 4 * i);
@@ -129,14 +121,14 @@ MASU_INLINE void load_words(__global const uchar* data, const ulong first, uint*
 #endif
 }
 // Any tile, one by one; places behind the last element get the identity.
-inline void put_elements(__global const uchar* data, const ulong first, const ulong count, __local uint4* tile) {
+inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   for (uint i = (uint)get_local_id(0); i < MASU_TILE; i += MASU_GROUP) {
     const MASU_BITS x = first + i < count ? input_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;
     *element_place(tile, i) = (MASU_ELEMENT)x;
   }
 }
 // All work-items come here.
-inline void load_tile(__global const uchar* data, const ulong first, const ulong count, __local uint4* tile) {
+inline void load_tile(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   if (first + MASU_TILE <= count && input_is_aligned(data)) {
     MASU_SOURCE v[MASU_ITEM_VECTORS];
     load_sources(data, first, v);
@@ -147,11 +139,11 @@ inline void load_tile(__global const uchar* data, const ulong first, const ulong
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-inline void store_tile(__global uchar* data, const ulong first, const ulong count, __local uint4* tile) {
+inline void store_tile(__global uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   const uint lane = (uint)get_local_id(0);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (first + MASU_TILE <= count && is_aligned(data)) {
-    __global uint4* vectors = (__global uint4*)(data + first * MASU_ELEMENT_BYTES) + lane;
+    __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) vectors[i * MASU_GROUP] = tile[place_of(lane + i * MASU_GROUP)];
   } else {
@@ -162,14 +154,14 @@ inline void store_tile(__global uchar* data, const ulong first, const ulong coun
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-MASU_INLINE void load_item(__local const uint4* tile, uint* words) {
+MASU_INLINE void load_item(__local const uint4 *tile, uint *words) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
     words_of_vector(tile[place_of(lane * MASU_ITEM_VECTORS + i)], words + 4 * i);
   }
 }
-MASU_INLINE void store_item(__local uint4* tile, const uint* words) {
+MASU_INLINE void store_item(__local uint4 *tile, const uint *words) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
@@ -178,7 +170,7 @@ MASU_INLINE void store_item(__local uint4* tile, const uint* words) {
 }
 
 // Which of a work-item's elements begin a segment; the first of them is element `first`. `row`: elements of a row.
-inline uint heads_of(const ulong first, const ulong count, const ulong row, __global const uchar* flags,
+inline uint heads_of(const ulong first, const ulong count, const ulong row, __global const uchar *flags,
                      const uint has_flags) {
 #if MASU_SEGMENTED
   uint heads = 0;
