@@ -151,6 +151,9 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   auto low = hn::Zero(whole);
   QV rests = hn::Zero(QD());
   const std::size_t block = 4 * Rule::chain * lanes;
+  // Of many numbers, which lie in memory: of two arrays processors read too little ahead.
+  constexpr std::size_t ahead = 1024 / sizeof(T);
+  const bool far = count == quick_piece;
   for (std::size_t first = 0; first < count; first += block) {
     const std::size_t n = std::min(block, count - first);
     QuickCut<T> sums[4];
@@ -160,6 +163,12 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
     };
     std::size_t i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      if (Products && far) {
+        for (std::size_t k = 0; k < 4 * lanes; k += 64 / sizeof(T)) {
+          __builtin_prefetch(x + first + i + ahead + k);
+          __builtin_prefetch(y + first + i + ahead + k);
+        }
+      }
       add(i, sums[0]);
       add(i + lanes, sums[1]);
       add(i + 2 * lanes, sums[2]);
@@ -324,8 +333,6 @@ void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSprea
 
 namespace {
 
-// Elements between two reductions: bounds grow with the chains.
-constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
 // From so many pieces on, threads share them.
 constexpr std::uint64_t pieces_a_task = 8;
 

@@ -30,6 +30,8 @@ void quick_quotients(const QuickPart* totals, std::size_t count, double divisor,
 
 // Up to so many elements, errors of additions are added up whatever the dtype.
 inline constexpr std::uint64_t quick_few = 64;
+// Elements between two reductions: bounds grow with the chains.
+inline constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
 
 // The sum divided by `divisor`, rounded to `result`, f32 or f64. The whole work is done by all threads where it is
 // worth it.
