@@ -45,6 +45,7 @@ Context::~Context() {
       for (CUstream stream : streams_) driver_.stream_destroy(stream);
       const BesideCaptures beside(driver_);
       for (std::byte* block : fetch_blocks_) driver_.mem_free_host(block);
+      for (CUmodule module : modules_) driver_.module_unload(module);
       drop_memory();
     }
   }
@@ -98,6 +99,14 @@ void Context::give_stream(CUstream stream) noexcept {
   }
   const ContextScope scope(*this, std::nothrow);
   if (scope.current()) driver_.stream_destroy(stream);
+}
+
+void Context::keep_module(CUmodule module) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    modules_.push_back(module);
+  } catch (...) {  // no memory for the list: it stays loaded
+  }
 }
 
 std::byte* Context::take_fetch_block() {

@@ -81,6 +81,8 @@ class Context {
   void free_memory(CUdeviceptr address) noexcept;
   // Frees what is kept.
   void drop_memory() noexcept;
+  // Unloads the module when the context ends.
+  void keep_module(CUmodule module) noexcept;
   // Streams of masu's that have commands which nobody has waited for. cuCtxSynchronize, which would wait for all, ends
   // everybody's captures.
   void set_busy(CUstream stream, bool busy);
@@ -98,6 +100,7 @@ class Context {
   std::vector<CUevent> events_;
   std::vector<CUstream> streams_;
   std::vector<std::byte*> fetch_blocks_;
+  std::vector<CUmodule> modules_;
   MemoryCache memory_;
   std::mutex busy_mutex_;
   std::vector<CUstream> busy_streams_;

@@ -9,6 +9,7 @@
 #include <masu/kernel_argument.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -57,11 +58,14 @@ class LoadedImage {
   [[nodiscard]] const Image& image() const noexcept { return image_; }
   [[nodiscard]] const LaunchLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] CUmodule handle() const noexcept { return handle_; }
+  // For one with a launch in a captured graph, which may be replayed after the image is gone.
+  void keep_loaded() noexcept { stays_loaded_ = true; }
 
  private:
   std::shared_ptr<Context> context_;
   Image image_;
   LaunchLimits limits_;
+  std::atomic<bool> stays_loaded_ = false;
   CUmodule handle_ = nullptr;
 };
 

@@ -197,6 +197,9 @@ bool Recorded::enqueue(void* queue, std::span<void* const> operands, void* works
   const Driver& driver = context_->driver();
   const bool captures = is_capturing(driver, stream);
   const bool waits = !captures && runtime::waits_for_launches();
+  if (captures) {
+    for (const auto& image : images_) image->keep_loaded();
+  }
   std::array<CUdeviceptr, most_parameters> addresses;
   std::array<void*, most_parameters> parameters;
   for (const Command& command : commands_) {

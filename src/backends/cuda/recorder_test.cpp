@@ -142,6 +142,35 @@ TEST_F(CudaRecorderTest, TellsWhetherAGraphCaptures) {
   EXPECT_EQ(ask_fake_driver("fake_cuda_synchronized_captures"), 0);
 }
 
+// A graph may be replayed when nothing of masu's holds the module any more.
+TEST_F(CudaRecorderTest, ModulesOfCapturedLaunchesStayLoaded) {
+  const RecorderWords data = words(1);
+  const std::array<void*, 1> address{data.native()};
+  const auto unloads = [&](auto&& use) {
+    kernel_ = device_->load(pack(Image{true, LocalConvention::dynamic, std::string(recorder_ptx)}))->kernel("plain");
+    use();
+    const int before = ask_fake_driver("fake_cuda_live");
+    kernel_.reset();
+    return ask_fake_driver("fake_cuda_live") == before - 1;
+  };
+  const auto launch = [&](std::uintptr_t queue) {
+    masu::Stream stream = masu::Stream::wrap(device(), reinterpret_cast<void*>(queue));
+    add(stream, data, 1);
+  };
+  const auto record = [&](std::uintptr_t queue) {
+    const Recording recording(device(), RecorderOperands{{recorder_bytes}}, [&](std::span<Buffer<std::byte>> operands) {
+      masu::Stream stream(device(), Timing::off);
+      add(stream, operands[0], 1);
+    });
+    recording.enqueue(reinterpret_cast<void*>(queue), address, nullptr);
+  };
+  constexpr std::uintptr_t captured = 0x9000;  // as the fake driver has it
+  EXPECT_TRUE(unloads([&] { launch(captured - 1); }));
+  EXPECT_TRUE(unloads([&] { record(captured - 1); }));
+  EXPECT_FALSE(unloads([&] { launch(captured); }));
+  EXPECT_FALSE(unloads([&] { record(captured); }));
+}
+
 TEST_F(CudaRecorderTest, RefusesWhatCannotBeRepeated) {
   std::array<std::byte, recorder_bytes> there{};
   const auto recorded = [&](const auto& calls) {

@@ -284,7 +284,10 @@ Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::
         ErrorCode::invalid_argument,
         fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
   }
-  return issue(mark, [&] { own->launch(handle_, range, arguments, together); });
+  return issue(mark, [&] {
+    own->launch(handle_, range, arguments, together);
+    if (capturing()) own->image()->keep_loaded();
+  });
 }
 
 Stream::Done Stream::record() {
