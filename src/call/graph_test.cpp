@@ -3,10 +3,13 @@
 // leave what a direct call leaves. Skipped where there is no CUDA device.
 #include "each_device.h"
 #include "enqueue_forms.h"
+#include "runtime/backend.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <masu/buffer.h>
 #include <masu/device.h>
+#include <masu/program.h>
 #include <masu/recording.h>
 #include <masu/stream.h>
 
@@ -110,6 +113,46 @@ INSTANTIATE_TEST_SUITE_P(Sizes, GraphTest,
                          testing::Combine(testing::Values(1, 1000, 100000),
                                           testing::Values(Part::sorts, Part::selections, Part::sums, Part::histograms,
                                                           Part::moves)));
+
+// The program is released, and dropped from those that the device keeps.
+TEST(GraphOfAProgram, ReplaysWhenTheProgramIsGone) {
+  const std::vector<std::string> ids = test::device_ids();
+  const auto cuda = std::ranges::find_if(ids, [](const std::string& id) { return id.starts_with("cuda:"); });
+  if (cuda == ids.end()) GTEST_SKIP() << "no CUDA device";
+  const Device device = Device::open(*cuda);
+  const GraphDriver driver;
+  const auto program = [&](unsigned amount) {
+    return Program::from_source(device, "extern \"C\" __global__ void add(unsigned* values) { values[threadIdx.x] += " +
+                                            std::to_string(amount) + "; }");
+  };
+  GraphDriver::Handle native = nullptr;
+  ASSERT_EQ(driver.set_context(device.native_context()), 0);
+  ASSERT_EQ(driver.create_stream(&native, 1), 0);
+  constexpr std::size_t count = 32;
+  Buffer<std::uint32_t> values(device, count);
+  values.write(std::vector<std::uint32_t>(count, 0));
+  GraphDriver::Handle graph = nullptr;
+  GraphDriver::Handle executable = nullptr;
+  {
+    Stream stream = Stream::wrap(device, native);
+    Kernel add = program(1000).kernel("add");
+    ASSERT_EQ(driver.begin(native, 2), 0);
+    add(stream, {count, count}, values);
+    ASSERT_EQ(driver.end(native, &graph), 0);
+    ASSERT_EQ(driver.instantiate(&executable, graph, 0), 0);
+  }
+  for (unsigned amount = 0; amount <= 2 * runtime::Kept::most_programs; ++amount) {
+    (void)program(amount);
+  }
+  for (std::uint32_t replay = 1; replay <= 3; ++replay) {
+    ASSERT_EQ(driver.launch(executable, native), 0);
+    ASSERT_EQ(driver.synchronize(native), 0);
+    EXPECT_EQ(values.read(), std::vector<std::uint32_t>(count, 1000 * replay));
+  }
+  EXPECT_EQ(driver.destroy_executable(executable), 0);
+  EXPECT_EQ(driver.destroy_graph(graph), 0);
+  EXPECT_EQ(driver.destroy_stream(native), 0);
+}
 
 }  // namespace
 }  // namespace masu

@@ -51,7 +51,7 @@ struct SortJob {
   std::string_view function = "sort";  // in messages
 };
 
-// Ordered keys, reversed where the order is descending. The kernels' ordered_key() in sort_key.cl is the same function.
+// Ordered keys, reversed where the order is descending. sort_key() of sort_key.cl is the same function.
 template <class T>
 [[nodiscard]] constexpr KeyOf<T> sort_key(T value) noexcept {
   return ordered_key(value);

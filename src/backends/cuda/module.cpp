@@ -26,10 +26,13 @@ LoadedImage::LoadedImage(std::shared_ptr<Context> context, Image image, const La
 }
 
 LoadedImage::~LoadedImage() {
+  if (stays_loaded_) {
+    context_->keep_module(handle_);
+    return;
+  }
   const ContextScope scope(*context_, std::nothrow);
   const BesideCaptures beside(context_->driver());
-  if (scope.current() && !stays_loaded_) context_->driver().module_unload(handle_);
-  else if (stays_loaded_) context_->keep_module(handle_);
+  if (scope.current()) context_->driver().module_unload(handle_);
 }
 
 Module::Module(std::shared_ptr<LoadedImage> image, std::string log) : image_(std::move(image)) {
