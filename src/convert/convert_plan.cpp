@@ -206,9 +206,11 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
   ConvertRule rule{source, target, format_of(source), format_of(target), overflow, rounding};
   const Format& from = rule.source;
   const Format& to = rule.target;
-  if (!to.is_float) return rule;
   // Only f16 is narrower than an integer's range.
-  rule.limited = from.is_float ? from.fraction > to.fraction : to.bits == 16 && from.most() > 65504;
+  if (to.is_float) rule.limited = from.is_float ? from.fraction > to.fraction : to.bits == 16 && from.most() > 65504;
+  const bool all_fit =
+      to.is_float ? !rule.limited : !from.is_float && from.below() <= to.below() && from.most() <= to.most();
+  if (all_fit) rule.overflow = Overflow::wrap;  // nothing to look for, to note and to read back
   if (!rule.limited) return rule;
   // Where the number behind the greatest finite one would be, and how far behind, in the source's bits. What overflows
   // first is that number when the overhang is cut off, the middle of both when it goes to the nearest (the greatest is

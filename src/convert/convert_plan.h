@@ -42,7 +42,7 @@ struct ConvertRule {
   Dtype target_dtype = Dtype::u8;
   Format source;
   Format target;
-  Overflow overflow = Overflow::error;
+  Overflow overflow = Overflow::error;  // wrap where every value fits
   Rounding rounding = Rounding::nearest_even;
   bool negate = false;  // floats of one dtype: the other sign, and nothing else
   // To floats: whether values can overflow, and the first magnitudes that do (bits, of floats); what they become.

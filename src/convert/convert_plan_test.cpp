@@ -41,6 +41,23 @@ TEST(ConvertPlan, VectorsAreAlignedOnBothSides) {
   }
 }
 
+// The ends of the source, and NaN, tell whether something may not fit.
+TEST(ConvertPlan, WhereEverythingFitsNothingIsLookedFor) {
+  for (const Dtype from : test::all_dtypes) {
+    for (const Dtype to : test::all_dtypes) {
+      const Format format = format_of(from);
+      const std::uint64_t greatest = format.is_float ? format.infinity() - 1 : format.most();
+      const std::uint64_t least = format.is_float ? greatest | format.sign() : format.is_signed ? format.sign() : 0;
+      bool bad = false;
+      for (const std::uint64_t bits : {greatest, least, format.is_float ? format.infinity() + 1 : 0}) {
+        convert_bits(make_rule(from, to, Overflow::saturate, Rounding::nearest_even), bits, bad);
+      }
+      const ConvertRule rule = make_rule(from, to, Overflow::error, Rounding::nearest_even);
+      EXPECT_EQ(rule.overflow, bad ? Overflow::error : Overflow::wrap) << to_string(from) << " to " << to_string(to);
+    }
+  }
+}
+
 class ConvertNvrtc : public test::EachArchitecture {};
 MASU_ON_EACH_ARCHITECTURE(ConvertNvrtc);
 
