@@ -210,6 +210,17 @@ TEST_P(UniqueTest, EverySize) {
   }
 }
 
+// Just below whole tiles, where one more is made for data that begin within a vector.
+TEST_P(UniqueTest, JustBelowWholeTiles) {
+  const std::size_t tile = unique_plan::make(device.info(), Dtype::u32, 1).tile_bits();
+  for (const std::size_t count : {tile - 15, tile - 2, tile - 1, 3 * tile - 1}) {
+    const std::string name = std::to_string(count) + " elements";
+    expect_unique(device, reference::data_of<std::uint8_t>(Shape::random_bits, count), name);
+    expect_unique(device, reference::data_of<Half>(Shape::special, count), name);
+    expect_unique(device, reference::data_of<std::uint32_t>(Shape::runs, count), name);
+  }
+}
+
 // So many that elements of 16 bits are counted on the CPU too.
 TEST_P(UniqueTest, ManyOf16Bits) {
   const std::size_t count = (std::size_t{1} << 20) + 5;
