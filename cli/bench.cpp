@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu bench: how fast masu is here, next to how fast the device can read. What measures is a program of its own,
-// masu-bench, which is this command with another run_bench().
+// masu-bench beside this one, which is this command with another run_bench().
 #include "bench/selection.h"
 #include "options.h"
 #include "program.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace masu::cli {
+
+[[gnu::weak]] Exit run_bench(const bench::Options& /*options*/) {
+  const std::string program = own_program() + "-bench";
+  std::vector<std::string> arguments = command_line();
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  ::execv(program.c_str(), pointers.data());
+  throw Error(ErrorCode::io, "bench: " + program + " cannot be run (" + std::strerror(errno) +
+                                 "); it is built by the target masu_bench_program");
+}
 
 Command add_bench(CommandLine& line) {
   const Subcommand app = line.add("bench", "Measure masu next to the reading or copying speed of each device");

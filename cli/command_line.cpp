@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command_line.h"
+#include "program.h"
 
 #include <unistd.h>
 #include <CLI/CLI.hpp>

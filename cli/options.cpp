@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
-#include "cli/arrays/reduce_job.h"
-#include "json.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <malloc.h>

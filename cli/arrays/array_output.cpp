@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 
-#include "errors.h"
 #include "io/numbers.h"
-#include "json.h"
-#include "terminal.h"
+#include "program.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu dot: the exact dot product of two inputs.
 #include "cli/arrays/array_stream.h"
-#include "cli/chunks.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/sum.h>

@@ -3,12 +3,11 @@
 #include "cli/selftest/references.h"
 
 #include "cli/arrays/array_stream.h"
-#include "cli/chunks.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
+#include "program.h"
 #include "ranks.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/quantile.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// masu reduce: sums, means, extremes and the like.
 #include "cli/arrays/array_stream.h"
-#include "cli/arrays/reduce_job.h"
-#include "cli/chunks.h"
+#include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
+#include "program.h"
 #include "ranks.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/reduce.h>
@@ -16,6 +16,14 @@
 
 namespace masu::cli {
 namespace {
+
+// Several operations in one pass.
+
+struct ReduceFound {
+  std::vector<ReduceColumn> columns;  // in the order of the operations
+  std::uint64_t count = 0;
+  Times times;
+};
 
 constexpr std::uint64_t reduce_row_copies = 8;  // of a whole row, that memory has to hold
 
@@ -114,6 +122,7 @@ std::vector<ReduceOp> reductions_for(const ReduceRequest& request) {
   return result;
 }
 
+// Throws io where a result is not defined: extremes and means of nothing, integers that do not fit.
 class ReduceJob {
  public:
   ReduceJob(ArrayStream& stream, const ReduceRequest& request)
@@ -235,23 +244,11 @@ class ReduceJob {
 
 }  // namespace
 
-void ReduceColumn::append(const ArrayView& values) {
-  const auto* from = static_cast<const std::byte*>(values.data);
-  bytes.insert(bytes.end(), from, from + values.count * size_of(values.dtype));
-}
-
 std::vector<std::string> reduce_op_names() {
   std::vector<std::string> names;
   for (const Operation& one : operations) names.emplace_back(one.name);
   return names;
 }
-
-ReduceFound run_reduce(ArrayStream& stream, const ReduceRequest& request) {
-  // A total that no integer of 64 bits holds is the data's fault.
-  return with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
-}
-
-// masu reduce: sums, means, extremes and the like.
 
 namespace {
 
@@ -345,7 +342,8 @@ Exit run_command(ReduceCommandOptions& asked) {
   ArrayStream stream(asked.input, common, Work::reading, "reduce", !asked.rows.empty());
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
-  const ReduceFound found = run_reduce(stream, request);
+  // A total that no integer of 64 bits holds is the data's fault.
+  const ReduceFound found = with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
   const Seconds seconds = stream.seconds(found.times);
   const Dtype dtype = stream.info().dtype;
   if (!ranks().first()) return Exit::done;

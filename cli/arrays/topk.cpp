@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
-#include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/topk.h>

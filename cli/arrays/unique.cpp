@@ -4,10 +4,9 @@
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
 #include "elements/order.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/unique.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "errors.h"
 #include "options.h"
+#include "program.h"
 #include "ranks.h"
 #include "runtime/half.h"
 

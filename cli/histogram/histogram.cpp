@@ -2,13 +2,10 @@
 // masu histogram: where its result goes.
 #include "cli/arrays/array_stream.h"
 #include "cli/histogram/histogram_job.h"
-#include "cli/histogram/histogram_result.h"
-#include "command_line.h"
-#include "errors.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/plot.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "errors.h"
+#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/histogram.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <algorithm>

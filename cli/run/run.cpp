@@ -3,12 +3,9 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
-#include "command_line.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
 #include "program.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

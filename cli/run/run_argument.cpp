@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 #include "cli/run/run_job.h"
-#include "errors.h"
 #include "io/reader.h"
 #include "options.h"
+#include "program.h"
 #include "runtime/half.h"
 
 #include <masu/dtype.h>

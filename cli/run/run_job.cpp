@@ -2,10 +2,9 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "runtime/half.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <masu/error.h>
 #include <masu/io.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/reduce_job.h"
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "runtime/half.h"
+#include "text.h"
 
 #include <masu/error.h>
 

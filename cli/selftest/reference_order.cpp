@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/references.h"
-#include "json.h"
 #include "quantile/quantile_rule.h"
+#include "text.h"
 
 #include <algorithm>
 #include <bit>

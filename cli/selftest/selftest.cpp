@@ -3,7 +3,7 @@
 #include "cli/selftest/selftest.h"
 #include "options.h"
 #include "program.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>

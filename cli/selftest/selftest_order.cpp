@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/reduce_job.h"
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
-#include "json.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/reduce.h>

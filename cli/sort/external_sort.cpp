@@ -4,7 +4,7 @@
 #include "ranks.h"
 #include "runtime/environment.h"
 #include "sort/sort_job.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <algorithm>
 #include <bit>

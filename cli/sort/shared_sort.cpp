@@ -2,7 +2,7 @@
 #include "cli/sort/sort_job.h"
 
 #include "cli/arrays/array_stream.h"
-#include "errors.h"
+#include "program.h"
 #include "ranks.h"
 
 #include <fmt/format.h>

@@ -2,12 +2,10 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/bitonic.h>

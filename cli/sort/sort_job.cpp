@@ -3,7 +3,7 @@
 
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
+#include "program.h"
 #include "ranks.h"
 
 #include <fmt/format.h>

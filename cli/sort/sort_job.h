@@ -2,10 +2,10 @@
 // `masu sort`: its options, and from opening its inputs to writing its outputs.
 #pragma once
 
-#include "command_line.h"
 #include "io/reader.h"
 #include "options.h"
-#include "terminal.h"
+#include "program.h"
+#include "text.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>
