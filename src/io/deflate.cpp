@@ -2,7 +2,6 @@
 // What zlib undoes, which is opened when it is first needed: gzip, of one member or several, as `cat` and bgzip leave
 // them; and one file of a ZIP archive, stored or deflated, as NumPy writes .npz. The archive's directory, at its end,
 // is believed; it may be a ZIP64 one.
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>

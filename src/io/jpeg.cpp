@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG through libjpeg, row by row. An image that comes in several scans (progressive) is held in memory.
 #include "io/reader.h"
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <cstdio>  // jpeglib.h needs its names

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <masu/error.h>

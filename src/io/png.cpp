@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded.
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory.
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zstandard through libzstd: frames of data one behind another, and those that are to be skipped.
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>
