@@ -30,28 +30,24 @@ namespace masu::cli {
 Command add_bench(CommandLine& line) {
   const Subcommand app = line.add("bench", "Measure masu next to the reading or copying speed of each device");
   auto options = std::make_shared<bench::Options>();
-  app.add_option("SUITE", options->suite, "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")))
-      .required()
-      .type_name("");
-  app.add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
-      .delimiter(',')
-      .type_name("ID");
-  app.add_option("--strategy,--algorithm", options->strategies,
+  app.add_option("SUITE", options->suite, "",
+                 "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")))
+      .required();
+  app.add_option("--device", options->devices, "ID", "cpu, opencl:N, cuda:N; repeatable (every usable device)")
+      .delimiter(',');
+  app.add_option("--strategy,--algorithm", options->strategies, "STRATEGY",
                  "histogram: " + words_of("STRATEGY") + "; others: as their command's --algorithm (auto)")
-      .delimiter(',')
-      .type_name("STRATEGY");
-  app.add_option("--kind", options->kinds,
+      .delimiter(',');
+  app.add_option("--kind", options->kinds, "KIND",
                  "kernel, call, pinned or pageable: data on the device, whole calls, data in page-locked and in "
                  "ordinary host memory (kernel, call)")
-      .delimiter(',')
-      .type_name("KIND");
+      .delimiter(',');
   app.add_flag("--ladder", options->ladder,
                "histogram: every strategy side by side, for u8-256 unless cases are named");
   bench::add_selection(app, options->selection);
   app.add_flag("--json", options->json, "Write the report as JSON");
-  app.add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")
-      .type_name("FILE");
-  app.add_option("-o,--output", options->output, "Write the report to FILE, whole or not at all").type_name("FILE");
+  app.add_option("--chart", options->chart, "FILE", "Write a chart to FILE, by its ending: .svg, .png or .pdf");
+  app.add_option("-o,--output", options->output, "FILE", "Write the report to FILE, whole or not at all");
   app.footer(
       "Examples:\n  masu bench histogram\n"
       "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg\n"

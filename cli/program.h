@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -65,10 +66,6 @@ struct Differs : std::runtime_error {
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
-  // What its value is called in the help.
-  const Option& type_name(const std::string& name) const;
-  // Its heading in the help; "" hides it.
-  const Option& group(const std::string& name) const;
   const Option& required() const;
   // Several values in one argument, with this between them.
   const Option& delimiter(char between) const;
@@ -83,17 +80,20 @@ class Option {
 // A subcommand. What is added to it is written to the value when the command line is read.
 class Subcommand {
  public:
-  explicit Subcommand(CLI::App& app) : app_(&app) {}
-  Option add_option(const std::string& names, std::string& value, const std::string& description = "") const;
-  Option add_option(const std::string& names, std::vector<std::string>& values, const std::string& description) const;
-  Option add_option(const std::string& names, unsigned& value, const std::string& description) const;
-  Option add_option(const std::string& names, std::vector<unsigned>& values, const std::string& description) const;
-  Option add_flag(const std::string& names, bool& value, const std::string& description) const;
+  explicit Subcommand(CLI::App& app, std::string group = "Options") : app_(&app), group_(std::move(group)) {}
+  // The same, whose options have that heading in the help; "" hides them.
+  [[nodiscard]] Subcommand group(const std::string& name) const { return Subcommand(*app_, name); }
+  // `type`: what the value is called in the help.
+  template <class Value>
+  Option add_option(const std::string& names, Value& value, const std::string& type,
+                    const std::string& description) const;
+  void add_flag(const std::string& names, bool& value, const std::string& description) const;
   void footer(const std::string& text) const;
   [[nodiscard]] std::string name() const;
 
  private:
   CLI::App* app_;
+  std::string group_;
 };
 
 // An option and a subcommand as the manual page and the shells' completions tell them.

@@ -21,21 +21,6 @@ Ranks* current = &alone;
 
 }  // namespace
 
-Ranks::Bytes Ranks::merge(std::string_view /*what*/, Bytes mine, const Merge& /*merge*/) {
-  return mine;
-}
-
-std::vector<Ranks::Bytes> Ranks::from_each(std::string_view /*what*/, Bytes mine) {
-  std::vector<Bytes> all;
-  all.push_back(std::move(mine));
-  return all;
-}
-
-void Ranks::add(std::string_view /*what*/, std::span<std::uint64_t> /*numbers*/) {}
-
-void Ranks::to_first(std::string_view /*what*/, const std::function<void(const Send&)>& /*give*/,
-                     const Take& /*take*/) {}
-
 void Ranks::sort(const Device& device, MutableArrayView keys, const RecordsView* values, const SortOptions& options) {
   if (values != nullptr) masu::sort_by_key(device, keys, *values, options);
   else masu::sort(device, keys, options);
@@ -189,8 +174,8 @@ void compare_inputs(const io::Source& source) {
   const std::string mine = text_of(info);
   const std::string first = text_in(ranks().of_first("compare " + source.info().name, bytes_of(mine)));
   if (mine != first) {
-    throw Error(ErrorCode::io, fmt::format("{}: must be the same file as rank 0 has, got one of {} {} and another size",
-                                           source.info().name, source.info().format, to_string(source.info().dtype)));
+    data_error("{}: must be the same file as rank 0 has, got one of {} {} and another size", source.info().name,
+               source.info().format, to_string(source.info().dtype));
   }
   ranks().agree("compared " + source.info().name);
 }

@@ -44,18 +44,19 @@ class Ranks {
 
   // Merged by merge(before, after) of neighbours; on every rank.
   using Merge = std::function<Bytes(const Bytes& before, const Bytes& after)>;
-  virtual Bytes merge(std::string_view what, Bytes mine, const Merge& merge);
+  virtual Bytes merge(std::string_view /*what*/, Bytes mine, const Merge& /*merge*/) { return mine; }
   // By rank, on every rank.
-  virtual std::vector<Bytes> from_each(std::string_view what, Bytes mine);
+  virtual std::vector<Bytes> from_each(std::string_view /*what*/, Bytes mine) { return {std::move(mine)}; }
   // Nothing but that all ranks come here.
   virtual void agree(std::string_view /*what*/) {}
   // In place: the sum of each number.
-  virtual void add(std::string_view what, std::span<std::uint64_t> numbers);
+  virtual void add(std::string_view /*what*/, std::span<std::uint64_t> /*numbers*/) {}
   // give(send) of every rank but the first calls send(bytes) as often as it likes, and the first rank's take(rank,
   // bytes) gets these in the order of the ranks.
   using Send = std::function<void(std::span<const std::byte>)>;
   using Take = std::function<void(int rank, std::span<const std::byte>)>;
-  virtual void to_first(std::string_view what, const std::function<void(const Send&)>& give, const Take& take);
+  virtual void to_first(std::string_view /*what*/, const std::function<void(const Send&)>& /*give*/,
+                        const Take& /*take*/) {}
   // The end of the program, to which each rank comes with what became of it: what it says, and the status of all.
   virtual Ending end(Ending mine) { return mine; }
   // Sorts the elements of all ranks; each rank ends with as many as it gave. `values` go with them, unless it is null.

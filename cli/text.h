@@ -2,6 +2,9 @@
 // What commands print: elements and results as text and JSON, and on the terminal notes, progress, how long parts took.
 #pragma once
 
+#include "program.h"
+
+#include <fmt/format.h>
 #include <masu/dtype.h>
 #include <masu/stream.h>
 #include <masu/sum.h>
@@ -13,8 +16,23 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace masu::cli {
+
+// Errors with a formatted text: wrong use, the fault of an input, --verify that found another result.
+template <class... Values>
+requires(sizeof...(Values) > 0) [[noreturn]] void usage_error(fmt::format_string<Values...> text, Values&&... values) {
+  usage_error(fmt::format(text, std::forward<Values>(values)...));
+}
+template <class... Values>
+[[noreturn]] void data_error(fmt::format_string<Values...> text, Values&&... values) {
+  throw Error(ErrorCode::io, fmt::format(text, std::forward<Values>(values)...));
+}
+template <class... Values>
+[[noreturn]] void differs(fmt::format_string<Values...> text, Values&&... values) {
+  throw Differs(fmt::format(text, std::forward<Values>(values)...));
+}
 
 // Takes the text of a result, piece by piece.
 using Sink = std::function<void(std::string_view)>;

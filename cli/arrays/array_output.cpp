@@ -71,8 +71,7 @@ void check_ending(std::string_view option, const std::string& path, std::string_
     return fmt::format(" {} ", list).find(fmt::format(" {} ", ending)) != std::string::npos;
   };
   if (!among(formats) || (among(written) && path.ends_with(ending))) return;
-  usage_error(fmt::format("{}: cannot write the format that the ending {} means, only {}; got {}", option, ending,
-                          written, path));
+  usage_error("{}: cannot write the format that the ending {} means, only {}; got {}", option, ending, written, path);
 }
 
 void check_array_ending(std::string_view option, const std::string& path) {

@@ -57,7 +57,7 @@ std::uint64_t ChunkReader::fill(unsigned buffer) {
 
 void ChunkReader::check_pixels(std::uint64_t count) const {
   if (count % channels_ == 0) return;
-  usage_error(fmt::format("--channels {} must divide the number of values of {}", channels_, source_.info().name));
+  usage_error("--channels {} must divide the number of values of {}", channels_, source_.info().name);
 }
 
 ArrayView ChunkReader::next() {
@@ -130,9 +130,8 @@ std::span<const ArrayView> Pieces::next() {
     if (count == 0 && ahead_[i].count != 0) {
       const auto ended =
           std::find_if(ahead_.begin(), ahead_.end(), [](const ArrayView& view) { return view.count == 0; });
-      throw Error(ErrorCode::io, fmt::format("the columns must be equally long: {} ends before {}",
-                                             sources_[static_cast<std::size_t>(ended - ahead_.begin())]->info().name,
-                                             sources_[i]->info().name));
+      data_error("the columns must be equally long: {} ends before {}",
+                 sources_[static_cast<std::size_t>(ended - ahead_.begin())]->info().name, sources_[i]->info().name);
     }
     ArrayView& rest = ahead_[i];
     views_[i] = {rest.dtype, rest.data, count};
@@ -191,8 +190,8 @@ void Rows::gather(const ArrayView& piece) {
 }
 
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines) {
-  if (input.inputs.size() > 1) usage_error(fmt::format("takes one INPUT, got {}", input.inputs.size()));
-  if (input.columns.size() > 1) usage_error(fmt::format("takes one --column, got {}", input.columns.size()));
+  if (input.inputs.size() > 1) usage_error("takes one INPUT, got {}", input.inputs.size());
+  if (input.columns.size() > 1) usage_error("takes one --column, got {}", input.columns.size());
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
@@ -307,7 +306,7 @@ std::uint64_t ArrayStream::row_length(std::uint64_t rows) {
     cut_ = true;
     return all / rows;
   }
-  usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, all, info().name));
+  usage_error("--rows {} must divide the {} values of {}", rows, all, info().name);
 }
 
 void ArrayStream::each(const std::function<void(const ArrayView&)>& take) {
@@ -338,8 +337,8 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   bad_lines_ = sums[1];
   bytes_ = sums[2];
   if (sums[0] == 0 && info().format == "text") {
-    throw Error(ErrorCode::io, fmt::format("{}: {}has no number", info().name,
-                                           options_.column.empty() ? "" : fmt::format("column {} ", options_.column)));
+    data_error("{}: {}has no number", info().name,
+               options_.column.empty() ? "" : fmt::format("column {} ", options_.column));
   }
   return sums[0];
 }

@@ -44,7 +44,7 @@ void compare(const ArrayView& piece, const ArrayView& result, const ConvertOptio
     std::uint64_t expected = 0;
     const bool fits = reference_convert(piece, i, result.dtype, how.overflow, how.rounding, expected);
     if (fits && bits_of(result, i) == expected) continue;
-    throw Differs(fmt::format("element {} differs from the reference's", how.first_position + i));
+    differs("element {} differs from the reference's", how.first_position + i);
   }
 }
 
@@ -158,7 +158,7 @@ class ScanJob {
         reference_.emplace(piece.dtype, how_.op, how_.exclusive);
       }
       if (reference_->next(piece, i) == bits_of(result, i)) continue;
-      throw Differs(fmt::format("element {} differs from the reference's", done_.count + i));
+      differs("element {} differs from the reference's", done_.count + i);
     }
     done_.verifying += since(began);
     done_.count += piece.count;
@@ -224,13 +224,13 @@ Matrix asked_matrix(const std::string& shape, const io::SourceInfo& info, std::u
   } catch (const Error&) {
     extents.clear();
   }
-  if (extents.size() != 2) usage_error(fmt::format("--shape takes two whole numbers R,C, got '{}'", shape));
+  if (extents.size() != 2) usage_error("--shape takes two whole numbers R,C, got '{}'", shape);
   Matrix matrix{extents[0], extents[1], 1, false};
   const bool fits = matrix.rows == 0 ? count == 0 : count % matrix.rows == 0 && count / matrix.rows == matrix.columns;
-  if (!fits) usage_error(fmt::format("--shape {} is not that of the {} values of {}", shape, count, info.name));
+  if (!fits) usage_error("--shape {} is not that of the {} values of {}", shape, count, info.name);
   if (!info.fortran_order || info.shape.size() < 2) return matrix;
   if (info.shape != std::vector{matrix.rows, matrix.columns}) {
-    throw Error(ErrorCode::io, fmt::format("{}: is in Fortran order, so --shape must be its own", info.name));
+    data_error("{}: is in Fortran order, so --shape must be its own", info.name);
   }
   matrix.by_columns = true;
   return matrix;
@@ -240,7 +240,7 @@ Matrix own_matrix(const io::SourceInfo& info) {
   const std::vector<std::uint64_t>& shape = info.shape;
   const bool image = !info.channels.empty();
   if (shape.size() != (image ? 3 : 2)) {
-    usage_error(fmt::format("--shape R,C is needed: {} has {} dimensions", info.name, shape.size()));
+    usage_error("--shape R,C is needed: {} has {} dimensions", info.name, shape.size());
   }
   return {shape[0], shape[1], image ? shape[2] : 1, info.fortran_order};
 }
@@ -333,7 +333,7 @@ class TransposeJob {
       const std::uint64_t column = place / matrix_.rows;
       const std::uint64_t source = matrix_.by_columns ? place : row * matrix_.columns + column;
       if (got[i] == reference_[source * pixel_ + within]) continue;
-      throw Differs(fmt::format("row {} of column {} differs from the reference's", row, column));
+      differs("row {} of column {} differs from the reference's", row, column);
     }
   }
 
@@ -366,13 +366,12 @@ Command add_convert(CommandLine& line) {
   return array_command<ConvertCommandOptions>(
       line, "convert", "Convert numbers to another element type", convert_examples, Printed::nothing, run_command,
       [](const Subcommand& app, ConvertCommandOptions& options) {
-        app.add_option("--to", options.to, "The element type of the result").required().type_name("DTYPE");
+        app.add_option("--to", options.to, "DTYPE", "The element type of the result").required();
         app.add_flag("--saturate", options.saturate, "A value that does not fit becomes the nearest that does");
         app.add_flag("--wrap", options.wrap,
                      "A value that does not fit is taken modulo 2^bits; floats become infinite");
-        app.add_option("--rounding", options.rounding,
-                       "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"))
-            .type_name("ROUNDING");
+        app.add_option("--rounding", options.rounding, "ROUNDING",
+                       "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"));
       });
 }
 
@@ -380,10 +379,9 @@ Command add_scan(CommandLine& line) {
   return array_command<ScanCommandOptions>(
       line, "scan", "Running sums, minima or maxima", scan_examples, Printed::nothing, run_command,
       [](const Subcommand& app, ScanCommandOptions& options) {
-        app.add_option("--op", options.op, "The operation over all elements up to each one (sum)")
-            .type_name("sum|min|max");
+        app.add_option("--op", options.op, "sum|min|max", "The operation over all elements up to each one (sum)");
         app.add_flag("--exclusive", options.exclusive, "Leave out the element itself: the elements before it");
-        app.add_option("--rows", options.rows, "Scan each of N equal blocks of the input by itself").type_name("N");
+        app.add_option("--rows", options.rows, "N", "Scan each of N equal blocks of the input by itself");
       });
 }
 
@@ -391,8 +389,8 @@ Command add_transpose(CommandLine& line) {
   return array_command<TransposeCommandOptions>(
       line, "transpose", "Transpose a matrix", transpose_examples, Printed::nothing, run_command,
       [](const Subcommand& app, TransposeCommandOptions& options) {
-        app.add_option("--shape", options.shape, "The rows and columns of the input (those of a .npy file or image)")
-            .type_name("R,C");
+        app.add_option("--shape", options.shape, "R,C",
+                       "The rows and columns of the input (those of a .npy file or image)");
       });
 }
 

@@ -217,9 +217,8 @@ class ReduceJob {
       const std::uint64_t least = spread ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
       if (count >= least) continue;
       const std::string& input = stream_.info().name;
-      if (count == 0) throw Error(ErrorCode::io, fmt::format("{}: there are no values, so no {}", input, name));
-      throw Error(ErrorCode::io,
-                  fmt::format("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof));
+      if (count == 0) data_error("{}: there are no values, so no {}", input, name);
+      data_error("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof);
     }
   }
   // Of nothing all that there is is zero.
@@ -272,9 +271,9 @@ std::vector<std::string> parse_ops(const std::string& text) {
   std::vector<std::string> ops = split(text);
   for (const std::string& op : ops) {
     if (std::find(known.begin(), known.end(), op) == known.end()) {
-      usage_error(fmt::format("--op takes a list of {}, got '{}'", words_of("OP"), op));
+      usage_error("--op takes a list of {}, got '{}'", words_of("OP"), op);
     }
-    if (std::count(ops.begin(), ops.end(), op) > 1) usage_error(fmt::format("--op has {} twice", op));
+    if (std::count(ops.begin(), ops.end(), op) > 1) usage_error("--op has {} twice", op);
   }
   return ops;
 }
@@ -284,7 +283,7 @@ void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFou
   for (std::size_t op = 0; op < expected.size(); ++op) {
     const ReduceColumn& got = found.columns[op];
     if (got.dtype == expected[op].dtype && got.bytes == expected[op].bytes) continue;
-    throw Differs(fmt::format("the {} differs from the reference's", request.ops[op]));
+    differs("the {} differs from the reference's", request.ops[op]);
   }
 }
 
@@ -365,10 +364,10 @@ Command add_reduce(CommandLine& line) {
   return array_command<ReduceCommandOptions>(
       line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, Printed::numbers, run_command,
       [](const Subcommand& app, ReduceCommandOptions& options) {
-        app.add_option("--op", options.ops, "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"))
-            .type_name("OP");
-        app.add_option("--ddof", options.ddof, "variance and std divide by n - N (0)").type_name("N");
-        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+        app.add_option("--op", options.ops, "OP",
+                       "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"));
+        app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
+        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
         add_result_option(app, options.result);
       });
 }

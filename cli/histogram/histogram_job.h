@@ -7,11 +7,12 @@
 
 #include <masu/bins.h>
 #include <masu/device.h>
-#include <masu/exact_sum.h>
 #include <masu/histogram.h>
 #include <masu/io.h>
 #include <masu/joint_histogram.h>
+#include <masu/reduce.h>
 #include <masu/row_histogram.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 
 #include <cstdint>
@@ -40,26 +41,25 @@ bool one_value_per_bin(const Histogram& histogram, Bins::Kind kind, bool half_op
 // The least and the greatest finite value of one channel, and the exact mean of the finite values.
 class Summary {
  public:
+  explicit Summary(Dtype dtype);
   // Looks at channel `channel` of `channels` of a piece of the data.
   void add(const ArrayView& data, unsigned channel, unsigned channels);
-  // The same from a histogram without outsiders of which one_value_per_bin() holds.
-  void add(const Histogram& histogram);
-
-  // Makes it that of the data of all ranks, which come here together.
-  void merge_ranks();
+  // Ends it: of the data of all ranks, which come here together.
+  void finish();
+  // Instead: from a histogram without outsiders of which one_value_per_bin() holds.
+  void finish(const Histogram& histogram);
 
   // "0:255" in the shortest form that reads back; "-" when there is no finite value.
-  [[nodiscard]] std::string range() const;
-  [[nodiscard]] std::string mean() const;
+  [[nodiscard]] const std::string& range() const { return range_; }
+  [[nodiscard]] const std::string& mean() const { return mean_; }
 
  private:
-  template <class T>
-  void add_values(const T* values, std::uint64_t pixels, unsigned channels);
-
-  Dtype dtype_ = Dtype::f64;
-  std::uint64_t lo_ = 0;  // the bits of a value of dtype_
-  std::uint64_t hi_ = 0;
-  ExactSum sum_;
+  void add(const ArrayView& block);
+  Device cpu_ = Device::open("cpu");
+  ReduceAccumulator extremes_;
+  SumAccumulator sum_;
+  std::string range_ = "-";
+  std::string mean_ = "-";
 };
 
 // One of the three shapes: `channels`, `rows`, or `joint`.

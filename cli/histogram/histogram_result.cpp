@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
+#include "cli/selftest/references.h"
+
 #include "ranks.h"
 #include "runtime/half.h"
-#include "runtime/parallel.h"
 #include "text.h"
 
+#include <masu/exact_sum.h>
 #include <masu/io.h>
 #include <masu/reduce.h>
 
@@ -15,6 +17,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -287,71 +290,6 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   to.flush();
 }
 
-namespace {
-
-template <class T>
-T from_bits(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-template <class T>
-std::uint64_t to_bits(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
-template <class T>
-struct Part {
-  T lo{};
-  T hi{};
-  ExactSum sum;
-
-  // Adds every `stride`th value, a block at a time, so that the sum sees contiguous finite values.
-  void add(const T* values, std::uint64_t count, unsigned stride) {
-    std::array<T, 16384> block;
-    for (std::uint64_t i = 0; i < count; i += block.size()) {
-      const std::size_t size = std::min<std::uint64_t>(block.size(), count - i);
-      const T* found = values + i * stride;
-      if (stride != 1) {
-        for (std::size_t k = 0; k < size; ++k) block[k] = found[k * stride];
-        found = block.data();
-      }
-      if (add_finite(found, size)) continue;
-      const auto end = std::copy_if(found, found + size, block.begin(), is_finite);
-      add_finite(block.data(), static_cast<std::size_t>(end - block.begin()));
-    }
-  }
-
-  static bool is_finite(T value) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::isfinite(value);
-    } else {
-      return true;
-    }
-  }
-  // Adds nothing and returns false where not all are finite.
-  bool add_finite(const T* values, std::size_t count) {
-    if (count == 0) return true;
-    const ArrayView view(dtype_of<T>, values, count);
-    const ReduceResult extremes = reduce(Device::open("cpu"), view, ReduceOp::minmax);
-    const T least = extremes.min<T>();
-    const T most = extremes.max<T>();
-    if (!is_finite(least) || !is_finite(most)) return false;
-    merge(least, most, sum.count() == 0);
-    sum.add(view);
-    return true;
-  }
-  void merge(T least, T most, bool first) {
-    lo = first ? least : std::min(lo, least);
-    hi = first ? most : std::max(hi, most);
-  }
-};
-
-}  // namespace
-
 Bounds dtype_bounds(Dtype dtype) {
   return dispatch(dtype, [](auto tag) -> Bounds {
     using T = typename decltype(tag)::type;
@@ -378,105 +316,74 @@ bool one_value_per_bin(const Histogram& histogram, Bins::Kind kind, bool half_op
   return half_open || histogram.edge(bins) > bounds.greatest;
 }
 
-template <class T>
-void Summary::add_values(const T* values, std::uint64_t pixels, unsigned channels) {
-  constexpr std::uint64_t slice = 1 << 18;
-  const std::uint64_t slices = (pixels + slice - 1) / slice;
-  std::vector<Part<T>> parts(slices);
-  runtime::parallel_tasks(slices, [&](std::uint64_t i) {
-    parts[i].add(values + i * slice * channels, std::min(slice, pixels - i * slice), channels);
-  });
-  Part<T> whole{from_bits<T>(lo_), from_bits<T>(hi_), sum_};
-  for (const Part<T>& part : parts) {
-    if (part.sum.count() == 0) continue;
-    whole.merge(part.lo, part.hi, whole.sum.count() == 0);
-    whole.sum.merge(part.sum);
-  }
-  lo_ = to_bits(whole.lo);
-  hi_ = to_bits(whole.hi);
-  sum_ = whole.sum;
-}
+constexpr std::uint64_t most_copied = std::uint64_t{1} << 18U;  // values at a time
+
+Summary::Summary(Dtype dtype) : extremes_(cpu_, dtype, ReduceOp::minmax), sum_(cpu_, dtype) {}
 
 void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
-  dtype_ = data.dtype;
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_arithmetic_v<T>) {
-      add_values(static_cast<const T*>(data.data) + channel, data.count / channels, channels);
-    } else {
-      const std::uint64_t pixels = data.count / channels;
-      std::vector<float> values(pixels);
-      for (std::uint64_t i = 0; i < pixels; ++i) {
-        values[i] = static_cast<float>(runtime::to_double(static_cast<const Half*>(data.data)[i * channels + channel]));
+    const std::span<const T> values(static_cast<const T*>(data.data), data.count);
+    std::vector<T> copy(channels == 1 ? 0 : most_copied);
+    for (std::uint64_t at = channel; at < values.size(); at += most_copied * channels) {
+      const std::uint64_t count = std::min<std::uint64_t>(most_copied, (values.size() - at - 1) / channels + 1);
+      if (channels == 1) {
+        add(ArrayView(values.subspan(at, count)));
+        continue;
       }
-      add_values(values.data(), pixels, 1);
+      for (std::uint64_t i = 0; i < count; ++i) copy[i] = values[at + i * channels];
+      add(ArrayView(std::span(copy).first(count)));
     }
   });
 }
 
-void Summary::merge_ranks() {
-  if (!ranks().several()) return;
-  const auto put = [](Ranks::Bytes& to, const auto& value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    to.insert(to.end(), first, first + sizeof value);
-  };
-  // The dtype of a rank without values does not count.
-  Ranks::Bytes mine;
-  put(mine, dtype_);
-  put(mine, lo_);
-  put(mine, hi_);
-  const std::vector<std::byte> sum = sum_.bytes();
-  mine.insert(mine.end(), sum.begin(), sum.end());
-  *this = Summary();
-  for (const Ranks::Bytes& bytes : ranks().from_each("summary", std::move(mine))) {
-    Summary part;
-    std::memcpy(&part.dtype_, bytes.data(), sizeof part.dtype_);
-    std::memcpy(&part.lo_, bytes.data() + sizeof part.dtype_, sizeof part.lo_);
-    std::memcpy(&part.hi_, bytes.data() + sizeof part.dtype_ + sizeof part.lo_, sizeof part.hi_);
-    part.sum_ = ExactSum::from_bytes(std::span(bytes).subspan(sizeof part.dtype_ + 2 * sizeof part.lo_));
-    if (part.sum_.count() == 0) continue;
-    if (sum_.count() == 0) {
-      *this = part;
-      continue;
-    }
-    dispatch(dtype_, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;
-      lo_ = to_bits(std::min(from_bits<Held>(lo_), from_bits<Held>(part.lo_)));
-      hi_ = to_bits(std::max(from_bits<Held>(hi_), from_bits<Held>(part.hi_)));
-    });
-    sum_.merge(part.sum_);
+void Summary::add(const ArrayView& block) {
+  if (block.count == 0) return;
+  const ReduceResult found = reduce(cpu_, block, ReduceOp::minmax);
+  const ArrayView least = found.min_values();
+  const ArrayView greatest = found.max_values();
+  if (std::isfinite(number_at(least, 0)) && std::isfinite(number_at(greatest, 0))) {
+    extremes_.add(least);
+    extremes_.add(greatest);
+    return sum_.add(block);
   }
+  dispatch(block.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::span<const T> values(static_cast<const T*>(block.data), block.count);
+    std::vector<T> finite;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](T value) {
+      if constexpr (std::is_same_v<T, Half>) return std::isfinite(runtime::to_double(value));
+      else return std::isfinite(static_cast<double>(value));
+    });
+    add(ArrayView(finite));
+  });
 }
 
-void Summary::add(const Histogram& histogram) {
-  dtype_ = Dtype::i64;
+void Summary::finish() {
+  merge_states("range", cpu_, extremes_);
+  merge_states("mean", cpu_, sum_);
+  if (sum_.count() == 0) return;
+  const ReduceResult found = extremes_.result();
+  range_ = table_element(found.min_values(), 0) + ":" + table_element(found.max_values(), 0);
+  mean_ = table_number(sum_.mean(Dtype::f64).value());
+}
+
+void Summary::finish(const Histogram& histogram) {
   const auto counts = histogram.counts();
   const double base = histogram.edge(0);
+  ExactSum sum;
+  std::string least;
+  std::string greatest;
   for (std::uint64_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     const double value = base + static_cast<double>(i);
-    if (sum_.count() == 0) lo_ = to_bits(static_cast<std::int64_t>(value));
-    hi_ = to_bits(static_cast<std::int64_t>(value));
-    sum_.add(value, counts[i]);
+    greatest = io::format_number(value, Dtype::i64);
+    if (sum.count() == 0) least = greatest;
+    sum.add(value, counts[i]);
   }
-}
-
-std::string Summary::range() const {
-  if (sum_.count() == 0) return "-";
-  return dispatch(dtype_, [&](auto tag) -> std::string {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_integral_v<T>) {
-      return fmt::format("{}:{}", +from_bits<T>(lo_), +from_bits<T>(hi_));
-    } else {
-      using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;  // f16 values are held as f32
-      return table_number(from_bits<Held>(lo_), 0, dtype_) + ":" + table_number(from_bits<Held>(hi_), 0, dtype_);
-    }
-  });
-}
-
-std::string Summary::mean() const {
-  return sum_.count() == 0 ? "-" : table_number(sum_.mean());
+  if (sum.count() == 0) return;
+  range_ = least + ":" + greatest;
+  mean_ = table_number(sum.mean());
 }
 
 }  // namespace masu::cli

@@ -122,7 +122,7 @@ std::unique_ptr<io::Source> open_expected(const InputRequest& request) {
     return open_input(request);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
-    usage_error(fmt::format("--expect: the buffer holds {}; {}", to_string(*request.dtype), error.what()));
+    usage_error("--expect: the buffer holds {}; {}", to_string(*request.dtype), error.what());
   }
 }
 
@@ -253,7 +253,7 @@ class RunProgram {
     for (const Expectation& expectation : job_.expectations) {
       const std::size_t number = argument_number(kernel, expectation.argument, job_.arguments.size());
       if (!std::holds_alternative<BufferRequest>(job_.arguments[number])) {
-        usage_error(fmt::format("--expect: argument {} is no buffer", expectation.argument));
+        usage_error("--expect: argument {} is no buffer", expectation.argument);
       }
     }
     load_buffers();
@@ -280,14 +280,14 @@ class RunProgram {
     std::uint64_t groups = 1;
     for (unsigned i = 0; i < range.dimensions; ++i) {
       if (range.global[i] > most_work_items / items) {
-        usage_error(fmt::format("--global takes at most {} work-items in all", most_work_items));
+        usage_error("--global takes at most {} work-items in all", most_work_items);
       }
       items *= range.global[i];
       groups *= (range.global[i] - 1) / std::max<std::size_t>(range.local[i], 1) + 1;
     }
     if (!device_.info().gpu && range.local[0] != 0 && groups >> 32U != 0) {
-      usage_error(fmt::format("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
-                              std::uint64_t{1} << 32U));
+      usage_error("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
+                  std::uint64_t{1} << 32U);
     }
   }
   void load_buffers() {
@@ -321,8 +321,7 @@ class RunProgram {
     for (std::uint64_t done = 0; done < count;) {
       lap(result_.seconds.write);
       const std::uint64_t got = source->read(piece.data(), std::min(piece.size() / element, count - done));
-      if (got == 0)
-        throw Error(ErrorCode::io, fmt::format("{}: ends after {} of {} elements", source->info().name, done, count));
+      if (got == 0) data_error("{}: ends after {} of {} elements", source->info().name, done, count);
       lap(result_.seconds.input);
       buffer.data.write(std::span<const std::byte>(piece.data(), got * element), done * element);
       done += got;
@@ -357,8 +356,7 @@ class RunProgram {
       global = {buffers_.front().count()};
     }
     if (!job_.local.empty() && job_.local.size() != global.size()) {
-      usage_error(fmt::format("--local takes as many sizes as --global, which has {}, got {}", global.size(),
-                              job_.local.size()));
+      usage_error("--local takes as many sizes as --global, which has {}, got {}", global.size(), job_.local.size());
     }
     const NDRange range = NDRange::of(global, job_.local);
     check_size(range);

@@ -4,8 +4,8 @@
 
 #include "histogram/bins/natural.h"
 #include "histogram/histogram_reference.h"
-#include "program.h"
 #include "runtime/half.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>
@@ -167,7 +167,7 @@ bool reference_convert(const ArrayView& data, std::uint64_t i, Dtype to, Overflo
 // `where` says what was counted: an input, with its channel or row.
 inline void check_count(const std::string& where, std::string_view what, std::uint64_t got, std::uint64_t expected) {
   if (got == expected) return;
-  throw Differs(fmt::format("{}, {}: counted {}, the reference counted {}", where, what, got, expected));
+  differs("{}, {}: counted {}, the reference counted {}", where, what, got, expected);
 }
 
 inline void check_counts(const std::string& where, std::span<const std::uint64_t> got,

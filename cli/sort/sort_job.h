@@ -105,6 +105,8 @@ class ExternalSort {
   };
   Room room();
   void filled(std::uint64_t count);
+  // Records that lie in memory, with their payload where it is given.
+  void add(const Records& records);
 
   // Sorts all that was filled in, and gives it in order; nothing comes after it. Each of `rows` rows by itself, where
   // all fits. With an index, the keys come in order only where not all fits.

@@ -78,7 +78,7 @@ class Inflater {
     const int window = form == Deflated::gzip ? MAX_WBITS + 16 : -MAX_WBITS;
     const int result = library_.inflateInit2_(&stream_, window, ZLIB_VERSION, sizeof(z_stream));
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    if (result != Z_OK) reader.fail(fmt::format("{}: zlib cannot be started", format_));
+    if (result != Z_OK) reader.fail("{}: zlib cannot be started", format_);
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
@@ -92,16 +92,15 @@ class Inflater {
     stream_.avail_out = static_cast<uInt>(bytes);
     while (!ended_ && stream_.avail_out == bytes) {
       const auto in = reader.peek(1);
-      if (in.empty())
-        reader.fail(fmt::format("truncated: the file ends at byte {} inside {} data", reader.position(), format_));
+      if (in.empty()) reader.fail("truncated: the file ends at byte {} inside {} data", reader.position(), format_);
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));  // zlib does not write there
       stream_.avail_in = static_cast<uInt>(in.size());
       const int result = library_.inflate(&stream_, Z_NO_FLUSH);
       reader.consume(in.size() - stream_.avail_in);
       if (result == Z_MEM_ERROR) throw std::bad_alloc();
       if (result != Z_OK && result != Z_STREAM_END) {
-        reader.fail(fmt::format("{}: {} (at byte {})", format_,
-                                stream_.msg == nullptr ? "the data are damaged" : stream_.msg, reader.position()));
+        reader.fail("{}: {} (at byte {})", format_, stream_.msg == nullptr ? "the data are damaged" : stream_.msg,
+                    reader.position());
       }
       ended_ = result == Z_STREAM_END;
     }
@@ -200,7 +199,7 @@ class ZipDirectory {
     }
     if (arrays > most_names) names += ", ...";
     if (array.empty() && arrays > 1)
-      reader_.fail(fmt::format("holds {} arrays ({}): say which, as in FILE.npz:NAME", arrays, names));
+      reader_.fail("holds {} arrays ({}): say which, as in FILE.npz:NAME", arrays, names);
     if (chosen.name.empty()) {
       reader_.fail(arrays == 0 ? "is a ZIP archive without an array (.npy)"
                                : fmt::format("has no array {}; it has {}", printable(array), names));
@@ -212,7 +211,10 @@ class ZipDirectory {
  private:
   static constexpr std::uint64_t most_names = 8;  // in a message
 
-  [[noreturn]] void damaged(std::string_view what) const { reader_.fail(fmt::format("zip: {}", what)); }
+  template <class... Values>
+  [[noreturn]] void damaged(fmt::format_string<Values...> what, Values&&... values) const {
+    reader_.fail("zip: {}", fmt::format(what, std::forward<Values>(values)...));
+  }
 
   void find() {
     std::vector<std::byte> tail(
@@ -244,13 +246,12 @@ class ZipDirectory {
       }
     }
     if (start_ > total_ || size_ > total_ - start_)
-      damaged(fmt::format("truncated: the directory needs {} bytes from byte {}, but the file ends at byte {}", size_,
-                          start_, total_));
+      damaged("truncated: the directory needs {} bytes from byte {}, but the file ends at byte {}", size_, start_,
+              total_);
   }
 
   void read_at(std::uint64_t position, std::span<std::byte> target, std::string_view what) {
-    if (position > total_)
-      damaged(fmt::format("{} lies at byte {}, but the file ends at byte {}", what, position, total_));
+    if (position > total_) damaged("{} lies at byte {}, but the file ends at byte {}", what, position, total_);
     reader_.seek(position);
     reader_.read_exact(target.data(), target.size(), what);
   }
@@ -297,21 +298,21 @@ class ZipDirectory {
   // Looks at the local header, and has `header` say where the data are.
   void locate(ZipEntry& entry) {
     const std::string name = printable(entry.name);
-    if (entry.encrypted) damaged(fmt::format("{} is encrypted", name));
+    if (entry.encrypted) damaged("{} is encrypted", name);
     if (entry.method != 0 && entry.method != 8)
-      damaged(fmt::format("{} is compressed by method {}; masu reads stored (0) and deflated (8)", name, entry.method));
+      damaged("{} is compressed by method {}; masu reads stored (0) and deflated (8)", name, entry.method);
     std::array<std::byte, local_bytes> head{};
     read_at(entry.header, head, name);
-    if (load_little<std::uint32_t>(head.data()) != zip_signature(3, 4)) damaged(fmt::format("{} has no header", name));
+    if (load_little<std::uint32_t>(head.data()) != zip_signature(3, 4)) damaged("{} has no header", name);
     entry.header += local_bytes + load_little<std::uint16_t>(&head[26]) + load_little<std::uint16_t>(&head[28]);
     if (entry.header > total_ || entry.stored > total_ - entry.header) {
-      damaged(fmt::format("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", name, entry.stored,
-                          entry.header, total_));
+      damaged("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", name, entry.stored,
+              entry.header, total_);
     }
     const bool deflated = entry.method == 8;
     if (deflated ? entry.size / deflate_ratio > entry.stored : entry.size != entry.stored)
-      damaged(fmt::format("{} cannot have {} bytes of {} {} ones", name, entry.size, entry.stored,
-                          deflated ? "deflated" : "stored"));
+      damaged("{} cannot have {} bytes of {} {} ones", name, entry.size, entry.stored,
+              deflated ? "deflated" : "stored");
   }
 
   Reader& reader_;
@@ -335,11 +336,11 @@ class ZipStream final : public DecodedStream {
     bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, entry_.size - done_));
     const std::string name = printable(entry_.name);
     if (bytes == 0) {
-      if (crc_ != entry_.crc) reader_.fail(fmt::format("zip: the data of {} are damaged (CRC-32)", name));
+      if (crc_ != entry_.crc) reader_.fail("zip: the data of {} are damaged (CRC-32)", name);
       return 0;
     }
     const std::size_t got = entry_.method == 8 ? inflater_.decode(reader_, target, bytes) : reader_.read(target, bytes);
-    if (got == 0) reader_.fail(fmt::format("zip: {} ends after {} of {} bytes", name, done_, entry_.size));
+    if (got == 0) reader_.fail("zip: {} ends after {} of {} bytes", name, done_, entry_.size);
     crc_ = inflater_.crc32(crc_, {target, got});
     done_ += got;
     return got;
@@ -411,12 +412,12 @@ class ZstdStream final : public DecodedStream {
       const std::size_t result = zstd_.ZSTD_decompressStream(context_.get(), &out, &in);
       reader_.consume(in.pos);
       if (zstd_.ZSTD_isError(result) != 0) {
-        reader_.fail(fmt::format("zstd: {} (at byte {})", zstd_.ZSTD_getErrorName(result), reader_.position()));
+        reader_.fail("zstd: {} (at byte {})", zstd_.ZSTD_getErrorName(result), reader_.position());
       }
       between_frames_ = result == 0;
       // Without more input it may still have output to give, but not more than that.
       if (bytes_in.empty() && out.pos == 0 && !between_frames_)
-        reader_.fail(fmt::format("truncated: the file ends at byte {} inside zstd data", reader_.position()));
+        reader_.fail("truncated: the file ends at byte {} inside zstd data", reader_.position());
     }
     return out.pos;
   }

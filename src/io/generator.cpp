@@ -36,8 +36,9 @@ constexpr std::array<std::string_view, 8> distributions = {"uniform", "constant"
                                                            "sorted",  "reversed", "runs",   "few"};
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 
-[[noreturn]] void refuse(const std::string& reason) {
-  throw Error(ErrorCode::invalid_argument, "generator: " + reason);
+template <class... Values>
+[[noreturn]] void refuse(fmt::format_string<Values...> reason, Values&&... values) {
+  throw Error(ErrorCode::invalid_argument, "generator: " + fmt::format(reason, std::forward<Values>(values)...));
 }
 
 template <class T>
@@ -53,7 +54,7 @@ std::uint64_t integer_end(std::string_view key, std::string_view text, Dtype dty
     if constexpr (std::is_integral_v<T>) {
       T value = 0;
       if (!parse_whole(text, value))
-        refuse(fmt::format("{} must be a number that fits {}, got '{}'", key, to_string(dtype), printable(text)));
+        refuse("{} must be a number that fits {}, got '{}'", key, to_string(dtype), printable(text));
       return static_cast<std::uint64_t>(value);
     } else {
       return 0;
@@ -64,10 +65,10 @@ std::uint64_t integer_end(std::string_view key, std::string_view text, Dtype dty
 double float_end(std::string_view key, std::string_view text, Dtype dtype) {
   double value = 0;
   if (!parse_whole(text, value) || !std::isfinite(value))
-    refuse(fmt::format("{} must be a finite number, got '{}'", key, printable(text)));
+    refuse("{} must be a finite number, got '{}'", key, printable(text));
   if (dtype == Dtype::f16) value = runtime::to_double(runtime::to_half(value));
   if (dtype == Dtype::f32) value = static_cast<double>(static_cast<float>(value));
-  if (!std::isfinite(value)) refuse(fmt::format("{} must fit {}, got '{}'", key, to_string(dtype), printable(text)));
+  if (!std::isfinite(value)) refuse("{} must fit {}, got '{}'", key, to_string(dtype), printable(text));
   return value;
 }
 
@@ -105,13 +106,13 @@ GeneratorSpec parse_generator(const std::string& text) {
   GeneratorSpec spec;
   spec.kind = parts[0];
   if (parts.size() < 3 || !is_generator(text))
-    refuse(fmt::format("must be KIND:DTYPE:N with KIND random, iota or zeros, got '{}'", printable(text)));
+    refuse("must be KIND:DTYPE:N with KIND random, iota or zeros, got '{}'", printable(text));
   spec.dtype = dtype_from_name(parts[1]);
   spec.count = parse_size(parts[2]);
-  if (spec.count > most_elements) refuse(fmt::format("N must be <= 2^48, got {}", spec.count));
+  if (spec.count > most_elements) refuse("N must be <= 2^48, got {}", spec.count);
   if (spec.kind != "random") {
     spec.shape = spec.kind == "iota" ? Shape::iota : Shape::zeros;
-    if (parts.size() > 3) refuse(fmt::format("{} has no option '{}'", spec.kind, printable(parts[3])));
+    if (parts.size() > 3) refuse("{} has no option '{}'", spec.kind, printable(parts[3]));
     return spec;
   }
   std::array<std::string_view, 4> values;
@@ -120,20 +121,19 @@ GeneratorSpec parse_generator(const std::string& text) {
     const std::size_t equals = std::min(parts[i].find('='), parts[i].size());
     const auto key = std::find(keys.begin(), keys.end(), parts[i].substr(0, equals));
     if (key == keys.end() || equals + 1 >= parts[i].size())
-      refuse(fmt::format("options are dist=, lo=, hi=, seed=, got '{}'", printable(parts[i])));
+      refuse("options are dist=, lo=, hi=, seed=, got '{}'", printable(parts[i]));
     std::string_view& value = values[static_cast<std::size_t>(key - keys.begin())];
-    if (!value.empty()) refuse(fmt::format("{} is given twice", *key));
+    if (!value.empty()) refuse("{} is given twice", *key);
     value = parts[i].substr(equals + 1);
   }
   const auto [dist, lo, hi, seed] = values;
   if (!dist.empty()) {
     const auto found = std::find(distributions.begin(), distributions.end(), dist);
     if (found == distributions.end())
-      refuse(fmt::format("dist must be one of {}, got '{}'", fmt::join(distributions, ", "), printable(dist)));
+      refuse("dist must be one of {}, got '{}'", fmt::join(distributions, ", "), printable(dist));
     spec.shape = static_cast<Shape>(found - distributions.begin());
   }
-  if (!seed.empty() && !parse_whole(seed, spec.seed))
-    refuse(fmt::format("seed must be 0 to 2^64 - 1, got '{}'", printable(seed)));
+  if (!seed.empty() && !parse_whole(seed, spec.seed)) refuse("seed must be 0 to 2^64 - 1, got '{}'", printable(seed));
   if (spec.shape == Shape::constant) {
     if (!hi.empty()) refuse("dist=constant takes its value from lo and has no hi");
     const std::string_view value = lo.empty() ? "42" : lo;
@@ -256,11 +256,7 @@ class GeneratorSource final : public Source {
   }
   void rewind() override { next_ = first_; }
   bool take_part(std::uint64_t first, std::uint64_t count) override {
-    if (first > *info_.count || count > *info_.count - first) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{}: a part must lie within the {} elements, got {} from {} on", info_.name, *info_.count,
-                              count, first));
-    }
+    check_part(info_, first, count);
     first_ += first;
     info_.count = count;
     next_ = first_;

@@ -61,6 +61,9 @@ struct FlatLayout {
 };
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
 
+// Of images of 1 to 4 channels: gray, gray and alpha, the colours, these and alpha.
+std::vector<std::string> channel_names(std::uint64_t count);
+
 // An image that is decoded one row at a time, top row first.
 class RowSource : public Source {
  public:
@@ -94,6 +97,9 @@ class RowSource : public Source {
   bool started_ = false;
   bool keep_ = false;
 };
+
+// Throws invalid_argument unless the part lies within the elements, whose number is known.
+void check_part(const SourceInfo& info, std::uint64_t first, std::uint64_t count);
 
 void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noexcept;
 
