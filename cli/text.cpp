@@ -100,13 +100,7 @@ std::string table_number(double value, int usual, Dtype dtype) {
 
 std::string table_element(const ArrayView& array, std::uint64_t index) {
   if (!table_digits || !is_float(array.dtype)) return element_text(array, index);
-  return dispatch(array.dtype, [&](auto tag) -> std::string {
-    using T = typename decltype(tag)::type;
-    const T value = static_cast<const T*>(array.data)[index];
-    if constexpr (std::is_floating_point_v<T>) return table_number(value, 0, array.dtype);
-    else if constexpr (std::is_same_v<T, Half>) return table_number(runtime::to_double(value), 0, array.dtype);
-    else return element_text(array, index);
-  });
+  return table_number(number_at(array, index), 0, array.dtype);
 }
 
 std::string json_of_text(std::string text) {

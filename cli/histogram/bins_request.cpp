@@ -4,7 +4,6 @@
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
-#include "runtime/half.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -22,18 +21,12 @@ std::vector<double> numbers_in_file(const std::string& path) {
   io::SourceOptions options;
   options.strict = true;
   const std::unique_ptr<io::Source> source = io::open(path, options);
-  const Dtype dtype = source->info().dtype;
   const std::vector<std::byte> bytes = io::read_all(*source);
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* data = reinterpret_cast<const T*>(bytes.data());
-    std::vector<double> values;
-    for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-      if constexpr (std::is_same_v<T, Half>) values.push_back(runtime::to_double(data[i]));
-      else values.push_back(static_cast<double>(data[i]));
-    }
-    return values;
-  });
+  const Dtype dtype = source->info().dtype;
+  const ArrayView data(dtype, bytes.data(), bytes.size() / size_of(dtype));
+  std::vector<double> values;
+  for (std::uint64_t i = 0; i < data.count; ++i) values.push_back(number_at(data, i));
+  return values;
 }
 
 std::vector<double> edge_values(const std::string& text) {

@@ -72,9 +72,6 @@ class ExternalRuns {
   std::uint64_t records_ = 0;
 };
 
-// Sorting of more records than memory holds: as many as fit are sorted by masu::sort at a time and put into temporary
-// files, and then merged. What fits is sorted where it is.
-
 // Bytes that a command may hold: those of --memory, else most of what the machine has free.
 std::uint64_t memory_budget(std::optional<std::uint64_t> allowed);
 
