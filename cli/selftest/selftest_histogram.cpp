@@ -137,7 +137,7 @@ void selftest_histogram(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Choice& choice : choices(device, all)) {
     for (const std::uint64_t size : histogram_sizes) {
-      Case test{choice.dtype, choice.shape, distributions[number % distributions.size()], size, {}};
+      Case test{choice.dtype, choice.shape, in_turn(distributions, number), size, {}};
       test.options.strategy = choice.strategy;
       test.options.channels = choice.channels;
       test.options.right_open = number % 3 == 1;
