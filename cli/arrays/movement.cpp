@@ -9,7 +9,6 @@
 #include <masu/scan.h>
 #include <masu/transpose.h>
 #include <algorithm>
-#include <memory>
 
 namespace masu::cli {
 namespace {

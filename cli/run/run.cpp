@@ -12,7 +12,6 @@
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>

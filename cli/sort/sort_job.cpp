@@ -6,13 +6,11 @@
 #include "program.h"
 #include "ranks.h"
 
-#include <fmt/format.h>
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace masu::cli {

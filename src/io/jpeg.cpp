@@ -5,7 +5,6 @@
 
 #include <cstdio>  // jpeglib.h needs its names
 //
-#include <fmt/format.h>
 #include <jerror.h>
 #include <jpeglib.h>
 #include <algorithm>

@@ -2,9 +2,7 @@
 // PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded.
 #include "io/sources.h"
 
-#include <fmt/format.h>
 #include <png.h>
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <csetjmp>
