@@ -117,7 +117,7 @@ class Rows {
 // The elements from `first` on.
 ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t count);
 
-// The input of a command that takes one, which the ranks share: texts by lines where `lines` (chunks.h).
+// The input of a command that takes one, which the ranks share: texts by lines where `lines` (ranks.h).
 // `in_place`: pieces of files may be had without a copy.
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
 // The same for another file than the input's, read by its content or as `dtype`.
