@@ -5,7 +5,7 @@
 #include "report.h"
 #include "selection.h"
 #include "suites.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>

@@ -78,7 +78,7 @@ Names Selection::chosen(std::string_view option, const std::vector<std::string>&
 
 void add_selection(const cli::Subcommand& app, Selection& selection) {
   const auto several = [&app](const char* name, auto& values, const char* text, const char* type) {
-    return app.add_option(name, values, text).delimiter(',').type_name(type);
+    return app.add_option(name, values, type, text).delimiter(',');
   };
   several("--size", selection.size_texts, "Bytes of input (100Mi, 1Gi); repeatable", "BYTES");
   several("--count", selection.count_texts, "Elements of input (256Mi), for suites other than histogram; repeatable",
@@ -87,9 +87,7 @@ void add_selection(const cli::Subcommand& app, Selection& selection) {
   several("--distribution", selection.distributions, "Distributions of the suite, by name, or all (the usual ones)",
           "NAME");
   several("--threads", selection.threads, "CPU threads (one, and all)", "N").range(1, 1U << 16U);
-  app.add_option("--repeats", selection.repeats, "Repeats of which the median is taken")
-      .type_name("N")
-      .range(1, 1U << 20U);
+  app.add_option("--repeats", selection.repeats, "N", "Repeats of which the median is taken").range(1, 1U << 20U);
   app.add_flag("--quick", selection.quick, "Small inputs, each checked and timed once");
 }
 

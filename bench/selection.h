@@ -2,7 +2,7 @@
 // What a benchmark is to measure, as options tell it. The command reads these options too, so this includes little.
 #pragma once
 
-#include "cli/command_line.h"
+#include "cli/program.h"
 
 #include <array>
 #include <cstddef>

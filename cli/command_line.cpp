@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command_line.h"
+#include "program.h"
 
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -122,14 +122,6 @@ OptionText option_text(const CLI::Option& option) {
 
 }  // namespace
 
-const Option& Option::type_name(const std::string& name) const {
-  option_->type_name(name);
-  return *this;
-}
-const Option& Option::group(const std::string& name) const {
-  option_->group(name);
-  return *this;
-}
 const Option& Option::required() const {
   option_->required();
   return *this;
@@ -147,22 +139,19 @@ const Option& Option::range(unsigned least, unsigned most) const {
   return *this;
 }
 
-Option Subcommand::add_option(const std::string& names, std::string& value, const std::string& description) const {
-  return Option(app_->add_option(names, value, description));
-}
-Option Subcommand::add_option(const std::string& names, std::vector<std::string>& values,
+template <class Value>
+Option Subcommand::add_option(const std::string& names, Value& value, const std::string& type,
                               const std::string& description) const {
-  return Option(app_->add_option(names, values, description));
+  return Option(app_->add_option(names, value, description)->type_name(type)->group(group_));
 }
-Option Subcommand::add_option(const std::string& names, unsigned& value, const std::string& description) const {
-  return Option(app_->add_option(names, value, description));
-}
-Option Subcommand::add_option(const std::string& names, std::vector<unsigned>& values,
-                              const std::string& description) const {
-  return Option(app_->add_option(names, values, description));
-}
-Option Subcommand::add_flag(const std::string& names, bool& value, const std::string& description) const {
-  return Option(app_->add_flag(names, value, description));
+template Option Subcommand::add_option(const std::string&, std::string&, const std::string&, const std::string&) const;
+template Option Subcommand::add_option(const std::string&, std::vector<std::string>&, const std::string&,
+                                       const std::string&) const;
+template Option Subcommand::add_option(const std::string&, unsigned&, const std::string&, const std::string&) const;
+template Option Subcommand::add_option(const std::string&, std::vector<unsigned>&, const std::string&,
+                                       const std::string&) const;
+void Subcommand::add_flag(const std::string& names, bool& value, const std::string& description) const {
+  app_->add_flag(names, value, description)->group(group_);
 }
 void Subcommand::footer(const std::string& text) const {
   app_->footer(text);

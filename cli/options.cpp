@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
-#include "cli/arrays/reduce_job.h"
-#include "json.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -22,19 +21,18 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 }
 
 void add_device_options(const Subcommand& app, CommonOptions& options) {
-  app.add_option("--device", options.device, "cpu, opencl:N, cuda:N, a part of a name (opencl:NVIDIA), or auto")
-      .type_name("ID");
-  app.add_option("--threads", options.threads, "Use at most N threads on the CPU").type_name("N");
+  app.add_option("--device", options.device, "ID", "cpu, opencl:N, cuda:N, a part of a name (opencl:NVIDIA), or auto");
+  app.add_option("--threads", options.threads, "N", "Use at most N threads on the CPU");
 }
 
 void add_common_options(const Subcommand& app, CommonOptions& options) {
   add_device_options(app, options);
-  app.add_option("--memory", options.memory, "Hold at most so much of the data in memory").type_name("BYTES");
-  app.add_option("--tmpdir", options.tmpdir, "Directory of temporary files: streams that are read twice, sorted runs")
-      .type_name("DIR");
-  app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all").type_name("FILE");
-  app.add_option("--progress", options.progress, "Show a bar on standard error (auto: on a terminal)")
-      .type_name("auto|always|never");
+  app.add_option("--memory", options.memory, "BYTES", "Hold at most so much of the data in memory");
+  app.add_option("--tmpdir", options.tmpdir, "DIR",
+                 "Directory of temporary files: streams that are read twice, sorted runs");
+  app.add_option("-o,--output", options.output, "FILE", "Write the result to FILE, whole or not at all");
+  app.add_option("--progress", options.progress, "auto|always|never",
+                 "Show a bar on standard error (auto: on a terminal)");
   app.add_flag("--json", options.json, "Write the result as JSON");
   app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
   app.add_flag("--time", options.time, "Print how long reading, transfer and computing took");
@@ -42,38 +40,34 @@ void add_common_options(const Subcommand& app, CommonOptions& options) {
 }
 
 void add_digits_option(const Subcommand& app, CommonOptions& options) {
-  app.add_option("--digits", options.digits,
-                 "Print floats with N significant digits, 1 to 17; JSON, CSV and .npy have all")
-      .type_name("N|full");
+  app.add_option("--digits", options.digits, "N|full",
+                 "Print floats with N significant digits, 1 to 17; JSON, CSV and .npy have all");
 }
 
 void add_input_options(const Subcommand& app, InputOptions& options) {
-  app.add_option("INPUT", options.inputs,
+  app.add_option("INPUT", options.inputs, "",
                  "A file (image, .npy, .npz[:NAME], raw, text; .gz, .zst too), - for standard input, which is read\n"
                  "without an INPUT too unless it is a terminal, or a generator:\n"
                  "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
-      .required()
-      .type_name("");
-  const auto in = [](const Option& option) { return option.group("Input"); };
-  in(app.add_option("--input-format", options.format, "How to read it (auto: by content)"))
-      .type_name("auto|raw|text|npy|image");
-  in(app.add_option("--dtype", options.dtype, "Element type of raw and text input: " + words_of("DTYPE")))
-      .type_name("DTYPE");
-  in(app.add_option("--offset", options.offset, "Raw input: bytes to skip")).type_name("BYTES");
-  in(app.add_option("--count", options.count, "Raw input: read at most N elements")).type_name("N");
-  in(app.add_option("--endian", options.endian, "Raw input: the order of bytes (little)")).type_name("little|big");
-  in(app.add_option("--column", options.columns, "Text input: its name, which implies --header, or its number from 1"))
-      .type_name("NAME|N")
+      .required();
+  const Subcommand in = app.group("Input");
+  in.add_option("--input-format", options.format, "auto|raw|text|npy|image", "How to read it (auto: by content)");
+  in.add_option("--dtype", options.dtype, "DTYPE", "Element type of raw and text input: " + words_of("DTYPE"));
+  in.add_option("--offset", options.offset, "BYTES", "Raw input: bytes to skip");
+  in.add_option("--count", options.count, "N", "Raw input: read at most N elements");
+  in.add_option("--endian", options.endian, "little|big", "Raw input: the order of bytes (little)");
+  in.add_option("--column", options.columns, "NAME|N",
+                "Text input: its name, which implies --header, or its number from 1")
       .one_value();
-  in(app.add_option("--delimiter", options.delimiter, "Text input: the character between entries")).type_name("C");
-  in(app.add_option("--comment", options.comment, "Text input: what starts a comment (#)")).type_name("TEXT");
-  in(app.add_flag("--header", options.header, "Text input: the first line names the columns"));
-  in(app.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error"));
+  in.add_option("--delimiter", options.delimiter, "C", "Text input: the character between entries");
+  in.add_option("--comment", options.comment, "TEXT", "Text input: what starts a comment (#)");
+  in.add_flag("--header", options.header, "Text input: the first line names the columns");
+  in.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error");
 }
 
 void add_result_option(const Subcommand& app, std::string& result) {
-  app.add_option("--result", result, "Round sums and the like to it, once (f64); sums of integers stay integers")
-      .type_name("FLOAT");
+  app.add_option("--result", result, "FLOAT",
+                 "Round sums and the like to it, once (f64); sums of integers stay integers");
 }
 
 Dtype parse_result(const std::string& result) {
@@ -139,8 +133,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 bool is_second(std::string_view option, const std::string& text, std::string_view first, std::string_view second) {
-  if (text != first && text != second)
-    usage_error(fmt::format("{} takes {} or {}, got '{}'", option, first, second, text));
+  if (text != first && text != second) usage_error("{} takes {} or {}, got '{}'", option, first, second, text);
   return text == second;
 }
 
@@ -153,7 +146,7 @@ std::uint64_t whole_number(std::string_view option, const std::string& text, std
   if (!value || *value < least || *value > most) {
     const std::string limit =
         most == no_limit ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
-    usage_error(fmt::format("{} takes a whole number {} (4096, 64Ki, 10M), got '{}'", option, limit, text));
+    usage_error("{} takes a whole number {} (4096, 64Ki, 10M), got '{}'", option, limit, text);
   }
   return *value;
 }
@@ -168,9 +161,9 @@ double real_number(std::string_view option, std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(begin, end, value);
   if (error == std::errc::result_out_of_range && rest == end) {
-    usage_error(fmt::format("{} takes numbers of f64, got '{}'", option, text));
+    usage_error("{} takes numbers of f64, got '{}'", option, text);
   }
-  if (error != std::errc() || rest != end) usage_error(fmt::format("{} takes numbers, got '{}'", option, text));
+  if (error != std::errc() || rest != end) usage_error("{} takes numbers, got '{}'", option, text);
   return value;
 }
 

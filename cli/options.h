@@ -2,8 +2,7 @@
 // The options that several subcommands share, and the reading of their values.
 #pragma once
 
-#include "command_line.h"
-#include "errors.h"
+#include "program.h"
 
 #include <masu/device.h>
 #include <masu/io.h>
@@ -52,6 +51,9 @@ void add_input_options(const Subcommand& app, InputOptions& options);
 
 // --digits, for commands that print numbers as tables or lines.
 void add_digits_option(const Subcommand& app, CommonOptions& options);
+
+// sum, mean, …: what --op of masu reduce takes (arrays/reduce.cpp).
+std::vector<std::string> reduce_op_names();
 
 // --result: what sums and the like are rounded to, and its value.
 void add_result_option(const Subcommand& app, std::string& result);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.h"
 
-#include "cli/command_line.h"
+#include "cli/program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

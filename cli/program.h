@@ -1,20 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subcommands, one add_… function a file, and programs of them.
+// Programs of subcommands: their command lines, and how they end. CLI11's header, which compiles for seconds, is read
+// by command_line.cpp alone.
 #pragma once
 
-#include "command_line.h"
-#include "errors.h"
+#include <masu/error.h>
 
 #include <functional>
+#include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace masu::bench {
 struct Options;
 }
 
 namespace masu::cli {
+
+// The exit status of the command.
+enum class Exit : int {
+  done = 0,
+  failed = 1,         // a file, its data, an absent device, memory
+  usage = 2,          // options, values, unknown names
+  differs = 3,        // checked and found otherwise
+  interrupted = 130,  // by SIGINT
+};
+
+// How it ended, with what is said of it in one line; nothing where all is well. Of line ends and the like, those in
+// `kept` are printed as they are.
+struct Ending {
+  Exit status = Exit::done;
+  std::string message;
+  std::string kept;
+};
+
+// Wrong use of the command: exit status 2.
+[[noreturn]] inline void usage_error(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+// Runs `work`, whose options were checked before: what it calls an invalid argument is the fault of the data `name`.
+template <class Work>
+auto with_data(const std::string& name, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw Error(ErrorCode::io, name + ": " + error.what());
+  }
+}
+
+// --verify found another result: exit status 3.
+struct Differs : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// An option that was added.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  const Option& required() const;
+  // Several values in one argument, with this between them.
+  const Option& delimiter(char between) const;
+  // Of an option that may be repeated: one value each time.
+  const Option& one_value() const;
+  const Option& range(unsigned least, unsigned most) const;
+
+ private:
+  CLI::Option* option_;
+};
+
+// A subcommand. What is added to it is written to the value when the command line is read.
+class Subcommand {
+ public:
+  explicit Subcommand(CLI::App& app, std::string group = "Options") : app_(&app), group_(std::move(group)) {}
+  // The same, whose options have that heading in the help; "" hides them.
+  [[nodiscard]] Subcommand group(const std::string& name) const { return Subcommand(*app_, name); }
+  // `type`: what the value is called in the help.
+  template <class Value>
+  Option add_option(const std::string& names, Value& value, const std::string& type,
+                    const std::string& description) const;
+  void add_flag(const std::string& names, bool& value, const std::string& description) const;
+  void footer(const std::string& text) const;
+  [[nodiscard]] std::string name() const;
+
+ private:
+  CLI::App* app_;
+  std::string group_;
+};
+
+// An option and a subcommand as the manual page and the shells' completions tell them.
+struct OptionText {
+  std::vector<std::string> names;  // "-o", "--output"; empty for a positional argument
+  std::string argument;            // "FILE"; empty for a flag
+  std::string description;         // in one line
+  std::string group;
+  bool repeatable = false;
+};
+struct CommandText {
+  std::vector<std::string> names;  // with its aliases
+  std::string description;
+  std::string examples;
+  std::vector<OptionText> options;
+  std::vector<OptionText> positionals;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const std::string& name, std::string description, std::string version, const std::string& footer);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  Subcommand add(const std::string& name, const std::string& description, const std::string& alias = "");
+
+  struct Parsed {
+    enum class What { run, print, wrong_use };
+    What what;
+    std::string command;  // the subcommand's name; empty where none was named
+    std::string text;     // to print, or what is wrong, in one line; of a command to run what was given
+  };
+  Parsed parse(int argc, char** argv);
+
+  [[nodiscard]] const std::string& description() const { return description_; }
+  // In the order of the help.
+  [[nodiscard]] std::vector<CommandText> texts() const;
+
+ private:
+  std::string description_;
+  std::string version_;
+  std::unique_ptr<CLI::App> app_;
+};
+
+// The manual page and the shells' completions, made from the options that the command itself reads (shell/).
+std::string manual(const CommandLine& line);
+std::string bash_completion(const CommandLine& line);
+std::string zsh_completion(const CommandLine& line);
+std::string fish_completion(const CommandLine& line);
 
 // What a subcommand is to main(): its options, and what to do when it was chosen.
 struct Command {
@@ -37,8 +166,8 @@ Command add_topk(CommandLine& line);
 Command add_transpose(CommandLine& line);
 Command add_unique(CommandLine& line);
 
-// What `masu bench` does. Two programs define it: masu-bench measures (bench/command.cpp), masu runs masu-bench
-// (cli/bench_elsewhere.cpp).
+// What `masu bench` does: it runs the program masu-bench, which lies beside this one and has another run_bench(), one
+// that measures (bench/command.cpp).
 Exit run_bench(const bench::Options& options);
 
 // A program of subcommands: finds the one that was asked for, runs it, and turns what went wrong into one line and an
@@ -46,9 +175,9 @@ Exit run_bench(const bench::Options& options);
 struct CommandProgram {
   std::string name;
   std::string description;
-  std::span<Command (*const)(CommandLine& line)> commands;  // a subcommand is a file with one such function
-  std::string more;                                         // behind the help
-  const char* interrupted = nullptr;                        // a line that says that a signal has ended it
+  std::span<Command (*const)(CommandLine& line)> commands;
+  std::string more;                   // behind the help
+  const char* interrupted = nullptr;  // a line that says that a signal has ended it
 };
 
 int run_program(const CommandProgram& program, int argc, char** argv);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes that share the work of a command: this one alone, or the ranks of masu-mpi. Each reads its part of the
-// input; states are merged in the order of the ranks; rank 0 writes what is one for all.
+// inputs; states are merged in the order of the ranks; rank 0 writes what is one for all.
 #pragma once
 
-#include "errors.h"
+#include "program.h"
 
 #include <masu/device.h>
+#include <masu/io.h>
 #include <masu/sort.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,18 +44,19 @@ class Ranks {
 
   // Merged by merge(before, after) of neighbours; on every rank.
   using Merge = std::function<Bytes(const Bytes& before, const Bytes& after)>;
-  virtual Bytes merge(std::string_view what, Bytes mine, const Merge& merge);
+  virtual Bytes merge(std::string_view /*what*/, Bytes mine, const Merge& /*merge*/) { return mine; }
   // By rank, on every rank.
-  virtual std::vector<Bytes> from_each(std::string_view what, Bytes mine);
+  virtual std::vector<Bytes> from_each(std::string_view /*what*/, Bytes mine) { return {std::move(mine)}; }
   // Nothing but that all ranks come here.
   virtual void agree(std::string_view /*what*/) {}
   // In place: the sum of each number.
-  virtual void add(std::string_view what, std::span<std::uint64_t> numbers);
+  virtual void add(std::string_view /*what*/, std::span<std::uint64_t> /*numbers*/) {}
   // give(send) of every rank but the first calls send(bytes) as often as it likes, and the first rank's take(rank,
   // bytes) gets these in the order of the ranks.
   using Send = std::function<void(std::span<const std::byte>)>;
   using Take = std::function<void(int rank, std::span<const std::byte>)>;
-  virtual void to_first(std::string_view what, const std::function<void(const Send&)>& give, const Take& take);
+  virtual void to_first(std::string_view /*what*/, const std::function<void(const Send&)>& /*give*/,
+                        const Take& /*take*/) {}
   // The end of the program, to which each rank comes with what became of it: what it says, and the status of all.
   virtual Ending end(Ending mine) { return mine; }
   // Sorts the elements of all ranks; each rank ends with as many as it gave. `values` go with them, unless it is null.
@@ -106,5 +110,39 @@ Device device_of_rank(const std::string& asked, Work work, std::uint64_t bytes);
 // What ranks send of a text, and the text.
 Ranks::Bytes bytes_of(std::string_view text);
 std::string text_in(std::span<const std::byte> bytes);
+
+// Inputs that the ranks share: each reads its part. Files of raw and .npy and generators are cut by elements, text
+// files by lines; of all else (standard input, pipes, images) rank 0 reads all, and the others nothing. Alone, a
+// process reads all of everything.
+
+// How the ranks share a source. `first`: rank 0 has all of it.
+enum class Way { elements, lines, first };
+
+struct SharedSource {
+  std::unique_ptr<io::Source> source;
+  Way way = Way::first;
+};
+
+// All of these are collective.
+
+// Not cut yet, but for text by lines, where `lines` allows it: texts whose entries need not stay beside those of
+// another source. Texts that decide their dtype have the same one on every rank.
+SharedSource open_shared(const std::string& input, const io::SourceOptions& options, bool lines);
+// What open() returns on the first rank alone, `name` is that of its input; `told`: its dtype is not open to change.
+SharedSource open_for_first(const std::string& name, const std::function<std::unique_ptr<io::Source>()>& open,
+                            bool told);
+// The elements of the whole source, where they are known before reading. Before it is cut.
+std::optional<std::uint64_t> shared_count(const io::Source& source, Way way);
+// The same, read through to the end and back again where they are not known; not of one that is shared by lines.
+std::uint64_t measure_shared(io::Source& source, Way way);
+
+struct Cut {
+  std::uint64_t multiple = 1;  // elements that stay together
+  std::uint64_t rows = 0;      // of equal length, that stay whole; 0: there are none
+};
+// Cuts sources alike, before they are read: equally long ones. Where one of them cannot be cut, the first rank keeps
+// all of all. Returns how many rows this rank has.
+std::uint64_t cut_shared(std::span<std::unique_ptr<io::Source>> sources, std::span<const Way> ways,
+                         const Cut& cut = {});
 
 }  // namespace masu::cli

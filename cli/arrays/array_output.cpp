@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 
-#include "errors.h"
 #include "io/numbers.h"
-#include "json.h"
-#include "terminal.h"
+#include "program.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -72,8 +71,7 @@ void check_ending(std::string_view option, const std::string& path, std::string_
     return fmt::format(" {} ", list).find(fmt::format(" {} ", ending)) != std::string::npos;
   };
   if (!among(formats) || (among(written) && path.ends_with(ending))) return;
-  usage_error(fmt::format("{}: cannot write the format that the ending {} means, only {}; got {}", option, ending,
-                          written, path));
+  usage_error("{}: cannot write the format that the ending {} means, only {}; got {}", option, ending, written, path);
 }
 
 void check_array_ending(std::string_view option, const std::string& path) {

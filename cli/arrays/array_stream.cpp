@@ -1,19 +1,197 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 
-#include "errors.h"
 #include "ranks.h"
-#include "terminal.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace masu::cli {
+namespace {
+
+// Views take no memory, so they may be larger than what is held otherwise, unless the user asks for little.
+constexpr std::uint64_t view_bytes = std::uint64_t{64} << 20U;
+constexpr std::uint64_t little_bytes = std::uint64_t{8} << 20U;
+constexpr std::uint64_t ahead_bytes = std::uint64_t{8} << 10U;  // starting a thread takes longer than reading less
+
+}  // namespace
+
+std::uint64_t chunk_bytes(const Device& device, std::uint64_t sources, std::optional<std::uint64_t> allowed) {
+  const std::uint64_t each = std::uint64_t{device.kind() == DeviceKind::cpu ? 8U : 64U} << 20U;
+  const std::uint64_t most = each * sources;
+  return std::min(allowed.value_or(most), most);
+}
+
+ChunkReader::ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress)
+    : source_(source), progress_(progress), channels_(channels), bytes_(bytes) {}
+
+ChunkReader::~ChunkReader() {
+  if (ahead_.valid()) ahead_.wait();
+}
+
+std::uint64_t ChunkReader::elements(std::uint64_t bytes) const {
+  const std::uint64_t pixel = std::uint64_t{size_of(source_.info().dtype)} * channels_;
+  return std::max<std::uint64_t>(1, bytes / pixel) * channels_;
+}
+
+void ChunkReader::allocate() {
+  const io::SourceInfo& info = source_.info();
+  // One buffer where everything fits into it, else two of half the size.
+  const bool one = info.count && *info.count <= elements(bytes_);
+  capacity_ =
+      one ? std::max<std::uint64_t>(1, (*info.count + channels_ - 1) / channels_) * channels_ : elements(bytes_ / 2);
+  for (unsigned i = 0; i < (one ? 1U : 2U); ++i) {
+    buffers_[i] = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(info.dtype));
+  }
+}
+
+std::uint64_t ChunkReader::fill(unsigned buffer) {
+  const auto began = Clock::now();
+  const std::uint64_t count = read_elements(source_, buffers_[buffer].get(), capacity_);
+  seconds_ += since(began);
+  return count;
+}
+
+void ChunkReader::check_pixels(std::uint64_t count) const {
+  if (count % channels_ == 0) return;
+  usage_error("--channels {} must divide the number of values of {}", channels_, source_.info().name);
+}
+
+ArrayView ChunkReader::next() {
+  if (!in_place_) return next_copy();
+  const std::optional<ArrayView> view = source_.view(elements(bytes_ < little_bytes ? bytes_ : view_bytes));
+  in_place_ = view.has_value();
+  if (!in_place_) {
+    allocate();
+    return next_copy();
+  }
+  check_pixels(view->count);
+  progress_.advance(view->count * size_of(view->dtype));
+  return *view;
+}
+
+ArrayView ChunkReader::next_copy() {
+  const Dtype dtype = source_.info().dtype;
+  if (replay_) {
+    replay_ = false;
+    pieces_ = 1;
+    return {dtype, buffers_[0].get(), first_count_};
+  }
+  if (ended_) return {dtype, nullptr, 0};
+  const bool two = buffers_[1] != nullptr;
+  current_ = two ? 1 - current_ : 0;
+  const std::uint64_t count = ahead_.valid() ? ahead_.get() : fill(current_);
+  check_pixels(count);
+  // A full single buffer is the whole input if the source keeps its word; a second read would destroy the data.
+  ended_ = count < capacity_ || !two;
+  if (!ended_) {
+    const bool pays = capacity_ * size_of(dtype) >= ahead_bytes;
+    ahead_ = std::async(pays ? std::launch::async : std::launch::deferred,
+                        [this, other = 1 - current_] { return fill(other); });
+  }
+  if (count == 0) return {dtype, nullptr, 0};
+  if (pieces_++ == 0) first_count_ = count;
+  progress_.advance(count * size_of(dtype));
+  return {dtype, buffers_[current_].get(), count};
+}
+
+void ChunkReader::rewind() {
+  if (ahead_.valid()) ahead_.wait();
+  ahead_ = {};
+  if (!in_place_ && ended_ && pieces_ <= 1) {  // all of it is still in the first buffer
+    replay_ = pieces_ == 1;
+    return;
+  }
+  source_.rewind();
+  current_ = 1;
+  pieces_ = 0;
+  ended_ = false;
+}
+
+Pieces::Pieces(std::span<const std::unique_ptr<io::Source>> sources, unsigned channels, std::uint64_t bytes,
+               Progress& progress)
+    : sources_(sources), ahead_(sources.size()), views_(sources.size()) {
+  const std::uint64_t each = std::max<std::uint64_t>(1, bytes / sources.size());
+  for (const auto& source : sources) {
+    readers_.push_back(std::make_unique<ChunkReader>(*source, channels, each, progress));
+  }
+}
+
+std::span<const ArrayView> Pieces::next() {
+  std::uint64_t count = std::numeric_limits<std::uint64_t>::max();
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    if (ahead_[i].count == 0) ahead_[i] = readers_[i]->next();
+    count = std::min(count, ahead_[i].count);
+  }
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    if (count == 0 && ahead_[i].count != 0) {
+      const auto ended =
+          std::find_if(ahead_.begin(), ahead_.end(), [](const ArrayView& view) { return view.count == 0; });
+      data_error("the columns must be equally long: {} ends before {}",
+                 sources_[static_cast<std::size_t>(ended - ahead_.begin())]->info().name, sources_[i]->info().name);
+    }
+    ArrayView& rest = ahead_[i];
+    views_[i] = {rest.dtype, rest.data, count};
+    if (count > 0) rest.data = static_cast<const std::byte*>(rest.data) + count * size_of(rest.dtype);
+    rest.count -= count;
+  }
+  return views_;
+}
+
+void Pieces::rewind() {
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    ahead_[i].count = 0;
+    readers_[i]->rewind();
+  }
+}
+
+double Pieces::seconds() const {
+  double sum = 0;
+  for (const auto& reader : readers_) sum += reader->seconds();
+  return sum;
+}
+
+ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
+  return {data.dtype, static_cast<const std::byte*>(data.data) + first * size_of(data.dtype), count};
+}
+
+void Rows::add(const ArrayView& piece) {
+  if (are_whole_) return gather(piece);
+  if (length_ == 0) return part_(piece, false);
+  for (std::uint64_t at = 0; at < piece.count;) {
+    const std::uint64_t count = std::min(piece.count - at, length_ - within_);
+    within_ = (within_ + count) % length_;
+    part_(part_of(piece, at, count), within_ == 0);
+    at += count;
+  }
+}
+
+void Rows::gather(const ArrayView& piece) {
+  const std::size_t size = size_of(piece.dtype);
+  const auto keep = [&](const ArrayView& part) {
+    const auto* bytes = static_cast<const std::byte*>(part.data);
+    row_.insert(row_.end(), bytes, bytes + part.count * size);
+  };
+  std::uint64_t at = 0;
+  if (!row_.empty()) {
+    at = std::min(piece.count, length_ - row_.size() / size);
+    keep(part_of(piece, 0, at));
+    if (row_.size() / size < length_) return;
+    whole_({piece.dtype, row_.data(), length_}, 1);
+    row_.clear();
+  }
+  const std::uint64_t rows = (piece.count - at) / length_;
+  if (rows > 0) whole_(part_of(piece, at, rows * length_), rows);
+  at += rows * length_;
+  keep(part_of(piece, at, piece.count - at));
+}
 
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines) {
-  if (input.inputs.size() > 1) usage_error(fmt::format("takes one INPUT, got {}", input.inputs.size()));
-  if (input.columns.size() > 1) usage_error(fmt::format("takes one --column, got {}", input.columns.size()));
+  if (input.inputs.size() > 1) usage_error("takes one INPUT, got {}", input.inputs.size());
+  if (input.columns.size() > 1) usage_error("takes one --column, got {}", input.columns.size());
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
@@ -128,7 +306,7 @@ std::uint64_t ArrayStream::row_length(std::uint64_t rows) {
     cut_ = true;
     return all / rows;
   }
-  usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, all, info().name));
+  usage_error("--rows {} must divide the {} values of {}", rows, all, info().name);
 }
 
 void ArrayStream::each(const std::function<void(const ArrayView&)>& take) {
@@ -159,8 +337,8 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   bad_lines_ = sums[1];
   bytes_ = sums[2];
   if (sums[0] == 0 && info().format == "text") {
-    throw Error(ErrorCode::io, fmt::format("{}: {}has no number", info().name,
-                                           options_.column.empty() ? "" : fmt::format("column {} ", options_.column)));
+    data_error("{}: {}has no number", info().name,
+               options_.column.empty() ? "" : fmt::format("column {} ", options_.column));
   }
   return sums[0];
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu dot: the exact dot product of two inputs.
 #include "cli/arrays/array_stream.h"
-#include "cli/chunks.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/sum.h>
@@ -35,8 +33,7 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   // The lines of one text have both numbers of a pair.
   const bool columns = input.inputs.size() == 1 && input.columns.size() == 2;
   if (!columns && (input.inputs.size() != 2 || input.columns.size() > 1)) {
-    usage_error(fmt::format("takes two INPUTs, or one and two --column, got {} and {}", input.inputs.size(),
-                            input.columns.size()));
+    usage_error("takes two INPUTs, or one and two --column, got {} and {}", input.inputs.size(), input.columns.size());
   }
   const std::string& first = input.inputs.front();
   if (first == "-" && input.inputs.back() == "-") usage_error("standard input can be one of the two only");
@@ -54,14 +51,13 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   const io::SourceInfo& x = sources[0]->info();
   const io::SourceInfo& y = sources[1]->info();
   if (x.dtype != y.dtype) {
-    throw Error(ErrorCode::io, fmt::format("the inputs must have one dtype: {} has {}, {} has {}", x.name,
-                                           to_string(x.dtype), y.name, to_string(y.dtype)));
+    data_error("the inputs must have one dtype: {} has {}, {} has {}", x.name, to_string(x.dtype), y.name,
+               to_string(y.dtype));
   }
   const std::optional<std::uint64_t> xs = shared_count(*sources[0], ways[0]);
   const std::optional<std::uint64_t> ys = shared_count(*sources[1], ways[1]);
   if (xs && ys && *xs != *ys) {
-    throw Error(ErrorCode::io,
-                fmt::format("the inputs must be equally long: {} has {} values, {} has {}", x.name, *xs, y.name, *ys));
+    data_error("the inputs must be equally long: {} has {} values, {} has {}", x.name, *xs, y.name, *ys);
   }
   return sources;
 }
@@ -75,8 +71,7 @@ void verify(const ReferenceSum& reference, Dtype dtype, std::uint64_t found) {
   const bool fits = is_float(dtype) || reference.integer(dtype == Dtype::i64, expected);
   if (is_float(dtype)) expected = bits_of(reference.sum(dtype), dtype);
   if (fits && found == expected) return;
-  throw Differs(
-      fmt::format("the dot product differs from the reference's, {}", element_text(ArrayView(dtype, &expected, 1), 0)));
+  differs("the dot product differs from the reference's, {}", element_text(ArrayView(dtype, &expected, 1), 0));
 }
 
 Exit run_command(DotCommandOptions& asked) {

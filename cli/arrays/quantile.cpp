@@ -3,12 +3,11 @@
 #include "cli/selftest/references.h"
 
 #include "cli/arrays/array_stream.h"
-#include "cli/chunks.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
+#include "program.h"
 #include "ranks.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/quantile.h>
@@ -59,7 +58,7 @@ void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_
       merge_states("quantiles", stream.device(), finder);
     }
     if (finder.count() == 0) {
-      throw Error(ErrorCode::io, fmt::format("{}: there are no values, so no quantiles", stream.info().name));
+      data_error("{}: there are no values, so no quantiles", stream.info().name);
     }
   } while (finder.next_pass());
   const std::vector<Quantile> part = finder.result();
@@ -153,8 +152,7 @@ void verify(const ArrayView& data, const QuantileRequest& request, const Quantil
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const Quantile& got = found.quantiles[row * expected.size() + i];
       if (got == expected[i]) continue;
-      throw Differs(fmt::format("row {}: the quantile of {} is {}, the reference's {}", row, request.q[i], got.value,
-                                expected[i].value));
+      differs("row {}: the quantile of {} is {}, the reference's {}", row, request.q[i], got.value, expected[i].value);
     }
   }
 }
@@ -218,12 +216,10 @@ Command add_quantile(CommandLine& line) {
   return array_command<QuantileCommandOptions>(
       line, "quantile", "Exact quantiles and medians", quantile_examples, Printed::numbers, run_command,
       [](const Subcommand& app, QuantileCommandOptions& options) {
-        app.add_option("-q", options.q, "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)")
-            .type_name("LIST");
-        app.add_option("--method", options.method,
-                       "How to interpolate between two values (linear): " + words_of("METHOD"))
-            .type_name("METHOD");
-        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+        app.add_option("-q", options.q, "LIST", "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)");
+        app.add_option("--method", options.method, "METHOD",
+                       "How to interpolate between two values (linear): " + words_of("METHOD"));
+        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
       });
 }
 

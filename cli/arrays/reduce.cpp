@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// masu reduce: sums, means, extremes and the like.
 #include "cli/arrays/array_stream.h"
-#include "cli/arrays/reduce_job.h"
-#include "cli/chunks.h"
+#include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
+#include "program.h"
 #include "ranks.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/reduce.h>
@@ -16,6 +16,14 @@
 
 namespace masu::cli {
 namespace {
+
+// Several operations in one pass.
+
+struct ReduceFound {
+  std::vector<ReduceColumn> columns;  // in the order of the operations
+  std::uint64_t count = 0;
+  Times times;
+};
 
 constexpr std::uint64_t reduce_row_copies = 8;  // of a whole row, that memory has to hold
 
@@ -114,6 +122,7 @@ std::vector<ReduceOp> reductions_for(const ReduceRequest& request) {
   return result;
 }
 
+// Throws io where a result is not defined: extremes and means of nothing, integers that do not fit.
 class ReduceJob {
  public:
   ReduceJob(ArrayStream& stream, const ReduceRequest& request)
@@ -208,9 +217,8 @@ class ReduceJob {
       const std::uint64_t least = spread ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
       if (count >= least) continue;
       const std::string& input = stream_.info().name;
-      if (count == 0) throw Error(ErrorCode::io, fmt::format("{}: there are no values, so no {}", input, name));
-      throw Error(ErrorCode::io,
-                  fmt::format("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof));
+      if (count == 0) data_error("{}: there are no values, so no {}", input, name);
+      data_error("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof);
     }
   }
   // Of nothing all that there is is zero.
@@ -235,23 +243,11 @@ class ReduceJob {
 
 }  // namespace
 
-void ReduceColumn::append(const ArrayView& values) {
-  const auto* from = static_cast<const std::byte*>(values.data);
-  bytes.insert(bytes.end(), from, from + values.count * size_of(values.dtype));
-}
-
 std::vector<std::string> reduce_op_names() {
   std::vector<std::string> names;
   for (const Operation& one : operations) names.emplace_back(one.name);
   return names;
 }
-
-ReduceFound run_reduce(ArrayStream& stream, const ReduceRequest& request) {
-  // A total that no integer of 64 bits holds is the data's fault.
-  return with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
-}
-
-// masu reduce: sums, means, extremes and the like.
 
 namespace {
 
@@ -275,9 +271,9 @@ std::vector<std::string> parse_ops(const std::string& text) {
   std::vector<std::string> ops = split(text);
   for (const std::string& op : ops) {
     if (std::find(known.begin(), known.end(), op) == known.end()) {
-      usage_error(fmt::format("--op takes a list of {}, got '{}'", words_of("OP"), op));
+      usage_error("--op takes a list of {}, got '{}'", words_of("OP"), op);
     }
-    if (std::count(ops.begin(), ops.end(), op) > 1) usage_error(fmt::format("--op has {} twice", op));
+    if (std::count(ops.begin(), ops.end(), op) > 1) usage_error("--op has {} twice", op);
   }
   return ops;
 }
@@ -287,7 +283,7 @@ void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFou
   for (std::size_t op = 0; op < expected.size(); ++op) {
     const ReduceColumn& got = found.columns[op];
     if (got.dtype == expected[op].dtype && got.bytes == expected[op].bytes) continue;
-    throw Differs(fmt::format("the {} differs from the reference's", request.ops[op]));
+    differs("the {} differs from the reference's", request.ops[op]);
   }
 }
 
@@ -345,7 +341,8 @@ Exit run_command(ReduceCommandOptions& asked) {
   ArrayStream stream(asked.input, common, Work::reading, "reduce", !asked.rows.empty());
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
-  const ReduceFound found = run_reduce(stream, request);
+  // A total that no integer of 64 bits holds is the data's fault.
+  const ReduceFound found = with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
   const Seconds seconds = stream.seconds(found.times);
   const Dtype dtype = stream.info().dtype;
   if (!ranks().first()) return Exit::done;
@@ -367,10 +364,10 @@ Command add_reduce(CommandLine& line) {
   return array_command<ReduceCommandOptions>(
       line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, Printed::numbers, run_command,
       [](const Subcommand& app, ReduceCommandOptions& options) {
-        app.add_option("--op", options.ops, "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"))
-            .type_name("OP");
-        app.add_option("--ddof", options.ddof, "variance and std divide by n - N (0)").type_name("N");
-        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+        app.add_option("--op", options.ops, "OP",
+                       "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"));
+        app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
+        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
         add_result_option(app, options.result);
       });
 }

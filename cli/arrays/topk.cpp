@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
-#include "cli/chunks.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/topk.h>
@@ -62,15 +60,11 @@ class RowTopk {
   }
   void add(const ArrayView& piece) {
     if (accumulator_) return accumulator_->add(piece);
-    const std::size_t size = size_of(piece.dtype);
     for (std::uint64_t done = 0; done < piece.count;) {
-      const ExternalSort::Room room = sorter_->room();
-      const std::uint64_t count = std::min(room.count, piece.count - done);
-      std::memcpy(room.keys, static_cast<const std::byte*>(piece.data) + done * size, count * size);
-      std::uint64_t index = sorter_->count();
-      for (std::uint64_t i = 0; i < count; ++i, ++index)
-        std::memcpy(room.payload + i * sizeof index, &index, sizeof index);
-      sorter_->filled(count);
+      std::array<std::uint64_t, 4096> indices;
+      const std::uint64_t count = std::min<std::uint64_t>(indices.size(), piece.count - done);
+      std::iota(indices.begin(), indices.end(), sorter_->count());
+      sorter_->add({part_of(piece, done, count), reinterpret_cast<const std::byte*>(indices.data())});
       done += count;
     }
   }
@@ -267,7 +261,7 @@ void verify(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const To
     const ArrayView values = part_of(data, row * length, length);
     const auto expected = reference_topk(values, order, how.nan == NanPolicy::skip, k);
     if (expected.size() != found.found[row]) {
-      throw Differs(fmt::format("row {} has {} values, the reference {}", row, found.found[row], expected.size()));
+      differs("row {} has {} values, the reference {}", row, found.found[row], expected.size());
     }
     for (const std::uint64_t place : expected) places.push_back(row * length + place);
   }
@@ -277,7 +271,7 @@ void verify(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const To
       const std::uint64_t index = static_cast<const std::uint64_t*>(indices.data)[i];
       const std::uint64_t expected = length == 0 ? 0 : places[entry] % length;
       if (index == expected && same_bits(values, i, data, places[entry])) continue;
-      throw Differs(fmt::format("entry {} is not the reference's: index {} instead of {}", entry, index, expected));
+      differs("entry {} is not the reference's: index {} instead of {}", entry, index, expected);
     }
   });
 }
@@ -345,13 +339,10 @@ Command add_topk(CommandLine& line) {
   return array_command<TopkCommandOptions>(
       line, "topk", "The greatest or least values, and where they are", topk_examples, Printed::numbers, run_command,
       [](const Subcommand& app, TopkCommandOptions& options) {
-        app.add_option("-k", options.k, "Number of values; all, in order, where the input has fewer")
-            .required()
-            .type_name("K");
+        app.add_option("-k", options.k, "K", "Number of values; all, in order, where the input has fewer").required();
         app.add_flag("--smallest", options.smallest, "The smallest values, the smallest first");
-        app.add_option("--nan", options.nan, "NaNs are left out (skip), or greater than all else (last)")
-            .type_name("last|skip");
-        app.add_option("--rows", options.rows, "Those of each of N equal blocks of the input").type_name("N");
+        app.add_option("--nan", options.nan, "last|skip", "NaNs are left out (skip), or greater than all else (last)");
+        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
       });
 }

@@ -4,10 +4,9 @@
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
 #include "elements/order.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/unique.h>
@@ -92,14 +91,7 @@ class UniqueTable {
                          std::nullopt});
     give_all([&](const ArrayView& values, const std::uint64_t* counts) {
       result.distinct += values.count;
-      for (std::uint64_t done = 0; done < values.count;) {
-        const ExternalSort::Room room = sorter.room();
-        const std::uint64_t some = std::min(room.count, values.count - done);
-        std::memcpy(room.keys, counts + done, some * sizeof(std::uint64_t));
-        std::memcpy(room.payload, element_at(values, done), some * element);
-        sorter.filled(some);
-        done += some;
-      }
+      sorter.add({{Dtype::u64, counts, values.count}, element_at(values, 0)});
     });
     accumulator_.reset();
     sorter.finish([&](const Records& block) {
@@ -231,14 +223,14 @@ void verify(const ArrayView& data, const UniqueTable::Result& found, bool by_cou
                      [](const ReferenceRun& a, const ReferenceRun& b) { return a.count > b.count; });
   }
   if (runs.size() != found.distinct) {
-    throw Differs(fmt::format("found {} distinct values, the reference {}", found.distinct, runs.size()));
+    differs("found {} distinct values, the reference {}", found.distinct, runs.size());
   }
   std::uint64_t place = 0;
   found.entries.each([&](const ArrayView& values, const ArrayView& counts) {
     for (std::uint64_t i = 0; i < values.count; ++i, ++place) {
       const bool same = static_cast<const std::uint64_t*>(counts.data)[i] == runs[place].count;
       if (same && same_bits(values, i, data, runs[place].first)) continue;
-      throw Differs(fmt::format("entry {} is not the reference's", place));
+      differs("entry {} is not the reference's", place);
     }
   });
 }
@@ -286,8 +278,8 @@ Command add_unique(CommandLine& line) {
   return array_command<UniqueCommandOptions>(
       line, "unique", "The distinct values, and how often each occurs", unique_examples, Printed::numbers, run_command,
       [](const Subcommand& app, UniqueCommandOptions& options) {
-        app.add_option("--by", options.by, "The order: by value, or the most frequent first").type_name("value|count");
-        app.add_option("--limit", options.limit, "Only the first N of them").type_name("N");
+        app.add_option("--by", options.by, "value|count", "The order: by value, or the most frequent first");
+        app.add_option("--limit", options.limit, "N", "Only the first N of them");
       });
 }
 

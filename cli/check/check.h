@@ -9,7 +9,7 @@
 //   - calls tell_check(FILE, …) once the program is built and the buffers are filled, before the first launch.
 #pragma once
 
-#include "errors.h"
+#include "program.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>

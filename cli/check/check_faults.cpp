@@ -141,17 +141,28 @@ std::string other(const Fault&, const Evidence& evidence, const CheckFacts&) {
   return evidence.headline;
 }
 
-const std::map<FaultKind, std::string (*)(const Fault&, const Evidence&, const CheckFacts&)> sentences = {
-    {FaultKind::out_of_bounds, out_of_bounds},
-    {FaultKind::invalid_pointer, invalid_pointer},
-    {FaultKind::data_race, data_race},
-    {FaultKind::divergence, divergence},
-    {FaultKind::uninitialized, uninitialized},
-    {FaultKind::unaligned, unaligned},
-    {FaultKind::async_copy, async_copy},
-    {FaultKind::stopped, stopped},
-    {FaultKind::other, other},
+struct Kind {
+  FaultKind kind;
+  std::string_view name;
+  std::string (*sentence)(const Fault&, const Evidence&, const CheckFacts&);  // null: the compiler's words
 };
+constexpr std::array<Kind, 11> kinds{{
+    {FaultKind::invalid_pointer, "invalid_pointer", invalid_pointer},
+    {FaultKind::out_of_bounds, "out_of_bounds", out_of_bounds},
+    {FaultKind::data_race, "data_race", data_race},
+    {FaultKind::divergence, "divergence", divergence},
+    {FaultKind::uninitialized, "uninitialized", uninitialized},
+    {FaultKind::unaligned, "unaligned", unaligned},
+    {FaultKind::async_copy, "async_copy", async_copy},
+    {FaultKind::format, "format", nullptr},
+    {FaultKind::compiler, "compiler", nullptr},
+    {FaultKind::stopped, "stopped", stopped},
+    {FaultKind::other, "other", other},
+}};
+
+const Kind& of(FaultKind kind) {
+  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) { return each.kind == kind; });
+}
 
 bool Evidence::add(const Finding& finding) {
   const std::string_view line = finding.headline;
@@ -176,24 +187,6 @@ bool Evidence::add(const Finding& finding) {
   }
   return words(line) == words(headline);
 }
-
-std::string sentence(const Fault& fault, const Evidence& evidence, const CheckFacts& facts) {
-  return sentences.at(fault.kind)(fault, evidence, facts);
-}
-
-constexpr std::array<std::pair<FaultKind, std::string_view>, 11> kind_names{{
-    {FaultKind::invalid_pointer, "invalid_pointer"},
-    {FaultKind::out_of_bounds, "out_of_bounds"},
-    {FaultKind::data_race, "data_race"},
-    {FaultKind::divergence, "divergence"},
-    {FaultKind::uninitialized, "uninitialized"},
-    {FaultKind::unaligned, "unaligned"},
-    {FaultKind::async_copy, "async_copy"},
-    {FaultKind::format, "format"},
-    {FaultKind::compiler, "compiler"},
-    {FaultKind::stopped, "stopped"},
-    {FaultKind::other, "other"},
-}};
 
 // How the messages of Oclgrind 21.10 begin; of one that is not here nothing but the headline is told.
 constexpr std::array<std::pair<std::string_view, FaultKind>, 20> headlines{{
@@ -311,7 +304,7 @@ class Collector {
     for (const Group& group : groups_) {
       if (absorbed(group.fault)) continue;
       Fault& fault = result.emplace_back(group.fault);
-      fault.what = sentence(fault, group.evidence, facts_);
+      fault.what = of(fault.kind).sentence(fault, group.evidence, facts_);
       fault.follows = fault.kind == FaultKind::uninitialized && spoils_reads();
     }
     return result;
@@ -379,9 +372,7 @@ unsigned line_of(const Fault& fault) {
 }  // namespace
 
 std::string_view to_string(FaultKind kind) {
-  const auto found =
-      std::find_if(kind_names.begin(), kind_names.end(), [&](const auto& entry) { return entry.first == kind; });
-  return found->second;
+  return of(kind).name;
 }
 
 bool SourceName::is(std::string_view told) const {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "errors.h"
 #include "options.h"
+#include "program.h"
 #include "ranks.h"
-#include "runtime/half.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -22,18 +21,12 @@ std::vector<double> numbers_in_file(const std::string& path) {
   io::SourceOptions options;
   options.strict = true;
   const std::unique_ptr<io::Source> source = io::open(path, options);
-  const Dtype dtype = source->info().dtype;
   const std::vector<std::byte> bytes = io::read_all(*source);
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* data = reinterpret_cast<const T*>(bytes.data());
-    std::vector<double> values;
-    for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-      if constexpr (std::is_same_v<T, Half>) values.push_back(runtime::to_double(data[i]));
-      else values.push_back(static_cast<double>(data[i]));
-    }
-    return values;
-  });
+  const Dtype dtype = source->info().dtype;
+  const ArrayView data(dtype, bytes.data(), bytes.size() / size_of(dtype));
+  std::vector<double> values;
+  for (std::uint64_t i = 0; i < data.count; ++i) values.push_back(number_at(data, i));
+  return values;
 }
 
 std::vector<double> edge_values(const std::string& text) {
@@ -89,7 +82,7 @@ std::vector<BinsRequest> parse_bins(const BinsTexts& texts, bool joint) {
   const auto parts_of = [&](const char* option, const std::string& text) {
     std::vector<std::string> parts = split(text, ';');
     if (parts.size() > 1 && columns > 1 && parts.size() != columns) {
-      usage_error(fmt::format("{}: a value for each of {} columns, separated by ';', got '{}'", option, columns, text));
+      usage_error("{}: a value for each of {} columns, separated by ';', got '{}'", option, columns, text);
     }
     columns = std::max(columns, parts.size());
     return parts;
@@ -141,8 +134,7 @@ Bins logarithmic_bins(std::uint64_t bins, const std::optional<ValueRange>& range
   if (!range) return Bins::logarithmic(bins, 1, 10);
   auto [lo, hi, single] = *range;
   if (lo <= 0) {
-    throw Error(ErrorCode::io, fmt::format("{}: --log needs positive values, the least one is {}; give --range LO:HI",
-                                           name, io::format_number(lo)));
+    data_error("{}: --log needs positive values, the least one is {}; give --range LO:HI", name, io::format_number(lo));
   }
   if (lo == hi) {
     lo = std::max(lo / 2, std::numeric_limits<double>::denorm_min());
@@ -182,10 +174,10 @@ void BinsFinder::end_estimate() {
   }
   if (estimator_->next_pass()) return;
   if (!(estimator_->bins_found() <= most_estimated_bins)) {
-    throw Error(ErrorCode::io,
-                fmt::format("{}: the rule must find at most {} bins, got {}; give --range LO:HI, which leaves far "
-                            "values out, or --bins N",
-                            name_, most_estimated_bins, estimator_->bins_found()));
+    data_error(
+        "{}: the rule must find at most {} bins, got {}; give --range LO:HI, which leaves far "
+        "values out, or --bins N",
+        name_, most_estimated_bins, estimator_->bins_found());
   }
   bins_ = estimator_->bins();
 }
@@ -243,7 +235,7 @@ Dtype BinsFinder::edge_dtype(bool joint) const {
 BinsFinders::BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
                          const Device& device) {
   if (requests.size() != 1 && requests.size() != columns) {
-    usage_error(fmt::format("bins are given for {} columns, {} has {}", requests.size(), info.name, columns));
+    usage_error("bins are given for {} columns, {} has {}", requests.size(), info.name, columns);
   }
   for (std::size_t i = 0; i < columns; ++i) {
     finders_.emplace_back(requests[requests.size() == 1 ? 0 : i], info, device);

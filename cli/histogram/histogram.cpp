@@ -2,13 +2,10 @@
 // masu histogram: where its result goes.
 #include "cli/arrays/array_stream.h"
 #include "cli/histogram/histogram_job.h"
-#include "cli/histogram/histogram_result.h"
-#include "command_line.h"
-#include "errors.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/plot.h>
@@ -105,52 +102,42 @@ Region parse_region(const std::string& text) {
 
 void HistogramCommandOptions::add_to(const Subcommand& app) {
   add_input_options(app, input);
-  const auto in = [](const char* group, const Option& option) { return option.group(group); };
-  const char* const which = "Bins";
-  in(which, app.add_option("--bins", bins.bins,
-                           "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" +
-                               words_of("RULE")))
-      .type_name("N|RULE");
-  in(which, app.add_option("--range", bins.range, "The edges of the first and the last bin (-1:1)")).type_name("LO:HI");
-  in(which, app.add_option("--edges", bins.edges, "The bins' edges, or a file with them")).type_name("A,B,...|@FILE");
-  in(which, app.add_option("--integers", bins.integers, "N bins: the value v goes to bin v")).type_name("N");
-  in(which, app.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths"));
-  in(which, app.add_flag("--right-open", right_open, "The last bin does not hold its upper edge"));
-  in(which, app.add_option("--outside", outside, "Values outside of the bins: drop (count apart) or clamp"))
-      .type_name("drop|clamp");
+  const Subcommand which = app.group("Bins");
+  which.add_option(
+      "--bins", bins.bins, "N|RULE",
+      "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" + words_of("RULE"));
+  which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
+  which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
+  which.add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
+  which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
+  which.add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
+  which.add_option("--outside", outside, "drop|clamp", "Values outside of the bins: drop (count apart) or clamp");
 
-  const char* const shape = "Shape";
-  in(shape, app.add_option("--channels", channels, "Interleaved channels, one histogram each")).type_name("N");
-  in(shape, app.add_option("--rows", rows, "One histogram for each of N equal blocks of the input")).type_name("N");
-  in(shape, app.add_flag("--joint", joint,
-                         "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
-                         "hold for all columns, or have a value for each: --bins '100;50'"));
-  in(shape, app.add_option("--region", region, "Only the pixels of a rectangle")).type_name("X,Y,W,H");
-  in(shape, app.add_option("--pitch", pitch, "With --region of data that is no image: bytes from row to row"))
-      .type_name("BYTES");
+  const Subcommand shape = app.group("Shape");
+  shape.add_option("--channels", channels, "N", "Interleaved channels, one histogram each");
+  shape.add_option("--rows", rows, "N", "One histogram for each of N equal blocks of the input");
+  shape.add_flag("--joint", joint,
+                 "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
+                 "hold for all columns, or have a value for each: --bins '100;50'");
+  shape.add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
+  shape.add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
 
-  const char* const by = "Weights";
-  in(by, app.add_option("--weights", weights,
-                        "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
-                        "once. Read as the input is, but for the options below"))
-      .type_name("FILE");
-  in(by, app.add_option("--weights-format", weights_format, "How to read them (auto: by content)"))
-      .type_name("auto|raw|text|npy|image");
-  in(by, app.add_option("--weights-dtype", weights_dtype, "Element type of raw and text weights")).type_name("DTYPE");
-  in(by, app.add_option("--weights-column", weights_column, "Text: the weights' column, its name or number from 1"))
-      .type_name("NAME|N");
-  in(by, app.add_flag("--variances", variances, "Also the sum of the squared weights of each bin"));
+  const Subcommand by = app.group("Weights");
+  by.add_option("--weights", weights, "FILE",
+                "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
+                "once. Read as the input is, but for the options below");
+  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image", "How to read them (auto: by content)");
+  by.add_option("--weights-dtype", weights_dtype, "DTYPE", "Element type of raw and text weights");
+  by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
+  by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
 
-  const char* const result = "Result";
-  in(result, app.add_option("--format", format, "The form of the result (table, or by the ending of -o)"))
-      .type_name("table|json|csv|npy");
-  in(result, app.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1"));
-  in(result, app.add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin"));
-  in(result, app.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot"));
-  in(result, app.add_option("--plot", plot, "Draw the result to FILE too, by its ending: .svg, .png or .pdf"))
-      .type_name("FILE");
-  app.add_option("--strategy", strategy, "How to count, with the same result: " + words_of("STRATEGY"))
-      .type_name("STRATEGY");
+  const Subcommand result = app.group("Result");
+  result.add_option("--format", format, "table|json|csv|npy", "The form of the result (table, or by the ending of -o)");
+  result.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1");
+  result.add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
+  result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
+  result.add_option("--plot", plot, "FILE", "Draw the result to FILE too, by its ending: .svg, .png or .pdf");
+  app.add_option("--strategy", strategy, "STRATEGY", "How to count, with the same result: " + words_of("STRATEGY"));
   add_common_options(app, common);
   add_digits_option(app, common);
   app.footer(histogram_examples);
@@ -204,7 +191,7 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
     return std::nullopt;
   }
   const auto refuse = [](bool given, std::string_view option) {
-    if (given) usage_error(fmt::format("--weights and {} exclude each other", option));
+    if (given) usage_error("--weights and {} exclude each other", option);
   };
   refuse(cumulative, "--cumulative");
   refuse(log_counts, "--log-counts");

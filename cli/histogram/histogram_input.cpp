@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "errors.h"
+#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/histogram.h>
@@ -74,8 +74,8 @@ class StridedSource final : public io::Source {
     }
   }
   [[noreturn]] void fail() const {
-    throw Error(ErrorCode::io, fmt::format("{}: ends after {} values, {} are needed", info_.name, position_,
-                                           stride_.start + (stride_.rows - 1) * stride_.stride + stride_.take));
+    data_error("{}: ends after {} values, {} are needed", info_.name, position_,
+               stride_.start + (stride_.rows - 1) * stride_.stride + stride_.take);
   }
 
   std::unique_ptr<io::Source> source_;
@@ -100,19 +100,18 @@ bool fits(std::uint64_t start, std::uint64_t length, std::uint64_t limit) {
 Stride pitched(const io::SourceInfo& info, const Region& region, std::uint64_t pitch, unsigned channels) {
   const std::size_t element = size_of(info.dtype);
   if (pitch % element != 0) {
-    usage_error(
-        fmt::format("--pitch must be a multiple of the {} bytes of {}, got {}", element, to_string(info.dtype), pitch));
+    usage_error("--pitch must be a multiple of the {} bytes of {}, got {}", element, to_string(info.dtype), pitch);
   }
   const std::uint64_t row_end = (region.x + region.width) * channels;  // in elements; the options' limits keep it small
   if (row_end > pitch / element) {
-    usage_error(fmt::format("--pitch {} is too small for --region {}, whose rows end at byte {}", pitch, text(region),
-                            row_end * element));
+    usage_error("--pitch {} is too small for --region {}, whose rows end at byte {}", pitch, text(region),
+                row_end * element);
   }
   Stride stride{0, region.width * channels, pitch / element, region.height};
   const std::uint64_t most = info.count.value_or(~std::uint64_t{0});
   if (row_end > most || region.y + region.height - 1 > (most - row_end) / stride.stride) {
-    throw Error(ErrorCode::io, fmt::format("{}: the region {} lies outside of its {} values in rows of {} bytes",
-                                           info.name, text(region), most, pitch));
+    data_error("{}: the region {} lies outside of its {} values in rows of {} bytes", info.name, text(region), most,
+               pitch);
   }
   stride.start = region.y * stride.stride + region.x * channels;
   return stride;
@@ -129,28 +128,24 @@ std::unique_ptr<io::Source> region_source(std::unique_ptr<io::Source> source, co
                                           const std::optional<std::uint64_t>& pitch, unsigned channels) {
   const io::SourceInfo& info = source->info();
   const bool shaped = !info.shape.empty();
-  if (shaped && pitch)
-    usage_error(fmt::format("--pitch is for data without a shape, {} is {}", info.name, info.format));
-  if (!shaped && !pitch) usage_error(fmt::format("--region of {} needs --pitch, the bytes of a row", info.name));
+  if (shaped && pitch) usage_error("--pitch is for data without a shape, {} is {}", info.name, info.format);
+  if (!shaped && !pitch) usage_error("--region of {} needs --pitch, the bytes of a row", info.name);
   if (!shaped) {
     const Stride stride = pitched(info, region, *pitch, channels);
     return std::make_unique<StridedSource>(std::move(source), stride,
                                            std::vector<std::uint64_t>{region.height, region.width, channels});
   }
   if (info.shape.size() < 2 || info.shape.size() > 3) {
-    throw Error(ErrorCode::io,
-                fmt::format("{}: --region needs two or three dimensions, it has {}", info.name, info.shape.size()));
+    data_error("{}: --region needs two or three dimensions, it has {}", info.name, info.shape.size());
   }
   if (info.fortran_order) {
-    throw Error(ErrorCode::io,
-                fmt::format("{}: --region needs an array in C order, it is in Fortran order", info.name));
+    data_error("{}: --region needs an array in C order, it is in Fortran order", info.name);
   }
   const std::uint64_t height = info.shape[0];
   const std::uint64_t width = info.shape[1];
   const std::uint64_t pixel = info.shape.size() == 3 ? info.shape[2] : 1;
   if (!fits(region.x, region.width, width) || !fits(region.y, region.height, height)) {
-    throw Error(ErrorCode::io, fmt::format("{}: the region {} lies outside of its {} x {} pixels", info.name,
-                                           text(region), width, height));
+    data_error("{}: the region {} lies outside of its {} x {} pixels", info.name, text(region), width, height);
   }
   const Stride stride{(region.y * width + region.x) * pixel, region.width * pixel, width * pixel, region.height};
   return std::make_unique<StridedSource>(std::move(source), stride,
@@ -173,10 +168,10 @@ unsigned channels_of(const HistogramJob& job, const io::SourceInfo& info) {
   const auto own = static_cast<unsigned>(std::max<std::size_t>(info.channels.size(), 1));
   if (!job.channels) return own;
   if (info.channels.size() > 1 && *job.channels != own && *job.channels != 1) {
-    usage_error(fmt::format("--channels of {} is {} or 1, got {}", info.name, own, *job.channels));
+    usage_error("--channels of {} is {} or 1, got {}", info.name, own, *job.channels);
   }
   if (info.count && *info.count % *job.channels != 0) {
-    usage_error(fmt::format("--channels {} must divide the {} values of {}", *job.channels, *info.count, info.name));
+    usage_error("--channels {} must divide the {} values of {}", *job.channels, *info.count, info.name);
   }
   return *job.channels;
 }
@@ -190,7 +185,7 @@ std::vector<std::string> channel_names(unsigned channels, const io::SourceInfo& 
 
 void check_columns(std::uint64_t columns, const std::string& name) {
   if (columns >= 1 && columns <= most_columns) return;
-  usage_error(fmt::format("--joint takes 1 to {} columns, {} has {}", most_columns, name, columns));
+  usage_error("--joint takes 1 to {} columns, {} has {}", most_columns, name, columns);
 }
 
 // The columns of a two-dimensional array in Fortran order lie one after the other: each is a source of its own.
@@ -243,12 +238,11 @@ HistogramInput separate_columns(const HistogramJob& job, std::span<const std::st
     const io::SourceInfo& info = result.sources.back()->info();
     const io::SourceInfo& first = result.sources.front()->info();
     if (info.channels.size() > 1) {
-      usage_error(fmt::format("--joint of several inputs: each is one column, {} has {} channels", info.name,
-                              info.channels.size()));
+      usage_error("--joint of several inputs: each is one column, {} has {} channels", info.name, info.channels.size());
     }
     if (info.count && first.count && *info.count != *first.count) {
-      throw Error(ErrorCode::io, fmt::format("the columns must be equally long: {} has {} values, {} has {}",
-                                             first.name, *first.count, info.name, *info.count));
+      data_error("the columns must be equally long: {} has {} values, {} has {}", first.name, *first.count, info.name,
+                 *info.count);
     }
     result.names.push_back(by_name ? options.column : input);
     name += (name.empty() ? "" : ", ") + info.name;
@@ -258,8 +252,8 @@ HistogramInput separate_columns(const HistogramJob& job, std::span<const std::st
     const io::SourceInfo& info = source->info();
     const io::SourceInfo& first = result.sources.front()->info();
     if (info.dtype != first.dtype) {
-      throw Error(ErrorCode::io, fmt::format("the columns must have one dtype: {} is {}, {} is {}", first.name,
-                                             to_string(first.dtype), info.name, to_string(info.dtype)));
+      data_error("the columns must have one dtype: {} is {}, {} is {}", first.name, to_string(first.dtype), info.name,
+                 to_string(info.dtype));
     }
   }
   result.info = result.sources.front()->info();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "cli/chunks.h"
-#include "cli/histogram/histogram_result.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
+#include "runtime/parallel.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/device.h>
@@ -103,7 +103,7 @@ class ChannelCounter final : public Counter {
         name_(request.input.info.name),
         reference_(request) {
     if (!request.summaries) return;
-    summaries_.resize(channels_);
+    for (unsigned c = 0; c < channels_; ++c) summaries_.emplace_back(request.input.info.dtype);
     const Histogram first = std::move(accumulator_.result().front());
     one_value_ = one_value_per_bin(first, request.bins.front().kind(), reference_.half_open(), request.bounds);
     from_counts_ =
@@ -112,7 +112,9 @@ class ChannelCounter final : public Counter {
 
   void add(std::span<const ArrayView> piece) override {
     accumulator_.add(piece.front());
-    for (unsigned c = 0; !from_counts_ && c < summaries_.size(); ++c) summaries_[c].add(piece.front(), c, channels_);
+    runtime::parallel_tasks(from_counts_ ? 0 : summaries_.size(), [&](std::uint64_t c) {
+      summaries_[c].add(piece.front(), static_cast<unsigned>(c), channels_);
+    });
   }
 
   void start_reference() override {
@@ -127,8 +129,8 @@ class ChannelCounter final : public Counter {
     for (Histogram& channel : result.channels) channel = channel.with_integers(sum_of_ranks(channel.integers()));
     result.one_value = one_value_;
     for (unsigned c = 0; c < summaries_.size(); ++c) {
-      if (from_counts_) summaries_[c].add(result.channels[c]);
-      else summaries_[c].merge_ranks();
+      if (from_counts_) summaries_[c].finish(result.channels[c]);
+      else summaries_[c].finish();
     }
     result.summaries = std::move(summaries_);
   }
@@ -303,8 +305,7 @@ class Run {
     options_.channels = job.joint ? 1 : input_.channels;
     options_.memory = job.memory.value_or(0);
     if (job.plot && columns() > 2) {
-      usage_error(
-          fmt::format("--plot draws joint histograms of 1 or 2 columns, {} has {}", input_.info.name, columns()));
+      usage_error("--plot draws joint histograms of 1 or 2 columns, {} has {}", input_.info.name, columns());
     }
   }
 
@@ -338,7 +339,7 @@ class Run {
     ranks().add("histogram", sums);
     result.bytes = sums[0];
     if (result.bytes == 0 && input_.info.format == "text") {
-      throw Error(ErrorCode::io, fmt::format("{}: has no number", input_.info.name));
+      data_error("{}: has no number", input_.info.name);
     }
     result.source = input_.info;
     result.device = device_.id();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/histogram/histogram_result.h"
+#include "cli/histogram/histogram_job.h"
 
-#include "json.h"
 #include "ranks.h"
 #include "runtime/half.h"
-#include "runtime/parallel.h"
+#include "text.h"
 
+#include <masu/exact_sum.h>
 #include <masu/io.h>
 #include <masu/reduce.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -196,68 +196,96 @@ void write_npy(const HistogramResult& result, const WriteOptions& options, const
 
 namespace {
 
-template <class T>
-T from_bits(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+// One entry, or with rows a list of an entry for each.
+template <class Entry>
+void write_rows(const HistogramResult& result, std::string_view name, const Entry& entry, TextSink& to) {
+  to.add(fmt::format(R"("{}":)", name));
+  if (result.rows) to.list(result.row_count(), entry);
+  else entry(0);
 }
 
-template <class T>
-std::uint64_t to_bits(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
+void write_outsiders(const HistogramResult& result, unsigned channel, TextSink& to) {
+  const auto of_rows = [&](std::string_view name, auto member) {
+    const auto entry = [&](std::uint64_t row) { to.add(fmt::to_string(result.block(row, channel).*member)); };
+    write_rows(result, name, entry, to);
+    to.add(",");
+  };
+  of_rows("below", &HistogramResult::Block::below);
+  of_rows("above", &HistogramResult::Block::above);
+  of_rows("nan", &HistogramResult::Block::nan);
 }
 
-template <class T>
-struct Part {
-  T lo{};
-  T hi{};
-  ExactSum sum;
+// "counts" of a channel, and what was asked for beside them.
+void write_channel_counts(const HistogramResult& result, unsigned channel, const WriteOptions& options, TextSink& to) {
+  const auto counts = [&](std::uint64_t row) {
+    const auto counts = result.block(row, channel).counts;
+    to.list(counts.size(), [&](std::uint64_t i) { return fmt::to_string(counts[i]); });
+  };
+  const auto density = [&](std::uint64_t row) {
+    const std::vector<double> density = result.density(row, channel);
+    to.list(density.size(), [&](std::uint64_t i) { return json_number(density[i]); });
+  };
+  const auto cumulative = [&](std::uint64_t row) {
+    const auto counts = result.block(row, channel).counts;
+    std::uint64_t sum = 0;
+    to.list(counts.size(), [&](std::uint64_t i) { return fmt::to_string(sum += counts[i]); });
+  };
+  write_rows(result, "counts", counts, to);
+  if (options.density) to.add(",");
+  if (options.density) write_rows(result, "density", density, to);
+  if (options.cumulative) to.add(",");
+  if (options.cumulative) write_rows(result, "cumulative", cumulative, to);
+}
 
-  // Adds every `stride`th value, a block at a time, so that the sum sees contiguous finite values.
-  void add(const T* values, std::uint64_t count, unsigned stride) {
-    std::array<T, 16384> block;
-    for (std::uint64_t i = 0; i < count; i += block.size()) {
-      const std::size_t size = std::min<std::uint64_t>(block.size(), count - i);
-      const T* found = values + i * stride;
-      if (stride != 1) {
-        for (std::size_t k = 0; k < size; ++k) block[k] = found[k * stride];
-        found = block.data();
-      }
-      if (add_finite(found, size)) continue;
-      const auto end = std::copy_if(found, found + size, block.begin(), is_finite);
-      add_finite(block.data(), static_cast<std::size_t>(end - block.begin()));
-    }
-  }
+void write_channels(const HistogramResult& result, const WriteOptions& options, TextSink& to) {
+  const Histogram& first = result.first();
+  const bool several = result.channel_count() > 1;
+  if (!several) write_outsiders(result, 0, to);
+  to.add(R"("edges":)");
+  to.list(first.size() + 1, [&](std::uint64_t i) { return json_number(first.edge(i), result.edge_dtype); });
+  to.add(",");
+  if (!several) return write_channel_counts(result, 0, options, to);
+  to.add(R"("channels":)");
+  to.list(result.channel_count(), [&](std::uint64_t i) {
+    const auto c = static_cast<unsigned>(i);
+    std::uint64_t n = 0;
+    for (std::uint64_t row = 0; row < result.row_count(); ++row) n += result.block(row, c).n();
+    to.add(fmt::format(R"({{"name":{},"n":{},)", json_string(result.names[i]), n));
+    write_outsiders(result, c, to);
+    write_channel_counts(result, c, options, to);
+    to.add("}");
+  });
+}
 
-  static bool is_finite(T value) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::isfinite(value);
-    } else {
-      return true;
-    }
-  }
-  // Adds nothing and returns false where not all are finite.
-  bool add_finite(const T* values, std::size_t count) {
-    if (count == 0) return true;
-    const ArrayView view(dtype_of<T>, values, count);
-    const ReduceResult extremes = reduce(Device::open("cpu"), view, ReduceOp::minmax);
-    const T least = extremes.min<T>();
-    const T most = extremes.max<T>();
-    if (!is_finite(least) || !is_finite(most)) return false;
-    merge(least, most, sum.count() == 0);
-    sum.add(view);
-    return true;
-  }
-  void merge(T least, T most, bool first) {
-    lo = first ? least : std::min(lo, least);
-    hi = first ? most : std::max(hi, most);
-  }
-};
+void write_joint(const HistogramResult& result, const WriteOptions& options, TextSink& to) {
+  const JointHistogram& joint = *result.joint;
+  to.add(fmt::format(R"("outside":{},"nan":{},"edges":)", joint.outside(), joint.nan()));
+  to.list(joint.dimensions(), [&](std::uint64_t d) {
+    const std::vector<double> edges = joint.edges(static_cast<unsigned>(d));
+    to.list(edges.size(), [&](std::uint64_t i) { return json_number(edges[i], result.column_edge_dtypes[d]); });
+  });
+  to.add(R"(,"counts":)");
+  to.grid(joint, [&](std::uint64_t joint_bin) { return fmt::to_string(joint.counts()[joint_bin]); });
+  if (!options.density) return;
+  const std::vector<double> density = joint.density();
+  to.add(R"(,"density":)");
+  to.grid(joint, [&](std::uint64_t joint_bin) { return json_number(density[joint_bin]); });
+}
 
 }  // namespace
+
+void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  TextSink to(sink);
+  to.add("{");
+  if (options.several) to.add(fmt::format(R"("input":{},)", json_string(result.source.name)));
+  to.add(fmt::format(R"("n":{},"dtype":"{}","device":{},"strategy":"{}",)", result.n(), to_string(result.source.dtype),
+                     json_string(result.device), to_string(result.strategy())));
+  if (result.joint) write_joint(result, options, to);
+  else write_channels(result, options, to);
+  if (result.bad_lines > 0) to.add(fmt::format(R"(,"bad_lines":{})", result.bad_lines));
+  to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
+  to.flush();
+}
 
 Bounds dtype_bounds(Dtype dtype) {
   return dispatch(dtype, [](auto tag) -> Bounds {
@@ -285,105 +313,74 @@ bool one_value_per_bin(const Histogram& histogram, Bins::Kind kind, bool half_op
   return half_open || histogram.edge(bins) > bounds.greatest;
 }
 
-template <class T>
-void Summary::add_values(const T* values, std::uint64_t pixels, unsigned channels) {
-  constexpr std::uint64_t slice = 1 << 18;
-  const std::uint64_t slices = (pixels + slice - 1) / slice;
-  std::vector<Part<T>> parts(slices);
-  runtime::parallel_tasks(slices, [&](std::uint64_t i) {
-    parts[i].add(values + i * slice * channels, std::min(slice, pixels - i * slice), channels);
-  });
-  Part<T> whole{from_bits<T>(lo_), from_bits<T>(hi_), sum_};
-  for (const Part<T>& part : parts) {
-    if (part.sum.count() == 0) continue;
-    whole.merge(part.lo, part.hi, whole.sum.count() == 0);
-    whole.sum.merge(part.sum);
-  }
-  lo_ = to_bits(whole.lo);
-  hi_ = to_bits(whole.hi);
-  sum_ = whole.sum;
-}
+constexpr std::uint64_t most_copied = std::uint64_t{1} << 18U;  // values at a time
+
+Summary::Summary(Dtype dtype) : extremes_(cpu_, dtype, ReduceOp::minmax), sum_(cpu_, dtype) {}
 
 void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
-  dtype_ = data.dtype;
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_arithmetic_v<T>) {
-      add_values(static_cast<const T*>(data.data) + channel, data.count / channels, channels);
-    } else {
-      const std::uint64_t pixels = data.count / channels;
-      std::vector<float> values(pixels);
-      for (std::uint64_t i = 0; i < pixels; ++i) {
-        values[i] = static_cast<float>(runtime::to_double(static_cast<const Half*>(data.data)[i * channels + channel]));
+    const std::span<const T> values(static_cast<const T*>(data.data), data.count);
+    std::vector<T> copy(channels == 1 ? 0 : most_copied);
+    for (std::uint64_t at = channel; at < values.size(); at += most_copied * channels) {
+      const std::uint64_t count = std::min<std::uint64_t>(most_copied, (values.size() - at - 1) / channels + 1);
+      if (channels == 1) {
+        add(ArrayView(values.subspan(at, count)));
+        continue;
       }
-      add_values(values.data(), pixels, 1);
+      for (std::uint64_t i = 0; i < count; ++i) copy[i] = values[at + i * channels];
+      add(ArrayView(std::span(copy).first(count)));
     }
   });
 }
 
-void Summary::merge_ranks() {
-  if (!ranks().several()) return;
-  const auto put = [](Ranks::Bytes& to, const auto& value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    to.insert(to.end(), first, first + sizeof value);
-  };
-  // The dtype of a rank without values does not count.
-  Ranks::Bytes mine;
-  put(mine, dtype_);
-  put(mine, lo_);
-  put(mine, hi_);
-  const std::vector<std::byte> sum = sum_.bytes();
-  mine.insert(mine.end(), sum.begin(), sum.end());
-  *this = Summary();
-  for (const Ranks::Bytes& bytes : ranks().from_each("summary", std::move(mine))) {
-    Summary part;
-    std::memcpy(&part.dtype_, bytes.data(), sizeof part.dtype_);
-    std::memcpy(&part.lo_, bytes.data() + sizeof part.dtype_, sizeof part.lo_);
-    std::memcpy(&part.hi_, bytes.data() + sizeof part.dtype_ + sizeof part.lo_, sizeof part.hi_);
-    part.sum_ = ExactSum::from_bytes(std::span(bytes).subspan(sizeof part.dtype_ + 2 * sizeof part.lo_));
-    if (part.sum_.count() == 0) continue;
-    if (sum_.count() == 0) {
-      *this = part;
-      continue;
-    }
-    dispatch(dtype_, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;
-      lo_ = to_bits(std::min(from_bits<Held>(lo_), from_bits<Held>(part.lo_)));
-      hi_ = to_bits(std::max(from_bits<Held>(hi_), from_bits<Held>(part.hi_)));
-    });
-    sum_.merge(part.sum_);
+void Summary::add(const ArrayView& block) {
+  if (block.count == 0) return;
+  const ReduceResult found = reduce(cpu_, block, ReduceOp::minmax);
+  const ArrayView least = found.min_values();
+  const ArrayView greatest = found.max_values();
+  if (std::isfinite(number_at(least, 0)) && std::isfinite(number_at(greatest, 0))) {
+    extremes_.add(least);
+    extremes_.add(greatest);
+    return sum_.add(block);
   }
+  dispatch(block.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::span<const T> values(static_cast<const T*>(block.data), block.count);
+    std::vector<T> finite;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](T value) {
+      if constexpr (std::is_same_v<T, Half>) return std::isfinite(runtime::to_double(value));
+      else return std::isfinite(static_cast<double>(value));
+    });
+    add(ArrayView(finite));
+  });
 }
 
-void Summary::add(const Histogram& histogram) {
-  dtype_ = Dtype::i64;
+void Summary::finish() {
+  merge_states("range", cpu_, extremes_);
+  merge_states("mean", cpu_, sum_);
+  if (sum_.count() == 0) return;
+  const ReduceResult found = extremes_.result();
+  range_ = table_element(found.min_values(), 0) + ":" + table_element(found.max_values(), 0);
+  mean_ = table_number(sum_.mean(Dtype::f64).value());
+}
+
+void Summary::finish(const Histogram& histogram) {
   const auto counts = histogram.counts();
   const double base = histogram.edge(0);
+  ExactSum sum;
+  std::string least;
+  std::string greatest;
   for (std::uint64_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     const double value = base + static_cast<double>(i);
-    if (sum_.count() == 0) lo_ = to_bits(static_cast<std::int64_t>(value));
-    hi_ = to_bits(static_cast<std::int64_t>(value));
-    sum_.add(value, counts[i]);
+    greatest = io::format_number(value, Dtype::i64);
+    if (sum.count() == 0) least = greatest;
+    sum.add(value, counts[i]);
   }
-}
-
-std::string Summary::range() const {
-  if (sum_.count() == 0) return "-";
-  return dispatch(dtype_, [&](auto tag) -> std::string {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_integral_v<T>) {
-      return fmt::format("{}:{}", +from_bits<T>(lo_), +from_bits<T>(hi_));
-    } else {
-      using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;  // f16 values are held as f32
-      return table_number(from_bits<Held>(lo_), 0, dtype_) + ":" + table_number(from_bits<Held>(hi_), 0, dtype_);
-    }
-  });
-}
-
-std::string Summary::mean() const {
-  return sum_.count() == 0 ? "-" : table_number(sum_.mean());
+  if (sum.count() == 0) return;
+  range_ = least + ":" + greatest;
+  mean_ = table_number(sum.mean());
 }
 
 }  // namespace masu::cli

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "ranks.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -36,9 +36,8 @@ class Points {
     const std::uint64_t points = rest_.front().count / interleaved_;
     const std::uint64_t count = std::min(points, by_.count);
     if (count == 0 && points != by_.count) {
-      throw Error(ErrorCode::io, fmt::format("there must be a weight for each value: {} ends before {}",
-                                             points == 0 ? input_.info.name : weights_name_,
-                                             points == 0 ? weights_name_ : input_.info.name));
+      data_error("there must be a weight for each value: {} ends before {}",
+                 points == 0 ? input_.info.name : weights_name_, points == 0 ? weights_name_ : input_.info.name);
     }
     columns.clear();
     for (ArrayView& each : rest_) {
@@ -79,14 +78,13 @@ class WeightedRun {
     const std::optional<std::uint64_t> by_count = shared_count(*weights_.front(), by_way_);
     columns_ = job.joint ? std::max<std::size_t>(input_.sources.size(), input_.channels) : 1;
     if (!job.joint && input_.channels != 1) {
-      usage_error(fmt::format("--weights takes one channel (--channels 1 takes all values alike), {} has {}",
-                              input_.info.name, input_.channels));
+      usage_error("--weights takes one channel (--channels 1 takes all values alike), {} has {}", input_.info.name,
+                  input_.channels);
     }
     const std::optional<std::uint64_t> values = input_.count();
     if (values && by_count && *values != *by_count * columns_) {
-      throw Error(ErrorCode::io,
-                  fmt::format("there must be a weight for each {}: {} has {}, {} has {}", job.joint ? "point" : "value",
-                              input_.info.name, *values / columns_, by.name, *by_count));
+      data_error("there must be a weight for each {}: {} has {}, {} has {}", job.joint ? "point" : "value",
+                 input_.info.name, *values / columns_, by.name, *by_count);
     }
     points_ = values ? std::optional(*values / columns_) : by_count;
     options_ = {.right_open = job.options.right_open,
@@ -107,7 +105,7 @@ class WeightedRun {
     look_at_the_data(points, finders);
     const std::uint64_t rows = options_.rows;
     if (job_.rows && *points_ % rows != 0) {
-      usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, *points_, input_.info.name));
+      usage_error("--rows {} must divide the {} values of {}", rows, *points_, input_.info.name);
     }
     const std::vector<Bins> bins = finders.bins();
     const Dtype dtype = input_.info.dtype;

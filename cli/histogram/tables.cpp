@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts on a terminal, for people.
-#include "cli/histogram/histogram_result.h"
-#include "json.h"
+#include "cli/histogram/histogram_job.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -3,19 +3,15 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
-#include "command_line.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
 #include "program.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -211,7 +207,7 @@ constexpr const char* run_examples = R"(Examples:
 std::vector<std::size_t> parse_sizes(std::string_view option, const std::string& text) {
   std::vector<std::size_t> sizes;
   for (const std::string& part : split(text)) sizes.push_back(whole_number(option, part, 1, most_work_items));
-  if (sizes.size() > 3) usage_error(fmt::format("{} takes 1 to 3 sizes (X,Y,Z), got '{}'", option, text));
+  if (sizes.size() > 3) usage_error("{} takes 1 to 3 sizes (X,Y,Z), got '{}'", option, text);
   return sizes;
 }
 
@@ -219,7 +215,7 @@ double parse_timeout(const std::string& text) {
   if (text.empty()) return default_timeout;
   const double seconds = real_number("--timeout", text);
   if (!(seconds >= 0 && seconds <= longest_timeout)) {
-    usage_error(fmt::format("--timeout takes seconds from 0 (none) to {}, got '{}'", longest_timeout, text));
+    usage_error("--timeout takes seconds from 0 (none) to {}, got '{}'", longest_timeout, text);
   }
   return seconds;
 }
@@ -244,50 +240,42 @@ void check_streams(const RunJob& job, const std::string& source) {
     files.push_back(buffer->output);
   }
   for (const Expectation& expectation : job.expectations) reads(expectation.input);
-  if (readers > 1) usage_error(fmt::format("standard input ('-') can be read once, it is asked for {} times", readers));
+  if (readers > 1) usage_error("standard input ('-') can be read once, it is asked for {} times", readers);
 }
 
 void RunOptions::add_to(const Subcommand& app) {
-  app.add_option("FILE", file, "The kernel: OpenCL C (.cl) or CUDA C++ (.cu); - for standard input")
-      .required()
-      .type_name("");
-  const auto in = [](const char* group, const Option& option) { return option.group(group); };
-  const char* const program = "Kernel";
-  in(program, app.add_option("--language", language, "The kernel's language, where the file's ending does not say it"))
-      .type_name("opencl|cuda");
-  in(program, app.add_option("--kernel", kernel, "Which kernel of the file (its only one)")).type_name("NAME");
-  in(program, app.add_option("--options", options, "Options for the compiler (\"-DN=16 -cl-std=CL1.2\")"))
-      .type_name("TEXT");
+  app.add_option("FILE", file, "", "The kernel: OpenCL C (.cl) or CUDA C++ (.cu); - for standard input").required();
+  const Subcommand program = app.group("Kernel");
+  program.add_option("--language", language, "opencl|cuda",
+                     "The kernel's language, where the file's ending does not say it");
+  program.add_option("--kernel", kernel, "NAME", "Which kernel of the file (its only one)");
+  program.add_option("--options", options, "TEXT", "Options for the compiler (\"-DN=16 -cl-std=CL1.2\")");
 
-  const char* const launch = "Launch";
-  in(launch, app.add_option("--global", global,
-                            "Work-items in 1 to 3 dimensions, on CUDA too (the number of elements, where all buffers\n"
-                            "have the same)"))
-      .type_name("X[,Y,Z]");
-  in(launch, app.add_option("--local", local, "Work-items of a work-group (the device chooses)")).type_name("X[,Y,Z]");
-  in(launch,
-     app.add_option("--arg", arguments,
-                    "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-], where\n"
-                    "INPUT is a file, - or a generator (iota:f32:64) and out= gets what the buffer holds at\n"
-                    "the end; local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4"))
-      .type_name("ARG")
+  const Subcommand launch = app.group("Launch");
+  launch.add_option("--global", global, "X[,Y,Z]",
+                    "Work-items in 1 to 3 dimensions, on CUDA too (the number of elements, where all buffers\n"
+                    "have the same)");
+  launch.add_option("--local", local, "X[,Y,Z]", "Work-items of a work-group (the device chooses)");
+  launch
+      .add_option("--arg", arguments, "ARG",
+                  "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-], where\n"
+                  "INPUT is a file, - or a generator (iota:f32:64) and out= gets what the buffer holds at\n"
+                  "the end; local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4")
       .one_value();
-  in(launch, app.add_option("--repeat", repeat, "Run the kernel N times, on the same buffers")).type_name("N");
-  in(launch, app.add_option("--timeout", timeout,
-                            "End the run when compiling and running take longer than that (60; 0: never)"))
-      .type_name("SECONDS");
+  launch.add_option("--repeat", repeat, "N", "Run the kernel N times, on the same buffers");
+  launch.add_option("--timeout", timeout, "SECONDS",
+                    "End the run when compiling and running take longer than that (60; 0: never)");
 
-  const char* const result = "Result";
-  in(result, app.add_option("--expect", expectations,
-                            "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs"))
-      .type_name("N=INPUT")
+  const Subcommand result = app.group("Result");
+  result
+      .add_option("--expect", expectations, "N=INPUT",
+                  "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs")
       .one_value();
-  in(result, app.add_flag("--check", check,
-                          "Run it under Oclgrind, and report races, accesses out of bounds, memory that nobody wrote\n"
-                          "and divergent barriers, with their line; exit 3 where there are any"));
-  app.add_option("--under-oclgrind", under_oclgrind).group("");  // what --check runs
-  app.add_option("--device", device, "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)")
-      .type_name("ID");
+  result.add_flag("--check", check,
+                  "Run it under Oclgrind, and report races, accesses out of bounds, memory that nobody wrote\n"
+                  "and divergent barriers, with their line; exit 3 where there are any");
+  app.group("").add_option("--under-oclgrind", under_oclgrind, "FILE", "");  // what --check runs
+  app.add_option("--device", device, "ID", "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)");
   app.add_flag("--json", json, "Write the result as JSON");
   app.add_flag("--quiet", quiet, "No warnings of the compiler on standard error");
   app.add_flag("--time", time, "Print how long compiling, transfer and the kernel took");

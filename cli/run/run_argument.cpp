@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 #include "cli/run/run_job.h"
-#include "errors.h"
 #include "io/reader.h"
 #include "options.h"
+#include "program.h"
 #include "runtime/half.h"
 
 #include <masu/dtype.h>
@@ -52,10 +52,9 @@ template <class T>
   const std::string_view dtype = to_string(dtype_of<T>);
   if constexpr (std::integral<T>) {
     using Limits = std::numeric_limits<T>;
-    usage_error(fmt::format("--arg: {} is a whole number from {} to {}, got '{}'", dtype, +Limits::min(),
-                            +Limits::max(), text));
+    usage_error("--arg: {} is a whole number from {} to {}, got '{}'", dtype, +Limits::min(), +Limits::max(), text);
   }
-  usage_error(fmt::format("--arg: {} is a number that fits it, inf or nan, got '{}'", dtype, text));
+  usage_error("--arg: {} is a number that fits it, inf or nan, got '{}'", dtype, text);
 }
 
 // Its magnitude; nothing for what is no whole number below 2^64.
@@ -133,7 +132,7 @@ std::optional<ValueType> value_type(std::string_view name) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), type.width);
   if (error != std::errc() || end != digits.data() + digits.size() ||
       std::find(widths.begin(), widths.end(), type.width) == widths.end()) {
-    usage_error(fmt::format("--arg: vectors have 2, 3, 4, 8 or 16 elements (f32x4), got '{}'", name));
+    usage_error("--arg: vectors have 2, 3, 4, 8 or 16 elements (f32x4), got '{}'", name);
   }
   return type;
 }
@@ -150,8 +149,8 @@ KernelArgument parse_value(ValueType type, std::string_view text) {
     rest.remove_prefix(comma + 1);
   }
   if (parts.size() != type.width) {
-    usage_error(fmt::format("--arg: {} takes {} value{}, got {} in '{}'", name_of(type), type.width,
-                            type.width == 1 ? "" : "s", parts.size(), text));
+    usage_error("--arg: {} takes {} value{}, got {} in '{}'", name_of(type), type.width, type.width == 1 ? "" : "s",
+                parts.size(), text);
   }
   return dispatch(type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -195,12 +194,12 @@ Texts take_texts(std::string_view option, std::string& input, std::span<const Ru
     });
     const std::size_t begin = at + key.text.size();
     at = next_key(whole, known, begin);
-    if (at == begin) usage_error(fmt::format("{}: {} needs a value, got '{}'", option, key.text.substr(1), whole));
+    if (at == begin) usage_error("{}: {} needs a value, got '{}'", option, key.text.substr(1), whole);
     std::string& value = texts.*key.value;
-    if (!value.empty()) usage_error(fmt::format("{}: {} is given twice in '{}'", option, key.text.substr(1), whole));
+    if (!value.empty()) usage_error("{}: {} is given twice in '{}'", option, key.text.substr(1), whole);
     value = whole.substr(begin, at - begin);
   }
-  if (input.empty()) usage_error(fmt::format("{}: an INPUT must follow the '=', got '{}'", option, whole));
+  if (input.empty()) usage_error("{}: an INPUT must follow the '=', got '{}'", option, whole);
   return texts;
 }
 
@@ -214,7 +213,7 @@ BufferRequest parse_buffer(const std::string& text) {
   if (texts.dtype.empty()) return request;
   const std::optional<ValueType> type = value_type(texts.dtype);
   if (!type || type->width != 1) {
-    usage_error(fmt::format("--arg buffer: dtype= takes {}, got '{}'", words_of("DTYPE"), texts.dtype));
+    usage_error("--arg buffer: dtype= takes {}, got '{}'", words_of("DTYPE"), texts.dtype);
   }
   request.from.dtype = type->dtype;
   return request;
@@ -260,8 +259,8 @@ std::unique_ptr<io::Source> open_input(const InputRequest& request) {
 
 void refuse_bad_entries(const io::Source& source) {
   if (source.bad_lines() == 0) return;
-  throw Error(ErrorCode::io, fmt::format("{}: {} of its entries are no numbers of dtype {}", source.info().name,
-                                         source.bad_lines(), to_string(source.info().dtype)));
+  data_error("{}: {} of its entries are no numbers of dtype {}", source.info().name, source.bad_lines(),
+             to_string(source.info().dtype));
 }
 
 // The text of a program, its language, and which kernel of it to run.
@@ -312,7 +311,7 @@ DeviceKind kernel_language(const std::string& path, const std::string& language,
   if (path.ends_with(".cu")) return DeviceKind::cuda;
   const std::optional<DeviceKind> kind = kind_of_device(device.empty() ? preset_device() : device);
   if (kind && *kind != DeviceKind::cpu) return *kind;
-  usage_error(fmt::format("{} ends neither in .cl nor in .cu; say --language opencl or cuda", path));
+  usage_error("{} ends neither in .cl nor in .cu; say --language opencl or cuda", path);
 }
 
 KernelText read_kernel(const std::string& path, DeviceKind language) {
@@ -349,8 +348,8 @@ std::string device_for(DeviceKind language, const std::string& asked, const std:
   }
   const std::optional<DeviceKind> kind = kind_of_device(asked);
   if (kind && *kind != language) {
-    usage_error(fmt::format("{} is {}, which {} does not run; --device takes {}", file, language_name(language), asked,
-                            language == DeviceKind::opencl ? "opencl or opencl:N" : "cuda or cuda:N"));
+    usage_error("{} is {}, which {} does not run; --device takes {}", file, language_name(language), asked,
+                language == DeviceKind::opencl ? "opencl or opencl:N" : "cuda or cuda:N");
   }
   return asked;  // of no known kind: opening it says so
 }
@@ -387,7 +386,7 @@ Kernel find_kernel(const Program& program, const std::string& name, const std::s
   }
   if (name.empty() && names.size() == 1) return program.kernel(linked.front());
   if (name.empty()) {
-    usage_error(fmt::format("{} has {} kernels; --kernel takes one of {}", file, names.size(), fmt::join(names, ", ")));
+    usage_error("{} has {} kernels; --kernel takes one of {}", file, names.size(), fmt::join(names, ", "));
   }
   if (std::find(linked.begin(), linked.end(), name) != linked.end()) return program.kernel(name);
   const auto matching = std::count(names.begin(), names.end(), name);
@@ -397,7 +396,7 @@ Kernel find_kernel(const Program& program, const std::string& name, const std::s
   }
   // Overloads have one name in the source: those of the linker tell them apart.
   const std::string list = fmt::format("{}", fmt::join(matching > 1 ? linked : names, ", "));
-  usage_error(fmt::format("{} has the kernel{} {}; --kernel got '{}'", file, names.size() == 1 ? "" : "s", list, name));
+  usage_error("{} has the kernel{} {}; --kernel got '{}'", file, names.size() == 1 ? "" : "s", list, name);
 }
 
 std::string source_name(const Kernel& kernel) {
@@ -413,8 +412,8 @@ void check_count(const Kernel& kernel, std::span<const KernelArgument> arguments
   if (parameters.empty() || parameters.size() == static_cast<std::size_t>(given)) return;
   std::vector<std::string> texts;
   for (const KernelParameter& parameter : parameters) texts.push_back(parameter_text(texts.size(), parameter));
-  usage_error(fmt::format("{} takes {} argument{} ({}), got {} --arg", source_name(kernel), parameters.size(),
-                          parameters.size() == 1 ? "" : "s", fmt::join(texts, ", "), given));
+  usage_error("{} takes {} argument{} ({}), got {} --arg", source_name(kernel), parameters.size(),
+              parameters.size() == 1 ? "" : "s", fmt::join(texts, ", "), given);
 }
 
 std::size_t argument_number(const Kernel& kernel, const std::string& text, std::size_t count) {
@@ -426,8 +425,8 @@ std::size_t argument_number(const Kernel& kernel, const std::string& text, std::
                                   [&](const KernelParameter& parameter) { return parameter.name == text; });
   const auto index = static_cast<std::size_t>(found - parameters.begin());
   if (found != parameters.end() && index < count) return index;
-  usage_error(fmt::format("--expect: {} has {} argument{}, the first is number 0, got '{}'", source_name(kernel), count,
-                          count == 1 ? "" : "s", text));
+  usage_error("--expect: {} has {} argument{}, the first is number 0, got '{}'", source_name(kernel), count,
+              count == 1 ? "" : "s", text);
 }
 
 std::string argument_name(const Kernel& kernel, std::size_t number) {

@@ -2,10 +2,9 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "runtime/half.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <masu/error.h>
 #include <masu/io.h>
@@ -23,72 +22,75 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 namespace masu::cli {
 
-Watchdog::Watchdog(std::string command, double seconds)
-    : command_(std::move(command)),
-      seconds_(seconds),
-      left_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {
-  if (seconds <= 0) return;
-  // Signals are for the other threads: this one must not be held up in a handler.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { wait_for_the_end(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+namespace {
 
-Watchdog::~Watchdog() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
-}
+// An end for what may never end: a driver's call that waits for a kernel cannot be broken off, but its process can.
 
-Watchdog::Watch Watchdog::watch(std::string what) {
-  {
-    const std::lock_guard lock(mutex_);
-    what_ = std::move(what);
-    deadline_ = Clock::now() + left_;
-  }
-  changed_.notify_one();
-  return Watch(*this);
-}
+std::string end_line;  // what the handler says, which may not allocate
 
-void Watchdog::pause() {
-  const std::lock_guard lock(mutex_);
-  left_ = *deadline_ - Clock::now();
-  deadline_.reset();  // the thread finds that when it wakes
-}
-
-void Watchdog::wait_for_the_end() {
-  std::unique_lock lock(mutex_);
-  while (!stopped_) {
-    if (!deadline_) {
-      changed_.wait(lock);
-    } else if (Clock::now() < *deadline_) {
-      changed_.wait_until(lock, Clock::time_point(*deadline_));
-    } else {
-      end_process();
-    }
-  }
-}
-
-void Watchdog::end_process() const {
+extern "C" void end_late_run(int /*signal*/) {
   io::remove_unfinished();
-  const std::string line = fmt::format("masu {}: {} did not end within {} s (--timeout)\n", command_, what_, seconds_);
-  // Not through stdio, which another thread may hold.
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, end_line.data(), end_line.size());
   _exit(static_cast<int>(Exit::failed));
 }
 
-namespace {
+// Ends the process with exit status 1 and one line when the parts that are watched take longer than allowed, together.
+// Unfinished files are removed first.
+class Watchdog {
+ public:
+  // `seconds` of 0: never.
+  explicit Watchdog(double seconds) : seconds_(seconds) {
+    if (seconds <= 0) return;
+    struct sigaction action {};
+    action.sa_handler = end_late_run;
+    sigfillset(&action.sa_mask);
+    sigaction(SIGRTMIN, &action, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGRTMIN;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) {
+      throw Error(ErrorCode::io, std::string("--timeout: no timer: ") + std::strerror(errno));
+    }
+    left_.it_value.tv_sec = static_cast<time_t>(seconds);
+    left_.it_value.tv_nsec = std::max(1L, static_cast<long>((seconds - std::floor(seconds)) * 1e9));
+  }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog() {
+    if (seconds_ > 0) timer_delete(timer_);
+  }
+
+  // Time counts as long as it lives. One at a time.
+  class Watch {
+   public:
+    explicit Watch(Watchdog& dog) : dog_(dog) {}
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch() {
+      const itimerspec none{};
+      if (dog_.seconds_ > 0) timer_settime(dog_.timer_, 0, &none, &dog_.left_);
+    }
+
+   private:
+    Watchdog& dog_;
+  };
+  // `what` did not end, in the message.
+  [[nodiscard]] Watch watch(const std::string& what) {
+    end_line = fmt::format("masu run: {} did not end within {} s (--timeout)\n", what, seconds_);
+    if (seconds_ > 0) timer_settime(timer_, 0, &left_, nullptr);
+    return Watch(*this);
+  }
+
+ private:
+  double seconds_;
+  timer_t timer_{};
+  itimerspec left_{};
+};
 
 // Comparing what a kernel left in a buffer with what it should have left.
 
@@ -123,7 +125,7 @@ std::unique_ptr<io::Source> open_expected(const InputRequest& request) {
     return open_input(request);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
-    usage_error(fmt::format("--expect: the buffer holds {}; {}", to_string(*request.dtype), error.what()));
+    usage_error("--expect: the buffer holds {}; {}", to_string(*request.dtype), error.what());
   }
 }
 
@@ -245,7 +247,7 @@ std::string run_build_options(const RunJob& job) {
 class RunProgram {
  public:
   explicit RunProgram(const RunJob& job)
-      : job_(job), watchdog_("run", job.timeout), output_(job.output_to_stderr), device_(Device::open(job.device)) {}
+      : job_(job), watchdog_(job.timeout), output_(job.output_to_stderr), device_(Device::open(job.device)) {}
 
   RunResult operator()() {
     const auto began = Clock::now();
@@ -254,7 +256,7 @@ class RunProgram {
     for (const Expectation& expectation : job_.expectations) {
       const std::size_t number = argument_number(kernel, expectation.argument, job_.arguments.size());
       if (!std::holds_alternative<BufferRequest>(job_.arguments[number])) {
-        usage_error(fmt::format("--expect: argument {} is no buffer", expectation.argument));
+        usage_error("--expect: argument {} is no buffer", expectation.argument);
       }
     }
     load_buffers();
@@ -281,14 +283,14 @@ class RunProgram {
     std::uint64_t groups = 1;
     for (unsigned i = 0; i < range.dimensions; ++i) {
       if (range.global[i] > most_work_items / items) {
-        usage_error(fmt::format("--global takes at most {} work-items in all", most_work_items));
+        usage_error("--global takes at most {} work-items in all", most_work_items);
       }
       items *= range.global[i];
       groups *= (range.global[i] - 1) / std::max<std::size_t>(range.local[i], 1) + 1;
     }
     if (!device_.info().gpu && range.local[0] != 0 && groups >> 32U != 0) {
-      usage_error(fmt::format("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
-                              std::uint64_t{1} << 32U));
+      usage_error("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
+                  std::uint64_t{1} << 32U);
     }
   }
   void load_buffers() {
@@ -322,8 +324,7 @@ class RunProgram {
     for (std::uint64_t done = 0; done < count;) {
       lap(result_.seconds.write);
       const std::uint64_t got = source->read(piece.data(), std::min(piece.size() / element, count - done));
-      if (got == 0)
-        throw Error(ErrorCode::io, fmt::format("{}: ends after {} of {} elements", source->info().name, done, count));
+      if (got == 0) data_error("{}: ends after {} of {} elements", source->info().name, done, count);
       lap(result_.seconds.input);
       buffer.data.write(std::span<const std::byte>(piece.data(), got * element), done * element);
       done += got;
@@ -358,8 +359,7 @@ class RunProgram {
       global = {buffers_.front().count()};
     }
     if (!job_.local.empty() && job_.local.size() != global.size()) {
-      usage_error(fmt::format("--local takes as many sizes as --global, which has {}, got {}", global.size(),
-                              job_.local.size()));
+      usage_error("--local takes as many sizes as --global, which has {}, got {}", global.size(), job_.local.size());
     }
     const NDRange range = NDRange::of(global, job_.local);
     check_size(range);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/reduce_job.h"
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
-#include "json.h"
+#include "program.h"
 #include "runtime/half.h"
+#include "text.h"
 
 #include <masu/error.h>
 
@@ -258,21 +257,9 @@ ReduceColumn reference_sum(const Row& row) {
   return ReduceColumn(ArrayView(with_sign ? Dtype::i64 : Dtype::u64, &bits, 1));
 }
 
-ReduceColumn reference_mean(const Row& row) {
-  return rounded(sum_of(row).mean(row.request.result), row.request.result);
-}
-
-ReduceColumn reference_variance(const Row& row) {
-  return rounded(sum_of(row).variance(squares_of(row), row.request.ddof, row.request.result), row.request.result);
-}
-
-ReduceColumn reference_deviation(const Row& row) {
-  return rounded(sum_of(row).standard_deviation(squares_of(row), row.request.ddof, row.request.result),
-                 row.request.result);
-}
-
-ReduceColumn reference_norm(const Row& row) {
-  return rounded(squares_of(row).root(row.request.result), row.request.result);
+template <double (ReferenceSum::*spread)(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const>
+ReduceColumn reference_spread(const Row& row) {
+  return rounded((sum_of(row).*spread)(squares_of(row), row.request.ddof, row.request.result), row.request.result);
 }
 
 template <bool greatest>
@@ -298,16 +285,17 @@ struct Reference {
   std::string_view name;
   ReduceColumn (*of)(const Row& row);
 };
-constexpr Reference references[] = {{"sum", reference_sum},
-                                    {"mean", reference_mean},
-                                    {"min", reference_extreme<false>},
-                                    {"max", reference_extreme<true>},
-                                    {"argmin", reference_place<false>},
-                                    {"argmax", reference_place<true>},
-                                    {"variance", reference_variance},
-                                    {"std", reference_deviation},
-                                    {"norm2", reference_norm},
-                                    {"count-nonzero", reference_nonzero}};
+constexpr Reference references[] = {
+    {"sum", reference_sum},
+    {"mean", [](const Row& row) { return rounded(sum_of(row).mean(row.request.result), row.request.result); }},
+    {"min", reference_extreme<false>},
+    {"max", reference_extreme<true>},
+    {"argmin", reference_place<false>},
+    {"argmax", reference_place<true>},
+    {"variance", reference_spread<&ReferenceSum::variance>},
+    {"std", reference_spread<&ReferenceSum::standard_deviation>},
+    {"norm2", [](const Row& row) { return rounded(squares_of(row).root(row.request.result), row.request.result); }},
+    {"count-nonzero", reference_nonzero}};
 
 }  // namespace
 
@@ -392,8 +380,7 @@ void WeightedReference::compare(const std::string& name, const WeightedHistogram
   const auto check = [&](std::uint64_t row, const std::string& what, double got, std::size_t slot) {
     const double expected = sums_[row * (joint_bins_ + 3) + slot].sum();
     if (std::bit_cast<std::uint64_t>(got) == std::bit_cast<std::uint64_t>(expected)) return;
-    throw Differs(
-        fmt::format("{}, row {}, {}: the total is {}, that of the reference {}", name, row, what, got, expected));
+    differs("{}, row {}, {}: the total is {}, that of the reference {}", name, row, what, got, expected);
   };
   for (std::uint64_t row = 0; row < found.rows(); ++row) {
     for (std::size_t bin = 0; bin < joint_bins_; ++bin) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/references.h"
-#include "json.h"
 #include "quantile/quantile_rule.h"
+#include "text.h"
 
 #include <algorithm>
 #include <bit>
@@ -70,17 +70,7 @@ std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, s
 
 std::vector<std::uint64_t> reference_topk(const ArrayView& data, Order order, bool skip_nan, std::uint64_t k) {
   std::vector<std::uint64_t> places = reference_order(data, order);
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* values = static_cast<const T*>(data.data);
-    if constexpr (!std::integral<T>) {
-      const auto is_nan = [&](std::uint64_t i) {
-        if constexpr (std::same_as<T, Half>) return std::isnan(runtime::to_double(values[i]));
-        else return std::isnan(values[i]);
-      };
-      if (skip_nan) std::erase_if(places, is_nan);
-    }
-  });
+  if (skip_nan) std::erase_if(places, [&](std::uint64_t i) { return is_nan(data, i); });
   places.resize(std::min<std::uint64_t>(k, places.size()));
   return places;
 }
@@ -98,47 +88,16 @@ std::vector<ReferenceRun> reference_unique(const ArrayView& data) {
   return runs;
 }
 
-namespace {
-
-constexpr std::uint16_t nan_of_f16 = 0x7e00;
-
-template <class T>
-bool is_not_number(T value) {
-  if constexpr (std::integral<T>) return false;
-  else if constexpr (std::same_as<T, Half>) return std::isnan(runtime::to_double(value));
-  else return std::isnan(value);
-}
-
-template <class T>
-T plain(T value) {
-  if constexpr (std::same_as<T, Half>) {
-    if (is_not_number(value)) return std::bit_cast<Half>(nan_of_f16);
-    return runtime::to_double(value) == 0 ? Half{} : value;
-  } else if constexpr (std::integral<T>) {
-    return value;
-  } else {
-    if (is_not_number(value)) return std::numeric_limits<T>::quiet_NaN();
-    return value == 0 ? T{0} : value;
-  }
-}
-
-}  // namespace
-
 std::uint64_t plain_bits(const ArrayView& data, std::uint64_t index) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T value = plain(static_cast<const T*>(data.data)[index]);
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof value);
-    return bits;
-  });
+  if (!is_float(data.dtype)) return bits_of(data, index);
+  const double value = number_at(data, index);
+  if (std::isnan(value)) return bits_of(std::numeric_limits<double>::quiet_NaN(), data.dtype);
+  return value == 0 ? 0 : bits_of(data, index);
 }
 
 std::vector<Quantile> reference_quantiles(const ArrayView& data, std::span<const double> q, QuantileMethod method) {
   const std::vector<std::uint64_t> order = reference_order(data, Order::ascending);
-  const bool any_nan = dispatch(data.dtype, [&](auto tag) {
-    return is_not_number(static_cast<const typename decltype(tag)::type*>(data.data)[order.back()]);
-  });
+  const bool any_nan = is_nan(data, order.back());
   std::vector<Quantile> result;
   for (const double one : q) {
     QuantilePlace place = quantile_place(method, data.count, one);

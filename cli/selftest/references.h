@@ -2,10 +2,10 @@
 // What --verify and selftest compare with: plain sequential programs that share no code with what they check.
 #pragma once
 
-#include "errors.h"
 #include "histogram/bins/natural.h"
 #include "histogram/histogram_reference.h"
 #include "runtime/half.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>
@@ -109,6 +109,34 @@ class ReferenceSum {
   bool negative_infinity_ = false;
 };
 
+// What masu reduce finds: several operations on all of the data, or on each of its rows.
+struct ReduceRequest {
+  std::vector<std::string> ops;
+  Dtype result = Dtype::f64;
+  std::uint64_t ddof = 0;
+  std::uint64_t rows = 1;
+  std::optional<std::uint64_t> row_length;  // where rows were asked for
+  std::uint64_t memory = 0;
+};
+
+// What one operation gives: an element for each row.
+struct ReduceColumn {
+  Dtype dtype = Dtype::f64;
+  std::vector<std::byte> bytes;
+
+  ReduceColumn() = default;
+  explicit ReduceColumn(Dtype type) : dtype(type) {}
+  explicit ReduceColumn(const ArrayView& values) : dtype(values.dtype) { append(values); }
+  void append(const ArrayView& values) {
+    const auto* from = static_cast<const std::byte*>(values.data);
+    bytes.insert(bytes.end(), from, from + values.count * size_of(values.dtype));
+  }
+  [[nodiscard]] ArrayView view() const { return {dtype, bytes.data(), bytes.size() / size_of(dtype)}; }
+};
+
+// One column for each operation.
+std::vector<ReduceColumn> reference_reduce(const ArrayView& data, const ReduceRequest& request);
+
 // Scans element by element, for --verify and selftest: it shares no code with what it checks.
 class ReferenceScan {
  public:
@@ -139,7 +167,7 @@ bool reference_convert(const ArrayView& data, std::uint64_t i, Dtype to, Overflo
 // `where` says what was counted: an input, with its channel or row.
 inline void check_count(const std::string& where, std::string_view what, std::uint64_t got, std::uint64_t expected) {
   if (got == expected) return;
-  throw Differs(fmt::format("{}, {}: counted {}, the reference counted {}", where, what, got, expected));
+  differs("{}, {}: counted {}, the reference counted {}", where, what, got, expected);
 }
 
 inline void check_counts(const std::string& where, std::span<const std::uint64_t> got,

@@ -3,7 +3,7 @@
 #include "cli/selftest/selftest.h"
 #include "options.h"
 #include "program.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>
@@ -57,7 +57,7 @@ Exit run_selftest(SelftestOptions& options) {
     const Device device = Device::open(id);
     for (const Group& group : groups) {
       SelftestTally tally;
-      if (options.quick) tally.every = 7;  // no divisor of the numbers of types, sizes and distributions
+      if (options.quick) tally.every = 7;  // no divisor of the numbers of types and sizes; see in_turn()
       group.run(device, tally);
       for (const std::string& failure : tally.failures) note(fmt::format("{} {}: {}", id, group.name, failure));
       print_line(fmt::format("{} {}: {} passed, {} failed ({})", id, group.name, tally.passed, tally.failed,

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,12 @@ namespace masu::cli {
 
 inline constexpr std::array selftest_dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
                                                Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
+
+// Of seven things that take turns the one of a case. Every seventh case, which --quick runs, has another one too.
+template <class T>
+const T& in_turn(const std::array<T, 7>& all, std::uint64_t number) {
+  return all[(number + number / 7) % 7];
+}
 
 // What the cases of one primitive on one device came to.
 struct SelftestTally {
@@ -44,6 +51,26 @@ bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vect
 // The same as selftest_data with zeros of both signs, infinities and NaNs of several bits among floats.
 std::vector<std::byte> selftest_special_data(Dtype dtype, std::string_view distribution, std::uint64_t count,
                                              std::uint64_t seed);
+
+// Data of `rows` rows, case `number` of those of a primitive; false where what is found is not the reference's.
+struct SelftestData {
+  const Device& device;
+  ArrayView data;
+  std::uint64_t rows;
+  std::uint64_t number;
+};
+struct SelftestCheck {
+  const char* name;
+  bool (*run)(const SelftestData& test);
+};
+struct SelftestShape {
+  std::uint64_t rows;
+  std::uint64_t length;
+};
+// Each check of each shape of each dtype. Distributions take turns; of every `special` cases one has NaNs and zeros of
+// both signs.
+void selftest_each(const Device& device, SelftestTally& tally, std::span<const SelftestShape> shapes,
+                   std::span<const SelftestCheck> checks, std::uint64_t special);
 
 void selftest_sort(const Device& device, SelftestTally& tally);
 void selftest_topk(const Device& device, SelftestTally& tally);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
+#include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
-#include "histogram/histogram_reference.h"
 
 #include <fmt/format.h>
 #include <masu/histogram.h>
@@ -137,7 +137,7 @@ void selftest_histogram(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Choice& choice : choices(device, all)) {
     for (const std::uint64_t size : histogram_sizes) {
-      Case test{choice.dtype, choice.shape, distributions[number % distributions.size()], size, {}};
+      Case test{choice.dtype, choice.shape, in_turn(distributions, number), size, {}};
       test.options.strategy = choice.strategy;
       test.options.channels = choice.channels;
       test.options.right_open = number % 3 == 1;
@@ -175,20 +175,6 @@ void rows(const Device& device, SelftestTally& tally, Dtype dtype, const Bins& b
   });
 }
 
-// The reference's bin of each value, by counting it alone: the bins, then outside, then NaN.
-std::vector<std::uint64_t> slots(const ArrayView& column, const Bins& bins, const std::vector<double>& edges) {
-  const std::uint64_t n = edges.size() - 1;
-  std::vector<std::uint64_t> result;
-  std::vector<reference::Counts> one(1);
-  for (std::uint64_t i = 0; i < column.count; ++i) {
-    one[0] = {std::vector<std::uint64_t>(n), 0, 0, 0};
-    reference::histogram(part_of(column, i, 1), edges, bins.kind() == Bins::Kind::integers, Outside::drop, one);
-    const auto found = std::find(one[0].counts.begin(), one[0].counts.end(), std::uint64_t{1});
-    result.push_back(one[0].nan != 0 ? n + 1 : static_cast<std::uint64_t>(found - one[0].counts.begin()));
-  }
-  return result;
-}
-
 void joint(const Device& device, SelftestTally& tally, Dtype dtype, const std::vector<Bins>& bins,
            std::uint64_t points) {
   std::string name = fmt::format("{} joint {} points,", to_string(dtype), points);
@@ -201,27 +187,16 @@ void joint(const Device& device, SelftestTally& tally, Dtype dtype, const std::v
     }
     for (const auto& column : bytes) columns.push_back(view_of(dtype, column));
     const JointHistogram found = joint_histogram(device, columns, bins);
-    std::vector<std::uint64_t> joint_bins(points, 0);
-    std::vector<bool> nan(points);
-    std::vector<bool> outside(points);
+    ReferenceSlots slots;
     for (unsigned d = 0; d < bins.size(); ++d) {
-      const std::vector<std::uint64_t> slot = slots(columns[d], bins[d], found.edges(d));
-      for (std::uint64_t i = 0; i < points; ++i) {
-        nan[i] = nan[i] || slot[i] > found.size(d);
-        outside[i] = outside[i] || slot[i] >= found.size(d);
-        joint_bins[i] = joint_bins[i] * found.size(d) + slot[i];
-      }
+      slots.edges.push_back(found.edges(d));
+      slots.half_open.push_back(bins[d].kind() == Bins::Kind::integers);
     }
-    std::vector<std::uint64_t> counts(found.counts().size());
-    std::uint64_t outsiders = 0;
-    std::uint64_t nans = 0;
-    for (std::uint64_t i = 0; i < points; ++i) {
-      if (nan[i]) ++nans;
-      else if (outside[i]) ++outsiders;
-      else ++counts[joint_bins[i]];
-    }
-    return std::equal(counts.begin(), counts.end(), found.counts().begin()) && found.outside() == outsiders &&
-           found.nan() == nans;
+    std::vector<std::uint64_t> counts(found.counts().size() + 3);  // the joint bins, outside in two, NaN
+    slots.each(columns, [&](std::size_t slot) { ++counts[slot]; });
+    const std::span<const std::uint64_t> beside = std::span(counts).last(3);
+    return std::equal(found.counts().begin(), found.counts().end(), counts.begin()) &&
+           found.outside() == beside[0] + beside[1] && found.nan() == beside[2];
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
-#include "json.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/chunks.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
 
@@ -107,6 +107,27 @@ std::vector<std::byte> selftest_special_data(Dtype dtype, std::string_view distr
   return bytes;
 }
 
+void selftest_each(const Device& device, SelftestTally& tally, std::span<const SelftestShape> shapes,
+                   std::span<const SelftestCheck> checks, std::uint64_t special) {
+  constexpr std::array distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf", "runs"};
+  std::uint64_t number = 0;
+  for (const Dtype dtype : selftest_dtypes) {
+    for (const SelftestShape& shape : shapes) {
+      for (const SelftestCheck& check : checks) {
+        const char* const distribution = in_turn(distributions, ++number);
+        const std::string name = fmt::format("{} of {} rows of {} {} {} values, case {}", check.name, shape.rows,
+                                             shape.length, distribution, to_string(dtype), number);
+        selftest_case(device, tally, name, Strategy::automatic, [&] {
+          const std::uint64_t count = shape.rows * shape.length;
+          const auto make = number % special == 0 ? selftest_special_data : selftest_data;
+          const std::vector<std::byte> bytes = make(dtype, distribution, count, number);
+          return check.run({device, {dtype, bytes.data(), count}, shape.rows, number});
+        });
+      }
+    }
+  }
+}
+
 bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vector<std::uint64_t>& places) {
   const ArrayView found(data.dtype, bytes, places.size());
   for (std::uint64_t i = 0; i < places.size(); ++i) {
@@ -129,7 +150,7 @@ void selftest_sort(const Device& device, SelftestTally& tally) {
         options.order = turn % 2 == 0 ? Order::ascending : Order::descending;
         options.algorithm = algorithms[size > most_bitonic ? 0 : turn / 2 % algorithms.size()];
         const std::uint64_t rows = number % 9 == 4 ? 0 : size % 10 == 0 && size > 0 && number % 3 == 0 ? 10 : 1;
-        const char* const distribution = sort_distributions[number % sort_distributions.size()];
+        const char* const distribution = in_turn(sort_distributions, number);
         const std::string name = fmt::format(
             "{} {} of {} {} values, {}, algorithm {}, {}", operation.name, to_string(dtype), size, distribution,
             options.order == Order::ascending ? "ascending" : "descending", to_string(options.algorithm),
@@ -216,14 +237,12 @@ void selftest_topk(const Device& device, SelftestTally& tally) {
 
 namespace {
 
-constexpr std::array unique_distributions = {"uniform", "few", "runs", "constant", "sorted", "zipf"};
-constexpr std::array<std::uint64_t, 3> unique_sizes = {0, 4099, 70001};
-
-bool distinct_values(const Device& device, const ArrayView& data) {
+bool distinct_values(const SelftestData& test) {
+  const ArrayView& data = test.data;
   UniqueOptions options;
   options.indices = true;
   options.inverse = true;
-  const UniqueArrays found = unique(device, data, options);
+  const UniqueArrays found = unique(test.device, data, options);
   const std::vector<ReferenceRun> expected = reference_unique(data);
   if (found.size() != expected.size() || found.inverse.size() != data.count) return false;
   for (std::uint64_t i = 0; i < expected.size(); ++i) {
@@ -237,8 +256,9 @@ bool distinct_values(const Device& device, const ArrayView& data) {
   return true;
 }
 
-bool runs_of_equals(const Device& device, const ArrayView& data) {
-  const RunArrays found = run_length(device, data);
+bool runs_of_equals(const SelftestData& test) {
+  const ArrayView& data = test.data;
+  const RunArrays found = run_length(test.device, data);
   std::uint64_t run = 0;
   for (std::uint64_t i = 0; i < data.count; ++run) {
     std::uint64_t end = i + 1;
@@ -251,7 +271,8 @@ bool runs_of_equals(const Device& device, const ArrayView& data) {
 }
 
 // The data's values in a third of the data, in order.
-bool places_in_order(const Device& device, const ArrayView& data) {
+bool places_in_order(const SelftestData& test) {
+  const ArrayView& data = test.data;
   const ArrayView part(data.dtype, data.data, data.count / 3);
   std::vector<std::byte> sorted;
   for (const std::uint64_t place : reference_order(part, Order::ascending)) {
@@ -262,46 +283,28 @@ bool places_in_order(const Device& device, const ArrayView& data) {
     std::vector<std::uint64_t> found(data.count);
     SearchOptions options;
     options.side = side;
-    searchsorted(device, table, data, MutableArrayView(found), options);
+    searchsorted(test.device, table, data, MutableArrayView(found), options);
     if (found != reference_search(table, data, side == Side::right)) return false;
   }
   return true;
 }
 
-struct UniqueOperation {
-  const char* name;
-  bool (*run)(const Device& device, const ArrayView& data);
-};
-constexpr std::array<UniqueOperation, 3> unique_operations{
+constexpr std::array<SelftestShape, 3> unique_shapes{{{1, 0}, {1, 4099}, {1, 70001}}};
+constexpr std::array<SelftestCheck, 3> unique_checks{
     {{"distinct values", distinct_values}, {"runs", runs_of_equals}, {"search", places_in_order}}};
 
 }  // namespace
 
-// Distributions take turns.
 void selftest_unique(const Device& device, SelftestTally& tally) {
-  std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
-    for (const std::uint64_t size : unique_sizes) {
-      for (const UniqueOperation& operation : unique_operations) {
-        const char* const distribution = unique_distributions[++number % unique_distributions.size()];
-        const std::string name =
-            fmt::format("{} of {} {} values, {}", operation.name, size, distribution, to_string(dtype));
-        selftest_case(device, tally, name, Strategy::automatic, [&] {
-          const std::vector<std::byte> bytes = selftest_special_data(dtype, distribution, size, number);
-          return operation.run(device, {dtype, bytes.data(), size});
-        });
-      }
-    }
-  }
+  selftest_each(device, tally, unique_shapes, unique_checks, 1);
 }
 
 namespace {
 
-constexpr std::array quantile_distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
-constexpr std::array<std::uint64_t, 3> quantile_sizes = {1, 4100, 70000};
 constexpr std::array<double, 5> places = {0, 0.01, 0.5, 2.0 / 3, 1};
 
-bool quantiles_of_rows(const Device& device, const ArrayView& data, std::uint64_t number) {
+bool quantiles_of_rows(const SelftestData& test) {
+  const auto& [device, data, rows, number] = test;
   QuantileOptions options;
   options.method = static_cast<QuantileMethod>(number % (static_cast<unsigned>(QuantileMethod::nearest) + 1));
   options.rows = data.count % 20 == 0 ? number % 2 == 0 ? 1 : 20 : 1;
@@ -315,8 +318,9 @@ bool quantiles_of_rows(const Device& device, const ArrayView& data, std::uint64_
   return found == expected;
 }
 
-bool quantiles_of_pieces(const Device& device, const ArrayView& data, std::uint64_t) {
-  QuantileFinder finder(device, data.dtype, places);
+bool quantiles_of_pieces(const SelftestData& test) {
+  const ArrayView& data = test.data;
+  QuantileFinder finder(test.device, data.dtype, places);
   const std::uint64_t half = data.count / 2;
   do {
     finder.add(part_of(data, 0, half));
@@ -325,17 +329,19 @@ bool quantiles_of_pieces(const Device& device, const ArrayView& data, std::uint6
   return finder.result() == reference_quantiles(data, places, QuantileMethod::linear);
 }
 
-bool element_at_place(const Device& device, const ArrayView& data, std::uint64_t number) {
-  const std::uint64_t place = number * 7919 % data.count;
-  return nth_element_bits(device, data, place) == plain_bits(data, reference_order(data, Order::ascending)[place]);
+bool element_at_place(const SelftestData& test) {
+  const ArrayView& data = test.data;
+  const std::uint64_t place = test.number * 7919 % data.count;
+  return nth_element_bits(test.device, data, place) == plain_bits(data, reference_order(data, Order::ascending)[place]);
 }
 
 // The less, the equal, the greater, each as they came.
-bool parted(const Device& device, const ArrayView& data, std::uint64_t number) {
-  const std::uint64_t place = number * 104729 % data.count;
+bool parted(const SelftestData& test) {
+  const ArrayView& data = test.data;
+  const std::uint64_t place = test.number * 104729 % data.count;
   const std::uint64_t pivot = reference_order(data, Order::ascending)[place];
   std::vector<std::byte> result(data.count * size_of(data.dtype));
-  const PartitionResult found = partition(device, data, {data.dtype, result.data(), data.count}, place);
+  const PartitionResult found = partition(test.device, data, {data.dtype, result.data(), data.count}, place);
   std::vector<std::uint64_t> order;
   PartitionResult expected;
   const auto take = [&](const auto& belongs) {
@@ -350,35 +356,17 @@ bool parted(const Device& device, const ArrayView& data, std::uint64_t number) {
   return found == expected && are_elements(result.data(), data, order);
 }
 
-struct QuantileOperation {
-  const char* name;
-  bool (*run)(const Device& device, const ArrayView& data, std::uint64_t number);
-};
-constexpr std::array<QuantileOperation, 4> quantile_operations{{{"quantiles", quantiles_of_rows},
-                                                                {"quantiles of pieces", quantiles_of_pieces},
-                                                                {"n-th element", element_at_place},
-                                                                {"partition", parted}}};
+constexpr std::array<SelftestShape, 3> quantile_shapes{{{1, 1}, {1, 4100}, {1, 70000}}};
+constexpr std::array<SelftestCheck, 4> quantile_checks{{{"quantiles", quantiles_of_rows},
+                                                        {"quantiles of pieces", quantiles_of_pieces},
+                                                        {"n-th element", element_at_place},
+                                                        {"partition", parted}}};
 
 }  // namespace
 
-// Distributions, methods and places take turns; every third case has NaNs and zeros of both signs.
+// Methods and places take turns too.
 void selftest_quantile(const Device& device, SelftestTally& tally) {
-  std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
-    for (const std::uint64_t size : quantile_sizes) {
-      for (const QuantileOperation& operation : quantile_operations) {
-        ++number;
-        const char* const distribution = quantile_distributions[number % quantile_distributions.size()];
-        const std::string name = fmt::format("{} of {} {} values, {}, case {}", operation.name, size, distribution,
-                                             to_string(dtype), number);
-        selftest_case(device, tally, name, Strategy::automatic, [&] {
-          const auto make = number % 3 == 0 ? selftest_special_data : selftest_data;
-          const std::vector<std::byte> bytes = make(dtype, distribution, size, number);
-          return operation.run(device, {dtype, bytes.data(), size}, number);
-        });
-      }
-    }
-  }
+  selftest_each(device, tally, quantile_shapes, quantile_checks, 3);
 }
 
 }  // namespace masu::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The completions of bash, zsh and fish.
-#include "cli/command_line.h"
+#include "cli/program.h"
 #include "options.h"
 
 #include <masu/version.h>

@@ -4,7 +4,7 @@
 #include "ranks.h"
 #include "runtime/environment.h"
 #include "sort/sort_job.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <algorithm>
 #include <bit>
@@ -328,6 +328,22 @@ ExternalSort::Room ExternalSort::room() {
 
 void ExternalSort::filled(std::uint64_t count) {
   filled_ += count;
+}
+
+void ExternalSort::add(const Records& records) {
+  const std::size_t key_bytes = size_of(request_.shape.keys);
+  const std::size_t payload_bytes = request_.shape.payload_bytes;
+  const auto* from = static_cast<const std::byte*>(records.keys.data);
+  for (std::uint64_t done = 0; done < records.keys.count;) {
+    const Room here = room();
+    const std::uint64_t some = std::min(here.count, records.keys.count - done);
+    std::memcpy(here.keys, from + done * key_bytes, some * key_bytes);
+    if (here.payload != nullptr) {
+      std::memcpy(here.payload, records.payload + done * payload_bytes, some * payload_bytes);
+    }
+    filled(some);
+    done += some;
+  }
 }
 
 SortOptions ExternalSort::options(std::uint64_t rows, Times& times) const {

@@ -2,7 +2,7 @@
 #include "cli/sort/sort_job.h"
 
 #include "cli/arrays/array_stream.h"
-#include "errors.h"
+#include "program.h"
 #include "ranks.h"
 
 #include <fmt/format.h>
@@ -178,7 +178,7 @@ class SharedSort {
     std::array<std::uint64_t, 2> sums{keys_.count(), keys_.source().bad_lines()};
     ranks().add("sort", sums);
     if (sums[0] == 0 && keys_.info().format == "text") {
-      throw Error(ErrorCode::io, fmt::format("{}: has no number", keys_.info().name));
+      data_error("{}: has no number", keys_.info().name);
     }
     std::vector<std::uint64_t> shape{sums[0]};
     if (rows_ > 1) shape = {rows_, sums[0] / rows_};
@@ -211,8 +211,8 @@ class SharedSort {
     const std::optional<std::uint64_t> keys = shared_count(keys_.source(), keys_.shared().way);
     const std::optional<std::uint64_t> values = shared_count(values_->source(), values_->shared().way);
     if (keys && values && *keys != *values) {
-      throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} has {}, {} has {}",
-                                             keys_.info().name, *keys, values_->info().name, *values));
+      data_error("as many values as keys are needed: {} has {}, {} has {}", keys_.info().name, *keys,
+                 values_->info().name, *values);
     }
   }
 
@@ -221,7 +221,7 @@ class SharedSort {
     if (rows_ > 1) {
       const std::uint64_t count = measure_shared(keys_.source(), keys_.shared().way);
       if (count % rows_ != 0) {
-        usage_error(fmt::format("--rows {} must divide the {} values of {}", rows_, count, keys_.info().name));
+        usage_error("--rows {} must divide the {} values of {}", rows_, count, keys_.info().name);
       }
     }
     if (values_ && keys_.shared().way != values_->shared().way) keys_.shared().way = values_->shared().way = Way::first;
@@ -239,9 +239,8 @@ class SharedSort {
     values_->read(memory / (element + payload_bytes()) * payload_bytes(), progress_);
     if (keys_.count() == values_->count()) return;
     const bool fewer = keys_.count() < values_->count();
-    throw Error(ErrorCode::io,
-                fmt::format("as many values as keys are needed: {} ends before {}",
-                            (fewer ? keys_ : *values_).info().name, (fewer ? *values_ : keys_).info().name));
+    data_error("as many values as keys are needed: {} ends before {}", (fewer ? keys_ : *values_).info().name,
+               (fewer ? *values_ : keys_).info().name);
   }
 
   void sort(const Device& device) {

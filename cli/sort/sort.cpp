@@ -2,12 +2,10 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
-#include "errors.h"
-#include "json.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
-#include "terminal.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <masu/bitonic.h>
@@ -38,20 +36,17 @@ constexpr const char* sort_examples = R"(Examples:
 
 void SortCommandOptions::add_to(const Subcommand& app) {
   add_input_options(app, input);
-  const auto in = [](const char* group, const Option& option) { return option.group(group); };
-  const char* const how = "Order";
-  in(how, app.add_flag("--descending", descending, "The greatest first; equal values keep their order"));
-  in(how, app.add_option("--rows", rows, "Sort each of N equal blocks of the input by itself")).type_name("N");
-  in(how, app.add_option("--algorithm", algorithm, "How to sort, with the same result: " + words_of("ALGORITHM")))
-      .type_name("ALGORITHM");
-  const char* const result = "Result";
-  in(result, app.add_option("--values", values, "Move the values of FILE with the keys")).type_name("FILE");
-  in(result, app.add_option("--values-dtype", values_dtype, "Element type of raw or text --values")).type_name("DTYPE");
-  in(result, app.add_option("--values-output", values_output, "Where the moved values go")).type_name("FILE");
-  in(result, app.add_flag("--index", index, "Write the order instead: where each element was (u64)"));
-  in(result,
-     app.add_flag("--is-sorted", is_sorted, "Only check whether the input is sorted; exit status 3 if it is not"));
-  in(result, app.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output"));
+  const Subcommand how = app.group("Order");
+  how.add_flag("--descending", descending, "The greatest first; equal values keep their order");
+  how.add_option("--rows", rows, "N", "Sort each of N equal blocks of the input by itself");
+  how.add_option("--algorithm", algorithm, "ALGORITHM", "How to sort, with the same result: " + words_of("ALGORITHM"));
+  const Subcommand result = app.group("Result");
+  result.add_option("--values", values, "FILE", "Move the values of FILE with the keys");
+  result.add_option("--values-dtype", values_dtype, "DTYPE", "Element type of raw or text --values");
+  result.add_option("--values-output", values_output, "FILE", "Where the moved values go");
+  result.add_flag("--index", index, "Write the order instead: where each element was (u64)");
+  result.add_flag("--is-sorted", is_sorted, "Only check whether the input is sorted; exit status 3 if it is not");
+  result.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output");
   add_common_options(app, common);
   app.footer(sort_examples);
 }

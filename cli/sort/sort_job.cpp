@@ -3,16 +3,14 @@
 
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/references.h"
-#include "errors.h"
+#include "program.h"
 #include "ranks.h"
 
-#include <fmt/format.h>
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace masu::cli {
@@ -50,7 +48,7 @@ class SortReference {
         const std::uint64_t place = done_ + i;
         const std::uint64_t expected = order_[place] % row_length_;
         if (got == expected) continue;
-        throw Differs(fmt::format("at place {} the order has {}, the reference's {}", place, got, expected));
+        differs("at place {} the order has {}, the reference's {}", place, got, expected);
       }
     } else {
       compare_column(keys_, size_of(dtype_), records.keys.data, count, "keys");
@@ -61,7 +59,7 @@ class SortReference {
   // That these were all.
   void finish() const {
     if (done_ == order_.size()) return;
-    throw Differs(fmt::format("sorting gave {} values, the reference has {}", done_, order_.size()));
+    differs("sorting gave {} values, the reference has {}", done_, order_.size());
   }
 
  private:
@@ -71,7 +69,7 @@ class SortReference {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t from = order_[done_ + i] * element;
       if (from + element <= data.size() && std::memcmp(bytes + i * element, data.data() + from, element) == 0) continue;
-      throw Differs(fmt::format("the sorted {} differ from the reference's at place {}", what, done_ + i));
+      differs("the sorted {} differ from the reference's at place {}", what, done_ + i);
     }
   }
   Request request_;
@@ -140,8 +138,8 @@ class SortRun {
     shape_.payload_bytes = size_of(values_->info().dtype);
     const std::optional<std::uint64_t> other = values_->info().count;
     if (count_ && other && *count_ != *other) {
-      throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} has {}, {} has {}",
-                                             keys_->info().name, *count_, values_->info().name, *other));
+      data_error("as many values as keys are needed: {} has {}, {} has {}", keys_->info().name, *count_,
+                 values_->info().name, *other);
     }
   }
   [[nodiscard]] ExternalSort::Request request(std::optional<std::uint64_t> count) const {
@@ -153,7 +151,7 @@ class SortRun {
   }
   void check_rows() const {
     if (count_ && *count_ % rows_ != 0) {
-      usage_error(fmt::format("--rows {} must divide the {} values of {}", rows_, *count_, keys_->info().name));
+      usage_error("--rows {} must divide the {} values of {}", rows_, *count_, keys_->info().name);
     }
   }
   // At most `count` records into the sorter, or all there are.
@@ -172,19 +170,17 @@ class SortRun {
       if (got < want) break;
     }
     if (count && sorter.count() < *count) {
-      throw Error(ErrorCode::io, fmt::format("{}: ended before its {} values", keys_->info().name, *count_));
+      data_error("{}: ended before its {} values", keys_->info().name, *count_);
     }
   }
   void read_values(ExternalSort::Room room, std::uint64_t count) {
     if (!values_ || read_elements(*values_, room.payload, count) == count) return;
-    throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} ends before {}", values_->info().name,
-                                           keys_->info().name));
+    data_error("as many values as keys are needed: {} ends before {}", values_->info().name, keys_->info().name);
   }
   void check_values_end() {
     std::array<std::byte, 8> more{};
     if (!values_ || values_->read(more.data(), 1) == 0) return;
-    throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} ends before {}", keys_->info().name,
-                                           values_->info().name));
+    data_error("as many values as keys are needed: {} ends before {}", keys_->info().name, values_->info().name);
   }
   // As many rows at a time as memory holds; a row that it does not hold goes through files.
   void sort_rows() {

@@ -2,10 +2,10 @@
 // `masu sort`: its options, and from opening its inputs to writing its outputs.
 #pragma once
 
-#include "command_line.h"
 #include "io/reader.h"
 #include "options.h"
-#include "terminal.h"
+#include "program.h"
+#include "text.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>
@@ -72,9 +72,6 @@ class ExternalRuns {
   std::uint64_t records_ = 0;
 };
 
-// Sorting of more records than memory holds: as many as fit are sorted by masu::sort at a time and put into temporary
-// files, and then merged. What fits is sorted where it is.
-
 // Bytes that a command may hold: those of --memory, else most of what the machine has free.
 std::uint64_t memory_budget(std::optional<std::uint64_t> allowed);
 
@@ -105,6 +102,8 @@ class ExternalSort {
   };
   Room room();
   void filled(std::uint64_t count);
+  // Records that lie in memory, with their payload where it is given.
+  void add(const Records& records);
 
   // Sorts all that was filled in, and gives it in order; nothing comes after it. Each of `rows` rows by itself, where
   // all fits. With an index, the keys come in order only where not all fits.

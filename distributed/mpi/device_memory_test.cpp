@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function of data in device memory, against one process with all the data on the CPU, and on this rank's device.
 // Each rank has the GPU of its number where there are as many, else (with --all) an OpenCL device, else `cpu`.
-#include "distributions.h"
 #include "expect_error.h"
-#include "outcomes.h"
+#include "test_calls.h"
 
 #include <masu/masu.h>
 

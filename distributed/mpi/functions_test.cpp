@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function but the sums (sum_test.cpp), against one process with all the data, bit for bit.
-#include "distributions.h"
 #include "expect_error.h"
-#include "outcomes.h"
+#include "test_calls.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that runs out on one rank: for every function each allocation of a call fails in its turn, alone or with all
 // after it. Then the call is an error on every rank, or on none.
-#include "distributions.h"
-#include "outcomes.h"
+#include "test_calls.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting by NCCL: with a stand-in for it that moves the memory of `cpu`, and on machines with a GPU for each rank with
 // NCCL itself. MASU_NCCL is the stand-in unless the environment says otherwise (test_main.cpp).
-#include "distributions.h"
+#include "test_calls.h"
 
 #include "expect_error.h"
 #include "scoped_env.h"

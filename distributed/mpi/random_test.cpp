@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that are made up: every function with options, data, dtypes and distributions by chance, against one process
 // with all the data. --gtest_repeat=N makes others each time.
-#include "distributions.h"
-#include "outcomes.h"
+#include "test_calls.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>

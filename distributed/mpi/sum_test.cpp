@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "distributions.h"
 #include "expect_error.h"
-#include "outcomes.h"
+#include "test_calls.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>

@@ -73,7 +73,7 @@ class RleRows {
       at.x += std::to_integer<unsigned>(code[0]);
       at.row += std::to_integer<unsigned>(code[1]);
       if (at.x > width_ || at.row > height_)
-        reader_.fail(fmt::format("bmp: a skip leaves the image at byte {}", reader_.position()));
+        reader_.fail("bmp: a skip leaves the image at byte {}", reader_.position());
     } else {
       std::array<std::byte, 256> literal{};
       const std::size_t bytes = bits_ == 8 ? second : (second + 1) / 2;
@@ -87,8 +87,7 @@ class RleRows {
     if (at.row >= height_ && second != 0) at.ended = true;
   }
   void put(Position& at, std::span<std::byte> target, unsigned index) {
-    if (at.row >= height_ || at.x >= width_)
-      reader_.fail(fmt::format("bmp: a run leaves the image at byte {}", reader_.position()));
+    if (at.row >= height_ || at.x >= width_) reader_.fail("bmp: a run leaves the image at byte {}", reader_.position());
     if (!target.empty()) target[at.x] = static_cast<std::byte>(index);
     ++at.x;
   }
@@ -128,11 +127,7 @@ struct BmpHeader {
   [[nodiscard]] bool rle() const noexcept { return compression == 1 || compression == 2; }
   [[nodiscard]] std::uint64_t stride() const noexcept { return (width * bits + 31) / 32 * 4; }
   [[nodiscard]] std::uint64_t row_bytes() const noexcept { return (width * bits + 7) / 8; }
-  [[nodiscard]] std::vector<std::string> channels() const {
-    if (gray) return {"gray"};
-    if (masks[3].bits != 0) return {"red", "green", "blue", "alpha"};
-    return {"red", "green", "blue"};
-  }
+  [[nodiscard]] std::uint64_t channels() const noexcept { return gray ? 1 : masks[3].bits != 0 ? 4 : 3; }
 };
 
 constexpr unsigned core_header = 12;
@@ -144,7 +139,7 @@ bool is_header_size(std::uint32_t size) noexcept {
 
 void read_palette(Reader& reader, BmpHeader& header, std::uint32_t used, std::uint64_t entry_bytes) {
   const std::uint64_t most = std::uint64_t{1} << header.bits;
-  if (used > most) reader.fail(fmt::format("bmp: {} palette entries, but {} bits a pixel", used, header.bits));
+  if (used > most) reader.fail("bmp: {} palette entries, but {} bits a pixel", used, header.bits);
   std::uint64_t entries = used == 0 ? most : used;
   if (header.data < reader.position()) reader.fail("bmp: the pixel data begin inside the header");
   entries = std::min(entries, (header.data - reader.position()) / entry_bytes);
@@ -172,7 +167,7 @@ void read_masks(Reader& reader, BmpHeader& header, std::span<const std::byte> in
     for (std::size_t i = 0; i < count; ++i) header.masks[i].bits = load_little<std::uint32_t>(&stored[i * 4]);
     for (const Mask& mask : header.masks)
       if (!mask.contiguous() || (header.bits == 16 && mask.bits > 0xffff))
-        reader.fail(fmt::format("bmp: the bit mask {:#010x} is not one run of bits of the pixel", mask.bits));
+        reader.fail("bmp: the bit mask {:#010x} is not one run of bits of the pixel", mask.bits);
   } else if (header.bits == 16) {
     header.masks = {Mask{0x7c00}, Mask{0x3e0}, Mask{0x1f}, Mask{0}};
   } else {
@@ -187,7 +182,7 @@ BmpHeader read_bmp_header(Reader& reader) {
   BmpHeader header;
   header.data = load_little<std::uint32_t>(&file[10]);
   const auto size = load_little<std::uint32_t>(&file[14]);
-  if (!is_header_size(size)) reader.fail(fmt::format("bmp: a header of {} bytes is not known", size));
+  if (!is_header_size(size)) reader.fail("bmp: a header of {} bytes is not known", size);
   std::vector<std::byte> info(size);
   std::copy_n(file.begin() + 14, 4, info.begin());
   reader.read_exact(info.data() + 4, size - 4, "the header");
@@ -212,17 +207,17 @@ BmpHeader read_bmp_header(Reader& reader) {
     }
   }
   header.top_down = height < 0;
-  if (width <= 0 || height == 0) reader.fail(fmt::format("bmp: {} x {} pixels", width, height));
+  if (width <= 0 || height == 0) reader.fail("bmp: {} x {} pixels", width, height);
   header.width = static_cast<std::uint64_t>(width);
   header.height = static_cast<std::uint64_t>(height < 0 ? -height : height);
-  if (planes != 1) reader.fail(fmt::format("bmp: planes must be 1, got {}", planes));
+  if (planes != 1) reader.fail("bmp: planes must be 1, got {}", planes);
   const unsigned bits = header.bits;
   const bool indexed = bits == 1 || bits == 4 || bits == 8;
-  if (!indexed && bits != 16 && bits != 24 && bits != 32) reader.fail(fmt::format("bmp: {} bits a pixel", bits));
+  if (!indexed && bits != 16 && bits != 24 && bits != 32) reader.fail("bmp: {} bits a pixel", bits);
   const unsigned compression = header.compression;
   const bool fits = compression == 0 || (compression == 1 && bits == 8) || (compression == 2 && bits == 4) ||
                     ((compression == 3 || compression == 6) && (bits == 16 || bits == 32) && size != 64);
-  if (!fits) reader.fail(fmt::format("bmp: compression {} with {} bits a pixel is not read", compression, bits));
+  if (!fits) reader.fail("bmp: compression {} with {} bits a pixel is not read", compression, bits);
   if (header.rle() && header.top_down) reader.fail("bmp: a run-length encoded bitmap cannot be top-down");
 
   if (indexed) {
@@ -240,7 +235,7 @@ BmpHeader read_bmp_header(Reader& reader) {
 class BmpSource final : public RowSource {
  public:
   BmpSource(Input input, BmpHeader header)
-      : RowSource(std::move(input), "bmp", Dtype::u8, header.height, header.width, header.channels()),
+      : RowSource(std::move(input), "bmp", Dtype::u8, header.height, header.width, channel_names(header.channels())),
         header_(std::move(header)) {
     const std::string what = fmt::format("bmp: {} x {} pixels of {} bits", header_.width, header_.height, header_.bits);
     if (header_.rle()) {
@@ -249,7 +244,7 @@ class BmpSource final : public RowSource {
       const std::uint64_t codes = size - std::min(size, header_.data);
       const std::uint64_t most = std::max(codes * 128, std::uint64_t{1} << 26);
       if (codes < 2 || header_.width * header_.height > most)
-        reader_.fail(fmt::format("{}, but its runs end after {} bytes", what, codes));
+        reader_.fail("{}, but its runs end after {} bytes", what, codes);
     } else {
       // The padding of the last row may be missing.
       const auto before = checked_product(header_.stride(), header_.height - 1);
@@ -283,12 +278,16 @@ class BmpSource final : public RowSource {
       case 8: unpack<8>(in, target); break;
       case 16: unmask<std::uint16_t>(in, target); break;
       case 32: unmask<std::uint32_t>(in, target); break;
-      default:
-        for (std::uint64_t x = 0; x < header_.width; ++x, in += 3, target += 3) {
-          target[0] = in[2];
-          target[1] = in[1];
-          target[2] = in[0];
-        }
+      default: reverse(in, 3, target);
+    }
+  }
+
+  // Pixels of `bytes` that begin with blue, green and red.
+  void reverse(const std::byte* in, std::size_t bytes, std::byte* target) const {
+    for (std::uint64_t x = 0; x < header_.width; ++x, in += bytes, target += 3) {
+      target[0] = in[2];
+      target[1] = in[1];
+      target[2] = in[0];
     }
   }
 
@@ -306,13 +305,8 @@ class BmpSource final : public RowSource {
     const std::size_t channels = info_.channels.size();
     const bool plain = header_.masks[0].bits == 0xff0000 && header_.masks[1].bits == 0xff00 &&
                        header_.masks[2].bits == 0xff && channels == 3;
+    if (plain && sizeof(Pixel) == 4) return reverse(in, sizeof(Pixel), target);
     for (std::uint64_t x = 0; x < header_.width; ++x, in += sizeof(Pixel), target += channels) {
-      if (plain && sizeof(Pixel) == 4) {
-        target[0] = in[2];
-        target[1] = in[1];
-        target[2] = in[0];
-        continue;
-      }
       const auto pixel = static_cast<std::uint32_t>(load_little<Pixel>(in));
       for (std::size_t c = 0; c < channels; ++c) target[c] = header_.masks[c].value(pixel);
     }
@@ -320,7 +314,7 @@ class BmpSource final : public RowSource {
 
   std::byte* put(std::uint32_t index, std::byte* target) const {
     if (index >= header_.palette.size())
-      reader_.fail(fmt::format("bmp: a pixel has palette index {}, but there are {}", index, header_.palette.size()));
+      reader_.fail("bmp: a pixel has palette index {}, but there are {}", index, header_.palette.size());
     const auto& colour = header_.palette[index];
     *target++ = colour[0];
     if (header_.gray) return target;

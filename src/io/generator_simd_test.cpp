@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words and fractions made many at once, and pieces made by several threads, against docs/generators.md read plainly.
-#include "io/generator.h"
+#include "io/sources.h"
 
 #include "io/test_files.h"
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG through libjpeg, row by row. An image that comes in several scans (progressive) is held in memory.
 #include "io/reader.h"
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <cstdio>  // jpeglib.h needs its names
 //
-#include <fmt/format.h>
 #include <jerror.h>
 #include <jpeglib.h>
 #include <algorithm>
@@ -56,10 +54,10 @@ struct JpegHeader {
 // A file that says nothing new in ever more scans would keep the decoder busy for hours.
 constexpr int most_scans = 500;
 
-std::vector<std::string> channel_names(J_COLOR_SPACE space, int components) {
+std::vector<std::string> names_in(J_COLOR_SPACE space, int components) {
   switch (space) {
-    case JCS_GRAYSCALE: return {"gray"};
-    case JCS_RGB: return {"red", "green", "blue"};
+    case JCS_GRAYSCALE: return channel_names(1);
+    case JCS_RGB: return channel_names(3);
     case JCS_CMYK: return {"cyan", "magenta", "yellow", "black"};
     default: break;
   }
@@ -109,7 +107,7 @@ class JpegDecoder {
     JpegHeader header;
     header.width = info_.image_width;
     header.height = info_.image_height;
-    header.channels = channel_names(info_.out_color_space, info_.num_components);
+    header.channels = names_in(info_.out_color_space, info_.num_components);
     header.arithmetic = info_.arith_code != 0;
     std::uint64_t held = 0;
     for (int i = 0; i < info_.num_components; ++i) {
@@ -151,7 +149,7 @@ class JpegDecoder {
     std::string reason = failure_.data();
     for (char& c : reason)
       if (c < ' ' || c > '~') c = '?';
-    reader_.fail(fmt::format("jpeg: {} (at byte {})", reason, reader_.position() - source_.bytes_in_buffer));
+    reader_.fail("jpeg: {} (at byte {})", reason, reader_.position() - source_.bytes_in_buffer);
   }
   static bool enter(JpegDecoder* self, void (*body)(JpegDecoder*)) {
     if (setjmp(self->jump_) != 0) return false;
@@ -208,8 +206,7 @@ class JpegDecoder {
       const std::size_t got = reader_.read(buffer_.data(), buffer_.size());
       source_.next_input_byte = buffer_.data();
       source_.bytes_in_buffer = got;
-      if (got == 0)
-        reader_.fail(fmt::format("truncated: the file ends at byte {} inside the image", reader_.position()));
+      if (got == 0) reader_.fail("truncated: the file ends at byte {} inside the image", reader_.position());
       return true;
     } catch (...) {
       thrown_ = std::current_exception();
@@ -266,9 +263,9 @@ class JpegSource final : public RowSource {
 void check(Reader& reader, const JpegHeader& header) {
   if (header.frame_bytes > largest_frame)
     reader.fail(
-        fmt::format("jpeg: an image in several scans (progressive) is held in memory as a whole; {} x {} pixels need "
-                    "{} MiB, the limit is {} MiB",
-                    header.width, header.height, header.frame_bytes >> 20, largest_frame >> 20));
+        "jpeg: an image in several scans (progressive) is held in memory as a whole; {} x {} pixels need "
+        "{} MiB, the limit is {} MiB",
+        header.width, header.height, header.frame_bytes >> 20, largest_frame >> 20);
   const std::uint64_t believed = header.arithmetic ? arithmetic_blocks : believed_blocks;
   if (!reader.size() && header.frame_bytes <= believed_frame && header.blocks <= believed) return;
   const std::uint64_t size = reader.measured_size();
@@ -276,8 +273,7 @@ void check(Reader& reader, const JpegHeader& header) {
   const std::uint64_t most =
       header.arithmetic ? std::max(arithmetic_blocks, arithmetic_blocks_a_byte * size) : 8 * size;
   if (header.blocks > most)
-    reader.fail(fmt::format("truncated: jpeg: {} x {} pixels do not fit in a file of {} bytes", header.width,
-                            header.height, size));
+    reader.fail("truncated: jpeg: {} x {} pixels do not fit in a file of {} bytes", header.width, header.height, size);
 }
 
 }  // namespace

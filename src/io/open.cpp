@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <masu/error.h>
@@ -153,8 +152,8 @@ const ImageFormat* image_format(std::span<const std::byte> head) noexcept {
 std::unique_ptr<Source> open_image(Input input, std::span<const std::byte> head) {
   if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
   const std::string_view foreign = foreign_format(head);
-  input.reader.fail(fmt::format("{}; the images masu reads are {}",
-                                foreign.empty() ? "is not an image" : fmt::format("is {}", foreign), images));
+  input.reader.fail("{}; the images masu reads are {}",
+                    foreign.empty() ? "is not an image" : fmt::format("is {}", foreign), images);
 }
 
 bool is_compressed(std::span<const std::byte> head) noexcept {
@@ -233,8 +232,8 @@ std::unique_ptr<Source> open_input(Input input) {
   if (zip && (named.empty() || named == named_as(".npz") || !input.array.empty())) return open_npz(std::move(input));
   if (!named.empty()) {
     const std::string_view foreign = foreign_format(head);
-    input.reader.fail(fmt::format("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
-                                  foreign.empty() ? "none" : foreign));
+    input.reader.fail("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
+                      foreign.empty() ? "none" : foreign);
   }
   const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
@@ -244,9 +243,9 @@ std::unique_ptr<Source> open_input(Input input) {
     return text ? open_text(std::move(input)) : open_raw(std::move(input));
   }
   if (const std::string_view foreign = foreign_format(head); !foreign.empty())
-    input.reader.fail(fmt::format("is {}; {}", foreign, readable));
+    input.reader.fail("is {}; {}", foreign, readable);
   if (looks_like_text(head)) return open_text(std::move(input));
-  input.reader.fail(fmt::format("is of no known format; {}, the last with a dtype (--dtype)", readable));
+  input.reader.fail("is of no known format; {}, the last with a dtype (--dtype)", readable);
 }
 
 std::pair<std::string, std::string> file_and_array(const std::string& input) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded.
-#include "io/shared_library.h"
 #include "io/sources.h"
 
-#include <fmt/format.h>
 #include <png.h>
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <csetjmp>
@@ -92,7 +89,7 @@ class PngDecoder {
       close();
       if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
       const std::string reason = printable(failure_.data());
-      reader_.fail(fmt::format("png: {} (at byte {})", reason, reader_.position()));
+      reader_.fail("png: {} (at byte {})", reason, reader_.position());
     }
   }
   static bool enter(PngDecoder* self, void (*body)(PngDecoder*)) {
@@ -186,7 +183,7 @@ class PngDecoder {
 PngHeader read_png_header(Reader& reader) {
   const auto head = reader.peek(33);
   if (!is_png(head)) reader.fail("png: does not begin with the signature of PNG");
-  if (head.size() < 33) reader.fail(fmt::format("truncated: the file ends at byte {} inside the header", head.size()));
+  if (head.size() < 33) reader.fail("truncated: the file ends at byte {} inside the header", head.size());
   if (load_big<std::uint32_t>(&head[8]) != 13 || std::memcmp(&head[12], "IHDR", 4) != 0)
     reader.fail("png: the first chunk is not IHDR");
   PngHeader header;
@@ -199,29 +196,21 @@ PngHeader read_png_header(Reader& reader) {
   const unsigned colour = header.colour;
   constexpr std::uint64_t most = 0x7fffffff;
   if (header.width == 0 || header.height == 0 || header.width > most || header.height > most)
-    reader.fail(fmt::format("png: {} x {} pixels", header.width, header.height));
+    reader.fail("png: {} x {} pixels", header.width, header.height);
   const bool small = depth == 1 || depth == 2 || depth == 4;
   const bool known = (colour == 0 && (small || depth == 8 || depth == 16)) || (colour == 3 && (small || depth == 8)) ||
                      ((colour == 2 || colour == 4 || colour == 6) && (depth == 8 || depth == 16));
-  if (!known) reader.fail(fmt::format("png: colour type {} with {} bits is not known", colour, depth));
+  if (!known) reader.fail("png: colour type {} with {} bits is not known", colour, depth);
 
   // Deflate packs at most 1032 to 1.
   const auto stored = checked_product(header.stored_row(), header.height);
-  if (!stored) reader.fail(fmt::format("png: {} x {} pixels are absurd", header.width, header.height));
+  if (!stored) reader.fail("png: {} x {} pixels are absurd", header.width, header.height);
   if (header.interlaced || reader.size()) {
     const std::uint64_t size = reader.measured_size();
     if (*stored / 1040 > size)
-      reader.fail(fmt::format("truncated: png: {} x {} pixels do not fit in a file of {} bytes", header.width,
-                              header.height, size));
+      reader.fail("truncated: png: {} x {} pixels do not fit in a file of {} bytes", header.width, header.height, size);
   }
   return header;
-}
-
-std::vector<std::string> channel_names(unsigned count) {
-  if (count == 1) return {"gray"};
-  if (count == 2) return {"gray", "alpha"};
-  if (count == 3) return {"red", "green", "blue"};
-  return {"red", "green", "blue", "alpha"};
 }
 
 // What stands in the header chunks decides the channels, so libpng reads them once before the source is made.
@@ -248,9 +237,8 @@ class PngSource final : public RowSource {
         decoder_(reader_, library) {
     const auto frame = checked_product(row_elements() * size_of(info_.dtype), header_.height);
     if (header_.interlaced && (!frame || *frame > largest_png_frame))
-      reader_.fail(
-          fmt::format("png: an interlaced image is held in memory as a whole; {} x {} pixels need more than {} MiB",
-                      header_.width, header_.height, largest_png_frame >> 20));
+      reader_.fail("png: an interlaced image is held in memory as a whole; {} x {} pixels need more than {} MiB",
+                   header_.width, header_.height, largest_png_frame >> 20);
   }
 
  private:

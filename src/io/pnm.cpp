@@ -22,12 +22,6 @@ struct PnmHeader {
 
   [[nodiscard]] bool ascii() const noexcept { return kind <= 3; }
   [[nodiscard]] Dtype dtype() const noexcept { return largest > 255 ? Dtype::u16 : Dtype::u8; }
-  [[nodiscard]] std::vector<std::string> channels() const {
-    if (depth == 1) return {"gray"};
-    if (depth == 2) return {"gray", "alpha"};
-    if (depth == 3) return {"red", "green", "blue"};
-    return {"red", "green", "blue", "alpha"};
-  }
 };
 
 bool is_space(char c) noexcept {
@@ -55,16 +49,16 @@ std::uint64_t next_number(Reader& reader, std::string_view what) {
     if (c == '#') skip_line(reader);
     c = next_char(reader);
   }
-  if (c < 0) reader.fail(fmt::format("pnm: truncated: the file ends at byte {} before {}", reader.position(), what));
+  if (c < 0) reader.fail("pnm: truncated: the file ends at byte {} before {}", reader.position(), what);
   std::uint64_t value = 0;
-  if (c < '0' || c > '9') reader.fail(fmt::format("pnm: {} is not a number at byte {}", what, reader.position() - 1));
+  if (c < '0' || c > '9') reader.fail("pnm: {} is not a number at byte {}", what, reader.position() - 1);
   for (; c >= '0' && c <= '9'; c = next_char(reader)) {
     value = value * 10 + static_cast<std::uint64_t>(c - '0');
-    if (value > 0x7fffffff) reader.fail(fmt::format("pnm: {} is too large at byte {}", what, reader.position()));
+    if (value > 0x7fffffff) reader.fail("pnm: {} is too large at byte {}", what, reader.position());
   }
   if (c == '#') skip_line(reader);
   else if (c >= 0 && !is_space(static_cast<char>(c)))
-    reader.fail(fmt::format("pnm: {} is not a number at byte {}", what, reader.position() - 1));
+    reader.fail("pnm: {} is not a number at byte {}", what, reader.position() - 1);
   return value;
 }
 
@@ -74,8 +68,7 @@ void read_pam_header(Reader& reader, PnmHeader& header) {
     std::string line;
     int c = 0;
     while ((c = next_char(reader)) >= 0 && c != '\n' && line.size() < 256) line += static_cast<char>(c);
-    if (c < 0)
-      reader.fail(fmt::format("pam: truncated: the file ends at byte {} inside the header", reader.position()));
+    if (c < 0) reader.fail("pam: truncated: the file ends at byte {} inside the header", reader.position());
     if (!line.empty() && line[0] == '#') {
       if (c != '\n') skip_line(reader);
       continue;
@@ -90,14 +83,14 @@ void read_pam_header(Reader& reader, PnmHeader& header) {
     const char* begin = line.data() + std::min(line.find_first_not_of(' ', space), line.size());
     const auto [end, error] = std::from_chars(begin, line.data() + line.size(), value);
     if (error != std::errc() || end != line.data() + line.size() || value > 0x7fffffff)
-      reader.fail(fmt::format("pam: header line '{}'", printable(line)));
+      reader.fail("pam: header line '{}'", printable(line));
     if (key == "WIDTH") header.width = value;
     else if (key == "HEIGHT") header.height = value;
     else if (key == "DEPTH") header.depth = value;
     else if (key == "MAXVAL") header.largest = value;
-    else reader.fail(fmt::format("pam: header line '{}'", printable(line)));
+    else reader.fail("pam: header line '{}'", printable(line));
   }
-  if (header.depth < 1 || header.depth > 4) reader.fail(fmt::format("pam: depth must be 1 to 4, got {}", header.depth));
+  if (header.depth < 1 || header.depth > 4) reader.fail("pam: depth must be 1 to 4, got {}", header.depth);
 }
 
 PnmHeader read_pnm_header(Reader& reader) {
@@ -114,10 +107,9 @@ PnmHeader read_pnm_header(Reader& reader) {
     if (!bitmap) header.largest = next_number(reader, "the largest value");
     header.depth = header.kind == 3 || header.kind == 6 ? 3 : 1;
   }
-  if (header.width == 0 || header.height == 0)
-    reader.fail(fmt::format("pnm: {} x {} pixels", header.width, header.height));
+  if (header.width == 0 || header.height == 0) reader.fail("pnm: {} x {} pixels", header.width, header.height);
   if (header.largest == 0 || header.largest > 65535)
-    reader.fail(fmt::format("pnm: the largest value must be 1 to 65535, got {}", header.largest));
+    reader.fail("pnm: the largest value must be 1 to 65535, got {}", header.largest);
   header.data = reader.position();
   return header;
 }
@@ -125,7 +117,7 @@ PnmHeader read_pnm_header(Reader& reader) {
 class PnmSource final : public RowSource {
  public:
   PnmSource(Input input, const PnmHeader& header)
-      : RowSource(std::move(input), "pnm", header.dtype(), header.height, header.width, header.channels()),
+      : RowSource(std::move(input), "pnm", header.dtype(), header.height, header.width, channel_names(header.depth)),
         header_(header) {
     const std::uint64_t elements = *info_.count;
     const std::uint64_t row_bytes = row_elements() * size_of(info_.dtype);
@@ -135,7 +127,7 @@ class PnmSource final : public RowSource {
     else if (header_.kind == 1) least = elements;
     else if (header_.ascii()) least = checked_product(elements, 2);
     else least = checked_product(row_bytes, header_.height);
-    if (!least) reader_.fail(fmt::format("pnm: {} x {} pixels are absurd", header_.width, header_.height));
+    if (!least) reader_.fail("pnm: {} x {} pixels are absurd", header_.width, header_.height);
     if (header_.kind == 2 || header_.kind == 3) --*least;
     reader_.require(header_.data, *least, row_bytes,
                     fmt::format("pnm: {} x {} pixels of {} channels", header_.width, header_.height, header_.depth));
@@ -180,15 +172,15 @@ class PnmSource final : public RowSource {
     for (;;) {
       const int c = next_char(reader_);
       if (c == '0' || c == '1') return static_cast<std::byte>(c - '0');
-      if (c < 0) reader_.fail(fmt::format("truncated: the file ends at byte {} inside the pixels", reader_.position()));
+      if (c < 0) reader_.fail("truncated: the file ends at byte {} inside the pixels", reader_.position());
       if (c == '#') skip_line(reader_);
       else if (!is_space(static_cast<char>(c)))
-        reader_.fail(fmt::format("pnm: a pixel is neither 0 nor 1 at byte {}", reader_.position() - 1));
+        reader_.fail("pnm: a pixel is neither 0 nor 1 at byte {}", reader_.position() - 1);
     }
   }
 
   [[noreturn]] void too_large(std::uint64_t value) const {
-    reader_.fail(fmt::format("pnm: a sample is {}, above the largest value {}", value, header_.largest));
+    reader_.fail("pnm: a sample is {}, above the largest value {}", value, header_.largest);
   }
 
   PnmHeader header_;

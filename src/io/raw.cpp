@@ -41,9 +41,9 @@ class FlatSource final : public Source {
     const std::size_t got = reader_.read(target, count * element);
     const bool fixed = info_.count.has_value();
     if (got != count * element && (fixed || got % element != 0))
-      reader_.fail(fmt::format("truncated: the file ends at byte {}, {}", reader_.position(),
-                               fixed ? fmt::format("its elements at byte {}", layout_.start + *info_.count * element)
-                                     : fmt::format("inside an element of {} bytes", element)));
+      reader_.fail("truncated: the file ends at byte {}, {}", reader_.position(),
+                   fixed ? fmt::format("its elements at byte {}", layout_.start + *info_.count * element)
+                         : fmt::format("inside an element of {} bytes", element));
     const std::uint64_t elements = got / element;
     if (layout_.swap) swap_bytes(target, elements, element);
     done_ += elements;
@@ -71,11 +71,7 @@ class FlatSource final : public Source {
 
   bool take_part(std::uint64_t first, std::uint64_t count) override {
     if (!info_.count || !reader_.size() || started_ || mapping_ != nullptr) return false;
-    if (first > *info_.count || count > *info_.count - first) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{}: a part must lie within the {} elements, got {} from {} on", info_.name, *info_.count,
-                              count, first));
-    }
+    check_part(info_, first, count);
     layout_.start += first * size_of(info_.dtype);
     layout_.count = count;
     layout_.whole = false;
@@ -104,6 +100,12 @@ class FlatSource final : public Source {
 
 }  // namespace
 
+void check_part(const SourceInfo& info, std::uint64_t first, std::uint64_t count) {
+  if (first <= *info.count && count <= *info.count - first) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: a part must lie within the {} elements, got {} from {} on",
+                                                       info.name, *info.count, count, first));
+}
+
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout) {
   return std::make_unique<FlatSource>(std::move(input), std::move(info), layout);
 }
@@ -123,13 +125,12 @@ std::unique_ptr<Source> open_raw(Input input) {
   layout.count = options.count;
   layout.swap = element > 1 && (options.endian == Endian::big) != (std::endian::native == std::endian::big);
   if (const auto size = reader.size()) {
-    if (options.offset > *size)
-      reader.fail(fmt::format("offset {} lies behind its end at byte {}", options.offset, *size));
+    if (options.offset > *size) reader.fail("offset {} lies behind its end at byte {}", options.offset, *size);
     const std::uint64_t bytes = *size - options.offset;
     if (!options.count || *options.count > bytes / element) {
       if (bytes % element != 0)
-        reader.fail(fmt::format("{} bytes are not a whole number of {} elements of {} bytes", bytes,
-                                to_string(info.dtype), element));
+        reader.fail("{} bytes are not a whole number of {} elements of {} bytes", bytes, to_string(info.dtype),
+                    element);
       layout.count = bytes / element;
     }
     info.count = layout.count;
@@ -139,8 +140,7 @@ std::unique_ptr<Source> open_raw(Input input) {
   } else {
     while (reader.position() < layout.start) {
       const std::size_t there = reader.peek(1).size();
-      if (there == 0)
-        reader.fail(fmt::format("offset {} lies behind its end at byte {}", layout.start, reader.position()));
+      if (there == 0) reader.fail("offset {} lies behind its end at byte {}", layout.start, reader.position());
       reader.consume(static_cast<std::size_t>(std::min<std::uint64_t>(there, layout.start - reader.position())));
     }
   }
@@ -178,6 +178,13 @@ void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noex
   if (element_bytes == 8) swap_all(+[](std::uint64_t v) -> std::uint64_t { return __builtin_bswap64(v); });
 }
 
+std::vector<std::string> channel_names(std::uint64_t count) {
+  if (count <= 2) return count == 1 ? std::vector<std::string>{"gray"} : std::vector<std::string>{"gray", "alpha"};
+  std::vector<std::string> names = {"red", "green", "blue"};
+  if (count == 4) names.emplace_back("alpha");
+  return names;
+}
+
 RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t height, std::uint64_t width,
                      std::vector<std::string> channels)
     : reader_(std::move(input.reader)) {
@@ -192,7 +199,7 @@ RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t
   info_.channels = std::move(channels);
   const auto pixels = checked_product(height, width);
   info_.count = pixels ? checked_product(*pixels, info_.shape[2]) : std::nullopt;
-  if (!info_.count) reader_.fail(fmt::format("{} x {} pixels are more than masu can count", width, height));
+  if (!info_.count) reader_.fail("{} x {} pixels are more than masu can count", width, height);
 }
 
 std::uint64_t RowSource::read(void* target, std::uint64_t count) {
@@ -277,8 +284,8 @@ class HeaderParser {
       expect(':');
       constexpr std::array<std::string_view, 3> keys = {"descr", "fortran_order", "shape"};
       const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
-      if (at == keys.size()) fail(fmt::format("an unknown key '{}'", printable(key)));
-      if (std::exchange(seen[at], true)) fail(fmt::format("'{}' twice", key));
+      if (at == keys.size()) fail("an unknown key '{}'", printable(key));
+      if (std::exchange(seen[at], true)) fail("'{}' twice", key);
       if (at == 0) parse_descr();
       else if (at == 1) fortran_order = boolean();
       else tuple();
@@ -293,8 +300,10 @@ class HeaderParser {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view what) const {
-    reader_.fail(fmt::format("npy: the header has {} at its character {}", what, at_));
+  template <class... Values>
+  [[noreturn]] void fail(fmt::format_string<Values...> text, Values&&... values) const {
+    const std::string what = fmt::format(text, std::forward<Values>(values)...);
+    reader_.fail("npy: the header has {} at its character {}", what, at_);
   }
   void skip() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
@@ -306,7 +315,7 @@ class HeaderParser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(fmt::format("no '{}'", c));
+    if (!accept(c)) fail("no '{}'", c);
   }
   std::string quoted() {
     skip();
@@ -370,13 +379,13 @@ std::unique_ptr<Source> open_npy(Input input) {
   if (!is_npy(head)) reader.fail("npy: does not begin with \\x93NUMPY");
   const auto version = std::to_integer<unsigned>(head[6]);
   if (version < 1 || version > 3 || head[7] != std::byte{0})
-    reader.fail(fmt::format("npy: version {}.{} is not known", version, std::to_integer<unsigned>(head[7])));
+    reader.fail("npy: version {}.{} is not known", version, std::to_integer<unsigned>(head[7]));
   std::size_t length = load_little<std::uint16_t>(&head[8]);
   if (version > 1) {
     reader.read_exact(&head[10], 2, "the header");
     length = load_little<std::uint32_t>(&head[8]);
   }
-  if (length > largest_header) reader.fail(fmt::format("npy: a header of {} bytes is absurd", length));
+  if (length > largest_header) reader.fail("npy: a header of {} bytes is absurd", length);
   reader.require(reader.position(), length, length, "npy: the header");
   std::string text(length, ' ');
   reader.read_exact(text.data(), length, "the header");
@@ -389,7 +398,7 @@ std::unique_ptr<Source> open_npy(Input input) {
                                   [&](const Descr& each) { return !name.empty() && each.name == name.substr(1); });
   const bool one_byte = found != descrs.end() && size_of(found->dtype) == 1;
   if (found == descrs.end() || (order != '<' && order != '>' && order != '=' && !(order == '|' && one_byte)))
-    reader.fail(fmt::format("npy: dtype '{}' is not one that masu reads", printable(name)));
+    reader.fail("npy: dtype '{}' is not one that masu reads", printable(name));
   if (input.options.dtype && *input.options.dtype != found->dtype)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: the file holds {}, but dtype {} was asked for", reader.name(), to_string(found->dtype),

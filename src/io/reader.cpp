@@ -60,7 +60,7 @@ void fail_io(std::string_view name, std::string_view reason) {
 }
 
 void fail_errno(std::string_view name, std::string_view action, int error) {
-  fail_io(name, fmt::format("{}: {}", action, std::generic_category().message(error)));
+  fail_io(name, "{}: {}", action, std::generic_category().message(error));
 }
 
 Reader::Reader(std::string name, std::unique_ptr<ByteStream> stream)
@@ -122,8 +122,7 @@ void Reader::compare_checksum() {
 }
 
 void Reader::read_exact(void* target, std::size_t bytes, std::string_view what) {
-  if (read(target, bytes) != bytes)
-    fail(fmt::format("truncated: the file ends at byte {} inside {}", position(), what));
+  if (read(target, bytes) != bytes) fail("truncated: the file ends at byte {} inside {}", position(), what);
 }
 
 void Reader::seek(std::uint64_t position) {
@@ -141,8 +140,7 @@ void Reader::require(std::uint64_t start, std::uint64_t bytes, std::uint64_t mem
   if (!size() && memory <= unmeasured_memory) return;
   const std::uint64_t total = measured_size();
   if (start <= total && bytes <= total - start) return;
-  fail(fmt::format("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", what, bytes, start,
-                   total));
+  fail("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", what, bytes, start, total);
 }
 
 std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) noexcept {
@@ -277,7 +275,7 @@ void FileMapping::check() const {
   // A file that ends inside a page reads as zeros to the end of that page, without a signal.
   const std::uint64_t now = size_of_file(descriptor_);
   if (now < file_bytes_) {
-    fail_io(name_, fmt::format("the file shrank while it was read, to {} of {} bytes", now, file_bytes_));
+    fail_io(name_, "the file shrank while it was read, to {} of {} bytes", now, file_bytes_);
   }
   if (range_.lost.load(std::memory_order_relaxed))
     fail_io(name_, "reading failed: the file changed, or its disk fails");

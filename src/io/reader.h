@@ -2,6 +2,7 @@
 // A bounded reader of bytes over a file, a pipe or memory, and the error that names them.
 #pragma once
 
+#include <fmt/format.h>
 #include <masu/io.h>
 
 #include <cstddef>
@@ -118,6 +119,11 @@ std::unique_ptr<ByteStream> spooled_pipe(int descriptor, const std::string& name
 
 // Throws io: "NAME: REASON".
 [[noreturn]] void fail_io(std::string_view name, std::string_view reason);
+template <class... Values>
+requires(sizeof...(Values) > 0)
+    [[noreturn]] void fail_io(std::string_view name, fmt::format_string<Values...> reason, Values&&... values) {
+  fail_io(name, fmt::format(reason, std::forward<Values>(values)...));
+}
 // The same with the text of an errno value.
 [[noreturn]] void fail_errno(std::string_view name, std::string_view action, int error);
 
@@ -155,6 +161,11 @@ class Reader {
   void require(std::uint64_t start, std::uint64_t bytes, std::uint64_t memory, std::string_view what);
 
   [[noreturn]] void fail(std::string_view reason) const { fail_io(name_, std::string(reason) + advice_); }
+  template <class... Values>
+  requires(sizeof...(Values) > 0)
+      [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) const {
+    fail(fmt::format(reason, std::forward<Values>(values)...));
+  }
   // What every later message of fail() ends with.
   void advise(std::string advice) { advice_ = std::move(advice); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/shared_library.h"
+#include "io/sources.h"
 
 #include "io/test_files.h"
 

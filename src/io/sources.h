@@ -61,6 +61,9 @@ struct FlatLayout {
 };
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
 
+// Of images of 1 to 4 channels: gray, gray and alpha, the colours, these and alpha.
+std::vector<std::string> channel_names(std::uint64_t count);
+
 // An image that is decoded one row at a time, top row first.
 class RowSource : public Source {
  public:
@@ -94,6 +97,9 @@ class RowSource : public Source {
   bool started_ = false;
   bool keep_ = false;
 };
+
+// Throws invalid_argument unless the part lies within the elements, whose number is known.
+void check_part(const SourceInfo& info, std::uint64_t first, std::uint64_t count);
 
 void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noexcept;
 
@@ -147,5 +153,81 @@ std::unique_ptr<ByteStream> gzip_stream(Reader reader);
 std::unique_ptr<ByteStream> zstd_stream(Reader reader);
 // The file `array`, else `array`.npy, of a ZIP archive; "": the only .npy in it.
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array);
+
+// A library of a format, opened when the first such input is met. Only its headers are needed to build.
+class SharedLibrary {
+ public:
+  // `format` is what it reads, `package` Debian's name of what brings it.
+  SharedLibrary(std::string_view format, const char* file, std::string_view package);
+  // A function; null where it, or the library, is missing.
+  template <class F>
+  F find(const char* name) {
+    return reinterpret_cast<F>(symbol(name));
+  }
+  // Why it cannot be used; empty when it can.
+  [[nodiscard]] const std::string& missing() const noexcept { return missing_; }
+  // Throws unsupported, naming the input, when it cannot be used.
+  void require(std::string_view input) const;
+
+ private:
+  void* symbol(const char* name);
+
+  void* handle_;  // stays open as long as the process runs
+  std::string file_;
+  std::string missing_;
+};
+
+// In a struct behind its SharedLibrary `library`: a member for one of its functions.
+#define MASU_FOUND(name) decltype(&::name) name = library.find<decltype(&::name)>(#name);
+
+// Such a struct, made when it is first asked for.
+template <class Library>
+const Library& opened() {
+  static const Library library;
+  return library;
+}
+
+// Random words of generators; docs/generators.md defines them.
+
+__extension__ using Wide = unsigned __int128;
+
+// floor(a * b / 2^64); a `b` of 0 stands for 2^64.
+constexpr std::uint64_t scale(std::uint64_t a, std::uint64_t b) noexcept {
+  return b == 0 ? a : static_cast<std::uint64_t>(Wide{a} * b >> 64);
+}
+
+inline constexpr std::uint64_t mix_first = 0xbf58476d1ce4e5b9U;
+inline constexpr std::uint64_t mix_second = 0x94d049bb133111ebU;
+inline constexpr std::uint64_t word_step = 0x9e3779b97f4a7c15U;
+inline constexpr std::uint64_t bell_unit = ~std::uint64_t{0} / (12 * 65535 + 1);  // the step of `normal`'s fractions
+
+// SplitMix64's finaliser.
+constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
+  z = (z ^ (z >> 30)) * mix_first;
+  z = (z ^ (z >> 27)) * mix_second;
+  return z ^ (z >> 31);
+}
+
+// Words of 64 random bits by seed and index.
+class Words {
+ public:
+  explicit constexpr Words(std::uint64_t seed) noexcept : base_(mix64(seed + word_step)) {}
+  constexpr std::uint64_t operator[](std::uint64_t index) const noexcept {
+    return mix64(base_ + (index + 1) * word_step);
+  }
+  [[nodiscard]] constexpr std::uint64_t base() const noexcept { return base_; }
+
+ private:
+  std::uint64_t base_;
+};
+
+// Many of a generator's words at once. Both write up to this many elements more than asked for.
+inline constexpr std::uint64_t words_excess = 8;
+
+// word(first) … word(first + count - 1) of the generator with that base.
+void random_words(std::uint64_t base, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
+
+// The fractions of elements `first` … of the distribution `normal`.
+void bell_fractions(std::uint64_t base, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
 
 }  // namespace masu::io

@@ -48,10 +48,10 @@ class TextColumn {
   // Throws io, naming lines and values, for numbers that no dtype holds together.
   void add(const TextNumber& number, const Field& field) {
     if (number.kind == TextNumber::beyond_64_bits) {
-      fail(fmt::format("line {}: {} does not fit 64 bits (--dtype f64 rounds it)", field.line, printable(field.text)));
+      fail("line {}: {} does not fit 64 bits (--dtype f64 rounds it)", field.line, printable(field.text));
     }
     if (number.kind == TextNumber::beyond_f64) {
-      fail(fmt::format("line {}: {} does not fit f64", field.line, printable(field.text)));
+      fail("line {}: {} does not fit f64", field.line, printable(field.text));
     }
     const bool whole = number.kind == TextNumber::whole;
     const bool signs = whole && number.negative;
@@ -86,7 +86,7 @@ class TextColumn {
   // Before the first number is taken: i64, u64 or f64 instead. Throws io where a number does not fit.
   void retype(Dtype dtype) {
     const auto refuse = [&](const std::optional<Place>& place) {
-      if (place) fail(fmt::format("line {}: {} does not fit {}", place->line, place->text, to_string(dtype)));
+      if (place) fail("line {}: {} does not fit {}", place->line, place->text, to_string(dtype));
     };
     if (dtype == dtype_) return;
     if (dtype == Dtype::f64) {
@@ -129,14 +129,14 @@ class TextColumn {
   };
   void check_together() const {
     if (decimal_ && wide_) {
-      fail(fmt::format(
+      fail(
           "line {} has {}, which needs f64, and line {} has {}: f64 holds whole numbers up to 2^53 only (--dtype f64 "
           "rounds them)",
-          decimal_->line, decimal_->text, wide_->line, wide_->text));
+          decimal_->line, decimal_->text, wide_->line, wide_->text);
     }
     if (negative_ && unsigned_) {
-      fail(fmt::format("line {} has {} and line {} has {}: no integer of 64 bits holds both (--dtype f64 rounds them)",
-                       negative_->line, negative_->text, unsigned_->line, unsigned_->text));
+      fail("line {} has {} and line {} has {}: no integer of 64 bits holds both (--dtype f64 rounds them)",
+           negative_->line, negative_->text, unsigned_->line, unsigned_->text);
     }
   }
   void push(std::uint64_t word) {
@@ -172,7 +172,10 @@ class TextColumn {
       else if (zero) word = 0;
     }
   }
-  [[noreturn]] void fail(const std::string& reason) const { fail_io(name_, reason); }
+  template <class... Values>
+  [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) const {
+    fail_io(name_, fmt::format(reason, std::forward<Values>(values)...));
+  }
 
   std::string name_;
   std::uint64_t limit_;  // words in memory
@@ -351,8 +354,7 @@ class TextSource final : public Source {
       const Fit fit = field.too_long ? Fit::no_number : parse_number(field.text, value);
       if (fit == Fit::number) return true;
       if (fit == Fit::misfit)
-        fields_.reader().fail(
-            fmt::format("line {}: {} does not fit {}", field.line, printable(field.text), to_string(info_.dtype)));
+        fields_.reader().fail("line {}: {} does not fit {}", field.line, printable(field.text), to_string(info_.dtype));
       bad("is not a number", field);
     }
     return false;

@@ -55,13 +55,13 @@ void check(const TiffLayout& layout, Reader& reader) {
   const std::uint64_t element = size_of(layout.dtype);
   const auto row = checked_product(layout.width * element, layout.channels.size());
   if (band > largest_band || !row || *row > largest_band)
-    reader.fail(fmt::format("tiff: a row of {}s of {} x {} pixels needs more than the limit of {} MiB of memory",
-                            layout.cell_name(), layout.cell_width, layout.cell_height, largest_band >> 20));
+    reader.fail("tiff: a row of {}s of {} x {} pixels needs more than the limit of {} MiB of memory",
+                layout.cell_name(), layout.cell_width, layout.cell_height, largest_band >> 20);
   const std::uint64_t size = reader.measured_size();
   const auto too_much = [&](std::optional<std::uint64_t> bytes, std::uint64_t most) {
     if (!bytes || *bytes / most > size)
-      reader.fail(fmt::format("truncated: tiff: {} x {} pixels do not fit in a file of {} bytes", layout.width,
-                              layout.height, size));
+      reader.fail("truncated: tiff: {} x {} pixels do not fit in a file of {} bytes", layout.width, layout.height,
+                  size);
   };
   if (std::max(band, *row) > unchecked_band) too_much(std::max(band, *row), any_number);
   if (layout.most_bytes != 0) {
@@ -151,20 +151,19 @@ class TiffSource final : public RowSource {
     const tmsize_t room = static_cast<tmsize_t>(rows_ * layout_.row_bytes());
     const tmsize_t got = layout_.tiled ? file_->decode(what, library_.TIFFReadEncodedTile, number, target, room)
                                        : file_->decode(what, library_.TIFFReadEncodedStrip, number, target, bytes);
-    if (got < bytes) reader_.fail(fmt::format("tiff: {} holds {} bytes, its rows need {}", what, got, bytes));
+    if (got < bytes) reader_.fail("tiff: {} holds {} bytes, its rows need {}", what, got, bytes);
   }
 
   void check_cell(std::uint32_t number, std::string_view what, std::uint64_t rows) {
     const std::uint64_t start = file_->decode(what, library_.TIFFGetStrileOffset, number);
     const std::uint64_t bytes = file_->decode(what, library_.TIFFGetStrileByteCount, number);
     if (bytes > largest_cell && way_ != Way::direct)
-      reader_.fail(
-          fmt::format("tiff: {} is stored in {} MiB, the limit is {} MiB", what, bytes >> 20, largest_cell >> 20));
+      reader_.fail("tiff: {} is stored in {} MiB, the limit is {} MiB", what, bytes >> 20, largest_cell >> 20);
     if (way_ == Way::direct && bytes < rows * layout_.row_bytes())
-      reader_.fail(fmt::format("tiff: {} holds {} bytes, its rows need {}", what, bytes, rows * layout_.row_bytes()));
+      reader_.fail("tiff: {} holds {} bytes, its rows need {}", what, bytes, rows * layout_.row_bytes());
     if (start > file_->size() || bytes > file_->size() - start)
-      reader_.fail(fmt::format("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", what, bytes,
-                               start, file_->size()));
+      reader_.fail("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", what, bytes, start,
+                   file_->size());
   }
 
   void read_direct(std::uint32_t number, std::string_view what, std::uint64_t inside, std::byte* target) {

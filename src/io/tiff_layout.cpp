@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/tiff_layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -40,9 +38,9 @@ void read_compression(TiffFile& file, Reader& reader, TiffLayout& layout) {
   layout.compression = file.field<std::uint16_t>(TIFFTAG_COMPRESSION).value_or(COMPRESSION_NONE);
   const auto* found = std::find_if(compressions.begin(), compressions.end(),
                                    [&](const Compression& known) { return known.code == layout.compression; });
-  if (found == compressions.end()) reader.fail(fmt::format("tiff: compression {} is not read", layout.compression));
+  if (found == compressions.end()) reader.fail("tiff: compression {} is not read", layout.compression);
   if (file.library().TIFFIsCODECConfigured(static_cast<std::uint16_t>(layout.compression)) == 0)
-    reader.fail(fmt::format("tiff: this system's libtiff cannot read compression {}", layout.compression));
+    reader.fail("tiff: this system's libtiff cannot read compression {}", layout.compression);
   layout.most_bytes = found->most_bytes;
 }
 
@@ -71,8 +69,7 @@ void read_dtype(TiffFile& file, Reader& reader, TiffLayout& layout) {
   const auto* found = std::find_if(known.begin(), known.end(), [&](const Known& entry) {
     return entry.format == plain && entry.bits == layout.bits;
   });
-  if (found == known.end())
-    reader.fail(fmt::format("tiff: samples of format {} with {} bits are not read", format, layout.bits));
+  if (found == known.end()) reader.fail("tiff: samples of format {} with {} bits are not read", format, layout.bits);
   layout.dtype = found->dtype;
 }
 
@@ -101,7 +98,7 @@ void name_channels(TiffFile& file, unsigned photometric, TiffLayout& layout) {
 // writers of different ages have them.
 void read_palette(TiffFile& file, Reader& reader, TiffLayout& layout) {
   if (layout.samples != 1 || (layout.dtype != Dtype::u8 && layout.dtype != Dtype::u16))
-    reader.fail(fmt::format("tiff: a palette for {} samples of {} bits is not read", layout.samples, layout.bits));
+    reader.fail("tiff: a palette for {} samples of {} bits is not read", layout.samples, layout.bits);
   std::array<std::uint16_t*, 3> colours{};
   if (file.library().TIFFGetField(file.handle(), TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]) != 1)
     reader.fail("tiff: the palette is missing");
@@ -145,22 +142,22 @@ void read_cells(TiffFile& file, Reader& reader, TiffLayout& layout) {
         std::min<std::uint64_t>(file.field<std::uint32_t>(TIFFTAG_ROWSPERSTRIP).value_or(0xffffffff), layout.height);
   }
   if (layout.cell_width == 0 || layout.cell_height == 0)
-    reader.fail(fmt::format("tiff: {}s of {} x {} pixels", layout.cell_name(), layout.cell_width, layout.cell_height));
+    reader.fail("tiff: {}s of {} x {} pixels", layout.cell_name(), layout.cell_width, layout.cell_height);
   if (file.field<std::uint32_t>(TIFFTAG_IMAGEDEPTH).value_or(1) != 1 ||
       file.field<std::uint32_t>(TIFFTAG_TILEDEPTH).value_or(1) != 1)
     reader.fail("tiff: volumes are not read");
   const LibTiff& library = file.library();
   const std::uint64_t bits = layout.cell_width * layout.samples * layout.bits;  // at most 32 + 16 + 7 bits long
   if (bits / 8 > largest_row)
-    reader.fail(fmt::format("tiff: a row of {} pixels needs {} MiB, the limit is {} MiB", layout.cell_width, bits >> 23,
-                            largest_row >> 20));
+    reader.fail("tiff: a row of {} pixels needs {} MiB, the limit is {} MiB", layout.cell_width, bits >> 23,
+                largest_row >> 20);
   const std::uint64_t cells =
       layout.tiled ? library.TIFFNumberOfTiles(file.handle()) : library.TIFFNumberOfStrips(file.handle());
   const std::uint64_t row =
       layout.tiled ? library.TIFFTileRowSize64(file.handle()) : library.TIFFScanlineSize64(file.handle());
   const auto plane = checked_product(layout.bands(), layout.columns());
   if (!plane || checked_product(*plane, layout.planes) != cells || row != layout.row_bytes())
-    reader.fail(fmt::format("tiff: the sizes of image and {}s contradict each other", layout.cell_name()));
+    reader.fail("tiff: the sizes of image and {}s contradict each other", layout.cell_name());
 }
 
 }  // namespace
@@ -171,7 +168,7 @@ TiffLayout tiff_layout(TiffFile& file, Reader& reader) {
   layout.height = file.field<std::uint32_t>(TIFFTAG_IMAGELENGTH).value_or(0);
   layout.samples = file.field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL).value_or(1);
   if (layout.width == 0 || layout.height == 0 || layout.samples == 0)
-    reader.fail(fmt::format("tiff: {} x {} pixels of {} samples", layout.width, layout.height, layout.samples));
+    reader.fail("tiff: {} x {} pixels of {} samples", layout.width, layout.height, layout.samples);
   if (file.field<std::uint16_t>(TIFFTAG_PLANARCONFIG).value_or(PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE)
     layout.planes = layout.samples;
   layout.reversed_bits = file.field<std::uint16_t>(TIFFTAG_FILLORDER) == FILLORDER_LSB2MSB;
@@ -294,7 +291,7 @@ void TiffFile::fail(std::string_view what) {
   std::string reason = message_.data();
   for (char& c : reason)
     if (c < ' ' || c > '~') c = ' ';
-  reader_.fail(fmt::format("tiff: {}: {}", what, reason.empty() ? "cannot be read" : reason));
+  reader_.fail("tiff: {}: {}", what, reason.empty() ? "cannot be read" : reason);
 }
 
 void TiffFile::note(const char* format, std::va_list arguments) noexcept {

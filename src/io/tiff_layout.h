@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/reader.h"
-#include "io/shared_library.h"
+#include "io/sources.h"
 
 #include <masu/dtype.h>
 #include <tiffio.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory.
-#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ std::string_view reason(VP8StatusCode status) noexcept {
 }
 
 [[noreturn]] void fail(const Reader& reader, VP8StatusCode status) {
-  reader.fail(fmt::format("webp: {}", reason(status)));
+  reader.fail("webp: {}", reason(status));
 }
 
 std::vector<std::byte> read_file(Reader& reader) {
@@ -46,8 +45,8 @@ std::vector<std::byte> read_file(Reader& reader) {
   const std::uint64_t bytes = std::uint64_t{load_little<std::uint32_t>(&head[4])} + 8;
   if (bytes < header_bytes) reader.fail("webp: the data makes no sense");
   if (bytes > largest_file)
-    reader.fail(fmt::format("webp: the file is held in memory as a whole; it needs {} MiB, the limit is {} MiB",
-                            bytes >> 20, largest_file >> 20));
+    reader.fail("webp: the file is held in memory as a whole; it needs {} MiB, the limit is {} MiB", bytes >> 20,
+                largest_file >> 20);
   reader.require(0, bytes, bytes, "the image");
   std::vector<std::byte> data(bytes);
   reader.read_exact(data.data(), data.size(), "the image");
@@ -64,25 +63,19 @@ WebPBitstreamFeatures read_features(const std::vector<std::byte>& data, const Re
       library.WebPGetFeaturesInternal(octets(data), data.size(), &features, WEBP_DECODER_ABI_VERSION);
   if (status != VP8_STATUS_OK) fail(reader, status);
   if (features.has_animation != 0) reader.fail("webp: is an animation; masu reads still images");
-  if (features.width < 1 || features.height < 1)
-    reader.fail(fmt::format("webp: {} x {} pixels", features.width, features.height));
+  if (features.width < 1 || features.height < 1) reader.fail("webp: {} x {} pixels", features.width, features.height);
   const std::uint64_t pixels = static_cast<std::uint64_t>(features.width) * static_cast<std::uint64_t>(features.height);
   if (pixels > free_pixels && pixels / pixels_a_byte > data.size())
-    reader.fail(fmt::format("webp: {} x {} pixels are more than is believed of a file of {} bytes", features.width,
-                            features.height, data.size()));
+    reader.fail("webp: {} x {} pixels are more than is believed of a file of {} bytes", features.width, features.height,
+                data.size());
   return features;
-}
-
-std::vector<std::string> channel_names(bool alpha) {
-  if (alpha) return {"red", "green", "blue", "alpha"};
-  return {"red", "green", "blue"};
 }
 
 class WebpSource final : public RowSource {
  public:
   WebpSource(Input input, std::vector<std::byte> data, const WebPBitstreamFeatures& features, const LibWebp& library)
       : RowSource(std::move(input), "webp", Dtype::u8, static_cast<std::uint64_t>(features.height),
-                  static_cast<std::uint64_t>(features.width), channel_names(features.has_alpha != 0)),
+                  static_cast<std::uint64_t>(features.width), channel_names(features.has_alpha != 0 ? 4 : 3)),
         library_(library),
         data_(std::move(data)) {}
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What zlib undoes, which is opened when it is first needed: gzip, of one member or several, as `cat` and bgzip leave
-// them; and one file of a ZIP archive, stored or deflated, as NumPy writes .npz. The archive's directory, at its end,
-// is believed; it may be a ZIP64 one.
-#include "io/shared_library.h"
+// Bytes that other bytes stand for, by zlib and libzstd, which are opened when they are first needed: gzip, of one
+// member or several, as `cat` and bgzip leave them; one file of a ZIP archive, stored or deflated, as NumPy writes .npz
+// (the archive's directory, at its end, is believed; it may be a ZIP64 one); Zstandard, frames of data one behind
+// another, and those that are to be skipped.
 #include "io/sources.h"
 
 #include <fmt/format.h>
@@ -16,36 +16,46 @@
 #define MASU_HAS_ZLIB
 #include <zlib.h>
 #endif
+#if __has_include(<zstd.h>)
+#define MASU_HAS_ZSTD
+#include <zstd.h>
+#endif
 
 namespace masu::io {
 namespace {
 
-enum class Deflated { gzip, raw };
+std::uint32_t zip_signature(unsigned a, unsigned b) noexcept {
+  return 'P' | 'K' << 8 | a << 16 | b << 24;
+}
 
-class Inflater {
- public:
-  // `name` is that of the input, `format` what it is, for messages. Throws unsupported where there is no zlib.
-  Inflater(std::string name, std::string_view format, Deflated form);
-  ~Inflater();
+bool is_zstd_frame(std::span<const std::byte> head) noexcept {
+  return head.size() >= 4 && load_little<std::uint32_t>(head.data()) == 0xfd2fb528;
+}
 
-  // Decodes what `reader` has next, at least one byte unless ended(). Throws io for damaged or truncated data.
-  std::size_t decode(Reader& reader, std::byte* target, std::size_t bytes);
-  // The last byte has been given, and what the format says of the data's sum is true.
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
-  // For the next data.
-  void begin_again();
-
-  [[nodiscard]] std::uint32_t crc32(std::uint32_t of_those_before, std::span<const std::byte> bytes) const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-  std::string name_;
-  std::string_view format_;
-  bool ended_ = false;
-};
+[[noreturn]] [[maybe_unused]] void refuse(const Reader& reader, std::string_view format, std::string_view library,
+                                          std::string_view package) {
+  throw Error(ErrorCode::unsupported, fmt::format("{}: {} needs {}, which masu was built without (Debian: {})",
+                                                  reader.name(), format, library, package));
+}
 
 }  // namespace
+
+bool is_gzip(std::span<const std::byte> head) noexcept {
+  // The method is deflate, and of the flags three are reserved.
+  return head.size() >= 4 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b} && head[2] == std::byte{8} &&
+         (head[3] & std::byte{0xe0}) == std::byte{0};
+}
+
+bool is_zip(std::span<const std::byte> head) noexcept {
+  if (head.size() < 4) return false;
+  const auto magic = load_little<std::uint32_t>(head.data());
+  return magic == zip_signature(3, 4) || magic == zip_signature(5, 6);  // the second: an empty one
+}
+
+bool is_zstd(std::span<const std::byte> head) noexcept {
+  if (head.size() < 4) return false;
+  return is_zstd_frame(head) || (load_little<std::uint32_t>(head.data()) & 0xfffffff0) == 0x184d2a50;  // skipped
+}
 
 #ifdef MASU_HAS_ZLIB
 namespace {
@@ -58,84 +68,65 @@ struct LibZ {
 
 constexpr std::size_t largest_step = std::size_t{1} << 30;
 
-}  // namespace
+enum class Deflated { gzip, raw };
 
-struct Inflater::State {
-  const LibZ& library = opened<LibZ>();
-  z_stream stream{};
-};
-
-Inflater::Inflater(std::string name, std::string_view format, Deflated form)
-    : state_(std::make_unique<State>()), name_(std::move(name)), format_(format) {
-  state_->library.library.require(name_);
-  const int window = form == Deflated::gzip ? MAX_WBITS + 16 : -MAX_WBITS;
-  const int result = state_->library.inflateInit2_(&state_->stream, window, ZLIB_VERSION, sizeof(z_stream));
-  if (result == Z_MEM_ERROR) throw std::bad_alloc();
-  if (result != Z_OK) fail_io(name_, fmt::format("{}: zlib cannot be started", format_));
-}
-
-Inflater::~Inflater() {
-  if (state_->library.inflateEnd != nullptr) state_->library.inflateEnd(&state_->stream);
-}
-
-std::size_t Inflater::decode(Reader& reader, std::byte* target, std::size_t bytes) {
-  z_stream& stream = state_->stream;
-  bytes = std::min(bytes, largest_step);
-  stream.next_out = reinterpret_cast<Bytef*>(target);
-  stream.avail_out = static_cast<uInt>(bytes);
-  while (!ended_ && stream.avail_out == bytes) {
-    const auto in = reader.peek(1);
-    if (in.empty())
-      reader.fail(fmt::format("truncated: the file ends at byte {} inside {} data", reader.position(), format_));
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));  // zlib does not write there
-    stream.avail_in = static_cast<uInt>(in.size());
-    const int result = state_->library.inflate(&stream, Z_NO_FLUSH);
-    reader.consume(in.size() - stream.avail_in);
+class Inflater {
+ public:
+  // `format` is what the reader has, for messages. Throws unsupported where there is no zlib.
+  Inflater(const Reader& reader, std::string_view format, Deflated form) : format_(format) {
+    library_.library.require(reader.name());
+    const int window = form == Deflated::gzip ? MAX_WBITS + 16 : -MAX_WBITS;
+    const int result = library_.inflateInit2_(&stream_, window, ZLIB_VERSION, sizeof(z_stream));
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    if (result != Z_OK && result != Z_STREAM_END) {
-      reader.fail(fmt::format("{}: {} (at byte {})", format_,
-                              stream.msg == nullptr ? "the data are damaged" : stream.msg, reader.position()));
-    }
-    ended_ = result == Z_STREAM_END;
+    if (result != Z_OK) reader.fail("{}: zlib cannot be started", format_);
   }
-  return bytes - stream.avail_out;
-}
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() { library_.inflateEnd(&stream_); }
 
-void Inflater::begin_again() {
-  state_->library.inflateReset(&state_->stream);
-  ended_ = false;
-}
+  // Decodes what `reader` has next, at least one byte unless the last one has been given, and what the format says of
+  // the data's sum is true. Throws io for damaged or truncated data.
+  std::size_t decode(Reader& reader, std::byte* target, std::size_t bytes) {
+    bytes = std::min(bytes, largest_step);
+    stream_.next_out = reinterpret_cast<Bytef*>(target);
+    stream_.avail_out = static_cast<uInt>(bytes);
+    while (!ended_ && stream_.avail_out == bytes) {
+      const auto in = reader.peek(1);
+      if (in.empty()) reader.fail("truncated: the file ends at byte {} inside {} data", reader.position(), format_);
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));  // zlib does not write there
+      stream_.avail_in = static_cast<uInt>(in.size());
+      const int result = library_.inflate(&stream_, Z_NO_FLUSH);
+      reader.consume(in.size() - stream_.avail_in);
+      if (result == Z_MEM_ERROR) throw std::bad_alloc();
+      if (result != Z_OK && result != Z_STREAM_END) {
+        reader.fail("{}: {} (at byte {})", format_, stream_.msg == nullptr ? "the data are damaged" : stream_.msg,
+                    reader.position());
+      }
+      ended_ = result == Z_STREAM_END;
+    }
+    return bytes - stream_.avail_out;
+  }
+  // For the next data.
+  void begin_again() {
+    library_.inflateReset(&stream_);
+    ended_ = false;
+  }
 
-std::uint32_t Inflater::crc32(std::uint32_t of_those_before, std::span<const std::byte> bytes) const {
-  return static_cast<std::uint32_t>(
-      state_->library.crc32_z(of_those_before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
+  [[nodiscard]] std::uint32_t crc32(std::uint32_t of_those_before, std::span<const std::byte> bytes) const {
+    return static_cast<std::uint32_t>(
+        library_.crc32_z(of_those_before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  }
 
-#else
-
-struct Inflater::State {};
-
-Inflater::Inflater(std::string name, std::string_view format, Deflated /*form*/) : format_(format) {
-  throw Error(ErrorCode::unsupported,
-              fmt::format("{}: {} needs zlib, which masu was built without (Debian: zlib1g-dev)", name, format));
-}
-Inflater::~Inflater() = default;
-std::size_t Inflater::decode(Reader& /*reader*/, std::byte* /*target*/, std::size_t /*bytes*/) {
-  return 0;
-}
-void Inflater::begin_again() {}
-std::uint32_t Inflater::crc32(std::uint32_t of_those_before, std::span<const std::byte> /*bytes*/) const {
-  return of_those_before;
-}
-
-#endif
-
-namespace {
+ private:
+  const LibZ& library_ = opened<LibZ>();
+  z_stream stream_{};
+  std::string_view format_;
+  bool ended_ = false;
+};
 
 class GzipStream final : public DecodedStream {
  public:
-  explicit GzipStream(Reader reader)
-      : DecodedStream(std::move(reader)), inflater_(reader_.name(), "gzip", Deflated::gzip) {}
+  explicit GzipStream(Reader reader) : DecodedStream(std::move(reader)), inflater_(reader_, "gzip", Deflated::gzip) {}
 
  private:
   std::size_t decode(std::byte* target, std::size_t bytes) override {
@@ -167,30 +158,12 @@ class GzipStream final : public DecodedStream {
   Inflater inflater_;
 };
 
-}  // namespace
-
-bool is_gzip(std::span<const std::byte> head) noexcept {
-  // The method is deflate, and of the flags three are reserved.
-  return head.size() >= 4 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b} && head[2] == std::byte{8} &&
-         (head[3] & std::byte{0xe0}) == std::byte{0};
-}
-
-std::unique_ptr<ByteStream> gzip_stream(Reader reader) {
-  return std::make_unique<GzipStream>(std::move(reader));
-}
-
-namespace {
-
 constexpr std::uint32_t all_ones = 0xffffffff;  // a field of 32 bits whose value stands elsewhere, in 64
 constexpr std::size_t end_bytes = 22;           // the record at the end, without its comment
 constexpr std::size_t locator_bytes = 20;       // in front of it: where ZIP64's record is
 constexpr std::size_t entry_bytes = 46;
 constexpr std::size_t local_bytes = 30;
 constexpr std::uint64_t deflate_ratio = 1032;  // no byte of deflate stands for more
-
-std::uint32_t zip_signature(unsigned a, unsigned b) noexcept {
-  return 'P' | 'K' << 8 | a << 16 | b << 24;
-}
 
 struct ZipEntry {
   std::string name;
@@ -226,7 +199,7 @@ class ZipDirectory {
     }
     if (arrays > most_names) names += ", ...";
     if (array.empty() && arrays > 1)
-      reader_.fail(fmt::format("holds {} arrays ({}): say which, as in FILE.npz:NAME", arrays, names));
+      reader_.fail("holds {} arrays ({}): say which, as in FILE.npz:NAME", arrays, names);
     if (chosen.name.empty()) {
       reader_.fail(arrays == 0 ? "is a ZIP archive without an array (.npy)"
                                : fmt::format("has no array {}; it has {}", printable(array), names));
@@ -238,7 +211,10 @@ class ZipDirectory {
  private:
   static constexpr std::uint64_t most_names = 8;  // in a message
 
-  [[noreturn]] void damaged(std::string_view what) const { reader_.fail(fmt::format("zip: {}", what)); }
+  template <class... Values>
+  [[noreturn]] void damaged(fmt::format_string<Values...> what, Values&&... values) const {
+    reader_.fail("zip: {}", fmt::format(what, std::forward<Values>(values)...));
+  }
 
   void find() {
     std::vector<std::byte> tail(
@@ -270,13 +246,12 @@ class ZipDirectory {
       }
     }
     if (start_ > total_ || size_ > total_ - start_)
-      damaged(fmt::format("truncated: the directory needs {} bytes from byte {}, but the file ends at byte {}", size_,
-                          start_, total_));
+      damaged("truncated: the directory needs {} bytes from byte {}, but the file ends at byte {}", size_, start_,
+              total_);
   }
 
   void read_at(std::uint64_t position, std::span<std::byte> target, std::string_view what) {
-    if (position > total_)
-      damaged(fmt::format("{} lies at byte {}, but the file ends at byte {}", what, position, total_));
+    if (position > total_) damaged("{} lies at byte {}, but the file ends at byte {}", what, position, total_);
     reader_.seek(position);
     reader_.read_exact(target.data(), target.size(), what);
   }
@@ -323,21 +298,21 @@ class ZipDirectory {
   // Looks at the local header, and has `header` say where the data are.
   void locate(ZipEntry& entry) {
     const std::string name = printable(entry.name);
-    if (entry.encrypted) damaged(fmt::format("{} is encrypted", name));
+    if (entry.encrypted) damaged("{} is encrypted", name);
     if (entry.method != 0 && entry.method != 8)
-      damaged(fmt::format("{} is compressed by method {}; masu reads stored (0) and deflated (8)", name, entry.method));
+      damaged("{} is compressed by method {}; masu reads stored (0) and deflated (8)", name, entry.method);
     std::array<std::byte, local_bytes> head{};
     read_at(entry.header, head, name);
-    if (load_little<std::uint32_t>(head.data()) != zip_signature(3, 4)) damaged(fmt::format("{} has no header", name));
+    if (load_little<std::uint32_t>(head.data()) != zip_signature(3, 4)) damaged("{} has no header", name);
     entry.header += local_bytes + load_little<std::uint16_t>(&head[26]) + load_little<std::uint16_t>(&head[28]);
     if (entry.header > total_ || entry.stored > total_ - entry.header) {
-      damaged(fmt::format("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", name, entry.stored,
-                          entry.header, total_));
+      damaged("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", name, entry.stored,
+              entry.header, total_);
     }
     const bool deflated = entry.method == 8;
     if (deflated ? entry.size / deflate_ratio > entry.stored : entry.size != entry.stored)
-      damaged(fmt::format("{} cannot have {} bytes of {} {} ones", name, entry.size, entry.stored,
-                          deflated ? "deflated" : "stored"));
+      damaged("{} cannot have {} bytes of {} {} ones", name, entry.size, entry.stored,
+              deflated ? "deflated" : "stored");
   }
 
   Reader& reader_;
@@ -351,7 +326,7 @@ class ZipStream final : public DecodedStream {
   ZipStream(Reader reader, std::string_view array)
       : DecodedStream(std::move(reader)),
         entry_(ZipDirectory(reader_).entry(array)),
-        inflater_(reader_.name(), "zip", Deflated::raw) {
+        inflater_(reader_, "zip", Deflated::raw) {
     begin_again();
   }
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return entry_.size; }
@@ -361,11 +336,11 @@ class ZipStream final : public DecodedStream {
     bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, entry_.size - done_));
     const std::string name = printable(entry_.name);
     if (bytes == 0) {
-      if (crc_ != entry_.crc) reader_.fail(fmt::format("zip: the data of {} are damaged (CRC-32)", name));
+      if (crc_ != entry_.crc) reader_.fail("zip: the data of {} are damaged (CRC-32)", name);
       return 0;
     }
     const std::size_t got = entry_.method == 8 ? inflater_.decode(reader_, target, bytes) : reader_.read(target, bytes);
-    if (got == 0) reader_.fail(fmt::format("zip: {} ends after {} of {} bytes", name, done_, entry_.size));
+    if (got == 0) reader_.fail("zip: {} ends after {} of {} bytes", name, done_, entry_.size);
     crc_ = inflater_.crc32(crc_, {target, got});
     done_ += got;
     return got;
@@ -386,14 +361,91 @@ class ZipStream final : public DecodedStream {
 
 }  // namespace
 
-bool is_zip(std::span<const std::byte> head) noexcept {
-  if (head.size() < 4) return false;
-  const auto magic = load_little<std::uint32_t>(head.data());
-  return magic == zip_signature(3, 4) || magic == zip_signature(5, 6);  // the second: an empty one
+std::unique_ptr<ByteStream> gzip_stream(Reader reader) {
+  return std::make_unique<GzipStream>(std::move(reader));
 }
-
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array) {
   return std::make_unique<ZipStream>(std::move(reader), array);
 }
+
+#else
+
+std::unique_ptr<ByteStream> gzip_stream(Reader reader) {
+  refuse(reader, "gzip", "zlib", "zlib1g-dev");
+}
+std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view /*array*/) {
+  refuse(reader, "zip", "zlib", "zlib1g-dev");
+}
+
+#endif
+
+#ifdef MASU_HAS_ZSTD
+namespace {
+
+struct LibZstd {
+  SharedLibrary library{"Zstandard", "libzstd.so.1", "libzstd1"};
+#define MASU_ZSTD_FUNCTIONS(X) \
+  X(ZSTD_createDCtx) X(ZSTD_freeDCtx) X(ZSTD_decompressStream) X(ZSTD_DCtx_reset) X(ZSTD_isError) X(ZSTD_getErrorName)
+  MASU_ZSTD_FUNCTIONS(MASU_FOUND)
+};
+
+// The memory of a frame's window is bounded by libzstd itself, by 128 MiB.
+class ZstdStream final : public DecodedStream {
+ public:
+  explicit ZstdStream(Reader reader) : DecodedStream(std::move(reader)) {
+    zstd_.library.require(reader_.name());
+    context_.reset(zstd_.ZSTD_createDCtx());
+    if (context_ == nullptr) throw std::bad_alloc();
+  }
+
+ private:
+  std::size_t decode(std::byte* target, std::size_t bytes) override {
+    ZSTD_outBuffer out{target, bytes, 0};
+    while (out.pos == 0) {
+      const auto bytes_in = reader_.peek(between_frames_ ? 4 : 1);
+      if (bytes_in.empty() && between_frames_) {
+        if (!has_data_) reader_.fail("zstd: has no frame with data");
+        return 0;
+      }
+      has_data_ = has_data_ || (between_frames_ && is_zstd_frame(bytes_in));
+      ZSTD_inBuffer in{bytes_in.data(), bytes_in.size(), 0};
+      const std::size_t result = zstd_.ZSTD_decompressStream(context_.get(), &out, &in);
+      reader_.consume(in.pos);
+      if (zstd_.ZSTD_isError(result) != 0) {
+        reader_.fail("zstd: {} (at byte {})", zstd_.ZSTD_getErrorName(result), reader_.position());
+      }
+      between_frames_ = result == 0;
+      // Without more input it may still have output to give, but not more than that.
+      if (bytes_in.empty() && out.pos == 0 && !between_frames_)
+        reader_.fail("truncated: the file ends at byte {} inside zstd data", reader_.position());
+    }
+    return out.pos;
+  }
+
+  void begin_again() override {
+    reader_.seek(0);
+    (void)zstd_.ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
+    between_frames_ = true;
+  }
+
+  const LibZstd& zstd_ = opened<LibZstd>();
+  std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context_{nullptr, zstd_.ZSTD_freeDCtx};
+  bool between_frames_ = true;
+  bool has_data_ = false;  // not only frames that are skipped
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> zstd_stream(Reader reader) {
+  return std::make_unique<ZstdStream>(std::move(reader));
+}
+
+#else
+
+std::unique_ptr<ByteStream> zstd_stream(Reader reader) {
+  refuse(reader, "zstd", "libzstd", "libzstd-dev");
+}
+
+#endif
 
 }  // namespace masu::io
