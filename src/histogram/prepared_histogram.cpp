@@ -2,7 +2,7 @@
 // Counting that only gives work to a stream, and the forms that are this and a read: of one histogram, of rows, and of
 // several columns together.
 #include "call/operands.h"
-#include "histogram/device/histogram_device.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
 
 #include <masu/histogram.h>

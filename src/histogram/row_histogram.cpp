@@ -5,8 +5,8 @@
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
-#include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
 
 #include <masu/row_histogram.h>

@@ -4,7 +4,6 @@
 
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu_slots.h"
-#include "histogram/cpu/histogram_cpu_tables.h"
 #include "histogram/cpu/histogram_simd.h"
 #include "histogram/weighted_sums.h"
 

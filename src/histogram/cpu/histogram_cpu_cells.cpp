@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/cpu/histogram_cpu_slots.h"
 
-#include "histogram/cpu/histogram_cpu_tables.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>

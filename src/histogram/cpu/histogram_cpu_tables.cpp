@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/cpu/histogram_cpu_tables.h"
+#include "histogram/cpu/histogram_cpu_slots.h"
 
 #include "runtime/parallel.h"
 

@@ -22,7 +22,6 @@ constexpr std::string_view kernels_file = "src/histogram/device/histogram.cl";
 constexpr std::string_view packed_file = "src/histogram/device/histogram_packed.cl";
 constexpr std::string_view byte_rows_file = "src/histogram/device/histogram_byte_rows.cl";
 constexpr std::string_view elements_file = "src/histogram/device/histogram_elements.cl";
-constexpr std::string_view range_file = "src/histogram/device/histogram_range.cl";
 constexpr std::string_view weighted_file = "src/histogram/device/weighted_histogram.cl";
 
 struct KernelEntry {
@@ -43,7 +42,7 @@ constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file,
                                                {"histogram_scatter", elements_file, 2},
                                                {"histogram_order", elements_file, 3},
                                                {"histogram_parts", elements_file, 4},
-                                               {"histogram_range", range_file, 0},
+                                               {"histogram_range", elements_file, 5},
                                                {"weighted_histogram", weighted_file, 6},
                                                {"weighted_window", weighted_file, 7}}};
 const KernelEntry& entry(KernelKind kind) {
@@ -469,7 +468,7 @@ std::uint64_t fold_groups(const DeviceInfo& device, std::uint64_t items) {
 }
 
 std::vector<runtime::Define> fold_defines(const DeviceInfo& device) {
-  return {{"MASU_GROUP", fold_group(device)}};
+  return {{"MASU_GROUP", fold_group(device)}, {"MASU_DIGITS", 0}};
 }
 
 }  // namespace masu::histogram_plan
