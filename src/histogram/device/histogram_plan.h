@@ -23,20 +23,7 @@ namespace masu {
 
 // How the kernels find the slots of one column's values: a BinRule in the words of histogram_slots.cl.
 struct SlotRule {
-  enum class Kind {
-    bits,
-    integers,
-    even_proved,
-    even_halves,
-    even_f32,
-    even_f64,
-    even_rounded,
-    searched_f32,
-    searched_f64,
-    searched_rounded,
-    edges,
-    nowhere
-  };
+  enum class Kind { bits, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
 
   // Throws unsupported for f64 without fp64. `joint`: one column of several. `wide`: positions in double, because those
   // of another column are.
@@ -114,9 +101,9 @@ enum class KernelKind {
   private_,
   sequential,
   channels,
-  packed,
+  packed,  // histogram_packed.cl
   rows,
-  byte_rows,       // histogram_byte_rows.cl
+  byte_rows,       // histogram_packed.cl
   elements_local,  // histogram_elements.cl
   elements_global,
   scatter,
