@@ -19,20 +19,14 @@
 
 namespace masu {
 
-struct HistogramAccumulator::State {
-  Device device;
+struct HistogramAccumulator::State : AccumulatorState {
   std::shared_ptr<const BinRule> rule;
   HistogramOptions options;
-  std::vector<std::uint64_t> totals;       // what was counted on the CPU
-  std::unique_ptr<cpu::Counter> here;      // counts them
-  std::unique_ptr<DeviceCounter> counter;  // what is counted on a device
-  Strategy used;
-  Times times;
+  std::vector<std::uint64_t> totals{};      // what was counted on the CPU
+  std::unique_ptr<cpu::Counter> counted{};  // counts them
 
-  void count_here(const ArrayView& data) {
-    const double start = call::now();
-    here->count(data, totals);
-    times.compute += call::now() - start;
+  void count(const ArrayView& data) {
+    count_here([&] { counted->count(data, totals); });
   }
 };
 
@@ -89,20 +83,14 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   // The totals and the result.
   const std::uint64_t bytes = (slots + rule->n) * options.channels * sizeof(std::uint64_t);
   check_memory("histogram", rule->n, bytes);
-  state_ = std::make_unique<State>(State{device, rule, options, {}, nullptr, nullptr, Strategy::sequential, {}});
+  state_ = std::make_unique<State>(State{{device}, rule, options});
   if (!on_cpu) {
     const auto kernels = [&](const TableUpload& upload) { return counting_kernels(device, *rule, options, upload); };
     state_->counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2, options.workspace);
-    state_->used = state_->counter->strategy();
     return;
   }
-  try {
-    state_->totals.resize(slots * options.channels);
-  } catch (const std::bad_alloc&) {
-    no_memory("histogram", rule->n, bytes);
-  }
-  state_->here = std::make_unique<cpu::Counter>(rule, options.channels, options.strategy);
-  state_->used = state_->here->strategy();
+  state_->totals = zeros_for(slots * options.channels, "histogram", rule->n, bytes);
+  state_->counted = std::make_unique<cpu::Counter>(rule, options.channels, options.strategy);
 }
 
 HistogramAccumulator::HistogramAccumulator(HistogramAccumulator&&) noexcept = default;
@@ -120,7 +108,7 @@ void HistogramAccumulator::add(const ArrayView& data) {
   if (s.counter) {
     s.counter->add({&data, 1});
   } else {
-    s.count_here(data);
+    s.count(data);
   }
 }
 
@@ -158,7 +146,7 @@ void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout)
     for (std::uint64_t i = 0; most > 1 && i < rows; ++i) {
       std::memcpy(packed.data() + i * row_bytes, from + i * image.pitch, row_bytes);
     }
-    s.count_here(ArrayView(data.dtype, most > 1 ? packed.data() : from, image.elements * rows));
+    s.count(ArrayView(data.dtype, most > 1 ? packed.data() : from, image.elements * rows));
     row += rows;
   }
 }
@@ -183,6 +171,7 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
   const std::vector<std::uint64_t>& totals = s.counter ? of_device : s.totals;
   const BinRule& rule = *s.rule;
   const std::uint64_t counted = totals.size() / s.options.channels;
+  const Strategy used = s.counter ? s.counter->strategy() : s.counted->strategy();
   std::vector<Histogram> result;
   for (unsigned c = 0; c < s.options.channels; ++c) {
     std::vector<std::uint64_t> slots = histogram_plan::folded(rule, std::span(totals).subspan(c * counted, counted));
@@ -190,7 +179,7 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
       slots.front() += std::exchange(slots[rule.n + slot_below], 0);
       slots[rule.n - 1] += std::exchange(slots[rule.n + slot_above], 0);
     }
-    result.push_back(Histogram(counts_of_table(std::move(slots), {s.rule}, extra_slots, s.used)));
+    result.push_back(Histogram(counts_of_table(std::move(slots), {s.rule}, extra_slots, used)));
   }
   return result;
 } catch (const std::bad_alloc&) {
@@ -198,7 +187,7 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
 }
 
 Times HistogramAccumulator::times() const {
-  return state_->counter ? state_->counter->times() : state_->times;
+  return state_->all_times();
 }
 
 std::optional<ValueRange> finite_range(const Device& device, const ArrayView& data) {
@@ -292,31 +281,24 @@ std::uint64_t joint_bin_count(std::span<const std::shared_ptr<const BinRule>> ru
   return joint_bins;
 }
 
-struct JointHistogramAccumulator::State {
-  Device device;
+struct JointHistogramAccumulator::State : AccumulatorState {
   Dtype dtype;
   std::vector<std::shared_ptr<const BinRule>> rules;
   HistogramOptions options;
-  std::uint64_t joint_bins = 1;
-  std::vector<std::uint64_t> totals;  // the joint bins, outside, nan
-  std::unique_ptr<cpu::JointCounter> here;
-  std::unique_ptr<DeviceCounter> counter;
-  Times times;
+  std::uint64_t joint_bins = joint_bin_count(rules);
+  std::vector<std::uint64_t> totals{};  // the joint bins, outside, nan
+  std::unique_ptr<cpu::JointCounter> counted{};
 
-  template <class Count>
-  void count_here(const Count& count) {
-    const double start = call::now();
-    count();
-    times.compute += call::now() - start;
+  void count(std::span<const cpu::Column> columns, std::uint64_t points) {
+    count_here([&] { counted->add(columns, points); });
   }
 };
 
 JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
                                                      const HistogramOptions& options) {
-  state_ = std::make_unique<State>(
-      State{device, dtype, checked_joint_rules(dtype, bins, options), options, 1, {}, nullptr, nullptr, {}});
+  std::vector<std::shared_ptr<const BinRule>> rules = checked_joint_rules(dtype, bins, options);
+  state_ = std::make_unique<State>(State{{device}, dtype, std::move(rules), options});
   State& s = *state_;
-  s.joint_bins = joint_bin_count(s.rules);
   const std::uint64_t bytes = (2 * s.joint_bins + joint_extra_bins) * sizeof(std::uint64_t);
   check_memory(joint_name, s.joint_bins, bytes);
   if (!call::on_cpu(device)) {
@@ -326,12 +308,9 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
     s.counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2, options.workspace);
     return;
   }
-  try {
-    s.totals.resize(s.joint_bins + joint_extra_bins);
-  } catch (const std::bad_alloc&) {
-    no_memory(joint_name, s.joint_bins, bytes);
-  }
-  s.here = std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp, options.strategy, s.totals);
+  s.totals = zeros_for(s.joint_bins + joint_extra_bins, joint_name, s.joint_bins, bytes);
+  s.counted =
+      std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp, options.strategy, s.totals);
 }
 
 JointHistogramAccumulator::JointHistogramAccumulator(JointHistogramAccumulator&&) noexcept = default;
@@ -347,7 +326,7 @@ void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
   }
   if (columns.front().count == 0) return;
   if (s.counter) return s.counter->add(columns);
-  s.count_here([&] { s.here->add(columns); });
+  s.count(cpu::columns_of(columns), columns.front().count);
 }
 
 void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
@@ -358,7 +337,7 @@ void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
     call::refuse(joint_name, fmt::format("{} columns must divide the elements, got {}", columns, points.count));
   }
   if (points.count == 0) return;
-  if (!s.counter) return s.count_here([&] { s.here->add_interleaved(points); });
+  if (!s.counter) return s.count(cpu::columns_of_points(points, columns), points.count / columns);
   each_columns(points, columns,
                [&](std::span<const ArrayView> views, std::uint64_t /*first*/) { s.counter->add(views); });
 }
@@ -372,19 +351,19 @@ void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> c
   if (s.counter) return s.counter->add(columns, count, stream);
   std::vector<ArrayView> views;
   for (const BufferBase* column : columns) views.push_back(call::host_view(*column, dtype));
-  s.count_here([&] { s.here->add(views); });
+  s.count(cpu::columns_of(views), count);
 }
 
 JointHistogram JointHistogramAccumulator::result() const try {
   const State& s = *state_;
   return JointHistogram(counts_of_table(s.counter ? s.counter->totals() : s.totals, s.rules, joint_extra_bins,
-                                        s.counter ? s.counter->strategy() : s.here->strategy()));
+                                        s.counter ? s.counter->strategy() : s.counted->strategy()));
 } catch (const std::bad_alloc&) {
   no_memory(joint_name, state_->joint_bins, state_->joint_bins * sizeof(std::uint64_t));
 }
 
 Times JointHistogramAccumulator::times() const {
-  return state_->counter ? state_->counter->times() : state_->times;
+  return state_->all_times();
 }
 
 JointHistogram joint_histogram(const Device& device, std::span<const ArrayView> columns, std::span<const Bins> bins,

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -41,6 +42,13 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
   if (bytes < always_tried) return;
   const std::uint64_t free = runtime::available_memory();
   if (free != 0 && bytes > free) no_memory(function, counters, bytes, free);
+}
+
+std::vector<std::uint64_t> zeros_for(std::uint64_t size, std::string_view function, std::uint64_t counters,
+                                     std::uint64_t bytes) try {
+  return std::vector<std::uint64_t>(size);
+} catch (const std::bad_alloc&) {
+  no_memory(function, counters, bytes);
 }
 
 void check_column_count(std::string_view function, std::size_t columns) {

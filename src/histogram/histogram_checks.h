@@ -3,6 +3,7 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/slot_kernels.h"
 
@@ -69,6 +70,24 @@ void each_columns(const ArrayView& points, std::size_t columns,
 // Divides the counts or totals of joint bins by the widths of their bins, column by column. `own_type`: edges are
 // subtracted in their own type, as numpy.histogram does with weights.
 void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values);
+
+// What accumulators of every kind have.
+struct AccumulatorState {
+  Device device;
+  std::unique_ptr<DeviceCounter> counter{};  // of what is counted on a device
+  Times times{};                             // on the CPU
+
+  template <class Count>
+  void count_here(const Count& count) {
+    const double start = call::now();
+    count();
+    times.compute += call::now() - start;
+  }
+  [[nodiscard]] Times all_times() const { return counter ? counter->times() : times; }
+};
+// Totals of so many counters, all zeros. Throws out_of_memory for `bytes` bytes.
+std::vector<std::uint64_t> zeros_for(std::uint64_t size, std::string_view function, std::uint64_t counters,
+                                     std::uint64_t bytes);
 
 // A result of one table: the counts of its bins, and `extra` numbers behind them for what lies in none.
 detail::Counts counts_of_table(std::vector<std::uint64_t> numbers, std::vector<std::shared_ptr<const BinRule>> rules,

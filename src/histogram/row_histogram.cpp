@@ -57,20 +57,17 @@ std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, s
   return rule;
 }
 
-struct RowHistogramAccumulator::State {
-  Device device;
+struct RowHistogramAccumulator::State : AccumulatorState {
   std::shared_ptr<const BinRule> rule;
   HistogramOptions options;
   std::uint64_t rows;
   std::uint64_t row_elements;
   std::uint64_t position = 0;  // elements so far
-  std::vector<std::uint64_t> counts;
-  std::vector<std::uint64_t> outside;
-  std::unique_ptr<cpu::RowCounter> here;
-  std::unique_ptr<DeviceCounter> counter;
+  std::vector<std::uint64_t> counts{};
+  std::vector<std::uint64_t> outside{};
+  std::unique_ptr<cpu::RowCounter> here{};
   // A pixel that a piece has cut: its first elements, until the others come.
-  std::vector<std::byte> pixel;
-  Times times;
+  std::vector<std::byte> pixel{};
 
   [[nodiscard]] std::uint64_t tables() const noexcept { return rows * options.channels; }
   [[nodiscard]] std::uint64_t counters() const noexcept { return tables() * rule->n; }
@@ -91,9 +88,7 @@ struct RowHistogramAccumulator::State {
   void count_pixels(const ArrayView& data) {
     if (data.count == 0) return;
     if (counter) return counter->add({&data, 1});
-    const double start = call::now();
-    here->add(data);
-    times.compute += call::now() - start;
+    count_here([&] { here->add(data); });
   }
 
   // Elements of a cut pixel.
@@ -124,8 +119,7 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
                                                  std::uint64_t rows, std::uint64_t row_elements,
                                                  const HistogramOptions& options) {
   const auto rule = checked_row_rule(dtype, bins, rows, row_elements, options);
-  state_ =
-      std::make_unique<State>(State{device, rule, options, rows, row_elements, 0, {}, {}, nullptr, nullptr, {}, {}});
+  state_ = std::make_unique<State>(State{{device}, rule, options, rows, row_elements});
   State& s = *state_;
   const bool on_device = !call::on_cpu(device);
   // The totals and the result. A device's totals are read into memory of their own.
@@ -139,12 +133,8 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
     s.counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2);
     return;
   }
-  try {
-    s.counts.resize(s.counters());
-    s.outside.resize(s.tables() * extra_slots);
-  } catch (const std::bad_alloc&) {
-    no_memory(rows_name, s.counters(), bytes);
-  }
+  s.counts = zeros_for(s.counters(), rows_name, s.counters(), bytes);
+  s.outside = zeros_for(s.tables() * extra_slots, rows_name, s.counters(), bytes);
   s.here =
       std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels, options.strategy, s.counts, s.outside);
 }
@@ -221,7 +211,7 @@ RowHistograms RowHistogramAccumulator::result() const try {
 }
 
 Times RowHistogramAccumulator::times() const {
-  return state_->counter ? state_->counter->times() : state_->times;
+  return state_->all_times();
 }
 
 namespace {

@@ -34,30 +34,19 @@ void check_weights(Dtype expected, Dtype got) {
 // Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each.
 constexpr std::uint64_t narrow_elements = 256;
 
-std::vector<cpu::Column> columns_of(std::span<const ArrayView> columns) {
-  std::vector<cpu::Column> found;
-  for (const ArrayView& column : columns) {
-    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
-  }
-  return found;
-}
-
 }  // namespace
 
-struct WeightedHistogramAccumulator::State : WeightedShape {
-  Device device;
+struct WeightedHistogramAccumulator::State : WeightedShape, AccumulatorState {
   Dtype dtype;
   WeightedOptions options;
   std::vector<WeightSums> sums{};  // on the CPU; for a device, what was merged
   std::unique_ptr<cpu::WeightedCounter> here{};
   const WeightedKernels* kernels = nullptr;  // of the counter
-  std::unique_ptr<DeviceCounter> counter{};
-  Times times{};
-  std::uint64_t n = 0;         // elements, with those that were merged
-  std::uint64_t position = 0;  // elements that were added here
+  std::uint64_t n = 0;                       // elements, with those that were merged
+  std::uint64_t position = 0;                // elements that were added here
 
   State(WeightedShape shape, const Device& on, Dtype type, const WeightedOptions& asked)
-      : WeightedShape(std::move(shape)), device(on), dtype(type), options(asked) {}
+      : WeightedShape(std::move(shape)), AccumulatorState{on}, dtype(type), options(asked) {}
 
   [[nodiscard]] std::uint64_t sums_bytes() const {
     std::uint64_t bytes = 0;
@@ -74,14 +63,14 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
   }
 
   void add_here(std::span<const cpu::Column> columns, const void* weights, std::uint64_t count) {
-    const double start = call::now();
-    if (!here) {
-      if (sums.empty()) sums = zeros();
-      here = std::make_unique<cpu::WeightedCounter>(rules, options.outside == Outside::clamp, options.rows,
-                                                    row_elements, sums);
-    }
-    here->add(columns, static_cast<const std::byte*>(weights), count);
-    times.compute += call::now() - start;
+    count_here([&] {
+      if (!here) {
+        if (sums.empty()) sums = zeros();
+        here = std::make_unique<cpu::WeightedCounter>(rules, options.outside == Outside::clamp, options.rows,
+                                                      row_elements, sums);
+      }
+      here->add(columns, static_cast<const std::byte*>(weights), count);
+    });
   }
   // All of it, with carries moved on.
   [[nodiscard]] std::vector<WeightSums> collect() const {
@@ -150,7 +139,7 @@ void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const
     all.push_back(weights);
     s.counter->add(all);
   } else {
-    s.add_here(columns_of(columns), weights.data, weights.count);
+    s.add_here(cpu::columns_of(columns), weights.data, weights.count);
   }
   s.advance(weights.count);
 }
@@ -166,12 +155,8 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
   check_weighted_lengths(points.count / columns, weights.count);
   if (columns == 1) return add(points, weights);
   if (weights.count == 0) return;
-  const std::size_t size = size_of(s.dtype);
-  const auto* from = static_cast<const std::byte*>(points.data);
   if (!s.counter) {
-    std::vector<cpu::Column> found;
-    for (std::size_t d = 0; d < columns; ++d) found.push_back({from + d * size, columns * size});
-    s.add_here(found, weights.data, weights.count);
+    s.add_here(cpu::columns_of_points(points, columns), weights.data, weights.count);
     return s.advance(weights.count);
   }
   each_columns(points, columns, [&](std::span<const ArrayView> views, std::uint64_t first) {
@@ -307,7 +292,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
     const cpu::ValueSource source(writers.front(), columns.front());
     cpu::add_narrow(source, {s.slots, s.joint_bins, clamp}, weights, result.totals_);
   } else {
-    const std::vector<cpu::Column> found = columns_of(columns);
+    const std::vector<cpu::Column> found = cpu::columns_of(columns);
     const cpu::JointPoints source(s.rules, writers, clamp, found);
     cpu::add_narrow(source, {s.slots, s.joint_bins, false}, weights, result.totals_);
   }
@@ -342,25 +327,18 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
 }
 
 Times WeightedHistogramAccumulator::times() const {
-  return state_->counter ? state_->counter->times() : state_->times;
+  return state_->all_times();
 }
 
 WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
                                      const Bins& bins, const WeightedOptions& options) {
-  check_weighted_lengths(data.count, weights.count);
-  WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
-                                           options, weighted_row_elements(data.count, options));
-  return accumulator.result_of({&data, 1}, weights);
+  return weighted_joint_histogram(device, {&data, 1}, weights, {&bins, 1}, options);
 }
 
 WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
                                      Dtype weights_dtype, const Bins& bins, const WeightedOptions& options) {
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
-  WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
-                                           options, weighted_row_elements(count, options));
-  accumulator.add_buffer(data, dtype, weights, weights_dtype);
-  return accumulator.result();
+  const BufferBase* const column = &data;
+  return weighted_joint_histogram({&column, 1}, dtype, weights, weights_dtype, {&bins, 1}, options);
 }
 
 WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,

@@ -5,13 +5,18 @@
 
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_simd.h"
+#include "runtime/parallel.h"
 
+#include <masu/device.h>
 #include <masu/histogram.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -77,6 +82,10 @@ extern template class Guide<double>;
 // Counting many values between arbitrary edges: by cells so fine that few of them hold an edge. Only values of those
 // are compared with edges.
 
+// Gives `count` values from `first` on: where they are, or in `room`.
+template <class T>
+using ReadBlock = std::function<const T*(std::uint64_t first, std::size_t count, T* room)>;
+
 // The cells of a guide's steps. T is float or double. Keeps a reference to the guide.
 template <class T>
 class CellMap {
@@ -85,6 +94,9 @@ class CellMap {
   CellMap(const Guide<T>& guide, std::span<const T> sample, std::uint64_t elements);
   // False where most values would be compared anyway, or where there are too few.
   [[nodiscard]] bool pays() const noexcept { return kind_ != Kind::none; }
+  // Adds the counts of `elements` values, `size` bytes each, to the counts of steps, with `copies` tables of them.
+  void count(const ReadBlock<T>& read, std::uint64_t elements, std::size_t size, unsigned copies,
+             std::span<std::uint64_t> steps) const;
 
  private:
   template <class>
@@ -116,20 +128,8 @@ class CellMap {
   CountPairs<T> count_pairs_ = count_pairs<T>();
 };
 
-// Gives `count` values from `first` on: where they are, or in `room`.
-template <class T>
-using ReadBlock = std::function<const T*(std::uint64_t first, std::size_t count, T* room)>;
-// Adds the counts of `elements` values, `size` bytes each, to the counts of steps, with `copies` tables of them.
-template <class T>
-void count_by_cells(const CellMap<T>& map, const ReadBlock<T>& read, std::uint64_t elements, std::size_t size,
-                    unsigned copies, std::span<std::uint64_t> steps);
-
 extern template class CellMap<float>;
 extern template class CellMap<double>;
-extern template void count_by_cells(const CellMap<float>&, const ReadBlock<float>&, std::uint64_t, std::size_t,
-                                    unsigned, std::span<std::uint64_t>);
-extern template void count_by_cells(const CellMap<double>&, const ReadBlock<double>&, std::uint64_t, std::size_t,
-                                    unsigned, std::span<std::uint64_t>);
 
 // Values whose slots are computed before they are counted: input, slots and tables stay in the first-level cache
 // together.
@@ -246,6 +246,34 @@ class Tables {
 
 // Tables of 32 bits are drained before they have counted more values than this.
 inline constexpr std::uint64_t drain_elements = std::uint64_t{1} << 31;
+
+// Each thread takes the next piece of the elements until none is left: count(table, first, length) counts one in what
+// make() gives, and drain(table) adds that to the totals, one thread at a time, before it has more than `most`
+// elements.
+template <class Make, class Count, class Drain>
+void count_by_threads(std::uint64_t elements, std::uint64_t piece, std::uint64_t most, const Make& make,
+                      const Count& count, const Drain& drain) {
+  const std::uint64_t pieces = (elements + piece - 1) / piece;
+  std::atomic<std::uint64_t> next_piece = 0;
+  std::mutex adding;
+  runtime::parallel_tasks(std::min<std::uint64_t>(cpu_threads(), pieces), [&](std::uint64_t) {
+    auto table = make();
+    std::uint64_t counted = 0;
+    const auto add = [&] {
+      const std::lock_guard lock(adding);
+      drain(table);
+      counted = 0;
+    };
+    for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
+      runtime::check_interrupted();
+      const std::uint64_t length = std::min(piece, elements - p * piece);
+      if (counted + length > most) add();
+      count(table, p * piece, length);
+      counted += length;
+    }
+    if (counted != 0) add();
+  });
+}
 
 // Counts `elements` elements with tables for each thread: count(tables, first, length) counts a part that begins with
 // channel 0. `size` is the size of an element in bytes.
