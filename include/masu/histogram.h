@@ -35,6 +35,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu {
@@ -85,19 +86,33 @@ struct ImageLayout {
   std::optional<Region> region;  ///< which pixels; all of them where there is none
 };
 
+struct BinRule;
+
+namespace detail {
+/// What results of every kind hold: the counts of the bins, and of what lies in none of them.
+struct Counts {
+  std::vector<std::uint64_t> bins;
+  std::vector<std::uint64_t> outside;  // below, above and NaN of each table; of a joint one outside and NaN
+  Dtype dtype = Dtype::u8;
+  Strategy strategy = Strategy::automatic;
+  std::vector<std::shared_ptr<const BinRule>> rules;  // of each column
+};
+}  // namespace detail
+
 /// The result. A plain value: copyable, independent of the data, the device and the options.
 class MASU_EXPORT Histogram {
  public:
+  Histogram() = default;
   /// size() counts.
-  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
-  [[nodiscard]] std::uint64_t size() const noexcept { return counts_.size(); }
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return all_.bins; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return all_.bins.size(); }
   /// All size() + 1 edges. f32 edges are exact as doubles.
   [[nodiscard]] std::vector<double> edges() const;
   /// Edge i, 0 <= i <= size().
   [[nodiscard]] double edge(std::uint64_t i) const;
-  [[nodiscard]] std::uint64_t below() const noexcept { return below_; }
-  [[nodiscard]] std::uint64_t above() const noexcept { return above_; }
-  [[nodiscard]] std::uint64_t nan() const noexcept { return nan_; }
+  [[nodiscard]] std::uint64_t below() const noexcept { return all_.outside[0]; }
+  [[nodiscard]] std::uint64_t above() const noexcept { return all_.outside[1]; }
+  [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside[2]; }
   /// counts / sum(counts) / width of each bin, as numpy.histogram(density=True): the integral over the bins is 1. NaN
   /// where nothing was counted; a bin without width has inf or NaN.
   [[nodiscard]] std::vector<double> density() const;
@@ -105,9 +120,9 @@ class MASU_EXPORT Histogram {
   [[nodiscard]] std::vector<std::uint64_t> cumulative() const;
   /// The number of values counted, in the bins and outside.
   [[nodiscard]] std::uint64_t n() const noexcept;
-  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] Dtype dtype() const noexcept { return all_.dtype; }
   /// The strategy that was used; never `automatic`.
-  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+  [[nodiscard]] Strategy strategy() const noexcept { return all_.strategy; }
   /// Adds the counts of another histogram of the same edges. Throws invalid_argument when the edges differ,
   /// and where they have 2^63 values or more together.
   void merge(const Histogram& other);
@@ -128,13 +143,8 @@ class MASU_EXPORT Histogram {
   friend class HistogramAccumulator;
   friend class PreparedHistogram;
   friend class RowHistograms;
-  std::vector<std::uint64_t> counts_;
-  std::uint64_t below_ = 0;
-  std::uint64_t above_ = 0;
-  std::uint64_t nan_ = 0;
-  Dtype dtype_ = Dtype::u8;
-  Strategy strategy_ = Strategy::sequential;
-  std::shared_ptr<const struct BinRule> rule_;
+  explicit Histogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
+  detail::Counts all_{{}, std::vector<std::uint64_t>(3), Dtype::u8, Strategy::sequential, {}};
 };
 
 /// Counts data that comes in pieces: the tables stay on the device from `add` to `add`. Move-only; one thread at a

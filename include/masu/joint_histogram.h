@@ -27,21 +27,22 @@ namespace masu {
 /// The result. A plain value.
 class MASU_EXPORT JointHistogram {
  public:
-  [[nodiscard]] unsigned dimensions() const noexcept { return static_cast<unsigned>(rules_.size()); }
+  JointHistogram() = default;
+  [[nodiscard]] unsigned dimensions() const noexcept { return static_cast<unsigned>(all_.rules.size()); }
   /// Bins of column d.
   [[nodiscard]] std::uint64_t size(unsigned d) const;
   /// All size(d) + 1 edges of column d.
   [[nodiscard]] std::vector<double> edges(unsigned d) const;
   /// The product of all sizes, the last column's bins next to each other.
-  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
-  [[nodiscard]] std::uint64_t outside() const noexcept { return outside_; }
-  [[nodiscard]] std::uint64_t nan() const noexcept { return nan_; }
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return all_.bins; }
+  [[nodiscard]] std::uint64_t outside() const noexcept { return all_.outside[0]; }
+  [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside[1]; }
   /// The number of points counted, in the bins and outside.
   [[nodiscard]] std::uint64_t n() const noexcept;
   /// counts / sum(counts) / volume of each joint bin, as numpy.histogramdd(density=True).
   [[nodiscard]] std::vector<double> density() const;
-  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
-  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+  [[nodiscard]] Dtype dtype() const noexcept { return all_.dtype; }
+  [[nodiscard]] Strategy strategy() const noexcept { return all_.strategy; }
   /// Adds the counts of another histogram of the same edges. Throws invalid_argument when they differ, and
   /// where they have 2^63 points or more together.
   void merge(const JointHistogram& other);
@@ -57,12 +58,8 @@ class MASU_EXPORT JointHistogram {
  private:
   friend class JointHistogramAccumulator;
   friend class PreparedJointHistogram;
-  std::vector<std::uint64_t> counts_;
-  std::uint64_t outside_ = 0;
-  std::uint64_t nan_ = 0;
-  Dtype dtype_ = Dtype::u8;
-  Strategy strategy_ = Strategy::automatic;
-  std::vector<std::shared_ptr<const struct BinRule>> rules_;
+  explicit JointHistogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
+  detail::Counts all_{{}, std::vector<std::uint64_t>(2), Dtype::u8, Strategy::automatic, {}};
 };
 
 /// Counts points that come in pieces. Move-only; one thread at a time.

@@ -21,12 +21,13 @@ namespace masu {
 /// The result: rows() * channels() histograms of the same bins. A plain value.
 class MASU_EXPORT RowHistograms {
  public:
+  RowHistograms() = default;
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
   [[nodiscard]] unsigned channels() const noexcept { return channels_; }
   /// Bins of each histogram.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// All counts: rows() * channels() * size(), row by row, channel by channel.
-  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return all_.bins; }
   [[nodiscard]] std::span<const std::uint64_t> counts(std::uint64_t row, unsigned channel = 0) const;
   [[nodiscard]] std::uint64_t below(std::uint64_t row, unsigned channel = 0) const;
   [[nodiscard]] std::uint64_t above(std::uint64_t row, unsigned channel = 0) const;
@@ -35,8 +36,8 @@ class MASU_EXPORT RowHistograms {
   [[nodiscard]] Histogram histogram(std::uint64_t row, unsigned channel = 0) const;
   /// All size() + 1 edges.
   [[nodiscard]] std::vector<double> edges() const;
-  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
-  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+  [[nodiscard]] Dtype dtype() const noexcept { return all_.dtype; }
+  [[nodiscard]] Strategy strategy() const noexcept { return all_.strategy; }
   /// Adds the counts of others of as many rows and channels and of the same edges. Throws invalid_argument when these
   /// differ, and where they have 2^63 values or more together.
   void merge(const RowHistograms& other);
@@ -57,14 +58,11 @@ class MASU_EXPORT RowHistograms {
   friend class RowHistogramAccumulator;
   friend class PreparedRowHistograms;
   [[nodiscard]] std::uint64_t index(std::uint64_t row, unsigned channel) const;
+  RowHistograms(detail::Counts counts, std::uint64_t rows, unsigned channels) noexcept;
+  detail::Counts all_;
   std::uint64_t rows_ = 0;
   unsigned channels_ = 1;
   std::uint64_t size_ = 0;
-  std::vector<std::uint64_t> counts_;
-  std::vector<std::uint64_t> outside_;  // below, above, nan of each
-  Dtype dtype_ = Dtype::u8;
-  Strategy strategy_ = Strategy::automatic;
-  std::shared_ptr<const struct BinRule> rule_;
 };
 
 /// Counts rows of data that comes in pieces, in order. Move-only; one thread at a time.

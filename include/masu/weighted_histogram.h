@@ -59,19 +59,29 @@ class MASU_EXPORT WeightedHistogram {
   /// All size(d) + 1 edges of column d.
   [[nodiscard]] std::vector<double> edges(unsigned d = 0) const;
   /// The total of each joint bin, the last column's bins next to each other; of one column: of each bin.
-  [[nodiscard]] std::span<const double> totals(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const double> totals(std::uint64_t row = 0) const { return part(totals_, row, false); }
   /// The exact totals of signed integer weights; empty for other weights.
-  [[nodiscard]] std::span<const std::int64_t> signed_totals(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const std::int64_t> signed_totals(std::uint64_t row = 0) const {
+    return part(signed_, row, false);
+  }
   /// The exact totals of unsigned integer weights; empty for other weights.
-  [[nodiscard]] std::span<const std::uint64_t> unsigned_totals(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const std::uint64_t> unsigned_totals(std::uint64_t row = 0) const {
+    return part(unsigned_, row, false);
+  }
   /// The sum of the squared weights of each bin; empty unless asked for.
-  [[nodiscard]] std::span<const double> variances(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const double> variances(std::uint64_t row = 0) const { return part(variances_, row, false); }
 
   /// What fell into no bin: below, above, NaN of one column; outside, NaN of several. The same in the same forms.
-  [[nodiscard]] std::span<const double> extra_totals(std::uint64_t row = 0) const;
-  [[nodiscard]] std::span<const std::int64_t> signed_extra_totals(std::uint64_t row = 0) const;
-  [[nodiscard]] std::span<const std::uint64_t> unsigned_extra_totals(std::uint64_t row = 0) const;
-  [[nodiscard]] std::span<const double> extra_variances(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const double> extra_totals(std::uint64_t row = 0) const { return part(totals_, row, true); }
+  [[nodiscard]] std::span<const std::int64_t> signed_extra_totals(std::uint64_t row = 0) const {
+    return part(signed_, row, true);
+  }
+  [[nodiscard]] std::span<const std::uint64_t> unsigned_extra_totals(std::uint64_t row = 0) const {
+    return part(unsigned_, row, true);
+  }
+  [[nodiscard]] std::span<const double> extra_variances(std::uint64_t row = 0) const {
+    return part(variances_, row, true);
+  }
   /// The total of the values below the bins, above them, or NaN; of several columns the first two throw.
   [[nodiscard]] double below(std::uint64_t row = 0) const;
   [[nodiscard]] double above(std::uint64_t row = 0) const;
@@ -92,7 +102,13 @@ class MASU_EXPORT WeightedHistogram {
   friend class WeightedHistogramAccumulator;
   friend struct WeightedShape;
   template <class T>
-  [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const;
+  [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const {
+    check_row(row);
+    if (all.empty()) return {};
+    const auto of_row = std::span(all).subspan(row * (joint_bins_ + extras_), joint_bins_ + extras_);
+    return extra ? of_row.subspan(joint_bins_) : of_row.first(joint_bins_);
+  }
+  void check_row(std::uint64_t row) const;
   [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
   std::uint64_t rows_ = 1;
   std::uint64_t joint_bins_ = 0;  // of a row

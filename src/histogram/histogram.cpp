@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: validate, plan, count, fold.
+// The public functions for one histogram and for joint histograms: validate, plan, count, fold.
 #include "call/operands.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
-#include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
 
 #include <masu/histogram.h>
+#include <masu/joint_histogram.h>
 
 #include <fmt/format.h>
 
@@ -18,20 +19,14 @@
 
 namespace masu {
 
-struct HistogramAccumulator::State {
-  Device device;
+struct HistogramAccumulator::State : AccumulatorState {
   std::shared_ptr<const BinRule> rule;
   HistogramOptions options;
-  std::vector<std::uint64_t> totals;       // what was counted on the CPU
-  std::unique_ptr<cpu::Counter> here;      // counts them
-  std::unique_ptr<DeviceCounter> counter;  // what is counted on a device
-  Strategy used;
-  Times times;
+  std::vector<std::uint64_t> totals{};      // what was counted on the CPU
+  std::unique_ptr<cpu::Counter> counted{};  // counts them
 
-  void count_here(const ArrayView& data) {
-    const double start = call::now();
-    here->count(data, totals);
-    times.compute += call::now() - start;
+  void count(const ArrayView& data) {
+    count_here([&] { counted->count(data, totals); });
   }
 };
 
@@ -88,20 +83,14 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   // The totals and the result.
   const std::uint64_t bytes = (slots + rule->n) * options.channels * sizeof(std::uint64_t);
   check_memory("histogram", rule->n, bytes);
-  state_ = std::make_unique<State>(State{device, rule, options, {}, nullptr, nullptr, Strategy::sequential, {}});
+  state_ = std::make_unique<State>(State{{device}, rule, options});
   if (!on_cpu) {
     const auto kernels = [&](const TableUpload& upload) { return counting_kernels(device, *rule, options, upload); };
     state_->counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2, options.workspace);
-    state_->used = state_->counter->strategy();
     return;
   }
-  try {
-    state_->totals.resize(slots * options.channels);
-  } catch (const std::bad_alloc&) {
-    no_memory("histogram", rule->n, bytes);
-  }
-  state_->here = std::make_unique<cpu::Counter>(rule, options.channels, options.strategy);
-  state_->used = state_->here->strategy();
+  state_->totals = zeros_for(slots * options.channels, "histogram", rule->n, bytes);
+  state_->counted = std::make_unique<cpu::Counter>(rule, options.channels, options.strategy);
 }
 
 HistogramAccumulator::HistogramAccumulator(HistogramAccumulator&&) noexcept = default;
@@ -119,7 +108,7 @@ void HistogramAccumulator::add(const ArrayView& data) {
   if (s.counter) {
     s.counter->add({&data, 1});
   } else {
-    s.count_here(data);
+    s.count(data);
   }
 }
 
@@ -157,7 +146,7 @@ void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout)
     for (std::uint64_t i = 0; most > 1 && i < rows; ++i) {
       std::memcpy(packed.data() + i * row_bytes, from + i * image.pitch, row_bytes);
     }
-    s.count_here(ArrayView(data.dtype, most > 1 ? packed.data() : from, image.elements * rows));
+    s.count(ArrayView(data.dtype, most > 1 ? packed.data() : from, image.elements * rows));
     row += rows;
   }
 }
@@ -182,22 +171,15 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
   const std::vector<std::uint64_t>& totals = s.counter ? of_device : s.totals;
   const BinRule& rule = *s.rule;
   const std::uint64_t counted = totals.size() / s.options.channels;
-  std::vector<Histogram> result(s.options.channels);
+  const Strategy used = s.counter ? s.counter->strategy() : s.counted->strategy();
+  std::vector<Histogram> result;
   for (unsigned c = 0; c < s.options.channels; ++c) {
     std::vector<std::uint64_t> slots = histogram_plan::folded(rule, std::span(totals).subspan(c * counted, counted));
-    Histogram& h = result[c];
-    h.below_ = slots[rule.n + slot_below];
-    h.above_ = slots[rule.n + slot_above];
-    h.nan_ = slots[rule.n + slot_nan];
-    slots.resize(rule.n);
     if (s.options.outside == Outside::clamp) {
-      slots.front() += std::exchange(h.below_, 0);
-      slots.back() += std::exchange(h.above_, 0);
+      slots.front() += std::exchange(slots[rule.n + slot_below], 0);
+      slots[rule.n - 1] += std::exchange(slots[rule.n + slot_above], 0);
     }
-    h.counts_ = std::move(slots);
-    h.dtype_ = rule.dtype;
-    h.strategy_ = s.used;
-    h.rule_ = s.rule;
+    result.push_back(Histogram(counts_of_table(std::move(slots), {s.rule}, extra_slots, used)));
   }
   return result;
 } catch (const std::bad_alloc&) {
@@ -205,7 +187,7 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
 }
 
 Times HistogramAccumulator::times() const {
-  return state_->counter ? state_->counter->times() : state_->times;
+  return state_->all_times();
 }
 
 std::optional<ValueRange> finite_range(const Device& device, const ArrayView& data) {
@@ -273,6 +255,137 @@ Histogram histogram(const Device& device, const ArrayView& data, const Bins& bin
 Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins, const HistogramOptions& options) {
   check_one_channel(options);
   return std::move(histogram_channels(data, dtype, bins, options).front());
+}
+
+// Several columns together.
+
+std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std::span<const Bins> bins,
+                                                                const HistogramOptions& options) {
+  check_column_count(joint_name, bins.size());
+  if (options.channels != 1) call::refuse(joint_name, fmt::format("channels must be 1, got {}", options.channels));
+  std::vector<std::shared_ptr<const BinRule>> rules;
+  for (const Bins& column : bins) {
+    const std::uint64_t joint_bins = joint_bin_count(rules);
+    rules.push_back(std::make_shared<const BinRule>(column, dtype, options.right_open, true));
+    if (rules.back()->n > most_joint_bins / joint_bins) {
+      call::refuse(joint_name, fmt::format("there must be at most 2^31 joint bins, got {} * {} and more", joint_bins,
+                                           rules.back()->n));
+    }
+  }
+  return rules;
+}
+
+std::uint64_t joint_bin_count(std::span<const std::shared_ptr<const BinRule>> rules) noexcept {
+  std::uint64_t joint_bins = 1;
+  for (const auto& rule : rules) joint_bins *= rule->n;
+  return joint_bins;
+}
+
+struct JointHistogramAccumulator::State : AccumulatorState {
+  Dtype dtype;
+  std::vector<std::shared_ptr<const BinRule>> rules;
+  HistogramOptions options;
+  std::uint64_t joint_bins = joint_bin_count(rules);
+  std::vector<std::uint64_t> totals{};  // the joint bins, outside, nan
+  std::unique_ptr<cpu::JointCounter> counted{};
+
+  void count(std::span<const cpu::Column> columns, std::uint64_t points) {
+    count_here([&] { counted->add(columns, points); });
+  }
+};
+
+JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                                                     const HistogramOptions& options) {
+  std::vector<std::shared_ptr<const BinRule>> rules = checked_joint_rules(dtype, bins, options);
+  state_ = std::make_unique<State>(State{{device}, dtype, std::move(rules), options});
+  State& s = *state_;
+  const std::uint64_t bytes = (2 * s.joint_bins + joint_extra_bins) * sizeof(std::uint64_t);
+  check_memory(joint_name, s.joint_bins, bytes);
+  if (!call::on_cpu(device)) {
+    const auto kernels = [&](const TableUpload& upload) {
+      return std::make_unique<JointKernels>(device, s.rules, options, upload);
+    };
+    s.counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2, options.workspace);
+    return;
+  }
+  s.totals = zeros_for(s.joint_bins + joint_extra_bins, joint_name, s.joint_bins, bytes);
+  s.counted =
+      std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp, options.strategy, s.totals);
+}
+
+JointHistogramAccumulator::JointHistogramAccumulator(JointHistogramAccumulator&&) noexcept = default;
+JointHistogramAccumulator& JointHistogramAccumulator::operator=(JointHistogramAccumulator&&) noexcept = default;
+JointHistogramAccumulator::~JointHistogramAccumulator() = default;
+
+void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
+  State& s = *state_;
+  check_columns(joint_name, s.rules.size(), columns.size());
+  for (const ArrayView& column : columns) {
+    call::check_dtype(joint_name, s.dtype, column.dtype);
+    check_lengths(joint_name, columns.front().count, column.count);
+  }
+  if (columns.front().count == 0) return;
+  if (s.counter) return s.counter->add(columns);
+  s.count(cpu::columns_of(columns), columns.front().count);
+}
+
+void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
+  State& s = *state_;
+  call::check_dtype(joint_name, s.dtype, points.dtype);
+  const std::size_t columns = s.rules.size();
+  if (points.count % columns != 0) {
+    call::refuse(joint_name, fmt::format("{} columns must divide the elements, got {}", columns, points.count));
+  }
+  if (points.count == 0) return;
+  if (!s.counter) return s.count(cpu::columns_of_points(points, columns), points.count / columns);
+  each_columns(points, columns,
+               [&](std::span<const ArrayView> views, std::uint64_t /*first*/) { s.counter->add(views); });
+}
+
+void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream) {
+  State& s = *state_;
+  check_columns(joint_name, s.rules.size(), columns.size());
+  call::check_dtype(joint_name, s.dtype, dtype);
+  const std::uint64_t count = checked_length(joint_name, s.device, stream, columns, dtype);
+  if (count == 0) return;
+  if (s.counter) return s.counter->add(columns, count, stream);
+  std::vector<ArrayView> views;
+  for (const BufferBase* column : columns) views.push_back(call::host_view(*column, dtype));
+  s.count(cpu::columns_of(views), count);
+}
+
+JointHistogram JointHistogramAccumulator::result() const try {
+  const State& s = *state_;
+  return JointHistogram(counts_of_table(s.counter ? s.counter->totals() : s.totals, s.rules, joint_extra_bins,
+                                        s.counter ? s.counter->strategy() : s.counted->strategy()));
+} catch (const std::bad_alloc&) {
+  no_memory(joint_name, state_->joint_bins, state_->joint_bins * sizeof(std::uint64_t));
+}
+
+Times JointHistogramAccumulator::times() const {
+  return state_->all_times();
+}
+
+JointHistogram joint_histogram(const Device& device, std::span<const ArrayView> columns, std::span<const Bins> bins,
+                               const HistogramOptions& options) {
+  check_column_count(joint_name, columns.size());
+  check_columns(joint_name, bins.size(), columns.size());
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
+  JointHistogramAccumulator accumulator(device, columns.front().dtype, definite, options);
+  accumulator.add(columns);
+  return accumulator.result();
+}
+
+JointHistogram joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype, std::span<const Bins> bins,
+                               const HistogramOptions& options) {
+  check_column_count(joint_name, columns.size());
+  check_columns(joint_name, bins.size(), columns.size());
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
+  JointHistogramAccumulator accumulator(columns.front()->device(), dtype, definite, options);
+  accumulator.add_buffers(columns, dtype);
+  return accumulator.result();
 }
 
 }  // namespace masu

@@ -7,11 +7,15 @@
 #include "runtime/environment.h"
 
 #include <masu/histogram.h>
+#include <masu/joint_histogram.h>
+#include <masu/row_histogram.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -40,6 +44,18 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
   if (free != 0 && bytes > free) no_memory(function, counters, bytes, free);
 }
 
+std::vector<std::uint64_t> zeros_for(std::uint64_t size, std::string_view function, std::uint64_t counters,
+                                     std::uint64_t bytes) try {
+  return std::vector<std::uint64_t>(size);
+} catch (const std::bad_alloc&) {
+  no_memory(function, counters, bytes);
+}
+
+void check_column_count(std::string_view function, std::size_t columns) {
+  if (columns >= 1 && columns <= most_columns) return;
+  call::refuse(function, fmt::format("columns must be 1 to {}, got {}", most_columns, columns));
+}
+
 void check_columns(std::string_view function, std::size_t bins, std::size_t columns) {
   if (bins == columns) return;
   call::refuse(function, fmt::format("there must be {} columns, one for each of the bins, got {}", bins, columns));
@@ -59,16 +75,6 @@ std::uint64_t checked_length(std::string_view function, const Device& device, co
     check_lengths(function, count, column->size_bytes() / size_of(dtype));
   }
   return count;
-}
-
-void check_integers(std::string_view type, std::size_t expected, std::span<const std::int64_t> integers) {
-  if (integers.size() == expected && call::are_counts(integers)) return;
-  const auto negative = std::ranges::find_if(integers, [](std::int64_t x) { return x < 0; });
-  const std::string got = integers.size() != expected  ? std::to_string(integers.size())
-                          : negative != integers.end() ? std::to_string(*negative)
-                                                       : "more";
-  call::refuse(fmt::format("{}::with_integers", type),
-               fmt::format("there must be {} numbers, none negative, below 2^63 together, got {}", expected, got));
 }
 
 namespace {
@@ -143,79 +149,291 @@ void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values
   }
 }
 
-// The result as a plain value: merging, and its bytes.
+// Results as plain values: merging, and their bytes.
+
+detail::Counts counts_of_table(std::vector<std::uint64_t> numbers, std::vector<std::shared_ptr<const BinRule>> rules,
+                               std::uint64_t extra, Strategy strategy) {
+  detail::Counts result{{}, {}, rules.front()->dtype, strategy, std::move(rules)};
+  result.outside.assign(numbers.end() - static_cast<std::ptrdiff_t>(extra), numbers.end());
+  numbers.resize(numbers.size() - extra);
+  result.bins = std::move(numbers);
+  return result;
+}
 
 namespace {
+
 constexpr call::StateName histogram_state{"Histogram", "MHIS"};
+constexpr call::StateName rows_state{"RowHistograms", "MROW"};
+constexpr call::StateName joint_state{"JointHistogram", "MJNT"};
+
+std::uint64_t sum_of(const detail::Counts& counts) noexcept {
+  return std::accumulate(counts.bins.begin(), counts.bins.end(),
+                         std::accumulate(counts.outside.begin(), counts.outside.end(), std::uint64_t{0}));
+}
+
+std::uint64_t checked_sum(const detail::Counts& counts) noexcept {
+  return call::total_of_counts({counts.bins, counts.outside});
+}
+
+bool same(const detail::Counts& a, const detail::Counts& b) {
+  return a.bins == b.bins && a.outside == b.outside && same_edges(a.rules, b.rules);
+}
+
+// Of as many tables of the same edges.
+void add_counts(std::string_view function, detail::Counts& to, const detail::Counts& other) {
+  (void)call::elements_of_both(function, checked_sum(to), checked_sum(other));
+  std::ranges::transform(to.bins, other.bins, to.bins.begin(), std::plus<>());
+  std::ranges::transform(to.outside, other.outside, to.outside.begin(), std::plus<>());
+}
+
+void check_edges(std::string_view function, const detail::Counts& a, const detail::Counts& b) {
+  if (same_edges(a.rules, b.rules)) return;
+  call::refuse(function, fmt::format("both must have the same edges, got {} and {}", texts_of(a.rules, b.rules),
+                                     texts_of(b.rules, a.rules)));
+}
+
+std::vector<std::byte> finish(call::StateWriter& to, const detail::Counts& counts) {
+  to.numbers(counts.outside);
+  to.numbers(counts.bins);
+  return to.finish();
+}
+
+detail::Counts finish(call::StateReader& from, detail::Counts counts, std::uint64_t outside, std::uint64_t bins) {
+  counts.outside = from.numbers(outside);
+  counts.bins = from.numbers(bins);
+  from.end();
+  from.require(checked_sum(counts) <= call::most_in_state);
+  return counts;
+}
+
+std::vector<std::int64_t> integers_of(const detail::Counts& counts) {
+  std::vector<std::int64_t> result(counts.bins.begin(), counts.bins.end());
+  result.insert(result.end(), counts.outside.begin(), counts.outside.end());
+  return result;
+}
+
+// The same bins with other numbers: as many, none negative, below 2^63 together.
+detail::Counts with_numbers(std::string_view type, detail::Counts counts, std::span<const std::int64_t> integers) {
+  const std::size_t bins = counts.bins.size();
+  const std::size_t expected = bins + counts.outside.size();
+  if (integers.size() != expected || !call::are_counts(integers)) {
+    const auto negative = std::ranges::find_if(integers, [](std::int64_t x) { return x < 0; });
+    const std::string got = integers.size() != expected  ? std::to_string(integers.size())
+                            : negative != integers.end() ? std::to_string(*negative)
+                                                         : "more";
+    call::refuse(fmt::format("{}::with_integers", type),
+                 fmt::format("there must be {} numbers, none negative, below 2^63 together, got {}", expected, got));
+  }
+  std::ranges::copy(integers.first(bins), counts.bins.begin());
+  std::ranges::copy(integers.subspan(bins), counts.outside.begin());
+  return counts;
+}
+
 }  // namespace
 
 std::vector<double> Histogram::edges() const {
-  return rule_->all_edges();
+  return all_.rules.front()->all_edges();
 }
 
 double Histogram::edge(std::uint64_t i) const {
   if (i > size()) {
     call::refuse("Histogram::edge", fmt::format("i must be <= {}, got {}", size(), i));
   }
-  return rule_->edge(i);
+  return all_.rules.front()->edge(i);
 }
 
 std::uint64_t Histogram::n() const noexcept {
-  return std::accumulate(counts_.begin(), counts_.end(), below_ + above_ + nan_);
+  return sum_of(all_);
 }
 
 void Histogram::merge(const Histogram& other) {
-  if (!rule_->same_edges(*other.rule_)) {
-    call::refuse("Histogram::merge", fmt::format("both must have the same edges, got {} and {}",
-                                                 rule_->text(*other.rule_), other.rule_->text(*rule_)));
-  }
-  (void)call::elements_of_both("Histogram::merge", n(), other.n());
-  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-  below_ += other.below_;
-  above_ += other.above_;
-  nan_ += other.nan_;
+  check_edges("Histogram::merge", all_, other.all_);
+  add_counts("Histogram::merge", all_, other.all_);
 }
 
 bool operator==(const Histogram& a, const Histogram& b) {
-  return a.counts_ == b.counts_ && a.below_ == b.below_ && a.above_ == b.above_ && a.nan_ == b.nan_ &&
-         a.rule_->same_edges(*b.rule_);
+  return same(a.all_, b.all_);
 }
 
 std::vector<std::byte> Histogram::bytes() const {
   call::StateWriter to(histogram_state);
-  to.dtype(dtype_);
-  rule_->write(to);
-  for (const std::uint64_t outside : {below_, above_, nan_}) to.number(outside);
-  to.numbers(counts_);
-  return to.finish();
+  to.dtype(all_.dtype);
+  all_.rules.front()->write(to);
+  return finish(to, all_);
 }
 
 Histogram Histogram::from_bytes(std::span<const std::byte> bytes) {
   call::StateReader from(histogram_state, bytes);
   Histogram h;
-  h.dtype_ = from.dtype();
-  h.rule_ = BinRule::read(from, h.dtype_, false);
-  for (std::uint64_t* outside : {&h.below_, &h.above_, &h.nan_}) *outside = from.number();
-  h.counts_ = from.numbers(h.rule_->n);
-  from.end();
-  from.require(call::total_of_counts({h.counts_, {&h.below_, 1}, {&h.above_, 1}, {&h.nan_, 1}}) <= call::most_in_state);
+  h.all_.dtype = from.dtype();
+  h.all_.rules = {BinRule::read(from, h.dtype(), false)};
+  const std::uint64_t size = h.all_.rules.front()->n;
+  h.all_ = finish(from, std::move(h.all_), extra_slots, size);
   return h;
 }
 
 std::vector<std::int64_t> Histogram::integers() const {
-  std::vector<std::int64_t> result(counts_.begin(), counts_.end());
-  for (const std::uint64_t outside : {below_, above_, nan_}) result.push_back(static_cast<std::int64_t>(outside));
-  return result;
+  return integers_of(all_);
 }
 
 Histogram Histogram::with_integers(std::span<const std::int64_t> integers) const {
-  check_integers("Histogram", size() + extra_slots, integers);
-  Histogram h = *this;
-  std::copy_n(integers.begin(), size(), h.counts_.begin());
-  h.below_ = static_cast<std::uint64_t>(integers[size() + slot_below]);
-  h.above_ = static_cast<std::uint64_t>(integers[size() + slot_above]);
-  h.nan_ = static_cast<std::uint64_t>(integers[size() + slot_nan]);
-  return h;
+  return Histogram(with_numbers("Histogram", all_, integers));
+}
+
+RowHistograms::RowHistograms(detail::Counts counts, std::uint64_t rows, unsigned channels) noexcept
+    : all_(std::move(counts)), rows_(rows), channels_(channels), size_(all_.rules.front()->n) {}
+
+std::uint64_t RowHistograms::index(std::uint64_t row, unsigned channel) const {
+  if (row >= rows_ || channel >= channels_) {
+    call::refuse("RowHistograms",
+                 fmt::format("row must be < {} and channel < {}, got {} and {}", rows_, channels_, row, channel));
+  }
+  return row * channels_ + channel;
+}
+
+std::span<const std::uint64_t> RowHistograms::counts(std::uint64_t row, unsigned channel) const {
+  return counts().subspan(index(row, channel) * size_, size_);
+}
+
+std::uint64_t RowHistograms::below(std::uint64_t row, unsigned channel) const {
+  return all_.outside[index(row, channel) * extra_slots + slot_below];
+}
+
+std::uint64_t RowHistograms::above(std::uint64_t row, unsigned channel) const {
+  return all_.outside[index(row, channel) * extra_slots + slot_above];
+}
+
+std::uint64_t RowHistograms::nan(std::uint64_t row, unsigned channel) const {
+  return all_.outside[index(row, channel) * extra_slots + slot_nan];
+}
+
+Histogram RowHistograms::histogram(std::uint64_t row, unsigned channel) const {
+  const std::span<const std::uint64_t> bins = counts(row, channel);
+  const auto outside = std::span(all_.outside).subspan(index(row, channel) * extra_slots, extra_slots);
+  return Histogram(
+      {{bins.begin(), bins.end()}, {outside.begin(), outside.end()}, all_.dtype, all_.strategy, all_.rules});
+}
+
+std::vector<double> RowHistograms::edges() const {
+  return all_.rules.front()->all_edges();
+}
+
+void RowHistograms::merge(const RowHistograms& other) {
+  if (rows_ != other.rows_ || channels_ != other.channels_ || !same_edges(all_.rules, other.all_.rules)) {
+    const auto text = [](const RowHistograms& h, const RowHistograms& beside) {
+      return fmt::format("{} rows of {} channels and {}", h.rows_, h.channels_,
+                         texts_of(h.all_.rules, beside.all_.rules));
+    };
+    call::refuse("RowHistograms::merge",
+                 fmt::format("both must have as many rows and channels, and the same edges, got {} and {}",
+                             text(*this, other), text(other, *this)));
+  }
+  add_counts("RowHistograms::merge", all_, other.all_);
+}
+
+bool operator==(const RowHistograms& a, const RowHistograms& b) {
+  return a.rows_ == b.rows_ && a.channels_ == b.channels_ && same(a.all_, b.all_);
+}
+
+std::vector<std::byte> RowHistograms::bytes() const {
+  call::StateWriter to(rows_state);
+  to.dtype(all_.dtype);
+  all_.rules.front()->write(to);
+  to.number(rows_);
+  to.number(channels_, 1);
+  return finish(to, all_);
+}
+
+RowHistograms RowHistograms::from_bytes(std::span<const std::byte> bytes) {
+  call::StateReader from(rows_state, bytes);
+  detail::Counts all;
+  all.dtype = from.dtype();
+  all.rules = {BinRule::read(from, all.dtype, false)};
+  const std::uint64_t size = all.rules.front()->n;
+  const std::uint64_t rows = from.below(most_rows + 1);
+  const auto channels = static_cast<unsigned>(from.below(most_channels + 1, 1));
+  from.require(rows >= 1 && channels >= 1 && size <= most_row_counters / (rows * channels));
+  return {finish(from, std::move(all), rows * channels * extra_slots, rows * channels * size), rows, channels};
+}
+
+std::vector<std::int64_t> RowHistograms::integers() const {
+  return integers_of(all_);
+}
+
+RowHistograms RowHistograms::with_integers(std::span<const std::int64_t> integers) const {
+  return {with_numbers("RowHistograms", all_, integers), rows_, channels_};
+}
+
+namespace {
+
+const BinRule& column_rule(const detail::Counts& counts, unsigned d) {
+  if (d >= counts.rules.size()) {
+    call::refuse("JointHistogram", fmt::format("column must be < {}, got {}", counts.rules.size(), d));
+  }
+  return *counts.rules[d];
+}
+
+}  // namespace
+
+std::uint64_t JointHistogram::size(unsigned d) const {
+  return column_rule(all_, d).n;
+}
+
+std::vector<double> JointHistogram::edges(unsigned d) const {
+  return column_rule(all_, d).all_edges();
+}
+
+std::uint64_t JointHistogram::n() const noexcept {
+  return sum_of(all_);
+}
+
+std::vector<double> JointHistogram::density() const {
+  // As numpy.histogramdd: divided by the widths, column by column, then by the sum.
+  const double sum = static_cast<double>(std::accumulate(all_.bins.begin(), all_.bins.end(), std::uint64_t{0}));
+  std::vector<double> result(all_.bins.begin(), all_.bins.end());
+  divide_by_widths(all_.rules, false, result);
+  for (double& value : result) value /= sum;
+  return result;
+}
+
+void JointHistogram::merge(const JointHistogram& other) {
+  check_edges("JointHistogram::merge", all_, other.all_);
+  add_counts("JointHistogram::merge", all_, other.all_);
+}
+
+bool operator==(const JointHistogram& a, const JointHistogram& b) {
+  return same(a.all_, b.all_);
+}
+
+std::vector<std::byte> JointHistogram::bytes() const {
+  call::StateWriter to(joint_state);
+  to.dtype(all_.dtype);
+  to.number(all_.rules.size(), 1);
+  for (const auto& rule : all_.rules) rule->write(to);
+  return finish(to, all_);
+}
+
+JointHistogram JointHistogram::from_bytes(std::span<const std::byte> bytes) {
+  call::StateReader from(joint_state, bytes);
+  detail::Counts all;
+  all.dtype = from.dtype();
+  const std::uint64_t columns = from.below(most_columns + 1, 1);
+  from.require(columns >= 1);
+  for (std::uint64_t d = 0; d < columns; ++d) {
+    const std::uint64_t joint_bins = joint_bin_count(all.rules);
+    all.rules.push_back(BinRule::read(from, all.dtype, true));
+    from.require(all.rules.back()->n <= most_joint_bins / joint_bins);
+  }
+  const std::uint64_t joint_bins = joint_bin_count(all.rules);
+  return JointHistogram(finish(from, std::move(all), joint_extra_bins, joint_bins));
+}
+
+std::vector<std::int64_t> JointHistogram::integers() const {
+  return integers_of(all_);
+}
+
+JointHistogram JointHistogram::with_integers(std::span<const std::int64_t> integers) const {
+  return JointHistogram(with_numbers("JointHistogram", all_, integers));
 }
 
 }  // namespace masu

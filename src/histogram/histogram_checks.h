@@ -3,6 +3,7 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/slot_kernels.h"
 
@@ -25,7 +26,12 @@ namespace masu {
 
 inline constexpr unsigned most_channels = 16;
 inline constexpr std::string_view rows_name = "row_histograms";  // in messages
-inline constexpr std::uint64_t joint_extra_bins = 2;             // outside, nan
+inline constexpr std::string_view joint_name = "joint_histogram";
+inline constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t most_row_counters = std::uint64_t{1} << 33;
+inline constexpr std::size_t most_columns = 8;
+inline constexpr std::uint64_t most_joint_bins = std::uint64_t{1} << 31;
+inline constexpr std::uint64_t joint_extra_bins = 2;  // outside, nan
 
 // `function`, in the following: the first word of the message. Throws invalid_argument unless channels are 1 to 16.
 void check_channels(std::string_view function, unsigned channels);
@@ -41,14 +47,13 @@ std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, s
 std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std::span<const Bins> bins,
                                                                 const HistogramOptions& options);
 std::uint64_t joint_bin_count(BinRules rules) noexcept;
-// Throws unless there are as many columns as bins, or columns are equally long.
+// Throws unless there are 1 to 8 columns, as many columns as bins, or columns are equally long.
+void check_column_count(std::string_view function, std::size_t columns);
 void check_columns(std::string_view function, std::size_t bins, std::size_t columns);
 void check_lengths(std::string_view function, std::uint64_t expected, std::uint64_t got);
 // The length of columns in memory of `device`, in the stream's order where there is one.
 std::uint64_t checked_length(std::string_view function, const Device& device, const Stream* stream,
                              std::span<const BufferBase* const> columns, Dtype dtype);
-// Throws unless with_integers() of `type` takes these: so many numbers, none negative, below 2^63 together.
-void check_integers(std::string_view type, std::size_t expected, std::span<const std::int64_t> integers);
 // Where memory is promised freely, many counters would end the process by a signal instead of an error.
 void check_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes);
 
@@ -65,6 +70,28 @@ void each_columns(const ArrayView& points, std::size_t columns,
 // Divides the counts or totals of joint bins by the widths of their bins, column by column. `own_type`: edges are
 // subtracted in their own type, as numpy.histogram does with weights.
 void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values);
+
+// What accumulators of every kind have.
+struct AccumulatorState {
+  Device device;
+  std::unique_ptr<DeviceCounter> counter{};  // of what is counted on a device
+  Times times{};                             // on the CPU
+
+  template <class Count>
+  void count_here(const Count& count) {
+    const double start = call::now();
+    count();
+    times.compute += call::now() - start;
+  }
+  [[nodiscard]] Times all_times() const { return counter ? counter->times() : times; }
+};
+// Totals of so many counters, all zeros. Throws out_of_memory for `bytes` bytes.
+std::vector<std::uint64_t> zeros_for(std::uint64_t size, std::string_view function, std::uint64_t counters,
+                                     std::uint64_t bytes);
+
+// A result of one table: the counts of its bins, and `extra` numbers behind them for what lies in none.
+detail::Counts counts_of_table(std::vector<std::uint64_t> numbers, std::vector<std::shared_ptr<const BinRule>> rules,
+                               std::uint64_t extra, Strategy strategy);
 
 // What prepared histograms of every kind share: the checks of a call, and what it gives to a stream.
 

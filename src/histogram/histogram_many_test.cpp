@@ -57,6 +57,18 @@ class ManyBinsTest : public test::EachDevice {
 };
 MASU_ON_EACH_DEVICE(ManyBinsTest);
 
+// Steps of 3 units in the last place: positions are off by more than a bin, and the edges get a guide.
+TEST_P(ManyBinsTest, EvenStepsOfFewUnits) {
+  if (!device.info().fp64) GTEST_SKIP() << "needs fp64";
+  constexpr std::uint64_t bins = 200000;
+  constexpr double unit = 0x1p-23;
+  std::vector<double> data(50021);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = 1e9 + static_cast<double>(i * 977 % (3 * bins + 40)) * unit;
+  data[7] = -1;
+  data[8] = std::nan("");
+  expect_counts(data, Bins::even(bins, 1e9, 1e9 + 3 * bins * unit));
+}
+
 TEST_P(ManyBinsTest, PackedAndPartitioned) {
   const Samples<std::uint16_t> numbers(65536, 0, 65536);
   const Samples<float> floats(30000, 0, 1);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of 16 bits at their end, where a sample of the values does not tell: values that are frequent in some places
 // only, in work-groups that count many.
-#include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
 #include "histogram/device/slot_kernels.h"
 

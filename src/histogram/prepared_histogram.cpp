@@ -2,7 +2,7 @@
 // Counting that only gives work to a stream, and the forms that are this and a read: of one histogram, of rows, and of
 // several columns together.
 #include "call/operands.h"
-#include "histogram/device/histogram_device.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
 
 #include <masu/histogram.h>
@@ -43,22 +43,15 @@ PreparedBins::State::Checked PreparedBins::State::check(const Stream& stream, st
                                                         const Dtype* weights, std::span<const NamedResult> results,
                                                         const BufferBase* workspace) const {
   const std::size_t columns = weights != nullptr ? arrays.size() - 1 : arrays.size();
-  if (columns != rules.size()) {
-    call::refuse(name,
-                 fmt::format("there must be {} columns, one for each of the bins, got {}", rules.size(), columns));
-  }
+  check_columns(name, rules.size(), columns);
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     call::check_device(name, device, *arrays[i]);
     call::check_stream(name, stream, *arrays[i]);
     const std::uint64_t length = call::count_of(name, *arrays[i], i < columns ? rules[i]->dtype : *weights);
     if (i == 0) count = length;
-    if (length != count) {
-      call::refuse(name, i < columns ? fmt::format("columns must have the same length, got {} and {}", count, length)
-                                     : fmt::format("there must be a weight for each element, got {} elements and {} "
-                                                   "weights",
-                                                   count, length));
-    }
+    if (i < columns) check_lengths(name, count, length);
+    else check_weighted_lengths(count, length);
   }
   if (count % channels != 0) {
     call::refuse(name, fmt::format("{} channels must divide the elements, got {}", channels, count));
@@ -108,10 +101,9 @@ void PreparedBins::State::count(Stream& stream, std::span<const BufferBase* cons
 namespace {
 
 constexpr std::size_t total_bytes = sizeof(std::uint64_t);
-constexpr std::string_view joint_name = "joint_histogram";
 
 // What the kernels leave becomes counts: `tables` tables of bins with below, above and NaN behind them, or a joint one.
-struct Counts : PreparedBins::State {
+struct CountedState : PreparedBins::State {
   std::uint64_t tables = 1;
   bool clamps = false;  // once all is counted
   std::optional<call::Kernels> fold{};
@@ -119,7 +111,7 @@ struct Counts : PreparedBins::State {
   Strategy used = Strategy::sequential;
   std::function<void(std::span<const ArrayView>, std::uint64_t*)> here{};  // on `cpu`
 
-  Counts(std::string_view function, const Device& on, std::vector<std::shared_ptr<const BinRule>> columns)
+  CountedState(std::string_view function, const Device& on, std::vector<std::shared_ptr<const BinRule>> columns)
       : State(function, on, std::move(columns)), slot_of(on, 0) {}
 
   // Of one column, whose slots the kernels count as `slots` totals.
@@ -174,23 +166,15 @@ struct Counts : PreparedBins::State {
   }
 };
 
-Counts& counts_of(PreparedBins::State& state) {
-  return static_cast<Counts&>(state);
+CountedState& counted(PreparedBins::State& state) {
+  return static_cast<CountedState&>(state);
 }
 
-std::uint64_t* put(const Histogram& from, std::uint64_t* to) {
-  to = std::ranges::copy(from.counts(), to).out;
-  *to++ = from.below();
-  *to++ = from.above();
-  *to++ = from.nan();
-  return to;
-}
-
-std::unique_ptr<Counts> make_counts(const Device& device, Dtype dtype, const Bins& bins,
-                                    const HistogramOptions& asked) {
+std::unique_ptr<CountedState> make_counts(const Device& device, Dtype dtype, const Bins& bins,
+                                          const HistogramOptions& asked) {
   check_channels("histogram", asked.channels);
   auto rule = std::make_shared<const BinRule>(bins, dtype, asked.right_open);
-  auto state = std::make_unique<Counts>("histogram", device, std::vector{rule});
+  auto state = std::make_unique<CountedState>("histogram", device, std::vector{rule});
   HistogramOptions options = asked;
   options.workspace = nullptr;
   state->channels = options.channels;
@@ -198,7 +182,7 @@ std::unique_ptr<Counts> make_counts(const Device& device, Dtype dtype, const Bin
     state->here = [=](std::span<const ArrayView> data, std::uint64_t* to) {
       HistogramAccumulator accumulator(device, dtype, bins, options);
       accumulator.add(data.front());
-      for (const Histogram& found : accumulator.result()) to = put(found, to);
+      for (const Histogram& found : accumulator.result()) to = std::ranges::copy(found.integers(), to).out;
     };
   } else {
     state->kernels = counting_kernels(device, *rule, options, {});
@@ -207,10 +191,10 @@ std::unique_ptr<Counts> make_counts(const Device& device, Dtype dtype, const Bin
   return state;
 }
 
-std::unique_ptr<Counts> make_row_counts(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
-                                        std::uint64_t row_elements, const HistogramOptions& options) {
-  auto state = std::make_unique<Counts>(rows_name, device,
-                                        std::vector{checked_row_rule(dtype, bins, rows, row_elements, options)});
+std::unique_ptr<CountedState> make_row_counts(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
+                                              std::uint64_t row_elements, const HistogramOptions& options) {
+  auto state = std::make_unique<CountedState>(rows_name, device,
+                                              std::vector{checked_row_rule(dtype, bins, rows, row_elements, options)});
   const BinRule& rule = *state->rules.front();
   state->channels = options.channels;
   state->elements = rows * row_elements;
@@ -220,7 +204,9 @@ std::unique_ptr<Counts> make_row_counts(const Device& device, Dtype dtype, const
       accumulator.add(data.front());
       const RowHistograms found = accumulator.result();
       for (std::uint64_t row = 0; row < rows; ++row) {
-        for (unsigned channel = 0; channel < options.channels; ++channel) to = put(found.histogram(row, channel), to);
+        for (unsigned channel = 0; channel < options.channels; ++channel) {
+          to = std::ranges::copy(found.histogram(row, channel).integers(), to).out;
+        }
       }
     };
   } else {
@@ -231,9 +217,9 @@ std::unique_ptr<Counts> make_row_counts(const Device& device, Dtype dtype, const
   return state;
 }
 
-std::unique_ptr<Counts> make_joint_counts(const Device& device, Dtype dtype, std::span<const Bins> bins,
-                                          const HistogramOptions& asked) {
-  auto state = std::make_unique<Counts>(joint_name, device, checked_joint_rules(dtype, bins, asked));
+std::unique_ptr<CountedState> make_joint_counts(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                                                const HistogramOptions& asked) {
+  auto state = std::make_unique<CountedState>(joint_name, device, checked_joint_rules(dtype, bins, asked));
   HistogramOptions options = asked;
   options.workspace = nullptr;
   state->numbers = joint_extra_bins + joint_bin_count(state->rules);
@@ -242,10 +228,7 @@ std::unique_ptr<Counts> make_joint_counts(const Device& device, Dtype dtype, std
                                                                          std::uint64_t* to) {
       JointHistogramAccumulator accumulator(device, dtype, all, options);
       accumulator.add(columns);
-      const JointHistogram found = accumulator.result();
-      to = std::ranges::copy(found.counts(), to).out;
-      *to++ = found.outside();
-      *to = found.nan();
+      std::ranges::copy(accumulator.result().integers(), to);
     };
   } else {
     state->kernels = std::make_unique<JointKernels>(device, state->rules, options, TableUpload{});
@@ -266,18 +249,11 @@ std::uint64_t PreparedHistogram::size() const noexcept {
 
 std::vector<Histogram> PreparedHistogram::result(std::span<const std::uint64_t> counts) const {
   state_->check_numbers(counts.size());
-  const auto& rule = state_->rules.front();
-  std::vector<Histogram> result(state_->channels);
-  for (std::size_t c = 0; c < result.size(); ++c) {
-    const auto numbers = counts.subspan(c * (rule->n + extra_slots), rule->n + extra_slots);
-    Histogram& h = result[c];
-    h.counts_.assign(numbers.begin(), numbers.end() - extra_slots);
-    h.below_ = numbers[rule->n + slot_below];
-    h.above_ = numbers[rule->n + slot_above];
-    h.nan_ = numbers[rule->n + slot_nan];
-    h.dtype_ = rule->dtype;
-    h.strategy_ = counts_of(*state_).used;
-    h.rule_ = rule;
+  const std::uint64_t each = size() + extra_slots;
+  std::vector<Histogram> result;
+  for (; !counts.empty(); counts = counts.subspan(each)) {
+    result.push_back(Histogram(counts_of_table({counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(each)},
+                                               state_->rules, extra_slots, counted(*state_).used)));
   }
   return result;
 }
@@ -288,20 +264,16 @@ PreparedRowHistograms::PreparedRowHistograms(const Device& device, Dtype dtype, 
 
 RowHistograms PreparedRowHistograms::result(std::span<const std::uint64_t> counts) const {
   state_->check_numbers(counts.size());
-  const Counts& state = counts_of(*state_);
-  RowHistograms result;
-  result.channels_ = state.channels;
-  result.rows_ = state.tables / state.channels;
-  result.rule_ = state.rules.front();
-  result.size_ = result.rule_->n;
-  result.dtype_ = result.rule_->dtype;
-  result.strategy_ = state.used;
-  for (std::uint64_t table = 0; table < state.tables; ++table) {
-    const auto numbers = counts.subspan(table * (result.size_ + extra_slots), result.size_ + extra_slots);
-    result.counts_.insert(result.counts_.end(), numbers.begin(), numbers.end() - extra_slots);
-    result.outside_.insert(result.outside_.end(), numbers.end() - extra_slots, numbers.end());
+  const CountedState& state = counted(*state_);
+  const std::uint64_t bins = state.rules.front()->n;
+  detail::Counts result{{}, {}, dtype(), state.used, state.rules};
+  for (; !counts.empty(); counts = counts.subspan(bins + extra_slots)) {
+    const auto inside = counts.first(bins);
+    const auto outside = counts.subspan(bins, extra_slots);
+    result.bins.insert(result.bins.end(), inside.begin(), inside.end());
+    result.outside.insert(result.outside.end(), outside.begin(), outside.end());
   }
-  return result;
+  return {std::move(result), state.tables / state.channels, state.channels};
 }
 
 PreparedJointHistogram::PreparedJointHistogram(const Device& device, Dtype dtype, std::span<const Bins> bins,
@@ -310,20 +282,14 @@ PreparedJointHistogram::PreparedJointHistogram(const Device& device, Dtype dtype
 
 JointHistogram PreparedJointHistogram::result(std::span<const std::uint64_t> counts) const {
   state_->check_numbers(counts.size());
-  JointHistogram result;
-  result.counts_.assign(counts.begin(), counts.end() - joint_extra_bins);
-  result.outside_ = counts[counts.size() - joint_extra_bins];
-  result.nan_ = counts.back();
-  result.dtype_ = state_->rules.front()->dtype;
-  result.strategy_ = counts_of(*state_).used;
-  result.rules_ = state_->rules;
-  return result;
+  return JointHistogram(
+      counts_of_table({counts.begin(), counts.end()}, state_->rules, joint_extra_bins, counted(*state_).used));
 }
 
 Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared, BufferBase& counts,
                         const BufferBase* workspace) {
   const BufferBase* const column = &data;
-  return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
+  return counted(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
 }
 
 Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared, BufferBase& counts,
@@ -339,18 +305,18 @@ Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogra
   call::check_device("histogram", prepared.device(), to);
   const BufferBase* const column = &data;
   const CopiedBeside beside{from, to};
-  return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace, &beside);
+  return counted(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace, &beside);
 }
 
 Pending<void> row_histograms(Stream& stream, const BufferBase& data, PreparedRowHistograms& prepared,
                              BufferBase& counts, const BufferBase* workspace) {
   const BufferBase* const column = &data;
-  return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
+  return counted(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
 }
 
 Pending<void> joint_histogram(Stream& stream, std::span<const BufferBase* const> columns,
                               PreparedJointHistogram& prepared, BufferBase& counts, const BufferBase* workspace) {
-  return counts_of(*prepared.state_).enqueue(stream, columns, counts, workspace);
+  return counted(*prepared.state_).enqueue(stream, columns, counts, workspace);
 }
 
 void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,

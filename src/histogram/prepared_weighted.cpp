@@ -16,20 +16,14 @@ namespace masu {
 
 namespace {
 
-// Where results lie in host memory; null where they are not wanted.
-struct HostTotals {
-  double* totals;
-  double* variances;
-  std::uint64_t* integers;
-  std::uint32_t* status;
-};
-
-// Of one row of an accumulator on `cpu`, wrapped.
-void put(const WeightedHistogram& from, std::uint64_t row, std::uint64_t at, const HostTotals& to) {
-  const auto both = [&](auto inside, auto outside, auto* target) {
-    if (target != nullptr) std::ranges::copy(outside, std::ranges::copy(inside, target + at).out);
+// One row of an accumulator on `cpu`, wrapped, from number `at` on of what is wanted.
+void put(const WeightedHistogram& from, std::uint64_t row, std::uint64_t at, const WeightedTotals& to) {
+  const auto both = [&](auto inside, auto outside, const BufferBase* target) {
+    if (target == nullptr || inside.empty()) return;
+    auto* const place = reinterpret_cast<typename decltype(inside)::value_type*>(call::host_address(*target)) + at;
+    std::ranges::copy(outside, std::ranges::copy(inside, place).out);
   };
-  both(from.totals(row), from.extra_totals(row), to.totals);
+  both(from.totals(row), from.extra_totals(row), &to.totals);
   both(from.variances(row), from.extra_variances(row), to.variances);
   both(from.signed_totals(row), from.signed_extra_totals(row), to.integers);
   both(from.unsigned_totals(row), from.unsigned_extra_totals(row), to.integers);
@@ -55,7 +49,7 @@ struct Weighted : PreparedBins::State {
   [[nodiscard]] std::uint64_t own_bytes() const override { return call::aligned(kernels->totals_bytes()); }
   [[nodiscard]] bool whole() const noexcept { return !is_float(shape.weights_dtype); }
 
-  void sum_here(std::span<const BufferBase* const> columns, const BufferBase& weights, const HostTotals& to) const {
+  void sum_here(std::span<const BufferBase* const> columns, const BufferBase& weights, const WeightedTotals& to) const {
     const auto result = [&](bool wrap) {
       WeightedOptions own = options;
       own.wrap = wrap;
@@ -67,12 +61,13 @@ struct Weighted : PreparedBins::State {
       return accumulator.result();
     };
     if (to.status != nullptr) {
-      *to.status = 0;
+      auto& status = *reinterpret_cast<std::uint32_t*>(call::host_address(*to.status));
+      status = 0;
       try {
         (void)result(false);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
-        *to.status = 1;
+        status = 1;
       }
     }
     const WeightedHistogram found = result(true);
@@ -111,13 +106,7 @@ struct Weighted : PreparedBins::State {
     auto [count, room] = check(stream, arrays, &shape.weights_dtype, results, workspace);
     if (!kernels) {
       stream.finish();  // what was given to it before may still change the data
-      const auto host = [](const BufferBase* buffer, auto* type) {
-        return buffer == nullptr ? nullptr : reinterpret_cast<decltype(type)>(call::host_address(*buffer));
-      };
-      double* const f64 = nullptr;
-      sum_here(columns, weights,
-               {host(&to.totals, f64), host(to.variances, f64), host(to.integers, static_cast<std::uint64_t*>(nullptr)),
-                host(to.status, static_cast<std::uint32_t*>(nullptr))});
+      sum_here(columns, weights, to);
       return std::move(room);
     }
     const Buffer<std::byte> digits = room.slice(0, kernels->totals_bytes());

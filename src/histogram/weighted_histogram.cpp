@@ -5,16 +5,17 @@
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
-#include "histogram/device/histogram_device.h"
 #include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
 #include "histogram/weighted_sums.h"
 
+#include <masu/exact_sum.h>
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <string>
 #include <vector>
@@ -25,37 +26,27 @@ namespace {
 
 void check_weights(Dtype expected, Dtype got) {
   if (expected != got) {
-    weighted_invalid(fmt::format("weights must be {} as before, got {}", to_string(expected), to_string(got)));
+    call::refuse(weighted_name,
+                 fmt::format("weights must be {} as before, got {}", to_string(expected), to_string(got)));
   }
 }
 
 // Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each.
 constexpr std::uint64_t narrow_elements = 256;
 
-std::vector<cpu::Column> columns_of(std::span<const ArrayView> columns) {
-  std::vector<cpu::Column> found;
-  for (const ArrayView& column : columns) {
-    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
-  }
-  return found;
-}
-
 }  // namespace
 
-struct WeightedHistogramAccumulator::State : WeightedShape {
-  Device device;
+struct WeightedHistogramAccumulator::State : WeightedShape, AccumulatorState {
   Dtype dtype;
   WeightedOptions options;
   std::vector<WeightSums> sums{};  // on the CPU; for a device, what was merged
   std::unique_ptr<cpu::WeightedCounter> here{};
   const WeightedKernels* kernels = nullptr;  // of the counter
-  std::unique_ptr<DeviceCounter> counter{};
-  Times times{};
-  std::uint64_t n = 0;         // elements, with those that were merged
-  std::uint64_t position = 0;  // elements that were added here
+  std::uint64_t n = 0;                       // elements, with those that were merged
+  std::uint64_t position = 0;                // elements that were added here
 
   State(WeightedShape shape, const Device& on, Dtype type, const WeightedOptions& asked)
-      : WeightedShape(std::move(shape)), device(on), dtype(type), options(asked) {}
+      : WeightedShape(std::move(shape)), AccumulatorState{on}, dtype(type), options(asked) {}
 
   [[nodiscard]] std::uint64_t sums_bytes() const {
     std::uint64_t bytes = 0;
@@ -72,14 +63,14 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
   }
 
   void add_here(std::span<const cpu::Column> columns, const void* weights, std::uint64_t count) {
-    const double start = call::now();
-    if (!here) {
-      if (sums.empty()) sums = zeros();
-      here = std::make_unique<cpu::WeightedCounter>(rules, options.outside == Outside::clamp, options.rows,
-                                                    row_elements, sums);
-    }
-    here->add(columns, static_cast<const std::byte*>(weights), count);
-    times.compute += call::now() - start;
+    count_here([&] {
+      if (!here) {
+        if (sums.empty()) sums = zeros();
+        here = std::make_unique<cpu::WeightedCounter>(rules, options.outside == Outside::clamp, options.rows,
+                                                      row_elements, sums);
+      }
+      here->add(columns, static_cast<const std::byte*>(weights), count);
+    });
   }
   // All of it, with carries moved on.
   [[nodiscard]] std::vector<WeightSums> collect() const {
@@ -96,8 +87,8 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
     }
     return result;
   }
-  void check_columns(std::span<const ArrayView> columns, const ArrayView& weights) const {
-    check_weighted_columns(rules.size(), columns.size());
+  void check_arrays(std::span<const ArrayView> columns, const ArrayView& weights) const {
+    check_columns(weighted_name, rules.size(), columns.size());
     for (const ArrayView& column : columns) {
       call::check_dtype(weighted_name, dtype, column.dtype);
       check_lengths(weighted_name, columns.front().count, column.count);
@@ -109,7 +100,7 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
   void check_room(std::uint64_t count) const {
     const std::uint64_t all = row_elements * options.rows;
     if (count > all - position) {
-      weighted_invalid(fmt::format("{} rows hold {} elements, got {}", options.rows, all, position + count));
+      call::refuse(weighted_name, fmt::format("{} rows hold {} elements, got {}", options.rows, all, position + count));
     }
   }
   void advance(std::uint64_t count) {
@@ -141,14 +132,14 @@ WeightedHistogramAccumulator::~WeightedHistogramAccumulator() = default;
 
 void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const ArrayView& weights) {
   State& s = *state_;
-  s.check_columns(columns, weights);
+  s.check_arrays(columns, weights);
   if (weights.count == 0) return;
   if (s.counter) {
     std::vector<ArrayView> all(columns.begin(), columns.end());
     all.push_back(weights);
     s.counter->add(all);
   } else {
-    s.add_here(columns_of(columns), weights.data, weights.count);
+    s.add_here(cpu::columns_of(columns), weights.data, weights.count);
   }
   s.advance(weights.count);
 }
@@ -159,17 +150,13 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
   call::check_dtype(weighted_name, s.dtype, points.dtype);
   check_weights(s.weights_dtype, weights.dtype);
   if (points.count % columns != 0) {
-    weighted_invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
+    call::refuse(weighted_name, fmt::format("{} columns must divide the elements, got {}", columns, points.count));
   }
   check_weighted_lengths(points.count / columns, weights.count);
   if (columns == 1) return add(points, weights);
   if (weights.count == 0) return;
-  const std::size_t size = size_of(s.dtype);
-  const auto* from = static_cast<const std::byte*>(points.data);
   if (!s.counter) {
-    std::vector<cpu::Column> found;
-    for (std::size_t d = 0; d < columns; ++d) found.push_back({from + d * size, columns * size});
-    s.add_here(found, weights.data, weights.count);
+    s.add_here(cpu::columns_of_points(points, columns), weights.data, weights.count);
     return s.advance(weights.count);
   }
   each_columns(points, columns, [&](std::span<const ArrayView> views, std::uint64_t first) {
@@ -181,7 +168,7 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
 void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype,
                                                const BufferBase& weights, Dtype weights_dtype, Stream* stream) {
   State& s = *state_;
-  check_weighted_columns(s.rules.size(), columns.size());
+  check_columns(weighted_name, s.rules.size(), columns.size());
   call::check_dtype(weighted_name, s.dtype, dtype);
   check_weights(s.weights_dtype, weights_dtype);
   const std::uint64_t count = checked_length(weighted_name, s.device, stream, columns, dtype);
@@ -264,7 +251,7 @@ WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Devi
   const std::uint64_t n = from.elements();
   std::vector<Bins> bins;
   std::uint64_t slots = options.rows;
-  for (std::uint64_t left = from.below(most_weighted_columns + 1, 1); left > 0; --left) {
+  for (std::uint64_t left = from.below(most_columns + 1, 1); left > 0; --left) {
     bins.push_back(Bins::from_bytes(from.block()));
     from.require(slots <= from.left() && bins.back().size() <= from.left() / std::max<std::uint64_t>(slots, 1));
     slots *= bins.back().size();
@@ -288,7 +275,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
     add(columns, weights);
     return result();
   }
-  s.check_columns(columns, weights);
+  s.check_arrays(columns, weights);
   const double start = call::now();
   const bool clamp = s.options.outside == Outside::clamp;
   s.advance(weights.count);
@@ -305,7 +292,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
     const cpu::ValueSource source(writers.front(), columns.front());
     cpu::add_narrow(source, {s.slots, s.joint_bins, clamp}, weights, result.totals_);
   } else {
-    const std::vector<cpu::Column> found = columns_of(columns);
+    const std::vector<cpu::Column> found = cpu::columns_of(columns);
     const cpu::JointPoints source(s.rules, writers, clamp, found);
     cpu::add_narrow(source, {s.slots, s.joint_bins, false}, weights, result.totals_);
   }
@@ -340,32 +327,25 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
 }
 
 Times WeightedHistogramAccumulator::times() const {
-  return state_->counter ? state_->counter->times() : state_->times;
+  return state_->all_times();
 }
 
 WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
                                      const Bins& bins, const WeightedOptions& options) {
-  check_weighted_lengths(data.count, weights.count);
-  WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
-                                           options, weighted_row_elements(data.count, options));
-  return accumulator.result_of({&data, 1}, weights);
+  return weighted_joint_histogram(device, {&data, 1}, weights, {&bins, 1}, options);
 }
 
 WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
                                      Dtype weights_dtype, const Bins& bins, const WeightedOptions& options) {
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
-  WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
-                                           options, weighted_row_elements(count, options));
-  accumulator.add_buffer(data, dtype, weights, weights_dtype);
-  return accumulator.result();
+  const BufferBase* const column = &data;
+  return weighted_joint_histogram({&column, 1}, dtype, weights, weights_dtype, {&bins, 1}, options);
 }
 
 WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,
                                            const ArrayView& weights, std::span<const Bins> bins,
                                            const WeightedOptions& options) {
-  check_count(columns.size());
-  check_weighted_columns(bins.size(), columns.size());
+  check_column_count(weighted_name, columns.size());
+  check_columns(weighted_name, bins.size(), columns.size());
   check_weighted_lengths(columns.front().count, weights.count);
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
@@ -377,8 +357,8 @@ WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const
 WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
                                            const BufferBase& weights, Dtype weights_dtype, std::span<const Bins> bins,
                                            const WeightedOptions& options) {
-  check_count(columns.size());
-  check_weighted_columns(bins.size(), columns.size());
+  check_column_count(weighted_name, columns.size());
+  check_columns(weighted_name, bins.size(), columns.size());
   const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
   check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
   std::vector<Bins> definite;
@@ -387,6 +367,76 @@ WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> co
                                            weighted_row_elements(count, options));
   accumulator.add_buffers(columns, dtype, weights, weights_dtype);
   return accumulator.result();
+}
+
+// What a result tells.
+
+namespace {
+
+[[noreturn]] void result_invalid(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("WeightedHistogram::{}", message));
+}
+
+const BinRule& weighted_column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
+  if (d >= rules.size()) result_invalid(fmt::format("size: the column must be < {}, got {}", rules.size(), d));
+  return *rules[d];
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
+}  // namespace
+
+std::uint64_t WeightedHistogram::size(unsigned d) const {
+  return weighted_column_rule(rules_, d).n;
+}
+
+std::vector<double> WeightedHistogram::edges(unsigned d) const {
+  return weighted_column_rule(rules_, d).all_edges();
+}
+
+void WeightedHistogram::check_row(std::uint64_t row) const {
+  if (row >= rows_) result_invalid(fmt::format("totals: the row must be < {}, got {}", rows_, row));
+}
+
+double WeightedHistogram::extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const {
+  if (joint != (rules_.size() > 1)) {
+    result_invalid(fmt::format("{}: is of {}, got {}", name, joint ? "several columns" : "one column", rules_.size()));
+  }
+  return extra_totals(row)[place];
+}
+
+double WeightedHistogram::below(std::uint64_t row) const {
+  return extra(row, false, slot_below, "below");
+}
+double WeightedHistogram::above(std::uint64_t row) const {
+  return extra(row, false, slot_above, "above");
+}
+double WeightedHistogram::nan(std::uint64_t row) const {
+  return extra_totals(row).back();
+}
+double WeightedHistogram::outside(std::uint64_t row) const {
+  return extra(row, true, 0, "outside");
+}
+
+std::vector<double> WeightedHistogram::density(std::uint64_t row) const {
+  // As NumPy: divided by the widths, column by column, then by the sum. Of one column, numpy.histogram subtracts the
+  // edges in their own type.
+  const std::span<const double> from = totals(row);
+  std::vector<double> result(from.begin(), from.end());
+  ExactSum sum;
+  sum.add(ArrayView(from));
+  divide_by_widths(rules_, rules_.size() == 1, result);
+  for (double& value : result) value /= sum.sum();
+  return result;
+}
+
+bool operator==(const WeightedHistogram& a, const WeightedHistogram& b) {
+  return a.rows_ == b.rows_ && same_bits(a.totals_, b.totals_) && same_bits(a.variances_, b.variances_) &&
+         a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ && same_edges(a.rules_, b.rules_);
 }
 
 }  // namespace masu

@@ -2,16 +2,22 @@
 #include "histogram/weighted_sums.h"
 
 #include "histogram/bins/bin_rule.h"
+#include "histogram/cpu/histogram_cpu.h"
 #include "histogram/histogram_checks.h"
+#include "runtime/parallel.h"
 
-#include <masu/exact_sum.h>
+#include <masu/device.h>
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstring>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -191,105 +197,6 @@ bool WeightSums::integer_total(std::uint64_t slot, std::uint64_t& bits) const no
   return fixed::integer_of(part(slot), is_signed(format_.weights), bits);
 }
 
-// WeightedHistogram: what a result tells.
-
-namespace {
-
-[[noreturn]] void result_invalid(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("WeightedHistogram::{}", message));
-}
-
-const BinRule& weighted_column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
-  if (d >= rules.size()) result_invalid(fmt::format("size: the column must be < {}, got {}", rules.size(), d));
-  return *rules[d];
-}
-
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
-    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
-  });
-}
-
-}  // namespace
-
-std::uint64_t WeightedHistogram::size(unsigned d) const {
-  return weighted_column_rule(rules_, d).n;
-}
-
-std::vector<double> WeightedHistogram::edges(unsigned d) const {
-  return weighted_column_rule(rules_, d).all_edges();
-}
-
-template <class T>
-std::span<const T> WeightedHistogram::part(const std::vector<T>& all, std::uint64_t row, bool extra) const {
-  if (row >= rows_) result_invalid(fmt::format("totals: the row must be < {}, got {}", rows_, row));
-  if (all.empty()) return {};
-  const std::span<const T> of_row = std::span(all).subspan(row * (joint_bins_ + extras_), joint_bins_ + extras_);
-  return extra ? of_row.subspan(joint_bins_) : of_row.first(joint_bins_);
-}
-
-std::span<const double> WeightedHistogram::totals(std::uint64_t row) const {
-  return part(totals_, row, false);
-}
-std::span<const std::int64_t> WeightedHistogram::signed_totals(std::uint64_t row) const {
-  return part(signed_, row, false);
-}
-std::span<const std::uint64_t> WeightedHistogram::unsigned_totals(std::uint64_t row) const {
-  return part(unsigned_, row, false);
-}
-std::span<const double> WeightedHistogram::variances(std::uint64_t row) const {
-  return part(variances_, row, false);
-}
-std::span<const double> WeightedHistogram::extra_totals(std::uint64_t row) const {
-  return part(totals_, row, true);
-}
-std::span<const std::int64_t> WeightedHistogram::signed_extra_totals(std::uint64_t row) const {
-  return part(signed_, row, true);
-}
-std::span<const std::uint64_t> WeightedHistogram::unsigned_extra_totals(std::uint64_t row) const {
-  return part(unsigned_, row, true);
-}
-std::span<const double> WeightedHistogram::extra_variances(std::uint64_t row) const {
-  return part(variances_, row, true);
-}
-
-double WeightedHistogram::extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const {
-  if (joint != (rules_.size() > 1)) {
-    result_invalid(fmt::format("{}: is of {}, got {}", name, joint ? "several columns" : "one column", rules_.size()));
-  }
-  return extra_totals(row)[place];
-}
-
-double WeightedHistogram::below(std::uint64_t row) const {
-  return extra(row, false, slot_below, "below");
-}
-double WeightedHistogram::above(std::uint64_t row) const {
-  return extra(row, false, slot_above, "above");
-}
-double WeightedHistogram::nan(std::uint64_t row) const {
-  return extra_totals(row).back();
-}
-double WeightedHistogram::outside(std::uint64_t row) const {
-  return extra(row, true, 0, "outside");
-}
-
-std::vector<double> WeightedHistogram::density(std::uint64_t row) const {
-  // As NumPy: divided by the widths, column by column, then by the sum. Of one column, numpy.histogram subtracts the
-  // edges in their own type.
-  const std::span<const double> from = totals(row);
-  std::vector<double> result(from.begin(), from.end());
-  ExactSum sum;
-  sum.add(ArrayView(from));
-  divide_by_widths(rules_, rules_.size() == 1, result);
-  for (double& value : result) value /= sum.sum();
-  return result;
-}
-
-bool operator==(const WeightedHistogram& a, const WeightedHistogram& b) {
-  return a.rows_ == b.rows_ && same_bits(a.totals_, b.totals_) && same_bits(a.variances_, b.variances_) &&
-         a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ && same_edges(a.rules_, b.rules_);
-}
-
 namespace {
 constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
 constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
@@ -298,22 +205,23 @@ constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
 WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,
                              std::uint64_t elements)
     : weights_dtype(of_weights), rows(options.rows), row_elements(elements) {
-  check_count(bins.size());
+  check_column_count(weighted_name, bins.size());
   if (rows < 1 || rows > most_weighted_rows) {
-    weighted_invalid(fmt::format("rows must be 1 to {}, got {}", most_weighted_rows, rows));
+    call::refuse(weighted_name, fmt::format("rows must be 1 to {}, got {}", most_weighted_rows, rows));
   }
   if (rows > 1 && bins.size() > 1) {
-    weighted_invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
+    call::refuse(weighted_name, fmt::format("rows are for one column, got {} columns", bins.size()));
   }
   if (rows > 1 && elements > std::numeric_limits<std::uint64_t>::max() / rows) {
-    weighted_invalid(fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", rows, elements));
+    call::refuse(weighted_name,
+                 fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", rows, elements));
   }
   if (rows == 1) row_elements = std::numeric_limits<std::uint64_t>::max();
   for (const Bins& column : bins) {
     auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
     if (rule->n > most_slots / rows / joint_bins) {
-      weighted_invalid(
-          fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more", rows * joint_bins, rule->n));
+      call::refuse(weighted_name, fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more",
+                                              rows * joint_bins, rule->n));
     }
     joint_bins *= rule->n;
     rules.push_back(std::move(rule));
@@ -339,8 +247,8 @@ void WeightedShape::refuse_total(std::uint64_t row, std::uint64_t slot) const {
     }
   }
   if (rows > 1) where += fmt::format(" of row {}", row);
-  weighted_invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
-                               is_signed(weights_dtype) ? "i64" : "u64"));
+  call::refuse(weighted_name, fmt::format("the total of {} must fit {}, got one that does not", where,
+                                          is_signed(weights_dtype) ? "i64" : "u64"));
 }
 
 WeightedHistogram WeightedShape::empty(std::uint64_t n) const {
@@ -366,3 +274,188 @@ WeightedHistogram WeightedShape::of(std::uint64_t n, std::span<const double> tot
 }
 
 }  // namespace masu
+
+// Summing weights by slots on the CPU.
+
+namespace masu::cpu {
+
+namespace {
+
+// What a thread takes at a time.
+constexpr std::uint64_t piece_elements = std::uint64_t{1} << 16;
+// Fewer elements than this are not worth a second thread, nor fewer than this many for each slot a table a thread.
+constexpr std::uint64_t threads_pay = std::uint64_t{1} << 14;
+constexpr std::uint64_t weighted_table_pays = 4;
+// The most bytes of the sums of one thread.
+constexpr std::uint64_t most_table_bytes = std::uint64_t{8} << 20;
+// The elements whose slots are found at a time where threads share the slots.
+constexpr std::uint64_t shared_elements = std::uint64_t{1} << 21;
+
+// Calls take(slots, first element, count) for each block of the elements.
+template <class Take>
+void each_block(const SlotSource& source, std::uint64_t first, std::uint64_t count, const Take& take) {
+  alignas(64) std::uint32_t slots[block_elements];
+  SlotHistories histories = {};
+  for (std::uint64_t i = 0; i < count; i += block_elements) {
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
+    source.write(first + i, length, histories, slots);
+    take(slots, first + i, length);
+  }
+}
+
+std::uint64_t slots_of(std::span<const std::shared_ptr<const BinRule>> rules) {
+  if (rules.size() == 1) return rules.front()->n + extra_slots;
+  std::uint64_t joint_bins = 1;
+  for (const auto& rule : rules) joint_bins *= rule->n;
+  return joint_bins + 2;
+}
+
+}  // namespace
+
+WeightedCounter::WeightedCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, std::uint64_t rows,
+                                 std::uint64_t row_elements, std::span<WeightSums> sums)
+    : rules_(rules.begin(), rules.end()),
+      clamp_(clamp),
+      row_elements_(row_elements),
+      sums_(sums),
+      weight_size_(size_of(sums.front().format().weights)),
+      slots_(slots_of(rules)),
+      pending_(rows) {
+  for (const auto& rule : rules_) writers_.emplace_back(*rule);
+  for (const WeightSums& each : sums_) add_.push_back(add_weights(each.format()));
+}
+
+void WeightedCounter::add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count) {
+  for (SlotWriter& writer : writers_) writer.prepare(count);
+  const auto data = ArrayView(rules_.front()->dtype, columns.front().data, count);
+  std::optional<ValueSource> one;
+  std::optional<JointPoints> several;
+  if (rules_.size() == 1) {
+    one.emplace(writers_.front(), data);
+  } else {
+    several.emplace(rules_, writers_, clamp_, columns);
+  }
+  const SlotSource& source = one ? static_cast<const SlotSource&>(*one) : *several;
+  for (std::uint64_t first = 0; first < count;) {
+    const std::uint64_t row = position_ / row_elements_;
+    const std::uint64_t in_row = position_ % row_elements_;
+    const std::uint64_t whole_rows = (count - first) / row_elements_;
+    std::uint64_t length = std::min(row_elements_ - in_row, count - first);
+    if (in_row == 0 && whole_rows > 1 && row_elements_ < piece_elements) {
+      // Short rows are spread over the threads.
+      const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, threads_pay / row_elements_);
+      runtime::parallel_tasks((whole_rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+        const std::uint64_t end = std::min(whole_rows, (task + 1) * rows_a_task);
+        for (std::uint64_t r = task * rows_a_task; r < end; ++r) {
+          add_directly(row + r, {source, weights, first + r * row_elements_, row_elements_});
+        }
+      });
+      length = whole_rows * row_elements_;
+    } else {
+      add_row(row, {source, weights, first, length});
+    }
+    first += length;
+    position_ += length;
+  }
+}
+
+void WeightedCounter::add_row(std::uint64_t row, const Part& part) {
+  std::uint64_t bytes = 0;
+  for (const WeightSums& each : sums_) bytes += WeightSums::bytes_for(each.format(), slots_);
+  const bool alone = cpu_threads() == 1 || part.count < threads_pay;
+  if (!alone && bytes > most_table_bytes) return add_in_shares(row, part);
+  if (!alone && part.count >= weighted_table_pays * slots_) return add_in_tables(row, part);
+  for (std::uint64_t first = 0; first < part.count; first += fixed::additions_before_carry / 2) {
+    add_directly(row, {part.source, part.weights, part.first + first,
+                       std::min(fixed::additions_before_carry / 2, part.count - first)});
+  }
+}
+
+void WeightedCounter::make_room(std::uint64_t row, std::uint64_t count) {
+  if (pending_[row] + count > fixed::additions_before_carry) {
+    for (WeightSums& each : sums_) each.propagate(row * slots_, (row + 1) * slots_);
+    pending_[row] = 1;
+  }
+  pending_[row] += static_cast<std::uint32_t>(count);
+}
+
+void WeightedCounter::add_directly(std::uint64_t row, const Part& part) {
+  make_room(row, part.count);
+  each_block(part.source, part.first, part.count,
+             [&](const std::uint32_t* slots, std::uint64_t first, std::size_t count) {
+               for (std::size_t k = 0; k < sums_.size(); ++k) {
+                 add_[k](slots, part.weights + first * weight_size_, count, sums_[k].words(row * slots_),
+                         sums_[k].flags(row * slots_));
+               }
+             });
+}
+
+void WeightedCounter::add_in_tables(std::uint64_t row, const Part& part) {
+  const std::uint64_t pieces = (part.count + piece_elements - 1) / piece_elements;
+  std::atomic<std::uint64_t> next_piece = 0;
+  std::mutex adding;
+  runtime::parallel_tasks(std::min<std::uint64_t>(cpu_threads(), pieces), [&](std::uint64_t) {
+    std::vector<WeightSums> tables;
+    for (const WeightSums& each : sums_) tables.emplace_back(each.format(), slots_);
+    std::uint64_t added = 0;
+    for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
+      runtime::check_interrupted();
+      const std::uint64_t first = part.first + p * piece_elements;
+      const std::uint64_t length = std::min(piece_elements, part.count - p * piece_elements);
+      each_block(part.source, first, length, [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
+        for (std::size_t k = 0; k < tables.size(); ++k) {
+          add_[k](slots, part.weights + at * weight_size_, count, tables[k].words(0), tables[k].flags(0));
+        }
+      });
+      added += length;
+      if (added + piece_elements > fixed::additions_before_carry) {
+        for (WeightSums& table : tables) table.propagate(0, slots_);
+        added = 1;
+      }
+    }
+    if (added == 0) return;
+    for (WeightSums& table : tables) table.propagate(0, slots_);
+    const std::lock_guard lock(adding);
+    make_room(row, 1);
+    for (std::size_t k = 0; k < tables.size(); ++k) sums_[k].merge(tables[k], row * slots_);
+  });
+}
+
+void WeightedCounter::add_in_shares(std::uint64_t row, const Part& part) {
+  std::vector<std::uint32_t> found(std::min(shared_elements, part.count));
+  const std::uint64_t shares = cpu_threads();
+  for (std::uint64_t begin = 0; begin < part.count; begin += shared_elements) {
+    const std::uint64_t length = std::min(shared_elements, part.count - begin);
+    make_room(row, length);
+    runtime::parallel_tasks((length + piece_elements - 1) / piece_elements, [&](std::uint64_t piece) {
+      const std::uint64_t first = piece * piece_elements;
+      each_block(part.source, part.first + begin + first, std::min(piece_elements, length - first),
+                 [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
+                   std::copy_n(slots, count, found.data() + (at - part.first - begin));
+                 });
+    });
+    const std::byte* weights = part.weights + (part.first + begin) * weight_size_;
+    runtime::parallel_tasks(shares, [&](std::uint64_t share) {
+      const std::uint64_t from = slots_ * share / shares;
+      const std::uint64_t end = slots_ * (share + 1) / shares;
+      std::uint32_t slots[block_elements];
+      alignas(8) std::byte chosen[block_elements * sizeof(std::uint64_t)];
+      std::size_t count = 0;
+      const auto flush = [&] {
+        for (std::size_t k = 0; k < sums_.size(); ++k) {
+          add_[k](slots, chosen, count, sums_[k].words(row * slots_), sums_[k].flags(row * slots_));
+        }
+        count = 0;
+      };
+      for (std::uint64_t i = 0; i < length; ++i) {
+        if (found[i] < from || found[i] >= end) continue;
+        slots[count] = found[i];
+        std::memcpy(chosen + count * weight_size_, weights + i * weight_size_, weight_size_);
+        if (++count == block_elements) flush();
+      }
+      flush();
+    });
+  }
+}
+
+}  // namespace masu::cpu

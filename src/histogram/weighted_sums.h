@@ -2,12 +2,12 @@
 // Exact sums of weights, one a slot: fixed-point numbers whose unit is that of the smallest weight there is.
 #pragma once
 
+#include "call/operands.h"
 #include "call/state_bytes.h"
 #include "histogram/bins/bin_rule.h"
 #include "sum/fixed_point.h"
 
 #include <masu/dtype.h>
-#include <masu/error.h>
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>
@@ -100,36 +100,19 @@ class WeightSums {
 
 // What the functions and the accumulator of weighted histograms check alike.
 
-inline constexpr std::size_t most_weighted_columns = 8;
 inline constexpr std::string_view weighted_name = "weighted_histogram";
-
-[[noreturn]] inline void weighted_invalid(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", weighted_name, message));
-}
-
-inline void check_weighted_columns(std::size_t expected, std::size_t got) {
-  if (expected != got) {
-    weighted_invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
-  }
-}
-
-inline void check_count(std::size_t columns) {
-  if (columns < 1 || columns > most_weighted_columns) {
-    weighted_invalid(fmt::format("columns must be 1 to {}, got {}", most_weighted_columns, columns));
-  }
-}
 
 inline void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights) {
   if (elements != weights) {
-    weighted_invalid(
-        fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
+    call::refuse(weighted_name, fmt::format("there must be a weight for each element, got {} elements and {} weights",
+                                            elements, weights));
   }
 }
 
 // Elements of a row.
 inline std::uint64_t weighted_row_elements(std::uint64_t count, const WeightedOptions& options) {
   if (options.rows != 0 && count % options.rows != 0) {
-    weighted_invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
+    call::refuse(weighted_name, fmt::format("{} rows must divide the elements, got {}", options.rows, count));
   }
   return options.rows == 0 ? 0 : count / options.rows;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plot/canvas.h"
+#include "plot/page.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

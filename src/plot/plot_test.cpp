@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts as they are seen: PNGs are read back through masu::io, and looked at pixel by pixel.
 #include "expect_error.h"
-#include "plot/canvas.h"
 #include "plot/page.h"
 #include "temporary_directory.h"
 

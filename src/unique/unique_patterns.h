@@ -4,7 +4,7 @@
 
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "histogram/device/pattern_counts.h"
+#include "histogram/device/slot_kernels.h"
 #include "unique/unique_device.h"
 
 #include <array>

@@ -130,9 +130,9 @@ class Layout(unittest.TestCase):
                         "topk/topk_device.h",
             "scan": "reduce/reduce_rank.h sum/compensated.h sum/fixed_point.h sum/sum_quick.h sum/sum_simd.h "
                     "unique/unique_reference.h",
-            "sort": "gather/gather_plan.h histogram/device/pattern_counts.h",
+            "sort": "gather/gather_plan.h histogram/device/slot_kernels.h",
             "sum": "histogram/bins/natural.h",
-            "unique": "histogram/device/pattern_counts.h",
+            "unique": "histogram/device/slot_kernels.h",
         }
         found = []
         for path in (p for p in below(*(f"src/{room}/" for room in rooms)) if p.suffix in {".cpp", ".h"} and not is_test(p)):

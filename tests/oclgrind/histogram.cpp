@@ -8,8 +8,8 @@
 #include "expect.h"
 
 #include "histogram/bins/bin_rule.h"
-#include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_reference.h"
 #include "histogram/histogram_test_data.h"
 

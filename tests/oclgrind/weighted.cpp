@@ -5,7 +5,6 @@
 //   oclgrind_weighted KERNEL     wide, narrow, global, rows, joint, round
 #include "expect.h"
 
-#include "histogram/device/histogram_device.h"
 #include "histogram/device/slot_kernels.h"
 #include "histogram/weighted_histogram_test_data.h"
 

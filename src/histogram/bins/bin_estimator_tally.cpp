@@ -4,23 +4,20 @@
 #include "elements/order.h"
 #include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
-#include "runtime/parallel.h"
+#include "histogram/cpu/histogram_cpu_slots.h"
 
 #include <fmt/format.h>
-#include <masu/device.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 namespace masu {
 
 namespace {
 
 constexpr std::uint64_t piece_elements = std::uint64_t{1} << 17;
-constexpr std::uint64_t many_pieces = 8;  // fewer are not worth a thread's tables
+constexpr std::uint64_t many_elements = 8 * piece_elements;  // fewer are not worth a thread's tables
 
 template <class T>
 void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& tally) {
@@ -105,27 +102,16 @@ void add_to_tally(const TallyPass& pass, const ArrayView& data, Tally& total) {
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = static_cast<const T*>(data.data);
-    const std::uint64_t pieces = (data.count + piece_elements - 1) / piece_elements;
-    const auto add = [&](std::uint64_t piece, Tally& to) {
-      const std::uint64_t first = piece * piece_elements;
-      add_piece(pass, x + first, std::min(piece_elements, data.count - first), to);
-    };
-    const unsigned threads = cpu_threads();
-    if (threads == 1 || pieces < many_pieces) {
-      for (std::uint64_t piece = 0; piece < pieces; ++piece) add(piece, total);
+    if (data.count < many_elements) {
+      for (std::uint64_t first = 0; first < data.count; first += piece_elements) {
+        add_piece(pass, x + first, std::min(piece_elements, data.count - first), total);
+      }
       return;
     }
-    std::atomic<std::uint64_t> next = 0;
-    std::mutex joining;
-    runtime::parallel_tasks(std::min<std::uint64_t>(threads, pieces), [&](std::uint64_t) {
-      Tally part(pass);
-      for (std::uint64_t piece = next++; piece < pieces; piece = next++) {
-        runtime::check_interrupted();
-        add(piece, part);
-      }
-      const std::lock_guard lock(joining);
-      total.merge(part);
-    });
+    cpu::count_by_threads(
+        data.count, piece_elements, data.count, [&] { return Tally(pass); },
+        [&](Tally& part, std::uint64_t first, std::uint64_t count) { add_piece(pass, x + first, count, part); },
+        [&](const Tally& part) { total.merge(part); });
   });
 }
 

@@ -10,12 +10,8 @@
 // 2^-1074.)
 #include "histogram/bins/bin_rule.h"
 
-#include "runtime/environment.h"
+#include "histogram/histogram_checks.h"
 #include "runtime/parallel.h"
-
-#include <masu/error.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -212,20 +208,13 @@ double wide_edge(std::uint64_t i, std::uint64_t n, double lo, double hi) {
   return result;
 }
 
-// Where memory is promised freely, many edges would end the process by a signal instead of an error.
 std::vector<double> memory_for(std::uint64_t n) {
-  constexpr std::uint64_t always_tried = std::uint64_t{1} << 30;
   const std::uint64_t bytes = (n + 1) * sizeof(double);
-  const std::uint64_t free = bytes < always_tried ? 0 : runtime::available_memory();
-  if (free != 0 && bytes > free) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("histogram: {} bins need {} bytes of memory for their edges, {} are free", n, bytes, free));
-  }
+  check_memory("histogram", n, bytes);
   try {
     return std::vector<double>(n + 1);
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("histogram: {} bins need {} bytes of memory for their edges", n, bytes));
+    no_memory("histogram", n, bytes);
   }
 }
 

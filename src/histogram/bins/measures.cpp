@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from a histogram: density, cumulative counts, equalisation.
 #include "call/operands.h"
-#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/natural.h"
+#include "histogram/histogram_checks.h"
 
 #include <fmt/format.h>
 #include <masu/histogram.h>
@@ -18,23 +18,16 @@
 namespace masu {
 
 std::vector<double> Histogram::density() const {
-  const std::uint64_t total = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
-  // NumPy subtracts the edges in their own type.
-  const Dtype edge_type = rule_->f32_edges ? Dtype::f32 : rule_->f16_edges ? Dtype::f16 : Dtype::f64;
-  std::vector<double> result(counts_.size());
-  double lower = rule_->edge(0);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const double upper = rule_->edge(i + 1);
-    const double width = rounded_to(edge_type, upper - lower);
-    result[i] = static_cast<double>(counts_[i]) / width / static_cast<double>(total);
-    lower = upper;
-  }
+  const auto total = static_cast<double>(std::accumulate(all_.bins.begin(), all_.bins.end(), std::uint64_t{0}));
+  std::vector<double> result(all_.bins.begin(), all_.bins.end());
+  divide_by_widths(all_.rules, true, result);
+  for (double& value : result) value /= total;
   return result;
 }
 
 std::vector<std::uint64_t> Histogram::cumulative() const {
-  std::vector<std::uint64_t> result(counts_.size());
-  std::partial_sum(counts_.begin(), counts_.end(), result.begin());
+  std::vector<std::uint64_t> result(all_.bins.size());
+  std::partial_sum(all_.bins.begin(), all_.bins.end(), result.begin());
   return result;
 }
 

@@ -315,6 +315,23 @@ void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
   }
 }
 
+std::vector<Column> columns_of(std::span<const ArrayView> columns) {
+  std::vector<Column> found;
+  for (const ArrayView& column : columns) {
+    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
+  }
+  return found;
+}
+
+std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns) {
+  const std::size_t size = size_of(points.dtype);
+  std::vector<Column> found;
+  for (std::size_t d = 0; d < columns; ++d) {
+    found.push_back({static_cast<const std::byte*>(points.data) + d * size, columns * size});
+  }
+  return found;
+}
+
 JointPoints::JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
                          bool clamp, std::span<const Column> columns)
     : rules_(rules), writers_(writers), columns_(columns) {
@@ -351,23 +368,6 @@ JointCounter::JointCounter(std::span<const std::shared_ptr<const BinRule>> rules
                            std::span<std::uint64_t> totals)
     : rules_(rules.begin(), rules.end()), clamp_(clamp), counter_({totals.size(), 1}, strategy), totals_(totals) {
   for (const auto& rule : rules_) writers_.emplace_back(*rule);
-}
-
-void JointCounter::add(std::span<const ArrayView> columns) {
-  std::vector<Column> found;
-  for (const ArrayView& column : columns) {
-    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
-  }
-  add(found, columns.front().count);
-}
-
-void JointCounter::add_interleaved(const ArrayView& points) {
-  const std::size_t size = size_of(points.dtype);
-  std::vector<Column> found;
-  for (std::size_t d = 0; d < rules_.size(); ++d) {
-    found.push_back({static_cast<const std::byte*>(points.data) + d * size, rules_.size() * size});
-  }
-  add(found, points.count / rules_.size());
 }
 
 void JointCounter::add(std::span<const Column> columns, std::uint64_t count) {

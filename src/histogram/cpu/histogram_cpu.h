@@ -4,7 +4,6 @@
 
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu_slots.h"
-#include "histogram/cpu/histogram_cpu_tables.h"
 #include "histogram/cpu/histogram_simd.h"
 #include "histogram/weighted_sums.h"
 
@@ -124,6 +123,10 @@ struct Column {
   std::size_t stride;
 };
 
+// Columns that lie apart, and the coordinates of points that lie one after the other.
+std::vector<Column> columns_of(std::span<const ArrayView> columns);
+std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns);
+
 // The joint bins of points: each column's slots, joined. Behind the joint bins: outside, NaN. Keeps references to what
 // it gets.
 class JointPoints final : public SlotSource {
@@ -148,15 +151,10 @@ class JointCounter {
   // `totals`: the joint bins, then `outside`, then `nan`. It must outlive the counter.
   JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
                std::span<std::uint64_t> totals);
-  // Counts points whose columns have the rules' dtype and the same length.
-  void add(std::span<const ArrayView> columns);
-  // Counts points that lie one after the other.
-  void add_interleaved(const ArrayView& points);
+  void add(std::span<const Column> columns, std::uint64_t count);
   [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
 
  private:
-  void add(std::span<const Column> columns, std::uint64_t count);
-
   std::vector<std::shared_ptr<const BinRule>> rules_;
   bool clamp_;
   std::vector<SlotWriter> writers_;

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/cpu/histogram_cpu_slots.h"
 
-#include "histogram/cpu/histogram_cpu_tables.h"
-#include "runtime/parallel.h"
-
-#include <masu/device.h>
-
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 namespace masu::cpu {
 
@@ -268,44 +261,23 @@ class CellCounter {
 };
 
 template <class T>
-void count_by_cells(const CellMap<T>& map, const ReadBlock<T>& read, std::uint64_t elements, std::size_t size,
-                    unsigned copies, std::span<std::uint64_t> steps) {
+void CellMap<T>::count(const ReadBlock<T>& read, std::uint64_t elements, std::size_t size, unsigned copies,
+                       std::span<std::uint64_t> steps) const {
   // The highest bit of a counter is no part of the count.
   constexpr std::uint64_t most_counted = std::uint64_t{1} << 30;
-  const std::uint64_t piece = piece_bytes / size;
-  const std::uint64_t pieces = (elements + piece - 1) / piece;
-  std::atomic<std::uint64_t> next_piece = 0;
-  std::mutex adding;
-  runtime::parallel_tasks(std::min<std::uint64_t>(cpu_threads(), pieces), [&](std::uint64_t) {
-    CellCounter<T> counter(map, copies, steps.size());
-    T room[cells_block];
-    const auto drain = [&] {
-      const std::lock_guard lock(adding);
-      counter.drain(steps);
-    };
-    std::uint64_t counted = 0;
-    for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
-      runtime::check_interrupted();
-      const std::uint64_t length = std::min(piece, elements - p * piece);
-      if (counted + length > most_counted) {
-        drain();
-        counted = 0;
-      }
-      for (std::uint64_t i = 0; i < length; i += cells_block) {
-        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(cells_block, length - i));
-        counter.add(read(p * piece + i, count, room), count);
-      }
-      counted += length;
-    }
-    if (counted != 0) drain();
-  });
+  count_by_threads(
+      elements, piece_bytes / size, most_counted, [&] { return CellCounter<T>(*this, copies, steps.size()); },
+      [&](CellCounter<T>& counter, std::uint64_t first, std::uint64_t length) {
+        T room[cells_block];
+        for (std::uint64_t i = 0; i < length; i += cells_block) {
+          const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(cells_block, length - i));
+          counter.add(read(first + i, count, room), count);
+        }
+      },
+      [&](CellCounter<T>& counter) { counter.drain(steps); });
 }
 
 template class CellMap<float>;
 template class CellMap<double>;
-template void count_by_cells(const CellMap<float>&, const ReadBlock<float>&, std::uint64_t, std::size_t, unsigned,
-                             std::span<std::uint64_t>);
-template void count_by_cells(const CellMap<double>&, const ReadBlock<double>&, std::uint64_t, std::size_t, unsigned,
-                             std::span<std::uint64_t>);
 
 }  // namespace masu::cpu

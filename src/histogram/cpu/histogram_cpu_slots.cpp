@@ -215,6 +215,17 @@ double position_error(const BinRule& rule) {
   return 5 * unit * n * (1 + magnitude / (rule.hi - rule.lo));
 }
 
+// Values as U: where they are, or in `room`.
+template <class U, class T>
+const U* values_as(const T* x, std::size_t count, U* room) {
+  if constexpr (std::is_same_v<T, U>) {
+    return x;
+  } else {
+    for (std::size_t i = 0; i < count; ++i) room[i] = static_cast<U>(x[i]);
+    return room;
+  }
+}
+
 // So many values pay for a table of all 16-bit values, or for a guide to the edges.
 constexpr std::uint64_t table_pays = std::uint64_t{1} << 15;
 constexpr std::uint64_t guide_pays = std::uint64_t{1} << 11;
@@ -322,18 +333,10 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
       if (guide_f32_) return guide_f32_->write(x, count, slots);
     }
     if (f64_ != nullptr || guide_f64_) {
-      const auto write_f64 = [&](const double* values) {
-        if (f64_ != nullptr) return f64_(values, count, loop_, history, slots);
-        guide_f64_->write(values, count, slots);
-      };
-      if constexpr (std::is_same_v<T, double>) {
-        write_f64(x);
-      } else {
-        double converted[block_elements];
-        for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<double>(x[i]);
-        write_f64(converted);
-      }
-      return;
+      double room[block_elements];
+      const double* const values = values_as(x, count, room);
+      if (f64_ != nullptr) return f64_(values, count, loop_, history, slots);
+      return guide_f64_->write(values, count, slots);
     }
     runtime::check_interrupted();  // a search for each value: a thread's values may take it seconds
     for (std::size_t i = 0; i < count; ++i) {
@@ -365,15 +368,10 @@ bool SlotWriter::count_by_cells_of(const T* x, std::uint64_t elements, const Gui
   }
   if (!map->pays()) return false;
   const auto read = [&](std::uint64_t first, std::size_t count, U* room) -> const U* {
-    if constexpr (std::is_same_v<T, U>) {
-      return x + first;
-    } else {
-      prefetch_next(x + first, count * sizeof(T));
-      for (std::size_t i = 0; i < count; ++i) room[i] = static_cast<U>(x[first + i]);
-      return room;
-    }
+    if constexpr (!std::is_same_v<T, U>) prefetch_next(x + first, count * sizeof(T));
+    return values_as(x + first, count, room);
   };
-  count_by_cells<U>(*map, read, elements, sizeof(T), copies, steps);
+  map->count(read, elements, sizeof(T), copies, steps);
   return true;
 }
 
@@ -397,12 +395,9 @@ void SlotWriter::count_steps(const void* x, std::size_t count, const StepTables&
   if (guide_f32_) return guide_f32_->count_steps(static_cast<const float*>(x), count, tables);
   dispatch(rule_.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, double>) {
-      guide_f64_->count_steps(static_cast<const T*>(x), count, tables);
-    } else if constexpr (!std::is_same_v<T, Half>) {
-      double converted[block_elements];
-      for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<double>(static_cast<const T*>(x)[i]);
-      guide_f64_->count_steps(converted, count, tables);
+    if constexpr (!std::is_same_v<T, Half>) {
+      double room[block_elements];
+      guide_f64_->count_steps(values_as(static_cast<const T*>(x), count, room), count, tables);
     }
   });
 }

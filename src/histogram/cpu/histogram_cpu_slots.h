@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns values into slots on the CPU, block by block.
+// Values turned into slots on the CPU, block by block; and slots counted there, wherever they come from: strategies,
+// threads, tables.
 #pragma once
 
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_simd.h"
+#include "runtime/parallel.h"
 
+#include <masu/device.h>
+#include <masu/histogram.h>
+
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace masu::cpu {
@@ -73,6 +82,10 @@ extern template class Guide<double>;
 // Counting many values between arbitrary edges: by cells so fine that few of them hold an edge. Only values of those
 // are compared with edges.
 
+// Gives `count` values from `first` on: where they are, or in `room`.
+template <class T>
+using ReadBlock = std::function<const T*(std::uint64_t first, std::size_t count, T* room)>;
+
 // The cells of a guide's steps. T is float or double. Keeps a reference to the guide.
 template <class T>
 class CellMap {
@@ -81,6 +94,9 @@ class CellMap {
   CellMap(const Guide<T>& guide, std::span<const T> sample, std::uint64_t elements);
   // False where most values would be compared anyway, or where there are too few.
   [[nodiscard]] bool pays() const noexcept { return kind_ != Kind::none; }
+  // Adds the counts of `elements` values, `size` bytes each, to the counts of steps, with `copies` tables of them.
+  void count(const ReadBlock<T>& read, std::uint64_t elements, std::size_t size, unsigned copies,
+             std::span<std::uint64_t> steps) const;
 
  private:
   template <class>
@@ -112,20 +128,8 @@ class CellMap {
   CountPairs<T> count_pairs_ = count_pairs<T>();
 };
 
-// Gives `count` values from `first` on: where they are, or in `room`.
-template <class T>
-using ReadBlock = std::function<const T*(std::uint64_t first, std::size_t count, T* room)>;
-// Adds the counts of `elements` values, `size` bytes each, to the counts of steps, with `copies` tables of them.
-template <class T>
-void count_by_cells(const CellMap<T>& map, const ReadBlock<T>& read, std::uint64_t elements, std::size_t size,
-                    unsigned copies, std::span<std::uint64_t> steps);
-
 extern template class CellMap<float>;
 extern template class CellMap<double>;
-extern template void count_by_cells(const CellMap<float>&, const ReadBlock<float>&, std::uint64_t, std::size_t,
-                                    unsigned, std::span<std::uint64_t>);
-extern template void count_by_cells(const CellMap<double>&, const ReadBlock<double>&, std::uint64_t, std::size_t,
-                                    unsigned, std::span<std::uint64_t>);
 
 // Values whose slots are computed before they are counted: input, slots and tables stay in the first-level cache
 // together.
@@ -175,6 +179,142 @@ class SlotWriter {
   std::optional<Guide<double>> guide_f64_;
   std::optional<CellMap<float>> cells_f32_;
   std::optional<CellMap<double>> cells_f64_;
+};
+
+// What a thread takes at a time, in bytes of the data.
+inline constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+
+// Columns of a joint histogram have a history each.
+using SlotHistories = SlotHistory[8];
+
+// Elements in order, each with a slot. Several threads may read it.
+class SlotSource {
+ public:
+  SlotSource() = default;
+  SlotSource(const SlotSource&) = delete;
+  SlotSource& operator=(const SlotSource&) = delete;
+  virtual ~SlotSource() = default;
+  // The slots of elements [first, first + count), at most block_elements of them.
+  virtual void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const = 0;
+};
+
+// One table: `slots` counters for each channel. Element i belongs to channel i % channels.
+struct TableShape {
+  std::uint64_t slots = 1;
+  unsigned channels = 1;
+  [[nodiscard]] std::uint64_t counters() const noexcept { return slots * channels; }
+  [[nodiscard]] std::size_t block() const noexcept { return block_elements / channels * channels; }
+};
+
+// The strategy that counts such tables; never automatic. Throws unsupported where the tables of what was asked for do
+// not fit, naming the limit.
+Strategy choose_strategy(const TableShape& shape, Strategy asked);
+// Copies of a table that a thread has with that strategy.
+unsigned copies_of(const TableShape& shape, Strategy strategy) noexcept;
+
+// A thread's tables: `copies` of the shape, with 32-bit counters.
+class Tables {
+ public:
+  Tables(const TableShape& shape, unsigned copies)
+      : shape_(shape), copies_(copies), counts_(shape.counters() * copies) {}
+
+  [[nodiscard]] unsigned copies() const noexcept { return copies_; }
+  [[nodiscard]] std::uint32_t* data() noexcept { return counts_.data(); }
+  // Counts slots whose first one belongs to channel 0.
+  void add(const std::uint32_t* slots, std::size_t count);
+  // Counts elements [first, first + count) of a source; `first` belongs to channel 0.
+  void add(const SlotSource& source, std::uint64_t first, std::uint64_t count);
+  // Calls take(counter, its count) for all counters, and clears them.
+  template <class Take>
+  void drain(const Take& take) {
+    const std::uint64_t size = shape_.counters();
+    for (std::uint64_t i = 0; i < size; ++i) {
+      std::uint64_t sum = 0;
+      for (unsigned k = 0; k < copies_; ++k) sum += std::exchange(counts_[k * size + i], 0U);
+      take(i, sum);
+    }
+  }
+
+ private:
+  template <unsigned copies>
+  void add_copies(const std::uint32_t* slots, std::size_t count);
+
+  TableShape shape_;
+  unsigned copies_;
+  std::vector<std::uint32_t> counts_;
+};
+
+// Tables of 32 bits are drained before they have counted more values than this.
+inline constexpr std::uint64_t drain_elements = std::uint64_t{1} << 31;
+
+// Each thread takes the next piece of the elements until none is left: count(table, first, length) counts one in what
+// make() gives, and drain(table) adds that to the totals, one thread at a time, before it has more than `most`
+// elements.
+template <class Make, class Count, class Drain>
+void count_by_threads(std::uint64_t elements, std::uint64_t piece, std::uint64_t most, const Make& make,
+                      const Count& count, const Drain& drain) {
+  const std::uint64_t pieces = (elements + piece - 1) / piece;
+  std::atomic<std::uint64_t> next_piece = 0;
+  std::mutex adding;
+  runtime::parallel_tasks(std::min<std::uint64_t>(cpu_threads(), pieces), [&](std::uint64_t) {
+    auto table = make();
+    std::uint64_t counted = 0;
+    const auto add = [&] {
+      const std::lock_guard lock(adding);
+      drain(table);
+      counted = 0;
+    };
+    for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
+      runtime::check_interrupted();
+      const std::uint64_t length = std::min(piece, elements - p * piece);
+      if (counted + length > most) add();
+      count(table, p * piece, length);
+      counted += length;
+    }
+    if (counted != 0) add();
+  });
+}
+
+// Counts `elements` elements with tables for each thread: count(tables, first, length) counts a part that begins with
+// channel 0. `size` is the size of an element in bytes.
+void count_in_tables(const TableShape& shape, unsigned copies, std::uint64_t elements, std::size_t size,
+                     std::span<std::uint64_t> totals,
+                     const std::function<void(Tables&, std::uint64_t, std::uint64_t)>& count);
+// Every element is one addition to the totals; atomic when several threads share them.
+void count_in_totals(const TableShape& shape, const SlotSource& source, std::uint64_t elements, std::size_t size,
+                     bool one_thread, std::span<std::uint64_t> totals);
+
+// Strategy::partitioned on the CPU.
+
+// Counts sources of slots: values are first sorted into parts of the counters that the second-level cache holds, then
+// the parts are counted one by one. Keeps its memory, under 48 MiB a thread, from one source to the next.
+class PartCounter {
+ public:
+  explicit PartCounter(const TableShape& shape);
+  PartCounter(PartCounter&&) noexcept;
+  PartCounter& operator=(PartCounter&&) noexcept;
+  ~PartCounter();
+  void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Counts sources of slots with one strategy.
+class SlotCounter {
+ public:
+  // Throws unsupported where the tables of the strategy do not fit.
+  SlotCounter(const TableShape& shape, Strategy asked);
+  // Adds a source's counts; `size` is the size of an element in bytes.
+  void count(const SlotSource& source, std::uint64_t elements, std::size_t size, std::span<std::uint64_t> totals);
+  [[nodiscard]] const TableShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+
+ private:
+  TableShape shape_;
+  Strategy strategy_;
+  std::optional<PartCounter> parts_;
 };
 
 }  // namespace masu::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/cpu/histogram_cpu_tables.h"
+#include "histogram/cpu/histogram_cpu_slots.h"
 
 #include "runtime/parallel.h"
 
@@ -117,30 +117,10 @@ void Tables::add(const SlotSource& source, std::uint64_t first, std::uint64_t co
 void count_in_tables(const TableShape& shape, unsigned copies, std::uint64_t elements, std::size_t size,
                      std::span<std::uint64_t> totals,
                      const std::function<void(Tables&, std::uint64_t, std::uint64_t)>& count) {
-  const std::uint64_t piece = piece_bytes / size / shape.channels * shape.channels;
-  const std::uint64_t pieces = (elements + piece - 1) / piece;
-  // Each thread takes the next piece until none is left; the tables are added under one lock.
-  std::atomic<std::uint64_t> next_piece = 0;
-  std::mutex adding;
-  runtime::parallel_tasks(std::min<std::uint64_t>(cpu_threads(), pieces), [&](std::uint64_t) {
-    Tables tables(shape, copies);
-    const auto drain = [&] {
-      const std::lock_guard lock(adding);
-      tables.drain([&](std::uint64_t i, std::uint64_t sum) { totals[i] += sum; });
-    };
-    std::uint64_t counted = 0;
-    for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
-      runtime::check_interrupted();
-      const std::uint64_t length = std::min(piece, elements - p * piece);
-      if (counted + length > drain_elements) {
-        drain();
-        counted = 0;
-      }
-      count(tables, p * piece, length);
-      counted += length;
-    }
-    if (counted != 0) drain();
-  });
+  count_by_threads(
+      elements, piece_bytes / size / shape.channels * shape.channels, drain_elements,
+      [&] { return Tables(shape, copies); }, count,
+      [&](Tables& tables) { tables.drain([&](std::uint64_t i, std::uint64_t sum) { totals[i] += sum; }); });
 }
 
 void count_in_totals(const TableShape& shape, const SlotSource& source, std::uint64_t elements, std::size_t size,

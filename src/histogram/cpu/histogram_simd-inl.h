@@ -114,4 +114,21 @@ HWY_INLINE void WriteCells(const T* values, std::size_t count, const GuideLoop<T
 }  // namespace masu::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+#if HWY_ONCE
+namespace masu::cpu {
+
+// A pointer to the best implementation of a function that Highway compiled for several instruction sets.
+// The table of implementations must be set up before a pointer is taken from it: until then it holds the set-up itself.
+// Of a processor for which there is one set alone it holds that.
+template <class F, std::size_t count>
+F chosen(F const (&table)[count]) {
+  if constexpr (count == 1) return table[0];
+  hwy::ChosenTarget& target = hwy::GetChosenTarget();
+  if (!target.IsInitialized()) target.Update(hwy::SupportedTargets());
+  return table[target.GetIndex()];
+}
+
+}  // namespace masu::cpu
+#endif
+
 #endif

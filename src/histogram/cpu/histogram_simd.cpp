@@ -13,7 +13,6 @@
 #include <hwy/highway.h>
 
 #include "histogram/cpu/histogram_simd-inl.h"
-#include "histogram/cpu/histogram_simd_chosen.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {

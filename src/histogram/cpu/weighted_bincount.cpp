@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
+// Totals of weights by integers, and of float weights by slots, exact and rounded once, with memory and time by what is
+// touched.
 #include "call/operands.h"
+#include "elements/order.h"
+#include "histogram/cpu/histogram_cpu.h"
 #include "histogram/cpu/histogram_simd.h"
 #include "runtime/parallel.h"
 #include "sum/compensated.h"
+#include "sum/sum_simd.h"
 
 #include <masu/interrupt.h>
-#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 #include <sys/mman.h>
 
@@ -83,8 +86,14 @@ struct Weighed {
   double weight;
 };
 
-// The totals of the bins of elements that are few: sorted by bin, so nothing is touched but what they name.
-void add_sorted(std::vector<Weighed>& elements, double* totals) {
+// The totals of the bins that wanted(bin) names, which are few: their elements of those that each(take) gives are
+// sorted by bin, so nothing is touched but what they name.
+template <class Each, class Wanted>
+void add_sorted(const Each& each, const Wanted& wanted, double* totals) {
+  std::vector<Weighed> elements;
+  each([&](std::uint64_t bin, double weight) {
+    if (wanted(bin)) elements.push_back({bin, weight});
+  });
   std::sort(elements.begin(), elements.end(), [](const Weighed& a, const Weighed& b) { return a.bin < b.bin; });
   std::vector<double> weights;
   for (std::size_t first = 0; first < elements.size();) {
@@ -95,7 +104,9 @@ void add_sorted(std::vector<Weighed>& elements, double* totals) {
     if (!total) {
       weights.clear();
       for (std::size_t i = first; i < end; ++i) weights.push_back(elements[i].weight);
-      total = masu::sum(Device::open("cpu"), ArrayView(weights)).value();
+      fixed::Sum exact;
+      cpu::add_values(weights.data(), weights.size(), exact);
+      total = fixed::sum_of(fixed::Part(exact), Dtype::f64);
     }
     totals[elements[first].bin] = *total;
     first = end;
@@ -256,12 +267,11 @@ Array1<double> totals_of(const X* x, const W* weights, std::uint64_t count, std:
     all_sure = *sure;
   }
   if (all_sure) return totals;
-  std::vector<Weighed> unsure;
-  each_in_pieces(count, [&](std::uint64_t i) {
-    const auto bin = index_of(x[i]);
-    if (std::isnan(totals[bin])) unsure.push_back({bin, static_cast<double>(weights[i])});
-  });
-  add_sorted(unsure, totals.get());
+  const auto each = [&](const auto& take) {
+    each_in_pieces(count, [&](std::uint64_t i) { take(index_of(x[i]), static_cast<double>(weights[i])); });
+  };
+  add_sorted(
+      each, [&](std::uint64_t bin) { return std::isnan(totals[bin]); }, totals.get());
   return totals;
 }
 
@@ -307,5 +317,65 @@ std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const Arr
   if (!result.totals) return std::nullopt;
   return result;
 }
+
+namespace cpu {
+
+namespace {
+
+// Calls take(slot, weight) for each element.
+template <class W, class F>
+void each_slot_weight(const SlotSource& source, const NarrowSlots& where, const W* weights, std::uint64_t count,
+                      const F& take) {
+  constexpr std::uint64_t looked_after_blocks = 256;
+  alignas(64) std::uint32_t slots[block_elements];
+  SlotHistories histories = {};
+  for (std::uint64_t first = 0; first < count; first += block_elements) {
+    if (first / block_elements % looked_after_blocks == 0) runtime::check_interrupted();
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - first));
+    source.write(first, length, histories, slots);
+    if (where.clamp) {
+      const auto below = static_cast<std::uint32_t>(where.bins + slot_below);
+      const auto above = static_cast<std::uint32_t>(where.bins + slot_above);
+      for (std::size_t i = 0; i < length; ++i) {
+        if (slots[i] == below) slots[i] = 0;
+        else if (slots[i] == above) slots[i] = static_cast<std::uint32_t>(where.bins - 1);
+      }
+    }
+    for (std::size_t i = 0; i < length; ++i) take(slots[i], to_f64(weights[first + i]));
+  }
+}
+
+}  // namespace
+
+void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights,
+                std::span<double> totals) {
+  // Fewer elements than one for so many slots are sorted by slot; else each slot has a sum.
+  constexpr std::uint64_t sparse_slots = 16;
+  dispatch(weights.dtype, [&](auto tag) {
+    using W = typename decltype(tag)::type;
+    if constexpr (is_float(dtype_of<W>)) {
+      const auto each = [&](const auto& take) {
+        each_slot_weight(source, where, static_cast<const W*>(weights.data), weights.count, take);
+      };
+      if (weights.count < where.slots / sparse_slots) {
+        return add_sorted(
+            each, [](std::uint64_t) { return true; }, totals.data());
+      }
+      std::vector<Compensated> sums(where.slots);
+      each([&](std::uint32_t slot, double weight) { sums[slot].add(weight); });
+      bool any_open = false;
+      for (std::uint64_t slot = 0; slot < where.slots; ++slot) {
+        const std::optional<double> total = sums[slot].template rounded<double>();
+        totals[slot] = total.value_or(open);
+        any_open = any_open || !total;
+      }
+      if (any_open)
+        add_sorted(
+            each, [&](std::uint64_t slot) { return std::isnan(totals[slot]); }, totals.data());
+    }
+  });
+}
+
+}  // namespace cpu
 
 }  // namespace masu

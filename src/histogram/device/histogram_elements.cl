@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting element by element, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): what does not take whole
-// vectors of one column. That is joint histograms, whose points have a coordinate in each of several columns, and bins
-// that are partitioned because no table in local memory holds them. histogram_slots.cl and group_scan.cl stand in front of
-// this file.
+// vectors of one column. That is joint histograms, whose points have a coordinate in each of several columns, bins that
+// are partitioned because no table in local memory holds them, and the range of values. histogram_slots.cl and
+// group_scan.cl stand in front of this file.
 //
 // Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-// - MASU_KERNEL      which one kernel to compile: one of the five below, or one of weighted_histogram.cl
+// - MASU_KERNEL      which one kernel to compile: one of the six below, or one of weighted_histogram.cl
 // - MASU_GROUP       work-items in a work-group, a power of two
 // - MASU_UNROLL      elements in flight for each work-item
 // - MASU_COPIES      copies of the table in local memory, a power of two
@@ -20,6 +20,7 @@
 #define MASU_KERNEL_SCATTER 2
 #define MASU_KERNEL_ORDER 3
 #define MASU_KERNEL_PARTS 4
+#define MASU_KERNEL_RANGE 5
 
 // A slot where MASU_CLAMP moves what lies below to the first bin, and what lies above to the last one.
 inline uint clamped_slot(const uint slot, const uint bins) {
@@ -426,6 +427,42 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     i = part_end;
+  }
+}
+#endif
+
+#if MASU_KERNEL == MASU_KERNEL_RANGE
+// The least and the greatest finite value: two values for each work-group, `least` > `greatest` where it met none.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *data, const ulong byte_offset,
+                                                          const ulong count, const MASU_VALUE highest,
+                                                          const MASU_VALUE lowest, __global MASU_VALUE *result,
+                                                          __local MASU_VALUE *least, __local MASU_VALUE *greatest) {
+  MASU_LOCAL_POINTER(MASU_VALUE, least);
+  MASU_LOCAL_POINTER(MASU_VALUE, greatest);
+  const uint lane = (uint)get_local_id(0);
+  MASU_VALUE lo = highest;
+  MASU_VALUE hi = lowest;
+  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
+    const MASU_VALUE x = value_at(data + byte_offset, i);
+    if (x >= lowest && x <= highest) {  // false for NaN and the infinities: `lowest` and `highest` are finite
+      lo = x < lo ? x : lo;
+      hi = x > hi ? x : hi;
+    }
+  }
+  least[lane] = lo;
+  greatest[lane] = hi;
+  for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < distance) {
+      const MASU_VALUE other_lo = least[lane + distance];
+      const MASU_VALUE other_hi = greatest[lane + distance];
+      if (other_lo < least[lane]) least[lane] = other_lo;
+      if (other_hi > greatest[lane]) greatest[lane] = other_hi;
+    }
+  }
+  if (lane == 0) {
+    result[2 * get_group_id(0)] = least[0];
+    result[2 * get_group_id(0) + 1] = greatest[0];
   }
 }
 #endif

@@ -20,9 +20,7 @@ constexpr std::string_view slots_file = "src/histogram/device/histogram_slots.cl
 constexpr std::string_view vectors_file = "src/histogram/device/histogram_vectors.cl";
 constexpr std::string_view kernels_file = "src/histogram/device/histogram.cl";
 constexpr std::string_view packed_file = "src/histogram/device/histogram_packed.cl";
-constexpr std::string_view byte_rows_file = "src/histogram/device/histogram_byte_rows.cl";
 constexpr std::string_view elements_file = "src/histogram/device/histogram_elements.cl";
-constexpr std::string_view range_file = "src/histogram/device/histogram_range.cl";
 constexpr std::string_view weighted_file = "src/histogram/device/weighted_histogram.cl";
 
 struct KernelEntry {
@@ -37,13 +35,13 @@ constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file,
                                                {"histogram_channels", kernels_file, 4},
                                                {"histogram_packed", packed_file, 0},
                                                {"histogram_rows", kernels_file, 5},
-                                               {"histogram_byte_rows", byte_rows_file, 0},
+                                               {"histogram_byte_rows", packed_file, 1},
                                                {"histogram_elements_local", elements_file, 0},
                                                {"histogram_elements_global", elements_file, 1},
                                                {"histogram_scatter", elements_file, 2},
                                                {"histogram_order", elements_file, 3},
                                                {"histogram_parts", elements_file, 4},
-                                               {"histogram_range", range_file, 0},
+                                               {"histogram_range", elements_file, 5},
                                                {"weighted_histogram", weighted_file, 6},
                                                {"weighted_window", weighted_file, 7}}};
 const KernelEntry& entry(KernelKind kind) {
@@ -196,7 +194,7 @@ std::string_view Plan::kernel_name() const noexcept {
 std::vector<std::string_view> Plan::files() const {
   const std::string_view file = entry(kernel).file;
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/totals.cl", slots_file};
-  if (file == kernels_file || file == packed_file || file == byte_rows_file) result.push_back(vectors_file);
+  if (file == kernels_file || file == packed_file) result.push_back(vectors_file);
   if (file == elements_file || file == weighted_file) result.push_back("src/elements/group_scan.cl");
   if (file == weighted_file) result.push_back(elements_file);
   result.push_back(file);
@@ -469,7 +467,7 @@ std::uint64_t fold_groups(const DeviceInfo& device, std::uint64_t items) {
 }
 
 std::vector<runtime::Define> fold_defines(const DeviceInfo& device) {
-  return {{"MASU_GROUP", fold_group(device)}};
+  return {{"MASU_GROUP", fold_group(device)}, {"MASU_DIGITS", 0}};
 }
 
 }  // namespace masu::histogram_plan

@@ -23,20 +23,7 @@ namespace masu {
 
 // How the kernels find the slots of one column's values: a BinRule in the words of histogram_slots.cl.
 struct SlotRule {
-  enum class Kind {
-    bits,
-    integers,
-    even_proved,
-    even_halves,
-    even_f32,
-    even_f64,
-    even_rounded,
-    searched_f32,
-    searched_f64,
-    searched_rounded,
-    edges,
-    nowhere
-  };
+  enum class Kind { bits, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
 
   // Throws unsupported for f64 without fp64. `joint`: one column of several. `wide`: positions in double, because those
   // of another column are.
@@ -114,15 +101,15 @@ enum class KernelKind {
   private_,
   sequential,
   channels,
-  packed,
+  packed,  // histogram_packed.cl
   rows,
-  byte_rows,       // histogram_byte_rows.cl
+  byte_rows,       // histogram_packed.cl
   elements_local,  // histogram_elements.cl
   elements_global,
   scatter,
   order,
   parts,
-  range,     // histogram_range.cl
+  range,
   weighted,  // weighted_histogram.cl, behind histogram_elements.cl
   weighted_window
 };
@@ -237,9 +224,9 @@ Plan step(const DeviceInfo& device, const Plan& plan, KernelKind kernel);
 // The plan of the kernel that finds a range.
 Plan make_range(const DeviceInfo& device);
 
-// The kernels of histogram_fold.cl.
+// The kernels of histogram_totals.cl for counts.
 inline constexpr std::array<std::string_view, 2> fold_files{"src/elements/totals.cl",
-                                                            "src/histogram/device/histogram_fold.cl"};
+                                                            "src/histogram/device/histogram_totals.cl"};
 unsigned fold_group(const DeviceInfo& device);
 // Work-groups for so many work-items, which take more than one each where they are many.
 std::uint64_t fold_groups(const DeviceInfo& device, std::uint64_t items);
@@ -308,10 +295,10 @@ struct Plan {
   [[nodiscard]] Plan window() const;
 };
 
-// The kernel of weighted_round.cl: sums of a format, where `listed` slots are gathered from others; its groups, and the
-// words of 32 bits of a number.
+// The kernel of histogram_totals.cl for weights: sums of a format, where `listed` slots are gathered from others; its
+// groups, and the words of 32 bits of a number.
 inline constexpr std::array<std::string_view, 2> rounding_files{"src/sum/sum_number.cl",
-                                                                "src/histogram/device/weighted_round.cl"};
+                                                                "src/histogram/device/histogram_totals.cl"};
 std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed);
 unsigned rounding_group(const DeviceInfo& device);
 unsigned rounding_groups(const DeviceInfo& device);

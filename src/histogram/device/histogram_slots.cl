@@ -157,34 +157,14 @@ MASU_NOINLINE uint slot_even_halves(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
   MASU_NOINLINE uint slot_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                                  \
     return x >= first && x <= last ? bin_##name(x, MASU_SLOT_ARGUMENTS) : outside_slot(x, bins, first, last); \
   }
-// Even bins where the position is off by several bins, `error` at most: one clear of whole numbers decides where that is
-// less than a half; otherwise the search starts at or below the bin, and goes up.
-#define MASU_DEFINE_SEARCHED(name, MASU_REACHES)                                        \
-  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                   \
-    if (!(x >= first && x <= last)) return outside_slot(x, bins, first, last);          \
-    const MASU_POSITION position = MASU_POSITION_OF(x) - error;                         \
-    uint slot = min((uint)max(position, (MASU_POSITION)0), bins - 1);                   \
-    while (slot + 1 < bins && MASU_REACHES(x, slot + 1)) ++slot;                        \
-    return slot;                                                                        \
-  }                                                                                     \
-  inline uint try_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {        \
-    const MASU_POSITION position = MASU_POSITION_OF(x);                                 \
-    const uint whole = (uint)max(position, (MASU_POSITION)0);                           \
-    const MASU_POSITION part = position - (MASU_POSITION)whole;                         \
-    *sure = *sure & MASU_INSIDE(x) & (part >= error) & (part <= 1 - error); \
-    return whole;                                                                       \
-  }
 #define MASU_REACHES_F32(x, i) ((float)(x) >= (float)(i) * (float)step + (float)lo)
 MASU_DEFINE_EVEN(even_f32, MASU_REACHES_F32)
-MASU_DEFINE_SEARCHED(searched_f32, MASU_REACHES_F32)
 #if MASU_FP64
 #define MASU_DOUBLE_OF(i) (as_double(0x4330000000000000ul | (ulong)(i)) - 4503599627370496.0)
 #define MASU_REACHES_F64(x, i) ((double)(x) >= MASU_DOUBLE_OF(i) * (double)step + (double)lo)
 #define MASU_REACHES_ROUNDED(x, i) ((float)(x) >= (float)(MASU_DOUBLE_OF(i) * (double)step + (double)lo))
 MASU_DEFINE_EVEN(even_f64, MASU_REACHES_F64)
 MASU_DEFINE_EVEN(even_rounded, MASU_REACHES_ROUNDED)
-MASU_DEFINE_SEARCHED(searched_f64, MASU_REACHES_F64)
-MASU_DEFINE_SEARCHED(searched_rounded, MASU_REACHES_ROUNDED)
 #endif
 
 // Given edges. A guide divides the range into cells, `cells` + 1, a power of two, and each cell into 512 places, that do not

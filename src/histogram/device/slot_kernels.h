@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What counting or summing by slots takes on a device, made once: tables of edges and compiled kernels. Its launches
-// are all that a call gives to a stream.
+// are all that a call gives to a stream. And the counting of what comes in pieces with them.
 #pragma once
 
 #include "call/launcher.h"
@@ -10,11 +10,13 @@
 
 #include <masu/buffer.h>
 #include <masu/device.h>
+#include <masu/dtype.h>
 #include <masu/histogram.h>
 #include <masu/stream.h>
 #include <masu/weighted_histogram.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -206,6 +208,28 @@ class CountingKernels final : public SlotKernels {
   std::optional<Partitioner> partitioner_;
 };
 
+// How often each pattern of 8 or 16 bits occurs in device memory, counted there.
+class PatternCounts {
+ public:
+  [[nodiscard]] static constexpr std::uint64_t patterns_of(Dtype dtype) noexcept {
+    return std::uint64_t{1} << (8 * size_of(dtype));
+  }
+  // Of `count` elements.
+  PatternCounts(const DeviceInfo& device, Dtype dtype, std::uint64_t count);
+  // Of the memory that counting needs.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  // Queues the counting, once: a u64 for each pattern, from the beginning of `memory` on, which has bytes() bytes from
+  // a multiple of 16 on.
+  void count(Stream& stream, const BufferBase& data, const Buffer<std::byte>& memory, std::vector<Event>& launches);
+
+ private:
+  std::uint64_t count_;
+  SlotRule rule_;
+  histogram_plan::Plan plan_;
+  std::uint64_t temporary_;  // where what counting needs besides begins
+  std::uint64_t bytes_;
+};
+
 // slots() totals for each row and channel. Elements come in order: rows may begin and end anywhere in a call's.
 class RowKernels final : public SlotKernels {
  public:
@@ -318,5 +342,46 @@ class WeightedKernels final : public SlotKernels {
   std::vector<Sums> sums_;
   std::uint32_t described_ = 0;  // launches with a description of their own
 };
+
+// Totals that stay on the device, host data through staging buffers, copies beside kernels.
+
+class DeviceCounter {
+ public:
+  // Makes the kernels, whose tables come to the device as it is told.
+  using Make = std::function<std::unique_ptr<SlotKernels>(const TableUpload&)>;
+  // `staging`: most bytes of staging memory, 0: what suits the device. `workspace`: temporary memory of the kernels, or
+  // null.
+  DeviceCounter(const Device& device, const Make& make, std::uint64_t staging, const BufferBase* workspace = nullptr);
+  ~DeviceCounter();
+  DeviceCounter(const DeviceCounter&) = delete;
+  DeviceCounter& operator=(const DeviceCounter&) = delete;
+
+  // Counts the next elements in host memory, arrays of one length: whole pixels. Page-locked memory may be reused when
+  // it returns, as other memory may.
+  void add(std::span<const ArrayView> arrays);
+  // The same for `rows` rows of `count` elements, `pitch` bytes apart, of one column.
+  void add_image(const std::byte* first, Dtype dtype, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch);
+  // Counts elements in device memory; on `stream` it returns at once, otherwise when they are counted.
+  void add(CountedData data, Stream* stream);
+  void add(std::span<const BufferBase* const> arrays, std::uint64_t count, Stream* stream);
+  // The totals of the kernels. Waits.
+  [[nodiscard]] std::vector<std::uint64_t> totals() const;
+  [[nodiscard]] Times times() const;
+  [[nodiscard]] Strategy strategy() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Strategy and sizes from the plan that the device, the rule and the options make.
+std::unique_ptr<CountingKernels> counting_kernels(const Device& device, const BinRule& rule,
+                                                  const HistogramOptions& options, const TableUpload& upload);
+// Bytes of temporary memory for `count` elements.
+std::uint64_t device_workspace(const Device& device, const BinRule& rule, const HistogramOptions& options,
+                               std::uint64_t count);
+
+std::optional<ValueRange> device_finite_range(const Device& device, const ArrayView& data);
+std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtype);
 
 }  // namespace masu

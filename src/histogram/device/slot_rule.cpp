@@ -19,8 +19,6 @@ namespace {
 // Comparisons decide where positions are off by less than this many bins, one of them where it is less than the first.
 constexpr double most_error_of_one = 0.2;
 constexpr double most_compared_error = 1.5;
-// Given up, for a search in all edges, above this.
-constexpr double most_error = 16;
 // Up to so many bins the host tries whether positions alone are right.
 constexpr std::uint64_t most_proved_bins = 1U << 17;
 // The layout of a guide, as histogram_slots.cl has it.
@@ -271,23 +269,13 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
       position_double = true;
     }
   }
-  if (!(error_ < most_error)) return;
   constexpr std::uint64_t most_nearest = std::uint64_t{1} << 22;  // of positions in f32, as MASU_NEAREST finds it
-  const bool compared = error_ < most_compared_error && (position_double || rule.n < most_nearest);
-  if (rule.f32_arithmetic) {
-    kind = compared ? Kind::even_f32 : Kind::searched_f32;
-  } else if (rule.f32_edges) {
-    kind = compared ? Kind::even_rounded : Kind::searched_rounded;
-  } else {
-    kind = compared ? Kind::even_f64 : Kind::searched_f64;
-  }
+  if (!(error_ < most_compared_error) || (!position_double && rule.n >= most_nearest)) return;
+  kind = rule.f32_arithmetic ? Kind::even_f32 : rule.f32_edges ? Kind::even_rounded : Kind::even_f64;
   scale_ = static_cast<double>(rule.n) / (rule.hi - rule.lo);
-  shift_ = -rule.lo * scale_;
-  if (compared) {
-    // Nearest to the bin or one before it: it is above position - error - 1, and at most position + error.
-    shift_ -= error_ + 0.55;
-    comparisons = static_cast<unsigned>(2 * error_ + 1.1);
-  }
+  // Nearest to the bin or one before it: it is above position - error - 1, and at most position + error.
+  shift_ = -rule.lo * scale_ - (error_ + 0.55);
+  comparisons = static_cast<unsigned>(2 * error_ + 1.1);
   lo_ = rule.lo;
   step_ = rule.step;
 }
@@ -419,9 +407,8 @@ void SlotRule::make_guide(std::uint32_t most_cells, std::uint64_t most_words) {
 }
 
 std::string_view SlotRule::function() const noexcept {
-  constexpr std::array<std::string_view, 12> names{"bits",         "integers",         "even_proved",  "even_halves",
-                                                   "even_f32",     "even_f64",         "even_rounded", "searched_f32",
-                                                   "searched_f64", "searched_rounded", "edges",        "nowhere"};
+  constexpr std::array<std::string_view, 9> names{"bits",     "integers",     "even_proved", "even_halves", "even_f32",
+                                                  "even_f64", "even_rounded", "edges",       "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   if (kind == Kind::edges && !by_sum_) return "edges_up_to";
   return names[static_cast<std::size_t>(kind)];

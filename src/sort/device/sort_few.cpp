@@ -2,7 +2,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/elements.h"
-#include "histogram/device/pattern_counts.h"
+#include "histogram/device/slot_kernels.h"
 #include "runtime/backend.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"

@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of weights rounded once, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). sum_number.cl stands in front
-// of this file: its numbers are made of the digits that weighted_histogram.cl has added.
+// What is left to do with totals, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): those that were counted by
+// value go to their slots, or values outside to the outer bins (behind totals.cl); or sums of weights are rounded once
+// (behind sum_number.cl, whose numbers are made of the digits that weighted_histogram.cl has added).
 //
-// Defines beside those of sum_number.cl, all given by weighted_kernels.cpp:
-// - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits; behind them stands a word of flags
+// A table of counts has `bins` bins and, behind them, below, above and NaN.
+//
+// Defines, given by histogram_plan.cpp; those of sums beside sum_number.cl's, by weighted_kernels.cpp:
+// - MASU_GROUP          work-items in a work-group
+// - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits; behind them stands a word of flags. 0:
+//                       the totals are counts
 // - MASU_WEIGHT_SIGNED  1: the weights have a sign
 // - MASU_WHOLE          1: sums of integers, which are stored modulo 2^64 too
 // - MASU_LISTED         1: the slots of a result are a list, else it is one slot
 
+#if MASU_DIGITS == 0
+// Adds the totals of `values` values of each table to the slots that they belong to: slot_of[v] for value v.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_fold(__global const ulong *by_value, const ulong first_value,
+                                                         const uint values, __global const uint *slot_of,
+                                                         const ulong tables, const ulong bins, __global uint *totals,
+                                                         const ulong first_total) {
+  for (ulong i = get_global_id(0); i < tables * values; i += get_global_size(0)) {
+    const ulong table = i / values;
+    const ulong number = by_value[first_value + i];
+    if (number != 0) add_total(&totals[2 * (first_total + table * (bins + 3) + slot_of[i - table * values])], number);
+  }
+}
+
+// Moves what lies below to the first bin, and what lies above to the last one.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_clamp(const ulong tables, const ulong bins, __global ulong *totals,
+                                                          const ulong first_total) {
+  for (ulong table = get_global_id(0); table < tables; table += get_global_size(0)) {
+    __global ulong *slots = totals + first_total + table * (bins + 3);
+    slots[0] += slots[bins];
+    slots[bins - 1] += slots[bins + 1];
+    slots[bins] = 0;
+    slots[bins + 1] = 0;
+  }
+}
+#else
 // A work-group makes the results of rows * results slots in turn, each of the digits of its slots. `lists`: where the list
 // of each result begins in what follows, one more, and all lists. `wanted`: 1 integers, 2 the status, whose lowest bit is
 // set where an integer does not fit.
@@ -57,3 +87,4 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_round(
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
+#endif
