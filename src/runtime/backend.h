@@ -141,6 +141,7 @@ enum class Mark : bool { no, yes };
 class Stream {
  public:
   using Done = std::shared_ptr<masu::runtime::Event>;
+  using Mark = masu::runtime::Mark;
   virtual ~Stream() = default;
   [[nodiscard]] virtual void* native() const noexcept = 0;
   virtual Done write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) = 0;
