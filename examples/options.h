@@ -69,6 +69,14 @@ int main_of(std::string_view program, F run) {
   }
 }
 
+// The last line of a run, which says `what` it did and whether all of it is what plain C++ gives. Returns the exit
+// status.
+inline int end(std::string_view program, bool right, const std::string& what, const masu::Device& device) {
+  if (right) std::cout << what << "agrees with plain C++ (" << device.info().name << ")\n";
+  else std::cerr << program << ": the results differ from those of plain C++\n";
+  return right ? 0 : 1;
+}
+
 // Numbers in an order without a pattern, the same on every machine: the upper bits of a linear congruence.
 inline std::vector<std::uint32_t> made_up(std::uint64_t count) {
   std::vector<std::uint32_t> values(count);
