@@ -5,11 +5,11 @@
 #include "json.h"
 #include "terminal.h"
 
-#include <masu/exact_sum.h>
 #include <masu/histogram.h>
 #include <masu/io.h>
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>
+#include <masu/sum.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joint histograms: the public functions.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/state_bytes.h"
-#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/histogram_device.h"

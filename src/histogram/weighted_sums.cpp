@@ -4,7 +4,7 @@
 #include "histogram/bins/bin_rule.h"
 #include "histogram/histogram_checks.h"
 
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>

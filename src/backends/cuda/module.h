@@ -6,7 +6,7 @@
 #include "backends/cuda/driver_api.h"
 #include "runtime/backend.h"
 
-#include <masu/kernel_argument.h>
+#include <masu/program.h>
 
 #include <array>
 #include <atomic>

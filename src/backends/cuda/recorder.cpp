@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands taken down, and given to streams later with other memory (masu/recording.h).
+// Commands taken down, and given to streams later with other memory (masu/stream.h).
 #include "backends/cuda/device.h"
 
 #include "backends/cuda/memory.h"

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 #include <masu/buffer.h>
-#include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <array>
