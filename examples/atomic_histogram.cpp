@@ -87,11 +87,10 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "atomic_histogram", settings.device,
-                 {{"--values", &settings.values, 0},
-                  {"--groups", &settings.groups},
-                  {"--items", &settings.items},
-                  {"--bins", &settings.bins},
-                  {"--distinct", &settings.distinct}});
-  return example::main_of("atomic_histogram", [&] { return run(settings); });
+  return example::main_of(argc, argv, "atomic_histogram", settings, run,
+                          {{"--values", &settings.values, 0},
+                           {"--groups", &settings.groups},
+                           {"--items", &settings.items},
+                           {"--bins", &settings.bins},
+                           {"--distinct", &settings.distinct}});
 }

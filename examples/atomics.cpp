@@ -222,6 +222,6 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "atomics", settings.device, {{"--n", &settings.n, 0}, {"--items", &settings.items}});
-  return example::main_of("atomics", [&] { return run(settings); });
+  return example::main_of(argc, argv, "atomics", settings, run,
+                          {{"--n", &settings.n, 0}, {"--items", &settings.items}});
 }

@@ -200,10 +200,9 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "dot_product", settings.device,
-                 {{"--n", &settings.n, 0},
-                  {"--groups", &settings.groups},
-                  {"--items", &settings.items},
-                  {"--runs", &settings.runs}});
-  return example::main_of("dot_product", [&] { return run(settings); });
+  return example::main_of(argc, argv, "dot_product", settings, run,
+                          {{"--n", &settings.n, 0},
+                           {"--groups", &settings.groups},
+                           {"--items", &settings.items},
+                           {"--runs", &settings.runs}});
 }

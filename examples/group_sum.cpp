@@ -56,7 +56,6 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "group_sum", settings.device,
-                 {{"--n", &settings.n, 0}, {"--groups", &settings.groups}, {"--items", &settings.items}});
-  return example::main_of("group_sum", [&] { return run(settings); });
+  return example::main_of(argc, argv, "group_sum", settings, run,
+                          {{"--n", &settings.n, 0}, {"--groups", &settings.groups}, {"--items", &settings.items}});
 }

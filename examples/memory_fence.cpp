@@ -110,11 +110,10 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "memory_fence", settings.device,
-                 {{"--n", &settings.n, 0},
-                  {"--groups", &settings.groups},
-                  {"--items", &settings.items},
-                  {"--pairs", &settings.pairs},
-                  {"--rounds", &settings.rounds}});
-  return example::main_of("memory_fence", [&] { return run(settings); });
+  return example::main_of(argc, argv, "memory_fence", settings, run,
+                          {{"--n", &settings.n, 0},
+                           {"--groups", &settings.groups},
+                           {"--items", &settings.items},
+                           {"--pairs", &settings.pairs},
+                           {"--rounds", &settings.rounds}});
 }

@@ -124,6 +124,5 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "shuffle", settings.device, {{"--n", &settings.n, 0}});
-  return example::main_of("shuffle", [&] { return run(settings); });
+  return example::main_of(argc, argv, "shuffle", settings, run, {{"--n", &settings.n, 0}});
 }
