@@ -4,7 +4,6 @@
 #pragma once
 
 #include <masu/buffer.h>
-#include <masu/host_buffer.h>
 #include <masu/stream.h>
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu devices: what masu can compute on here, and why not on the rest.
 #include "program.h"
-#include "runtime/registry.h"
+#include "runtime/backend.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -36,9 +36,8 @@ int run(const Settings& settings) {
   // The device says what it can do: this one may not run 128 items in a group, or lack local memory for the table.
   const std::uint64_t items = example::items_for(device, count, settings.items);
   if (settings.bins * sizeof(std::uint32_t) > device.info().local_bytes) {
-    std::cerr << "atomic_histogram: " << settings.bins << " bins do not fit into the local memory of "
-              << device.info().name << '\n';
-    return 1;
+    throw std::runtime_error(std::to_string(settings.bins) + " bins do not fit into the local memory of " +
+                             device.info().name);
   }
   const std::vector<std::uint32_t> values = make_values(settings.values, settings.distinct);
   const std::uint64_t block = example::pieces(settings.values, settings.groups);
@@ -78,24 +77,20 @@ int run(const Settings& settings) {
   if (got_outside > 0) std::cout << "in no bin: " << got_outside << '\n';
   const auto total = std::accumulate(got_counts.begin(), got_counts.end(), std::uint64_t{got_outside});
   std::cout << "total " << total << '\n';
-  if (got_tables != expected_tables || got_counts != expected_counts || got_outside != expected_outside) {
-    std::cerr << "atomic_histogram: the counts differ from those of plain C++\n";
-    return 1;
-  }
-  std::cout << "all " << settings.groups << " tables of " << settings.bins << " bins agree with plain C++ ("
-            << device.info().name << ")\n";
-  return 0;
+  std::cout << "all " << settings.groups << " tables of " << settings.bins << " bins: ";
+  return example::end("atomic_histogram",
+                      got_tables == expected_tables && got_counts == expected_counts && got_outside == expected_outside,
+                      "", device);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "atomic_histogram", settings.device,
-                 {{"--values", &settings.values, 0},
-                  {"--groups", &settings.groups},
-                  {"--items", &settings.items},
-                  {"--bins", &settings.bins},
-                  {"--distinct", &settings.distinct}});
-  return example::main_of("atomic_histogram", [&] { return run(settings); });
+  return example::main_of(argc, argv, "atomic_histogram", settings, run,
+                          {{"--values", &settings.values, 0},
+                           {"--groups", &settings.groups},
+                           {"--items", &settings.items},
+                           {"--bins", &settings.bins},
+                           {"--distinct", &settings.distinct}});
 }

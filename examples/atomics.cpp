@@ -215,18 +215,13 @@ int run(const Settings& settings) {
   good = floats(job) && good;
   if (!cuda) good = integers<std::int64_t>(job, "long") && good;  // CUDA has few functions of signed 64 bits
   good = integers<std::uint64_t>(job, "ulong") && good;
-  if (!good) {
-    std::cerr << "atomics: the results differ from those of plain C++\n";
-    return 1;
-  }
-  std::cout << settings.n << " work-items: agrees with plain C++ (" << device.info().name << ")\n";
-  return 0;
+  return example::end("atomics", good, std::to_string(settings.n) + " work-items: ", device);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "atomics", settings.device, {{"--n", &settings.n, 0}, {"--items", &settings.items}});
-  return example::main_of("atomics", [&] { return run(settings); });
+  return example::main_of(argc, argv, "atomics", settings, run,
+                          {{"--n", &settings.n, 0}, {"--items", &settings.items}});
 }

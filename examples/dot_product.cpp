@@ -192,22 +192,17 @@ int run(const Settings& settings) {
     table.add("masu::dot", 0, [&] { return found = naive.exact(); });
   }
   std::printf("the dot product of %llu values is %.17g\n", static_cast<unsigned long long>(settings.n), found);
-  if (!table.right() || found != exact) {
-    std::cerr << "dot_product: a result is not what plain C++ says, " << exact << '\n';
-    return 1;
-  }
-  std::printf("agrees with plain C++ (%s)\n", device.info().name.c_str());
-  return 0;
+  std::fflush(stdout);
+  return example::end("dot_product", table.right() && found == exact, "", device);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "dot_product", settings.device,
-                 {{"--n", &settings.n, 0},
-                  {"--groups", &settings.groups},
-                  {"--items", &settings.items},
-                  {"--runs", &settings.runs}});
-  return example::main_of("dot_product", [&] { return run(settings); });
+  return example::main_of(argc, argv, "dot_product", settings, run,
+                          {{"--n", &settings.n, 0},
+                           {"--groups", &settings.groups},
+                           {"--items", &settings.items},
+                           {"--runs", &settings.runs}});
 }

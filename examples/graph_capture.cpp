@@ -118,7 +118,6 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "graph_capture", settings.device,
-                 {{"--n", &settings.n}, {"--launches", &settings.launches}});
-  return example::main_of("graph_capture", [&] { return run(settings); });
+  return example::main_of(argc, argv, "graph_capture", settings, run,
+                          {{"--n", &settings.n}, {"--launches", &settings.launches}});
 }

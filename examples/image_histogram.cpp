@@ -2,9 +2,10 @@
 // The histogram of an image with 8 bits a sample, each channel on its own, compared with plain C++.
 //
 //   image_histogram [--device ID] [IMAGE]
+#include "options.h"
+
 #include <image_histogram_cl.h>
 #include <masu/io.h>
-#include <masu/masu.h>
 
 #include <algorithm>
 #include <array>
@@ -77,6 +78,7 @@ int run(const std::string& device_id, const std::string& path) {
   masu::Stream stream(device);
   masu::Buffer<std::uint8_t> samples = device.upload(image.samples);
   auto histogram = device.allocate<std::uint32_t>(bins);
+  bool right = true;
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     stream.fill(histogram, 0U);
     kernel(stream, masu::NDRange(groups * items, items), samples, image.pixels(), channel, channels, histogram);
@@ -84,13 +86,9 @@ int run(const std::string& device_id, const std::string& path) {
     Counts counts{};
     histogram.read(counts);
     print(image.channels[channel], counts);
-    if (counts != plain(image, channel)) {
-      std::cerr << "image_histogram: the counts differ from those of plain C++\n";
-      return 1;
-    }
+    right = right && counts == plain(image, channel);
   }
-  std::cout << "agrees with plain C++ (" << device.info().name << ")\n";
-  return 0;
+  return example::end("image_histogram", right, "", device);
 }
 
 }  // namespace
@@ -109,10 +107,5 @@ int main(int argc, char** argv) {
       path = argument;
     }
   }
-  try {
-    return run(device, path);
-  } catch (const std::exception& error) {
-    std::cerr << "image_histogram: " << error.what() << '\n';
-    return 1;
-  }
+  return example::main_of("image_histogram", [&] { return run(device, path); });
 }

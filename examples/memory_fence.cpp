@@ -103,23 +103,17 @@ int run(const Settings& settings) {
   const bool cuda = device.kind() == masu::DeviceKind::cuda;
   const masu::Program program = masu::Program::from_source(device, cuda ? memory_fence_cu : memory_fence_cl);
   const std::uint64_t right = sum(device, program, settings) + pass(device, program, settings);
-  if (right != 2 * settings.rounds) {
-    std::cerr << "memory_fence: the results differ from those of plain C++\n";
-    return 1;
-  }
-  std::cout << "agrees with plain C++ (" << device.info().name << ")\n";
-  return 0;
+  return example::end("memory_fence", right == 2 * settings.rounds, "", device);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "memory_fence", settings.device,
-                 {{"--n", &settings.n, 0},
-                  {"--groups", &settings.groups},
-                  {"--items", &settings.items},
-                  {"--pairs", &settings.pairs},
-                  {"--rounds", &settings.rounds}});
-  return example::main_of("memory_fence", [&] { return run(settings); });
+  return example::main_of(argc, argv, "memory_fence", settings, run,
+                          {{"--n", &settings.n, 0},
+                           {"--groups", &settings.groups},
+                           {"--items", &settings.items},
+                           {"--pairs", &settings.pairs},
+                           {"--rounds", &settings.rounds}});
 }

@@ -69,6 +69,22 @@ int main_of(std::string_view program, F run) {
   }
 }
 
+// The same after the options were read into `settings`: the device's and `numbers`.
+template <class Settings>
+int main_of(int argc, char** argv, std::string_view program, Settings& settings, int (*run)(const Settings&),
+            std::initializer_list<Number> numbers) {
+  parse(argc, argv, program, settings.device, numbers);
+  return main_of(program, [&] { return run(settings); });
+}
+
+// The last line of a run, which says `what` it did and whether all of it is what plain C++ gives. Returns the exit
+// status.
+inline int end(std::string_view program, bool right, const std::string& what, const masu::Device& device) {
+  if (right) std::cout << what << "agrees with plain C++ (" << device.info().name << ")\n";
+  else std::cerr << program << ": the results differ from those of plain C++\n";
+  return right ? 0 : 1;
+}
+
 // Numbers in an order without a pattern, the same on every machine: the upper bits of a linear congruence.
 inline std::vector<std::uint32_t> made_up(std::uint64_t count) {
   std::vector<std::uint32_t> values(count);

@@ -4,7 +4,8 @@
 // compares every bin with plain C++.
 //
 //   shared_memory_histogram [--device ID]
-#include <masu/masu.h>
+#include "options.h"
+
 #include <shared_memory_histogram_cu.h>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <iomanip>
 #include <iostream>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,8 +76,7 @@ Times count_on_device(const masu::Device& device, std::span<const std::uint8_t> 
 int run(const std::string& id) {
   const masu::Device device = masu::Device::open(id);
   if (device.kind() != masu::DeviceKind::cuda) {
-    std::cerr << "shared_memory_histogram: the device must be a CUDA device, got " << device.id() << '\n';
-    return 1;
+    throw std::runtime_error("the device must be a CUDA device, got " + device.id());
   }
   const std::vector<std::uint8_t> bytes = random_bytes(size);
   Counts counts{};
@@ -115,10 +116,5 @@ int main(int argc, char** argv) {
     }
     device = argv[i];
   }
-  try {
-    return run(device);
-  } catch (const masu::Error& error) {
-    std::cerr << "shared_memory_histogram: " << error.what() << '\n';
-    return 1;
-  }
+  return example::main_of("shared_memory_histogram", [&] { return run(device); });
 }

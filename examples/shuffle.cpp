@@ -117,18 +117,12 @@ int run(const Settings& settings) {
   if (device.info().fp64) right = all<double, std::uint64_t>(device, "double", "ulong", n) && right;
   else std::printf("double: not on this device\n");
   std::fflush(stdout);
-  if (!right) {
-    std::cerr << "shuffle: the result differs from that of plain C++\n";
-    return 1;
-  }
-  std::cout << settings.n << " sets of vectors: agrees with plain C++ (" << device.info().name << ")\n";
-  return 0;
+  return example::end("shuffle", right, std::to_string(n) + " sets of vectors: ", device);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "shuffle", settings.device, {{"--n", &settings.n, 0}});
-  return example::main_of("shuffle", [&] { return run(settings); });
+  return example::main_of(argc, argv, "shuffle", settings, run, {{"--n", &settings.n, 0}});
 }

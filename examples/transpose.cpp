@@ -87,7 +87,6 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  example::parse(argc, argv, "transpose", settings.device,
-                 {{"--rows", &settings.rows, 0}, {"--columns", &settings.columns, 0}});
-  return example::main_of("transpose", [&] { return run(settings); });
+  return example::main_of(argc, argv, "transpose", settings, run,
+                          {{"--rows", &settings.rows, 0}, {"--columns", &settings.columns, 0}});
 }

@@ -224,12 +224,7 @@ int run(const std::string& id, std::uint64_t n, bool doubles) {
   right = stores_of_halves<float>(device, "float") && right;
   if (doubles) right = stores_of_halves<double>(device, "double") && right;
   else std::cout << "double: left out, or not on this device\n";
-  if (!right) {
-    std::cerr << "vector_load_store: the results differ from those of plain C++\n";
-    return 1;
-  }
-  std::cout << n << " elements: agrees with plain C++ (" << device.info().name << ")\n";
-  return 0;
+  return example::end("vector_load_store", right, std::to_string(n) + " elements: ", device);
 }
 
 }  // namespace

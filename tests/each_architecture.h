@@ -3,7 +3,7 @@
 // supports, without a GPU and without a warning; without NVRTC, only the first.
 #pragma once
 
-#include "backends/cuda/compiler.h"
+#include "backends/cuda/module.h"
 #include "kernel_macros.h"
 #include "runtime/kernel_source.h"
 

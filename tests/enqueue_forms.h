@@ -12,7 +12,6 @@
 #include <masu/row_histogram.h>
 #include <masu/scan.h>
 #include <masu/search.h>
-#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/sum.h>
 #include <masu/topk.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of the examples compile for each architecture that masu supports, without a GPU.
-#include "backends/cuda/compiler.h"
+#include "backends/cuda/module.h"
 #include "each_architecture.h"
 
 #include <gmock/gmock.h>

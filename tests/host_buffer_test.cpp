@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <masu/host_buffer.h>
+#include <masu/buffer.h>
 #include <masu/stream.h>
 
 #include "each_device.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "all_dtypes.h"
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <gtest/gtest.h>
 #include <masu/device.h>

@@ -4,8 +4,8 @@
 #include "expect_error.h"
 
 #include <gtest/gtest.h>
-#include <masu/exact_sum.h>
 #include <masu/masu.h>
+#include <masu/sum.h>
 
 #include <array>
 #include <cmath>

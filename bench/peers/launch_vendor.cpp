@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch_vendor.h"
 
-#include "backends/cuda/compiler.h"
-#include "backends/cuda/loader.h"
-#include "backends/opencl/loader.h"
+#include "backends/cuda/driver_api.h"
+#include "backends/cuda/module.h"
+#include "backends/opencl/api.h"
 #include "backends/opencl/memory.h"
 #include "backends/opencl/module.h"
 

@@ -5,9 +5,9 @@
 #include "runtime/half.h"
 #include "text.h"
 
-#include <masu/exact_sum.h>
 #include <masu/io.h>
 #include <masu/reduce.h>
+#include <masu/sum.h>
 
 #include <fmt/format.h>
 

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <masu/convert.h>
 #include <masu/dtype.h>
-#include <masu/exact_sum.h>
 #include <masu/quantile.h>
 #include <masu/scan.h>
 #include <masu/sort.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 #include <cmath>
 #include <concepts>

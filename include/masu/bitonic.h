@@ -29,7 +29,7 @@
 /// @endcode
 #pragma once
 
-#include <masu/export.h>
+#include <masu/version.h>
 
 #include <cstdint>
 #include <vector>

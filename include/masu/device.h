@@ -4,7 +4,7 @@
 #pragma once
 
 #include <masu/dtype.h>
-#include <masu/export.h>
+#include <masu/version.h>
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <masu/error.h>
-#include <masu/export.h>
+#include <masu/version.h>
 
 #include <concepts>
 #include <cstddef>

@@ -3,7 +3,7 @@
 /// The one exception type of masu.
 #pragma once
 
-#include <masu/export.h>
+#include <masu/version.h>
 
 #include <stdexcept>
 #include <string>

@@ -3,7 +3,7 @@
 /// Ending a long call before it is done.
 #pragma once
 
-#include <masu/export.h>
+#include <masu/version.h>
 
 #include <functional>
 #include <memory>

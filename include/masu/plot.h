@@ -18,10 +18,10 @@
 /// @endcode
 #pragma once
 
-#include <masu/export.h>
 #include <masu/histogram.h>
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>
+#include <masu/version.h>
 
 #include <cstdint>
 #include <functional>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The version of these headers (SemVer) and of the library that a program runs with.
+/// The version of these headers (SemVer) and of the library that a program runs with, and what it exports.
 #pragma once
 
-#include <masu/export.h>
-
 #include <string_view>
+
+/// The library hides every symbol that is not marked so.
+#define MASU_EXPORT __attribute__((visibility("default")))
 
 namespace masu {
 

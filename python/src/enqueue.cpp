@@ -2,7 +2,6 @@
 #include "enqueue.h"
 
 #include <masu/error.h>
-#include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call on arrays of another library's in device memory that only enqueues: on that library's current stream, with its
-// memory. The commands of a call are recorded once for its shape, and repeated (masu/recording.h).
+// memory. The commands of a call are recorded once for its shape, and repeated (masu/stream.h).
 #pragma once
 
 #include "locked.h"

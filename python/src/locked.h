@@ -5,7 +5,6 @@
 
 #include <masu/buffer.h>
 #include <masu/device.h>
-#include <masu/host_buffer.h>
 #include <masu/stream.h>
 
 #include <cstddef>

@@ -9,7 +9,6 @@
 #include <masu/gather.h>
 #include <masu/quantile.h>
 #include <masu/search.h>
-#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/topk.h>

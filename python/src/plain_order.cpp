@@ -8,7 +8,7 @@
 #include "unordered.h"
 
 #include <masu/device.h>
-#include <masu/selection.h>
+#include <masu/quantile.h>
 #include <masu/sort.h>
 #include <masu/topk.h>
 

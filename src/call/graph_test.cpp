@@ -10,7 +10,6 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/program.h>
-#include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <algorithm>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launching masu's own kernels on a stream, and what the launches took.
+// Launching masu's own kernels on a stream, and what launches and calls took, in seconds.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
-#include <masu/kernel_argument.h>
+#include <masu/program.h>
 #include <masu/stream.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -109,5 +110,40 @@ void fetch(Stream& stream, const BufferBase& buffer, std::uint64_t offset, void*
 
 // Device time of commands of a timed stream. Waits.
 [[nodiscard]] double seconds_of(std::span<const Event> events);
+
+// The host's clock.
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Adds the seconds of its life to one part of the times that the caller wants, if any:
+// `const call::Timer timer(options.times, &Times::compute);`
+template <class Times>
+class Timer {
+ public:
+  Timer(Times* times, double Times::*part) : times_(times), part_(part), start_(times != nullptr ? now() : 0) {}
+  ~Timer() {
+    if (times_ != nullptr) times_->*part_ += now() - start_;
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  Times* times_;
+  double Times::*part_;
+  double start_;
+};
+
+template <class Times>
+void start_times(Times* times) {
+  if (times != nullptr) *times = {};
+}
+
+template <class Times>
+void add_times(Times* times, const Times& more) {
+  if (times == nullptr) return;
+  times->transfer += more.transfer;
+  times->compute += more.compute;
+}
 
 }  // namespace masu::call

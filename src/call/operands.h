@@ -8,7 +8,7 @@
 #include <masu/dtype.h>
 #include <masu/stream.h>
 
-#include "runtime/checks.h"
+#include "runtime/backend.h"
 
 #include <cstddef>
 #include <cstdint>

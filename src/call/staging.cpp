@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/staging.h"
 
-#include "call/timer.h"
+#include "call/launcher.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 
 #include "call/launcher.h"
 
+#include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
-#include <masu/host_buffer.h>
 #include <masu/stream.h>
 
 #include <array>

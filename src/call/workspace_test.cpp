@@ -10,7 +10,6 @@
 #include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/scan.h>
-#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/sum.h>
 #include <masu/topk.h>

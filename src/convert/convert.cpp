@@ -2,7 +2,6 @@
 // The public functions: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "convert/convert_plan.h"
 #include "runtime/half.h"
 

@@ -2,7 +2,7 @@
 // How elements are converted on a device, and every constant of the kernel.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/convert.h>
 #include <masu/device.h>

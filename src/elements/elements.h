@@ -2,7 +2,7 @@
 // Elements as the kernels have them: what elements.cl needs, and how OpenCL C spells types.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/dtype.h>
 

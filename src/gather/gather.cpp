@@ -2,7 +2,6 @@
 // Gather, scatter, permute and reverse: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "gather/gather_plan.h"
 
 #include <masu/gather.h>

@@ -2,7 +2,7 @@
 // What is moved where, what to launch, and every constant of the kernels.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

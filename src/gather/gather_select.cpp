@@ -2,7 +2,6 @@
 // Compact, fill and iota: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "gather/gather_plan.h"
 #include "runtime/half.h"
 

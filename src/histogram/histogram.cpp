@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions for one histogram and for joint histograms: validate, plan, count, fold.
+#include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/histogram_plan.h"

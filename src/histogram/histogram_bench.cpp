@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast values are counted. Axes: device, case, size, distribution, strategy, CPU threads. Every result is checked
 // against the plain count before it is timed; masu and the plain reading (or copying) of the same bytes take turns.
-#include <masu/host_buffer.h>
+#include <masu/buffer.h>
 
 #include "bench/runner.h"
 #include "call/launcher.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "call/launcher.h"
-#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/slot_kernels.h"
 

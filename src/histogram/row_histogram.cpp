@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One histogram for each of many rows: the public functions.
+#include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/histogram_plan.h"

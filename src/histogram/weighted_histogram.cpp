@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weighted histograms: the public functions.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/state_bytes.h"
-#include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/slot_kernels.h"
 #include "histogram/histogram_checks.h"
 #include "histogram/weighted_sums.h"
 
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>

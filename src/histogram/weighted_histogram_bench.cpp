@@ -2,7 +2,7 @@
 // How fast weights are summed by bins. Axes: device, case, number of elements, distribution of the values, CPU threads.
 // Every result is checked against plain exact sums before it is timed; masu and the plain reading of the same bytes,
 // values and weights, take turns.
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 
 #include "bench/histogram_cases.h"

@@ -4,7 +4,7 @@
 
 #include "histogram/histogram_test_data.h"
 
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 
 #include <cmath>
 #include <cstdint>

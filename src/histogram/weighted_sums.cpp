@@ -7,6 +7,7 @@
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <masu/quantile.h>
-#include <masu/selection.h>
 
 #include <array>
 #include <cstring>

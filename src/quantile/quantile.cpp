@@ -2,7 +2,6 @@
 // The public functions: validate, find places, compute.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"

@@ -9,7 +9,6 @@
 #include "runtime/half.h"
 
 #include <masu/quantile.h>
-#include <masu/selection.h>
 
 #include <fmt/format.h>
 

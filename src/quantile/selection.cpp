@@ -10,7 +10,7 @@
 #include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>
-#include <masu/selection.h>
+#include <masu/quantile.h>
 #include <masu/sort.h>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // What is launched to select elements by their places on a device, and every constant of the kernels.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>

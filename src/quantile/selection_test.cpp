@@ -3,7 +3,7 @@
 #include "each_instruction_set.h"
 #include "runtime/half.h"
 
-#include <masu/selection.h>
+#include <masu/quantile.h>
 #include <masu/sort.h>
 
 #include <gtest/gtest.h>

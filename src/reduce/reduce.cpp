@@ -2,7 +2,6 @@
 // The public functions: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 

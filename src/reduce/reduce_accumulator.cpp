@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "call/staging.h"
 #include "call/state_bytes.h"
-#include "call/timer.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 

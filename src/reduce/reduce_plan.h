@@ -4,7 +4,7 @@
 
 #include "call/launcher.h"
 #include "reduce/reduce_rank.h"
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>

@@ -6,7 +6,6 @@
 #include "runtime/kernel_signature.h"
 
 #include <masu/device.h>
-#include <masu/kernel_argument.h>
 #include <masu/program.h>
 #include <masu/stream.h>
 
@@ -141,6 +140,7 @@ enum class Mark : bool { no, yes };
 class Stream {
  public:
   using Done = std::shared_ptr<masu::runtime::Event>;
+  using Mark = masu::runtime::Mark;
   virtual ~Stream() = default;
   [[nodiscard]] virtual void* native() const noexcept = 0;
   virtual Done write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) = 0;
@@ -270,5 +270,13 @@ class Backend {
 Backend& cpu_backend();
 Backend& opencl_backend();
 Backend& cuda_backend();
+
+// See masu::Device::list.
+std::vector<DeviceInfo> list_devices(DeviceKind kind);
+
+// Whether two views of devices of one kind share memory: one handle of OpenCL, else by their addresses.
+[[nodiscard]] bool overlap(const BufferBase& a, const BufferBase& b) noexcept;
+// Throws invalid_argument when the two differ in size or overlap.
+void check_copy(const BufferBase& target, const BufferBase& source);
 
 }  // namespace masu::runtime

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/backend.h"
-#include "runtime/checks.h"
 #include "runtime/environment.h"
 #include "runtime/stream_pool.h"
 
 #include <fmt/format.h>
 #include <masu/buffer.h>
 #include <masu/error.h>
-#include <masu/host_buffer.h>
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -32,12 +30,12 @@ bool runtime::overlap(const BufferBase& a, const BufferBase& b) noexcept {
          right + b.byte_offset() < left + a.byte_offset() + a.size_bytes();
 }
 
-void check_copy(const BufferBase& target, const BufferBase& source) {
+void runtime::check_copy(const BufferBase& target, const BufferBase& source) {
   if (target.size_bytes() != source.size_bytes()) {
     throw Error(ErrorCode::invalid_argument, fmt::format("copy: both buffers must be of one size, got {} and {} bytes",
                                                          target.size_bytes(), source.size_bytes()));
   }
-  if (runtime::overlap(target, source)) {
+  if (overlap(target, source)) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("copy: the buffers must not overlap, got offsets {} and {} with {} bytes in one memory",
                             target.byte_offset(), source.byte_offset(), target.size_bytes()));
@@ -95,7 +93,7 @@ void BufferBase::fill_bytes(const void* pattern, std::size_t size) {
 }
 
 void BufferBase::copy_bytes(const BufferBase& source) {
-  check_copy(*this, source);
+  runtime::check_copy(*this, source);
   if (bytes_ == 0) return;
   if (device_ == source.device_) {
     const runtime::StreamLease stream(*device_.implementation());

@@ -2,7 +2,7 @@
 // What a kernel declares, made ready to be compared with what a launch gives it.
 #pragma once
 
-#include <masu/kernel_argument.h>
+#include <masu/program.h>
 
 #include <cstddef>
 #include <cstdint>

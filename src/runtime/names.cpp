@@ -4,8 +4,8 @@
 #include <masu/dtype.h>
 #include <masu/error.h>
 #include <masu/version.h>
-#include <array>
 #include <iterator>
+#include <string>
 
 namespace masu {
 namespace {
@@ -51,18 +51,8 @@ Error::Error(ErrorCode code, const std::string& message) : std::runtime_error(me
 Error::~Error() = default;  // here, so that the type has one home and can be caught across shared libraries
 
 std::string_view version() noexcept {
-  struct Text {
-    std::array<char, 48> characters{};
-    std::size_t size = 0;
-    Text() noexcept {
-      size = static_cast<std::size_t>(fmt::format_to_n(characters.data(), characters.size(), "{}.{}.{}", version_major,
-                                                       version_minor, version_patch)
-                                          .out -
-                                      characters.data());
-    }
-  };
-  static const Text text;
-  return {text.characters.data(), text.size};
+  static const auto& text = *new std::string(fmt::format("{}.{}.{}", version_major, version_minor, version_patch));
+  return text;
 }
 
 }  // namespace masu

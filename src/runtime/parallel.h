@@ -2,7 +2,7 @@
 // CPU threads: how many, and a loop over them.
 #pragma once
 
-#include <masu/export.h>
+#include <masu/version.h>
 
 #include <atomic>
 #include <chrono>

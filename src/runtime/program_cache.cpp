@@ -40,9 +40,8 @@ constexpr std::array<std::uint32_t, 64> round_constants = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-}  // namespace
-
-void Sha256::block(const unsigned char* data) noexcept {
+// Mixes a block of 64 bytes into the state.
+void mix(std::array<std::uint32_t, 8>& state, const unsigned char* data) noexcept {
   std::uint32_t w[64];
   for (int i = 0; i < 16; ++i) {
     w[i] = std::uint32_t{data[4 * i]} << 24 | std::uint32_t{data[4 * i + 1]} << 16 |
@@ -53,7 +52,7 @@ void Sha256::block(const unsigned char* data) noexcept {
     const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  auto [a, b, c, d, e, f, g, h] = state;
   for (int i = 0; i < 64; ++i) {
     const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
     const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + round_constants[static_cast<std::size_t>(i)] + w[i];
@@ -69,49 +68,24 @@ void Sha256::block(const unsigned char* data) noexcept {
     a = t1 + t2;
   }
   const std::array<std::uint32_t, 8> added = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += added[i];
+  for (std::size_t i = 0; i < 8; ++i) state[i] += added[i];
 }
 
-void Sha256::add(std::string_view data) noexcept {
-  bytes_ += data.size();
-  const auto* bytes = reinterpret_cast<const unsigned char*>(data.data());
-  std::size_t left = data.size();
-  while (left > 0) {
-    if (rest_size_ == 0 && left >= rest_.size()) {
-      block(bytes);
-      bytes += rest_.size();
-      left -= rest_.size();
-      continue;
-    }
-    const std::size_t taken = std::min(rest_.size() - rest_size_, left);
-    std::memcpy(rest_.data() + rest_size_, bytes, taken);
-    rest_size_ += taken;
-    bytes += taken;
-    left -= taken;
-    if (rest_size_ == rest_.size()) {
-      block(rest_.data());
-      rest_size_ = 0;
-    }
+}  // namespace
+
+std::string sha256(std::string data) {
+  const std::uint64_t bits = std::uint64_t{data.size()} * 8;
+  data += '\x80';
+  data.append((120 - data.size() % 64) % 64, '\0');
+  for (int shift = 56; shift >= 0; shift -= 8) data += static_cast<char>(bits >> shift & 0xff);
+  std::array<std::uint32_t, 8> state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  for (std::size_t at = 0; at < data.size(); at += 64) {
+    mix(state, reinterpret_cast<const unsigned char*>(data.data()) + at);
   }
-}
-
-std::string Sha256::hex() {
-  const std::uint64_t bits = bytes_ * 8;
-  std::string padding(1, '\x80');
-  padding.append((rest_.size() * 2 - 9 - rest_size_) % rest_.size(), '\0');
-  for (int shift = 56; shift >= 0; shift -= 8) padding += static_cast<char>(bits >> shift & 0xff);
-  add(padding);
   std::string result;
-  for (const std::uint32_t word : state_) {
-    for (int shift = 28; shift >= 0; shift -= 4) result += "0123456789abcdef"[word >> shift & 0xf];
-  }
+  for (const std::uint32_t word : state) result += fmt::format("{:08x}", word);
   return result;
-}
-
-std::string sha256(std::string_view data) {
-  Sha256 hash;
-  hash.add(data);
-  return hash.hex();
 }
 
 namespace {
@@ -119,12 +93,12 @@ namespace {
 // Each field with its length, so that no two sets of fields give the same bytes.
 std::string key_of(const Device& device, std::string_view text, std::string_view options) {
   const std::string identity = device.cache_identity();
-  Sha256 hash;
+  std::string fields;
   for (const std::string_view field : {version(), std::string_view(identity), options, text}) {
-    hash.add(fmt::format("{}:", field.size()));
-    hash.add(field);
+    fields += fmt::format("{}:", field.size());
+    fields += field;
   }
-  return hash.hex();
+  return sha256(std::move(fields));
 }
 
 std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, std::string_view text,
@@ -224,7 +198,7 @@ constexpr std::uint64_t most_header = 4096;
 constexpr auto temporary_age = std::chrono::hours(1);  // older ones were left behind by a process that died
 
 std::string header(const std::string& key, std::string_view content) {
-  return fmt::format("masu-cache-1 {} {}\n", key, sha256(content));
+  return fmt::format("masu-cache-1 {} {}\n", key, sha256(std::string(content)));
 }
 
 // The content of a regular file of at most that many bytes; nothing for what else has the name, a pipe that nobody
@@ -332,6 +306,10 @@ void DiskCache::trim() const {
     fs::remove(entry.path, ignored);
     total -= entry.bytes;
   }
+}
+
+std::string kernel_text(std::string_view path) {
+  return kernel_text(path, environment().kernel_directory);
 }
 
 std::string kernel_text(std::string_view path, const std::string& directory) {

@@ -5,8 +5,6 @@
 #include "runtime/backend.h"
 #include "runtime/environment.h"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -16,23 +14,8 @@
 
 namespace masu::runtime {
 
-// SHA-256 (FIPS 180-4).
-class Sha256 {
- public:
-  void add(std::string_view data) noexcept;
-  // Ends the message. 64 lower-case hexadecimal digits. Call it once.
-  std::string hex();
-
- private:
-  void block(const unsigned char* data) noexcept;
-  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<unsigned char, 64> rest_{};
-  std::size_t rest_size_ = 0;
-  std::uint64_t bytes_ = 0;
-};
-
-std::string sha256(std::string_view data);
+// SHA-256 (FIPS 180-4), as 64 lower-case hexadecimal digits.
+std::string sha256(std::string data);
 
 // The program of a complete source text, compiled once; one that includes files is compiled anew each time.
 // Thread-safe; two threads that ask for the same program at once compile it once. `directory`: of the DiskCache.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/registry.h"
-
+// Finds devices by the names that users give them, or by the work that there is.
 #include "runtime/backend.h"
 
 #include <masu/device.h>
@@ -14,59 +13,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-
-namespace masu {
-
-std::string_view to_string(DeviceKind kind) noexcept {
-  constexpr std::string_view names[] = {"cpu", "opencl", "cuda"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-Device::Device(std::shared_ptr<runtime::Device> implementation) noexcept : implementation_(std::move(implementation)) {}
-
-Device Device::open(std::string_view id) {
-  return Device(runtime::open_device(id));
-}
-
-std::vector<DeviceInfo> Device::list() {
-  return runtime::list_devices();
-}
-
-Device Device::wrap_opencl(void* cl_context, void* cl_device_id) {
-  if (cl_context == nullptr || cl_device_id == nullptr) {
-    throw Error(ErrorCode::invalid_argument, "Device::wrap_opencl: context and device must not be null, got null");
-  }
-  return Device(runtime::opencl_backend().wrap(cl_context, cl_device_id));
-}
-
-Device Device::wrap_cuda(void* cu_context) {
-  if (cu_context == nullptr) {
-    throw Error(ErrorCode::invalid_argument, "Device::wrap_cuda: the context must not be null, got null");
-  }
-  return Device(runtime::cuda_backend().wrap(cu_context, nullptr));
-}
-
-const DeviceInfo& Device::info() const noexcept {
-  return implementation_->info();
-}
-
-void Device::synchronize() const {
-  implementation_->synchronize();
-}
-
-void Device::trim() const {
-  implementation_->trim();
-}
-
-void* Device::native_context() const noexcept {
-  return implementation_->native_context();
-}
-
-void* Device::native_device() const noexcept {
-  return implementation_->native_device();
-}
-
-}  // namespace masu
 
 namespace masu::runtime {
 namespace {
@@ -159,18 +105,35 @@ std::shared_ptr<Device> open_of(Backend& backend, std::string_view id, std::stri
 
 }  // namespace
 
-std::shared_ptr<Device> open_device(std::string_view id) {
+std::vector<DeviceInfo> list_devices(DeviceKind kind) {
+  return devices_of(kind == DeviceKind::cpu      ? cpu_backend()
+                    : kind == DeviceKind::opencl ? opencl_backend()
+                                                 : cuda_backend());
+}
+
+}  // namespace masu::runtime
+
+namespace masu {
+
+std::string_view to_string(DeviceKind kind) noexcept {
+  constexpr std::string_view names[] = {"cpu", "opencl", "cuda"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Device::Device(std::shared_ptr<runtime::Device> implementation) noexcept : implementation_(std::move(implementation)) {}
+
+Device Device::open(std::string_view id) {
   if (id.empty()) {
     const char* preset = std::getenv("MASU_DEVICE");
     id = preset != nullptr && *preset != '\0' ? preset : "auto";
   }
-  if (id == "auto") return open_best();
-  if (id == "cpu") return cpu_backend().open(0);
+  if (id == "auto") return Device(runtime::open_best());
+  if (id == "cpu") return Device(runtime::cpu_backend().open(0));
   const std::string_view kind = id.substr(0, id.find(':'));
   const std::string_view which = kind.size() < id.size() ? id.substr(kind.size() + 1) : std::string_view{};
   if (kind.size() == id.size() || !which.empty()) {
-    if (kind == "opencl") return open_of(opencl_backend(), id, which);
-    if (kind == "cuda") return open_of(cuda_backend(), id, which);
+    if (kind == "opencl") return Device(runtime::open_of(runtime::opencl_backend(), id, which));
+    if (kind == "cuda") return Device(runtime::open_of(runtime::cuda_backend(), id, which));
   }
   throw Error(
       ErrorCode::invalid_argument,
@@ -179,18 +142,62 @@ std::shared_ptr<Device> open_device(std::string_view id) {
                   id));
 }
 
-std::vector<DeviceInfo> list_devices(DeviceKind kind) {
-  return devices_of(kind == DeviceKind::cpu      ? cpu_backend()
-                    : kind == DeviceKind::opencl ? opencl_backend()
-                                                 : cuda_backend());
-}
-
-std::vector<DeviceInfo> list_devices() {
+std::vector<DeviceInfo> Device::list() {
   std::vector<DeviceInfo> all;
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::opencl, DeviceKind::cuda}) {
-    std::ranges::move(list_devices(kind), std::back_inserter(all));
+    std::ranges::move(runtime::list_devices(kind), std::back_inserter(all));
   }
   return all;
 }
 
-}  // namespace masu::runtime
+Device Device::wrap_opencl(void* cl_context, void* cl_device_id) {
+  if (cl_context == nullptr || cl_device_id == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "Device::wrap_opencl: context and device must not be null, got null");
+  }
+  return Device(runtime::opencl_backend().wrap(cl_context, cl_device_id));
+}
+
+Device Device::wrap_cuda(void* cu_context) {
+  if (cu_context == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "Device::wrap_cuda: the context must not be null, got null");
+  }
+  return Device(runtime::cuda_backend().wrap(cu_context, nullptr));
+}
+
+const DeviceInfo& Device::info() const noexcept {
+  return implementation_->info();
+}
+
+void Device::synchronize() const {
+  implementation_->synchronize();
+}
+
+void Device::trim() const {
+  implementation_->trim();
+}
+
+void* Device::native_context() const noexcept {
+  return implementation_->native_context();
+}
+
+void* Device::native_device() const noexcept {
+  return implementation_->native_device();
+}
+
+Device device_for(Work work, std::uint64_t bytes) {
+  const char* named = std::getenv("MASU_DEVICE");
+  if (named != nullptr && *named != '\0') return Device::open(named);
+  if (work == Work::moving) return Device::open("cpu");
+  // Rough on purpose: what a thread does, what pageable memory moves (for a sort there and back), and what a GPU costs
+  // to open (2026-11, H200).
+  const double thread_bytes_a_second = work == Work::sorting ? 1e9 : 4e9;
+  const double transfer_bytes_a_second = work == Work::sorting ? 4e9 : 10e9;
+  constexpr double start_seconds = 0.4;
+  const auto amount = static_cast<double>(bytes);
+  const double here = amount / (thread_bytes_a_second * cpu_threads());
+  if (here <= start_seconds + amount / transfer_bytes_a_second) return Device::open("cpu");
+  Device best = Device::open("auto");
+  return best.info().gpu ? best : Device::open("cpu");
+}
+
+}  // namespace masu

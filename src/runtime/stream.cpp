@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/backend.h"
-#include "runtime/checks.h"
 #include "runtime/stream_pool.h"
 
-#include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <fmt/format.h>
@@ -16,55 +14,42 @@ namespace masu::runtime {
 
 namespace {
 
-// This thread's scopes, the innermost first.
-thread_local constinit const Borrowed* borrowed = nullptr;
-thread_local constinit const RecordingScope* recording = nullptr;
+thread_local constinit const CallScope* innermost = nullptr;  // of this thread
 
-const Borrowed* borrowed_of(const Device& device) {
-  const Borrowed* found = borrowed;
-  while (found != nullptr && found->device.get() != &device) found = found->outer;
+// The innermost scope of a device that has a recorder, or that has none.
+const CallScope* scope_of(const Device& device, bool recording) noexcept {
+  const CallScope* found = innermost;
+  while (found != nullptr && (found->device.get() != &device || (found->recorder != nullptr) != recording)) {
+    found = found->outer;
+  }
   return found;
 }
 
 }  // namespace
 
-Recorder* recorder_of(const Device& device) noexcept {
-  const RecordingScope* found = recording;
-  while (found != nullptr && &found->device_ != &device) found = found->outer_;
-  return found != nullptr ? &found->recorder_ : nullptr;
+CallScope::CallScope(std::shared_ptr<Device> of, void* to, Recorder* by)
+    : device(std::move(of)), queue(to), recorder(by), outer(innermost) {
+  if (recorder == nullptr) device->wrap_stream(queue, Timing::off);  // throws for what is none
+  innermost = this;
 }
 
-RecordingScope::RecordingScope(Device& device, Recorder& recorder) noexcept
-    : device_(device), recorder_(recorder), outer_(recording) {
-  recording = this;
-}
-
-RecordingScope::~RecordingScope() {
-  recording = outer_;
+CallScope::~CallScope() {
+  innermost = outer;
 }
 
 std::shared_ptr<Memory> memory_for_call(Device& device, std::uint64_t bytes) {
-  Recorder* recorder = recorder_of(device);
-  return recorder != nullptr ? recorder->allocate(bytes) : device.allocate(bytes);
+  const CallScope* taken_down = scope_of(device, true);
+  return taken_down != nullptr ? taken_down->recorder->allocate(bytes) : device.allocate(bytes);
 }
 
 std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing) {
-  if (Recorder* recorder = recorder_of(device)) return recorder->make_stream();
-  const Borrowed* scope = borrowed_of(device);
-  return scope != nullptr ? device.wrap_stream(scope->queue, timing) : device.make_stream(timing);
-}
-
-Borrowed::Borrowed(std::shared_ptr<Device> of, void* native) : device(std::move(of)), queue(native), outer(borrowed) {
-  device->wrap_stream(queue, Timing::off);  // throws for what is none
-  borrowed = this;
-}
-
-Borrowed::~Borrowed() {
-  borrowed = outer;
+  if (const CallScope* taken_down = scope_of(device, true)) return taken_down->recorder->make_stream();
+  const CallScope* borrowed = scope_of(device, false);
+  return borrowed != nullptr ? device.wrap_stream(borrowed->queue, timing) : device.make_stream(timing);
 }
 
 StreamLease::StreamLease(Device& device) : device_(device.shared_from_this()), exceptions_(std::uncaught_exceptions()) {
-  if (borrowed_of(device) != nullptr || recorder_of(device) != nullptr) {
+  if (scope_of(device, false) != nullptr || scope_of(device, true) != nullptr) {
     kept_ = false;
   } else {
     Kept& kept = device.kept();
@@ -100,8 +85,7 @@ std::unique_ptr<runtime::Recorder> runtime::Device::make_recorder() {
 Recording::Recording(const Device& device, std::span<const Operand> operands,
                      const std::function<void(std::span<Buffer<std::byte>>)>& calls,
                      const std::function<void()>& prepare) {
-  runtime::Device& implementation = *device.implementation();
-  const std::unique_ptr<runtime::Recorder> recorder = implementation.make_recorder();
+  const std::unique_ptr<runtime::Recorder> recorder = device.implementation()->make_recorder();
   if (prepare) prepare();
   std::vector<Buffer<std::byte>> buffers;
   buffers.reserve(operands.size());
@@ -109,7 +93,7 @@ Recording::Recording(const Device& device, std::span<const Operand> operands,
     buffers.emplace_back(device, recorder->add_operand(operand.bytes, operand.misaligned), 0, operand.bytes);
   }
   {
-    const runtime::RecordingScope scope(implementation, *recorder);
+    const runtime::CallScope scope(device.implementation(), nullptr, recorder.get());
     calls(buffers);
   }
   recorded_ = recorder->finish();
@@ -183,12 +167,12 @@ Stream Stream::wrap(const Device& device, void* native_queue) {
   return Stream(device, device.implementation()->wrap_stream(native_queue, Timing::on));
 }
 
-struct StreamScope::Entry : runtime::Borrowed {
-  using Borrowed::Borrowed;
+struct StreamScope::Entry : runtime::CallScope {
+  using CallScope::CallScope;
 };
 
 StreamScope::StreamScope(const Device& device, void* native_queue)
-    : entry_(std::make_unique<Entry>(device.implementation(), native_queue)) {}
+    : entry_(std::make_unique<Entry>(device.implementation(), native_queue, nullptr)) {}
 
 StreamScope::~StreamScope() = default;
 
@@ -241,7 +225,7 @@ Event Stream::read_bytes(const BufferBase& source, std::uint64_t offset, void* t
 Event Stream::copy_bytes(BufferBase& target, const BufferBase& source) {
   check_device("Stream::copy", target, device_);
   check_device("Stream::copy", source, device_);
-  check_copy(target, source);
+  runtime::check_copy(target, source);
   if (target.size_bytes() == 0) return record();
   return Event(implementation_->copy(*target.memory(), target.byte_offset(), *source.memory(), source.byte_offset(),
                                      target.size_bytes(), runtime::Mark::yes));

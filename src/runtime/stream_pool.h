@@ -15,34 +15,18 @@ std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing);
 // Memory that a call needs.
 std::shared_ptr<Memory> memory_for_call(Device& device, std::uint64_t bytes);
 
-// What takes down this thread's calls on a device; null where they are run.
-Recorder* recorder_of(const Device& device) noexcept;
-
-// While it lives, this thread's calls on the device are taken down.
-class RecordingScope {
- public:
-  RecordingScope(Device& device, Recorder& recorder) noexcept;
-  ~RecordingScope();
-  RecordingScope(const RecordingScope&) = delete;
-  RecordingScope& operator=(const RecordingScope&) = delete;
-
- private:
-  friend Recorder* recorder_of(const Device& device) noexcept;
-  const Device& device_;
-  Recorder& recorder_;
-  const RecordingScope* outer_;
-};
-
-// What a StreamScope puts in force for this thread.
-struct Borrowed {
-  Borrowed(std::shared_ptr<Device> of, void* native);
-  ~Borrowed();
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
+// While it lives, this thread's calls on the device are taken down or, without a recorder, go to a queue of the
+// caller's.
+struct CallScope {
+  CallScope(std::shared_ptr<Device> of, void* to, Recorder* by);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
   std::shared_ptr<Device> device;
   void* queue;
-  const Borrowed* outer;
+  Recorder* recorder;
+  const CallScope* outer;
 };
 
 // A stream for a call that waits for its result, borrowed until destruction, so that many threads can use a device at

@@ -3,7 +3,7 @@
 #include "scan/scan_cpu.h"
 
 #include <gtest/gtest.h>
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 
 #include "each_instruction_set.h"
 #include "scan/scan_reference.h"

@@ -2,7 +2,6 @@
 // The public functions: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "scan/scan_cpu.h"
 #include "scan/scan_device.h"
 #include "scan/scan_plan.h"

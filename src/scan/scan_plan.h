@@ -4,7 +4,7 @@
 
 #include "elements/order.h"
 #include "reduce/reduce_rank.h"
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

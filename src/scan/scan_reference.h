@@ -5,8 +5,8 @@
 #include "runtime/half.h"
 #include "unique/unique_reference.h"
 
-#include <masu/exact_sum.h>
 #include <masu/scan.h>
+#include <masu/sum.h>
 
 #include <bit>
 #include <cmath>

@@ -2,7 +2,7 @@
 // How sorted data is searched, and every constant of the kernel and of the CPU's tree.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "runtime/backend.h"
 #include "sort/device/sort_device.h"
 #include "sort/sort_job.h"

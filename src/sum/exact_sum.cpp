@@ -4,7 +4,7 @@
 #include "sum/fixed_point.h"
 #include "sum/sum_simd.h"
 
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace masu {
 namespace {
 
 constexpr int lowest = fixed::Sum::lowest;     // exponent of the lowest bit of digit 0
-constexpr std::uint64_t version = 0x3130534d;  // "MS01"
+constexpr std::uint64_t letters = 0x3130534d;  // "MS01"
 
 }  // namespace
 
@@ -91,7 +91,7 @@ double ExactSum::mean() const {
 
 std::vector<std::byte> ExactSum::bytes() const {
   std::vector<std::byte> result;
-  fixed::append(result, version, sizeof(std::uint32_t));
+  fixed::append(result, letters, sizeof(std::uint32_t));
   fixed::append(result, count_, sizeof(std::uint64_t));
   fixed::append(result, ExactSumPart::of(*this));
   return result;
@@ -105,7 +105,7 @@ ExactSum ExactSum::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t head = 0;
   fixed::Part part;
   const std::size_t size = bytes.size();
-  require(fixed::take(bytes, sizeof(std::uint32_t), head) && head == version,
+  require(fixed::take(bytes, sizeof(std::uint32_t), head) && head == letters,
           [&] { return fmt::format("the bytes must begin with MS01, got {} bytes that do not", size); });
   require(fixed::take(bytes, sizeof(std::uint64_t), sum.count_) && fixed::take(bytes, lowest, digits, part) &&
               bytes.empty(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 
 #include <gtest/gtest.h>
 

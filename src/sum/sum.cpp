@@ -2,7 +2,6 @@
 // The public functions: validate, add, round.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "runtime/half.h"
 #include "runtime/parallel.h"
 #include "sum/sum_cpu.h"

@@ -3,7 +3,7 @@
 // as defines.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

@@ -3,7 +3,6 @@
 #include "sum/sum_quick.h"
 
 #include <gtest/gtest.h>
-#include <masu/exact_sum.h>
 #include <masu/sum.h>
 
 #include "each_instruction_set.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_rows.h"
 
+#include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "runtime/parallel.h"
 #include "sum/sum_cpu.h"
 

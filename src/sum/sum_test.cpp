@@ -5,7 +5,6 @@
 #include "sum/sum_test_data.h"
 
 #include <gtest/gtest.h>
-#include <masu/exact_sum.h>
 #include <masu/sum.h>
 
 #include <bit>

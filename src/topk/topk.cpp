@@ -2,7 +2,6 @@
 // The public functions: validate, plan, select, hand over.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "call/timer.h"
 #include "topk/topk_cpu.h"
 #include "topk/topk_device.h"
 

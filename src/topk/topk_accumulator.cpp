@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "call/staging.h"
 #include "call/state_bytes.h"
-#include "call/timer.h"
 #include "topk/topk_cpu.h"
 #include "topk/topk_device.h"
 

@@ -4,7 +4,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 
-#include <masu/selection.h>
+#include <masu/quantile.h>
 #include <masu/sort.h>
 
 #include <algorithm>

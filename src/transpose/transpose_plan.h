@@ -2,7 +2,7 @@
 // How a matrix is cut into tiles, and every constant of the kernels.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/stream.h>

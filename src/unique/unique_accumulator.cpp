@@ -2,9 +2,9 @@
 // Pieces become sorted runs of distinct values, of which neighbours are merged when they are about equally long: so
 // each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
 // result.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/state_bytes.h"
-#include "call/timer.h"
 #include "elements/order.h"
 
 #include <masu/unique.h>

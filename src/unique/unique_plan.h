@@ -4,7 +4,7 @@
 #pragma once
 
 #include "call/operands.h"
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // from_bytes of every state: the bytes of a state with some of them changed, or any bytes. What is accepted must be
 // written as it is read, and merges with itself again and again until it is refused, or stays as it is.
-#include <masu/exact_sum.h>
 #include <masu/masu.h>
+#include <masu/sum.h>
 
 #include <array>
 #include <cstdint>

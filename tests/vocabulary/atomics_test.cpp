@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomics on local and global memory: what each leaves and what it returns, alone and with every work-item at once.
-#include "backends/opencl/platforms.h"
+#include "backends/opencl/device.h"
 #include "each_type.h"
 
 #include <fmt/format.h>

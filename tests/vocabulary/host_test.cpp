@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side: platforms, devices, contexts, queues, programs, arguments, buffers, events, error names.
-#include "backends/opencl/platforms.h"
+#include "backends/opencl/device.h"
 #include "each_type.h"
 #include "opencl_objects.h"
 

@@ -4,9 +4,7 @@
 
 #include <masu/device.h>
 
-#include "backends/opencl/error.h"
-#include "backends/opencl/handle.h"
-#include "backends/opencl/loader.h"
+#include "backends/opencl/api.h"
 
 #include <array>
 #include <cstddef>
@@ -27,12 +25,13 @@ struct OpenClObjects {
     const std::array<cl_context_properties, 3> properties{CL_CONTEXT_PLATFORM,
                                                           reinterpret_cast<cl_context_properties>(platform), 0};
     cl_int code = CL_SUCCESS;
-    context = opencl::Handle(cl.clCreateContext(properties.data(), 1, &id, nullptr, nullptr, &code));
+    context = opencl::Handle<cl_context>(cl.clCreateContext(properties.data(), 1, &id, nullptr, nullptr, &code));
     must(code, "clCreateContext");
-    queue = opencl::Handle(cl.clCreateCommandQueue(context.get(), id, CL_QUEUE_PROFILING_ENABLE, &code));
+    queue =
+        opencl::Handle<cl_command_queue>(cl.clCreateCommandQueue(context.get(), id, CL_QUEUE_PROFILING_ENABLE, &code));
     must(code, "clCreateCommandQueue");
     const char* source = text.c_str();
-    program = opencl::Handle(cl.clCreateProgramWithSource(context.get(), 1, &source, nullptr, &code));
+    program = opencl::Handle<cl_program>(cl.clCreateProgramWithSource(context.get(), 1, &source, nullptr, &code));
     must(code, "clCreateProgramWithSource");
     build_code = cl.clBuildProgram(program.get(), 1, &id, options, nullptr, nullptr);
     std::size_t size = 0;
@@ -41,14 +40,14 @@ struct OpenClObjects {
     must(cl.clGetProgramBuildInfo(program.get(), id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr),
          "clGetProgramBuildInfo");
     if (build_code != CL_SUCCESS) return;
-    kernel = opencl::Handle(cl.clCreateKernel(program.get(), kernel_name, &code));
+    kernel = opencl::Handle<cl_kernel>(cl.clCreateKernel(program.get(), kernel_name, &code));
     must(code, "clCreateKernel");
   }
 
   // A buffer of this context with some content.
   [[nodiscard]] opencl::Handle<cl_mem> buffer(std::size_t bytes, void* content) const {
     cl_int code = CL_SUCCESS;
-    opencl::Handle memory(
+    opencl::Handle<cl_mem> memory(
         opencl::api().clCreateBuffer(context.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, content, &code));
     must(code, "clCreateBuffer");
     return memory;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names that masu's own kernels use, in the one language they are written in: OpenCL C behind masu's preludes. The
 // same kernels and oracles on OpenCL and on CUDA; without a GPU they are compiled for several architectures.
-#include "backends/cuda/compiler.h"
-#include "backends/opencl/platforms.h"
+#include "backends/cuda/module.h"
+#include "backends/opencl/device.h"
 #include "each_type.h"
 #include "half.h"
 #include "runtime/kernel_source.h"

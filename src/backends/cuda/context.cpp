@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -64,49 +65,45 @@ Handle last_of(std::vector<Handle>& kept, std::mutex& mutex) {
   return handle;
 }
 
+// Whether it is kept: not where there are `most`, nor without memory for the list.
+template <class Handle>
+bool keep(std::vector<Handle>& kept, std::mutex& mutex, Handle handle, std::size_t most = SIZE_MAX) noexcept try {
+  const std::lock_guard lock(mutex);
+  if (kept.size() >= most) return false;
+  kept.push_back(handle);
+  return true;
+} catch (...) {
+  return false;
+}
+
 }  // namespace
 
 CUevent Context::take_event() {
   CUevent event = last_of(events_, mutex_);
-  if (event != nullptr) return event;
-  check(driver_.event_create(&event, event_default), "cuEventCreate");
+  if (event == nullptr) check(driver_.event_create(&event, event_default), "cuEventCreate");
   return event;
 }
 
 void Context::give_event(CUevent event) noexcept {
-  if (event == nullptr) return;
-  try {
-    const std::lock_guard lock(mutex_);
-    events_.push_back(event);
-  } catch (...) {  // no memory to keep it
-    const ContextScope scope(*this, std::nothrow);
-    if (scope.current()) driver_.event_destroy(event);
-  }
+  if (event == nullptr || keep(events_, mutex_, event)) return;
+  const ContextScope scope(*this, std::nothrow);
+  if (scope.current()) driver_.event_destroy(event);
 }
 
 CUstream Context::take_stream() {
   CUstream stream = last_of(streams_, mutex_);
-  if (stream != nullptr) return stream;
-  check(driver_.stream_create(&stream, stream_non_blocking), "cuStreamCreate");
+  if (stream == nullptr) check(driver_.stream_create(&stream, stream_non_blocking), "cuStreamCreate");
   return stream;
 }
 
 void Context::give_stream(CUstream stream) noexcept {
-  try {
-    const std::lock_guard lock(mutex_);
-    if (streams_.size() < most_streams) return streams_.push_back(stream);
-  } catch (...) {  // no memory to keep it
-  }
+  if (keep(streams_, mutex_, stream, most_streams)) return;
   const ContextScope scope(*this, std::nothrow);
   if (scope.current()) driver_.stream_destroy(stream);
 }
 
 void Context::keep_module(CUmodule module) noexcept {
-  try {
-    const std::lock_guard lock(mutex_);
-    modules_.push_back(module);
-  } catch (...) {  // no memory for the list: it stays loaded
-  }
+  keep(modules_, mutex_, module);  // without memory for the list it stays loaded, too
 }
 
 std::byte* Context::take_fetch_block() {
@@ -118,15 +115,10 @@ std::byte* Context::take_fetch_block() {
 }
 
 void Context::give_fetch_block(std::byte* block) noexcept {
-  if (block == nullptr) return;
-  try {
-    const std::lock_guard lock(mutex_);
-    fetch_blocks_.push_back(block);
-  } catch (...) {  // no memory to keep it
-    const ContextScope scope(*this, std::nothrow);
-    const BesideCaptures beside(driver_);
-    if (scope.current()) driver_.mem_free_host(block);
-  }
+  if (block == nullptr || keep(fetch_blocks_, mutex_, block)) return;
+  const ContextScope scope(*this, std::nothrow);
+  const BesideCaptures beside(driver_);
+  if (scope.current()) driver_.mem_free_host(block);
 }
 
 CUdeviceptr Context::take_memory(std::uint64_t bytes, CUresult& answer) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "backends/cuda/driver_api.h"
-#include "backends/cuda/error.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // What is special to CUDA, on a CUDA device: wrapped handles, contexts, times, shared memory, launch errors. Skipped
 // where there is none.
 #include "backends/cuda/context.h"
-#include "backends/cuda/loader.h"
+#include "backends/cuda/driver_api.h"
 #include "expect_error.h"
 
 #include <gmock/gmock.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA device in a context.
+// CUDA devices, one in a context, and its queues of work.
 #pragma once
 
 #include "backends/cuda/context.h"
-#include "backends/cuda/loader.h"
-#include "backends/cuda/module.h"
 #include "runtime/backend.h"
+
+#include <memory>
+#include <vector>
 
 namespace masu::cuda {
 
@@ -18,33 +19,23 @@ struct Listed {
 // Every device of the driver's; "cuda:N" counts the usable ones. One unusable entry that says why where there is none.
 std::vector<Listed> list_devices(const Loaded<Driver>& driver);
 
-class Device final : public runtime::Device {
- public:
-  Device(std::shared_ptr<Context> context, DeviceInfo info);
+std::shared_ptr<runtime::Device> make_device(std::shared_ptr<Context> context, DeviceInfo info);
 
-  [[nodiscard]] void* native_context() const noexcept override { return context_->handle(); }
-  [[nodiscard]] void* native_device() const noexcept override;
-  std::shared_ptr<runtime::Memory> allocate(std::uint64_t bytes) override;
-  std::shared_ptr<runtime::Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) override;
-  std::shared_ptr<runtime::Memory> wrap_native(void* handle, std::uint64_t bytes) override;
-  std::shared_ptr<runtime::HostMemory> allocate_host(std::uint64_t bytes) override;
-  [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept override;
-  std::unique_ptr<runtime::Stream> make_stream(Timing timing) override;
-  std::unique_ptr<runtime::Stream> wrap_stream(void* native, Timing timing) override;
-  void synchronize() override;
-  std::unique_ptr<runtime::Recorder> make_recorder() override;
-  void trim() override;
-  std::shared_ptr<runtime::Module> compile(std::string_view text, std::string_view options) override;
-  std::shared_ptr<runtime::Module> load(std::string_view binary) override;
-  [[nodiscard]] std::string cache_identity() const override;
-  [[nodiscard]] std::string_view prelude() const noexcept override { return prelude_; }
-  [[nodiscard]] std::string_view kernel_options() const noexcept override;
+// An in-order queue: a CUstream, and the host memory that its commands still need.
+std::unique_ptr<runtime::Stream> make_stream(std::shared_ptr<Context> context, Timing timing);
+// One of the caller's; null is the default stream.
+std::unique_ptr<runtime::Stream> wrap_stream(std::shared_ptr<Context> context, CUstream handle, Timing timing);
 
- private:
-  std::shared_ptr<Context> context_;
-  LaunchLimits limits_;
-  int architecture_ = 0;  // 90 for sm_90
-  std::string prelude_;
+// Takes down commands, which are given to streams later with other memory.
+std::unique_ptr<runtime::Recorder> make_recorder(std::shared_ptr<Context> context);
+
+// A pattern as the driver fills with it: units of 1, 2 or 4 bytes; of none where it has other ones.
+struct FillUnit {
+  std::uint32_t word = 0;
+  std::uint32_t bytes = 0;
 };
+FillUnit fill_unit(CUdeviceptr address, const void* pattern, std::size_t size);
+// The context must be current.
+void fill_units(const Context& context, CUstream stream, CUdeviceptr address, FillUnit unit, std::uint64_t bytes);
 
 }  // namespace masu::cuda

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the CUDA driver API and of NVRTC that masu calls, declared against their documented C interfaces, so that
-// building masu needs no CUDA toolkit. abi_test.cpp compares it with cuda.h and nvrtc.h where those are present.
+// building masu needs no CUDA toolkit: abi_test.cpp compares it with cuda.h and nvrtc.h where those are present. Both
+// are opened at run time, once in the life of the process, and never closed. The results of the driver as masu::Error.
 #pragma once
 
+#include <masu/error.h>
+
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 namespace masu::cuda {
 
@@ -171,5 +176,44 @@ struct Nvrtc {
 };
 
 #undef MASU_CUDA_MEMBER
+
+// A library that was looked for: its functions, or why they are not there.
+template <class Functions>
+struct Loaded {
+  Functions functions;
+  std::string path;  // the name that opened
+  std::string why;   // empty when it is usable
+  [[nodiscard]] bool usable() const noexcept { return why.empty(); }
+};
+
+// The driver after cuInit: libcuda.so.1, or the file that MASU_CUDA_LIBRARY names.
+const Loaded<Driver>& driver();
+
+// NVRTC: what MASU_NVRTC names (a file, or a folder that holds it), else the loader's search path, else the usual
+// folders of the toolkit.
+const Loaded<Nvrtc>& nvrtc();
+
+// The same searches, done anew: for tests, and with the environment's values as arguments.
+Loaded<Driver> load_driver(const char* library);
+Loaded<Nvrtc> load_nvrtc(const char* place);
+
+// The CUDA version that the driver supports, as 1000 * major + 10 * minor; 0 without a driver.
+int driver_version();
+
+// "13.0" from 13000.
+std::string version_text(int version);
+
+// "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, 700)".
+std::string error_text(const Driver& driver, CUresult code);
+
+// What kind of failure a result is. Errors after which a context cannot be used any more are device_lost.
+ErrorCode error_code(CUresult code) noexcept;
+
+// Throws "FUNCTION: DEVICE: TEXT".
+[[noreturn]] void throw_error(const Driver& driver, CUresult code, std::string_view function, std::string_view device);
+
+inline void check(const Driver& driver, CUresult code, std::string_view function, std::string_view device) {
+  if (code != success) throw_error(driver, code, function, device);
+}
 
 }  // namespace masu::cuda

@@ -3,6 +3,7 @@
 // what they say, and nothing is left behind.
 #include "backends/cuda/device.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/module.h"
 #include "expect_error.h"
 #include "fake_cuda/fake_driver.h"
 #include "scoped_env.h"
@@ -97,8 +98,8 @@ class CudaCommandTest : public ::testing::Test {
     EXPECT_EQ(ask_fake_driver("fake_cuda_live"), 0);
     EXPECT_EQ(ask_fake_driver("fake_cuda_depth"), 0);
   }
-  [[nodiscard]] std::shared_ptr<Device> make() const {
-    return std::make_shared<Device>(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
+  [[nodiscard]] std::shared_ptr<runtime::Device> make() const {
+    return make_device(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
   }
   Bytes read(runtime::Memory& memory) const {
     Bytes bytes(memory.bytes());
@@ -112,7 +113,7 @@ class CudaCommandTest : public ::testing::Test {
   }
 
   Loaded<Driver> loaded_ = load_driver(fake_driver.c_str());
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<runtime::Device> device_;
   std::unique_ptr<runtime::Stream> stream_;
 };
 

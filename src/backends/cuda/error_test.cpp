@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/error.h"
+#include "backends/cuda/driver_api.h"
 
 #include <gtest/gtest.h>
 

@@ -26,8 +26,7 @@ class CudaKernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(loaded_.usable()) << loaded_.why;
-    device_ =
-        std::make_shared<Device>(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
+    device_ = make_device(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
     stream_ = device_->make_stream(Timing::on);
     module_ = device_->load(pack(Image{true, LocalConvention::dynamic, std::string(ptx)}));
     ASSERT_NE(module_, nullptr);
@@ -47,7 +46,7 @@ class CudaKernelTest : public ::testing::Test {
     stream_->launch(kernel, range, arguments, Mark::yes)->wait();
   }
   Loaded<Driver> loaded_ = load_driver(fake_driver.c_str());
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<runtime::Device> device_;
   std::unique_ptr<runtime::Stream> stream_;
   std::shared_ptr<runtime::Module> module_;
 };

@@ -56,6 +56,15 @@ bool reachable(const Driver& driver, void* data, std::uint64_t bytes) {
          last - first == bytes - 1;
 }
 
+// The end of the allocation or registration around `address`; 0 where the driver does not tell.
+CUdeviceptr end_of_range(const Driver& driver, CUdeviceptr address) noexcept {
+  CUdeviceptr start = 0;
+  std::size_t size = 0;
+  const bool told = driver.pointer_get_attribute(&start, pointer_range_start, address) == success &&
+                    driver.pointer_get_attribute(&size, pointer_range_size, address) == success;
+  return told && start <= address && address - start < size ? start + size : 0;
+}
+
 // Registers the range, or counts one more use of a registered range around it. False when the caller registered it.
 bool acquire(const Context& context, void* data, std::uint64_t bytes, bool read_only) {
   RegisteredList& list = registered();
@@ -144,13 +153,9 @@ std::shared_ptr<Memory> Memory::wrap(const std::shared_ptr<Context>& context, vo
                 fmt::format("wrap_native: the handle must be a CUdeviceptr, got {:#x}", address));
   }
   // Not every kind of memory tells its range; what does is checked.
-  CUdeviceptr start = 0;
-  std::size_t size = 0;
-  if (driver.pointer_get_attribute(&start, pointer_range_start, address) == success &&
-      driver.pointer_get_attribute(&size, pointer_range_size, address) == success && size != 0 &&
-      (address - start > size || bytes > size - (address - start))) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("wrap_native: the memory must hold {} bytes, got {}", bytes,
-                                                         size - std::min<std::uint64_t>(address - start, size)));
+  if (const CUdeviceptr end = end_of_range(driver, address); end != 0 && bytes > end - address) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("wrap_native: the memory must hold {} bytes, got {}", bytes, end - address));
   }
   return memory();
 }
@@ -208,18 +213,6 @@ bool is_locked_page(const Driver& driver, CUdeviceptr address) noexcept {
          (driver.pointer_get_attribute(&managed, pointer_is_managed, address) != success || managed == 0);
 }
 
-// The end of the allocation or registration around `address`; `otherwise` where the driver does not tell.
-CUdeviceptr end_of_range(const Driver& driver, CUdeviceptr address, CUdeviceptr otherwise) noexcept {
-  CUdeviceptr start = 0;
-  std::size_t size = 0;
-  if (driver.pointer_get_attribute(&start, pointer_range_start, address) != success ||
-      driver.pointer_get_attribute(&size, pointer_range_size, address) != success || start > address ||
-      size <= address - start) {
-    return otherwise;
-  }
-  return start + size;
-}
-
 }  // namespace
 
 HostMemory::HostMemory(std::shared_ptr<Context> context, std::uint64_t bytes) : context_(std::move(context)) {
@@ -244,9 +237,9 @@ bool is_page_locked(const Context& context, const void* data, std::uint64_t byte
   const ContextScope scope(context, std::nothrow);
   if (!scope.current()) return false;
   const Driver& driver = context.driver();
-  const auto first = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(data));
+  const CUdeviceptr first = as_device_pointer(data);
   const CUdeviceptr last = first + (bytes - 1);
-  for (CUdeviceptr at = first; at <= last; at = end_of_range(driver, at, last + 1)) {
+  for (CUdeviceptr at = first; at != 0 && at <= last; at = end_of_range(driver, at)) {
     if (!is_locked_page(driver, at)) return false;
   }
   return is_locked_page(driver, last);

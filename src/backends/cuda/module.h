@@ -1,23 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs on the device, their kernels, and how a kernel is launched.
+// Programs: source compiled to device code with NVRTC, loaded on a device; their kernels, and how one is launched.
 #pragma once
 
-#include "backends/cuda/compiler.h"
 #include "backends/cuda/context.h"
+#include "backends/cuda/driver_api.h"
 #include "runtime/backend.h"
 
-#include <masu/kernel_argument.h>
+#include <masu/program.h>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace masu::cuda {
+
+// How a kernel takes local memory.
+enum class LocalConvention {
+  dynamic,  // CUDA C++: one dynamic shared array, no parameter
+  offset,   // OpenCL C behind the prelude: a parameter for each, the offset into the dynamic shared array
+};
+
+// Device code and what must be known of it to launch its kernels.
+struct Image {
+  bool ptx = false;  // text for the driver's compiler; else a cubin for one architecture
+  LocalConvention local = LocalConvention::dynamic;
+  std::string bytes;
+};
+
+struct Compiled {
+  Image image;
+  std::string log;
+};
+
+// Compiles for `architecture` (major * 10 + minor of the compute capability), unless `options` name another. Where
+// NVRTC is older than the device, the image is PTX of the newest architecture that both know. Throws build_failed with
+// NVRTC's log, unsupported where NVRTC is absent or too new for the device.
+Compiled compile(const Loaded<Nvrtc>& nvrtc, int architecture, std::string_view text, std::string_view options);
+
+// The names of the kernels in an image, in alphabetical order.
+std::vector<std::string> entry_names(const Image& image);
+
+// An image as one string that says what it is, and back; nullopt for anything else.
+std::string pack(const Image& image);
+std::optional<Image> unpack(std::string_view binary);
+
+// The words of an option string; quotes (' or ") and backslashes as a shell reads them.
+std::vector<std::string> split_options(std::string_view options);
+
+// "NVRTC 13.0", or "no NVRTC".
+std::string compiler_identity(const Loaded<Nvrtc>& nvrtc);
 
 // What the symbol of a kernel says of it: of one that is not `extern "C"`, its name in the source and its types.
 struct EntrySignature {
@@ -92,9 +129,6 @@ class Kernel final : public runtime::Kernel {
   [[nodiscard]] bool local_is_parameter() const noexcept { return image_->image().local == LocalConvention::offset; }
   [[nodiscard]] const std::shared_ptr<LoadedImage>& image() const noexcept { return image_; }
 
-  // The context must be current.
-  void launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments, Together together);
-
  private:
   // Fills parameters_; returns the bytes of dynamic shared memory.
   std::uint64_t take_arguments(std::span<const KernelArgument> arguments);
@@ -121,22 +155,9 @@ class Kernel final : public runtime::Kernel {
 // The context must be current.
 void launch(const Context& context, CUstream stream, const Kernel::Call& call, Together together);
 
-class Module final : public runtime::Module {
- public:
-  Module(std::shared_ptr<LoadedImage> image, std::string log);
-  std::shared_ptr<runtime::Kernel> kernel(std::string_view name) override;
-  std::vector<std::string> kernel_names() override;
-  std::string binary() override { return pack(image_->image()); }
-
- private:
-  struct Entry {
-    std::string symbol;
-    EntrySignature signature;
-    bool alone;  // no other kernel has this name: it stands for the symbol
-  };
-  std::shared_ptr<LoadedImage> image_;
-  std::vector<Entry> entries_;
-};
+// Loads an image. Throws the driver's error, with its log for PTX.
+std::shared_ptr<runtime::Module> make_module(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits,
+                                             std::string log);
 
 // Turns sizes in work-items into blocks. `max_threads` is the kernel's own limit. Throws invalid_argument with the
 // figures for what cannot run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVRTC without a device: the prelude, masu's own kernels, errors, images.
-#include "backends/cuda/compiler.h"
+#include "backends/cuda/module.h"
 #include "expect_error.h"
 #include "runtime/kernel_source.h"
 

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 #include <masu/buffer.h>
-#include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <array>
@@ -31,8 +30,7 @@ class CudaRecorderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(loaded_.usable()) << loaded_.why;
-    device_ =
-        std::make_shared<Device>(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
+    device_ = make_device(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
     kernel_ = device_->load(pack(Image{true, LocalConvention::dynamic, std::string(recorder_ptx)}))->kernel("plain");
   }
   void TearDown() override {
@@ -57,7 +55,7 @@ class CudaRecorderTest : public ::testing::Test {
   }
 
   Loaded<Driver> loaded_ = load_driver(fake_driver.c_str());
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<runtime::Device> device_;
   std::shared_ptr<runtime::Kernel> kernel_;
 };
 

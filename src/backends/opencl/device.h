@@ -1,49 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL device in a context.
+// The OpenCL devices of this machine, and queues of one.
 #pragma once
 
-#include "backends/opencl/handle.h"
-#include "backends/opencl/memory.h"
-#include "backends/opencl/module.h"
-#include "backends/opencl/stream.h"
+#include "backends/opencl/api.h"
 #include "runtime/backend.h"
 
+#include <masu/device.h>
+
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace masu::opencl {
 
-class Device final : public runtime::Device {
- public:
-  // Takes over one reference of the context.
-  Device(Handle<cl_context> context, cl_device_id device, DeviceInfo info);
-  ~Device() override { release_kept(); }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
+struct FoundDevice {
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  DeviceInfo info;
+};
 
-  [[nodiscard]] void* native_context() const noexcept override { return context_.get(); }
-  [[nodiscard]] void* native_device() const noexcept override { return device_; }
-  std::shared_ptr<runtime::Memory> allocate(std::uint64_t bytes) override;
-  std::shared_ptr<runtime::Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) override;
-  std::shared_ptr<runtime::Memory> wrap_native(void* handle, std::uint64_t bytes) override;
-  std::shared_ptr<runtime::HostMemory> allocate_host(std::uint64_t bytes) override;
-  [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept override;
-  std::unique_ptr<runtime::Stream> make_stream(Timing timing) override;
-  std::unique_ptr<runtime::Stream> wrap_stream(void* native, Timing timing) override;
-  void synchronize() override;
-  std::shared_ptr<runtime::Module> compile(std::string_view text, std::string_view options) override;
-  std::shared_ptr<runtime::Module> load(std::string_view binary) override;
-  [[nodiscard]] std::string cache_identity() const override;
-  [[nodiscard]] std::string_view prelude() const noexcept override { return prelude_; }
-  [[nodiscard]] std::string_view kernel_options() const noexcept override { return "-cl-std=CL1.2"; }
+struct Found {
+  std::vector<FoundDevice> usable;  // number N is element N: GPUs first, then CPUs, then others, each in loader order
+  std::vector<DeviceInfo> unusable;
+};
+
+// Asks every platform once in the life of the process.
+const Found& found_devices();
+
+// What a device says of itself; `info.usable` and `info.why` say whether masu can use it. `info.id` is empty.
+DeviceInfo describe(cl_device_id device);
+
+// A text that a device gives; empty when it does not.
+std::string device_text(cl_device_id device, cl_device_info name);
+
+// A number that a device gives; `otherwise` when it does not.
+template <class T>
+T device_value(cl_device_id device, cl_device_info name, T otherwise = T{}) {
+  T value{};
+  return api().clGetDeviceInfo(device, name, sizeof(T), &value, nullptr) == CL_SUCCESS ? value : otherwise;
+}
+
+// The queues that are in use on a device, so that it can wait for all of them.
+class Queues {
+ public:
+  void add(cl_command_queue queue);
+  void remove(cl_command_queue queue) noexcept;
+  void finish(const std::string& device);
 
  private:
-  Handle<cl_context> context_;
-  cl_device_id device_;
-  std::shared_ptr<const Limits> limits_;
-  std::shared_ptr<Queues> queues_ = std::make_shared<Queues>();
-  std::shared_ptr<HostRanges> host_ranges_ = std::make_shared<HostRanges>();
-  std::string prelude_;
+  std::mutex mutex_;
+  std::vector<cl_command_queue> queues_;
 };
+
+// An in-order queue as a stream. `info` is the device's.
+std::unique_ptr<runtime::Stream> make_stream(cl_context context, Handle<cl_command_queue> queue, const DeviceInfo& info,
+                                             std::shared_ptr<Queues> queues);
 
 }  // namespace masu::opencl

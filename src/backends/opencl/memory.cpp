@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/memory.h"
 
-#include "backends/opencl/error.h"
+#include "backends/opencl/api.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Buffers of an OpenCL context.
 #pragma once
 
-#include "backends/opencl/handle.h"
+#include "backends/opencl/api.h"
 #include "runtime/backend.h"
 
 #include <cstdint>

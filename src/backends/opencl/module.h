@@ -2,7 +2,7 @@
 // Compiled programs and their kernels.
 #pragma once
 
-#include "backends/opencl/handle.h"
+#include "backends/opencl/api.h"
 #include "runtime/backend.h"
 
 #include <array>

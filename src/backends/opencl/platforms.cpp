@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/opencl/platforms.h"
+#include "backends/opencl/device.h"
 
 #include <fmt/format.h>
 
-#include "backends/opencl/error.h"
+#include "backends/opencl/api.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -36,18 +36,13 @@ class KeptVariable {
   std::string kept_;
 };
 
-std::string without_end(std::string text) {
-  while (!text.empty() && (text.back() == '\0' || text.back() == ' ' || text.back() == '\n')) text.pop_back();
-  text.erase(0, text.find_first_not_of(' ') == std::string::npos ? 0 : text.find_first_not_of(' '));
-  return text;
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \n") + 1 - first);
 }
 
 std::string platform_text(cl_platform_id platform, cl_platform_info name) {
-  std::size_t size = 0;
-  if (api().clGetPlatformInfo(platform, name, 0, nullptr, &size) != CL_SUCCESS) return {};
-  std::string text(size, '\0');
-  if (api().clGetPlatformInfo(platform, name, size, text.data(), nullptr) != CL_SUCCESS) return {};
-  return without_end(text);
+  return trimmed(info_text(api().clGetPlatformInfo, platform, name));
 }
 
 // "OpenCL 1.2 …" as 102; 0 for a text of another form.
@@ -142,11 +137,7 @@ Found find() {
 }  // namespace
 
 std::string device_text(cl_device_id device, cl_device_info name) {
-  std::size_t size = 0;
-  if (api().clGetDeviceInfo(device, name, 0, nullptr, &size) != CL_SUCCESS) return {};
-  std::string text(size, '\0');
-  if (api().clGetDeviceInfo(device, name, size, text.data(), nullptr) != CL_SUCCESS) return {};
-  return without_end(text);
+  return trimmed(info_text(api().clGetDeviceInfo, device, name));
 }
 
 DeviceInfo describe(cl_device_id device) {

@@ -10,8 +10,8 @@
 #include <masu/bins.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
-#include <masu/exact_sum.h>
 #include <masu/histogram.h>
+#include <masu/sum.h>
 
 #include <fmt/format.h>
 

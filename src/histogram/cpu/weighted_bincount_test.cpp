@@ -3,7 +3,7 @@
 #include "expect_error.h"
 
 #include <gtest/gtest.h>
-#include <masu/exact_sum.h>
+#include <masu/sum.h>
 #include <masu/weighted_histogram.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/device/slot_kernels.h"
 
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/staging.h"
-#include "call/timer.h"
 #include "histogram/histogram_checks.h"
 
 #include <algorithm>

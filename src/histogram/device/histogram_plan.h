@@ -6,7 +6,7 @@
 #include "call/launcher.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/weighted_sums.h"
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 
 #include <masu/device.h>
 #include <masu/histogram.h>

@@ -5,7 +5,7 @@
 // indices, so that no two are equal. The launches depend on sizes alone: nothing is read back.
 #pragma once
 
-#include "runtime/define.h"
+#include "runtime/kernel_source.h"
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 

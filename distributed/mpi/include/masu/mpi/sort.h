@@ -7,7 +7,7 @@
 /// by NCCL; the received pieces, which come in the order of the ranks, are merged stably.
 #pragma once
 
-#include <masu/host_buffer.h>
+#include <masu/buffer.h>
 #include <masu/mpi/call.h>
 #include <masu/mpi/nccl.h>
 #include <masu/mpi/part.h>

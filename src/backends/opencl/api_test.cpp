@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every error code that the system's cl.h defines has its name.
-#include "backends/opencl/error.h"
+#include "backends/opencl/api.h"
 
 #include <gtest/gtest.h>
 
