@@ -5,7 +5,7 @@
 
 #include "call/state_bytes.h"
 #include "quantile/selection_plan.h"
-#include "topk/topk_device.h"
+#include "topk/topk_plan.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>

@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "search/search_device.h"
 #include "search/search_plan.h"
 
 #include <masu/search.h>

@@ -4,7 +4,7 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "topk/topk_cpu.h"
-#include "topk/topk_device.h"
+#include "topk/topk_plan.h"
 
 #include <masu/topk.h>
 

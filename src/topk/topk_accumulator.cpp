@@ -6,7 +6,7 @@
 #include "call/state_bytes.h"
 #include "call/timer.h"
 #include "topk/topk_cpu.h"
-#include "topk/topk_device.h"
+#include "topk/topk_plan.h"
 
 #include <masu/topk.h>
 

@@ -4,8 +4,6 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "unique/unique_cpu.h"
-#include "unique/unique_device.h"
-#include "unique/unique_patterns.h"
 #include "unique/unique_plan.h"
 
 #include <masu/sort.h>
