@@ -4,7 +4,7 @@
 #pragma once
 
 #include "call/state_bytes.h"
-#include "quantile/selection_plan.h"
+#include "quantile/quantile_plan.h"
 #include "topk/topk_plan.h"
 
 #include <masu/buffer.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of host memory: the elements at places of their order, and the rows parted around them.
-#include "quantile/selection_plan.h"
+#include "quantile/quantile_plan.h"
 
 #include "call/operands.h"
 #include "quantile/quantile_places.h"
