@@ -3,7 +3,6 @@
 
 #include "call/operands.h"
 #include "sort/device/sort_kernels.h"
-#include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_plan.h"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include "each_architecture.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"
-#include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_plan.h"
 
 #include <cstddef>
