@@ -6,7 +6,7 @@
 #include "quantile/quantile_places.h"
 #include "quantile/select_places.h"
 #include "runtime/parallel.h"
-#include "sort/cpu/sort_cpu_items.h"
+#include "sort/cpu/sort_cpu.h"
 #include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>

@@ -4,7 +4,7 @@
 #include "elements/elements.h"
 #include "histogram/device/pattern_counts.h"
 #include "runtime/backend.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_keys.h"
 
 #include <algorithm>

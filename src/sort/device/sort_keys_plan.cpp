@@ -2,7 +2,7 @@
 #include "sort/device/sort_keys.h"
 
 #include "elements/elements.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "call/operands.h"
 #include "elements/elements.h"
 #include "runtime/parallel.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
 #include <masu/bitonic.h>
