@@ -12,6 +12,8 @@
 // - MASU_RESIDENT       work-groups of the partitions that share a compute unit
 // - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler takes
 //   long over those that are unrolled between barriers, and gains nothing
+// - MASU_WHOLE_TILES    1: tiles of which all keys are there have a loop of their own; 0: they have not, since PoCL takes no
+//   barrier in a branch
 // - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
 
 #define MASU_TILE MASU_PART_TILE
@@ -193,8 +195,11 @@ MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
                            const bool aligned, const bool first, const uint before, const MASU_SOURCE flip,
                            __local uint *memory, const uint lid) {
+#if MASU_WHOLE_TILES
   if (lo == base && hi == base + MASU_TILE) MASU_PART_TILE_OF(false);
-  else MASU_PART_TILE_OF(true);
+  else
+#endif
+    MASU_PART_TILE_OF(true);
 }
 
 // Tiles of a part: they begin at multiples of 16 bytes.

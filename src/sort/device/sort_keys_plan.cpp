@@ -321,6 +321,7 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_JOIN_BITS", tuning.join_bits);
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
   add(defines, "MASU_STAGED_VALUES", tuning.staged_values ? 1 : 0);
+  add(defines, "MASU_WHOLE_TILES", info.gpu ? 1 : 0);
   defines.push_back(unrolled_define(info));
   return defines;
 }
