@@ -5,7 +5,6 @@
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
-#include "quantile/selection_plan.h"
 
 #include <fmt/format.h>
 #include <masu/quantile.h>

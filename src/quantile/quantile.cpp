@@ -6,7 +6,6 @@
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/selection_plan.h"
 
 #include <masu/histogram.h>
 #include <masu/quantile.h>

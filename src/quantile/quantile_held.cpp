@@ -6,7 +6,6 @@
 #include "elements/order.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/select_places.h"
-#include "quantile/selection_plan.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "call/state_bytes.h"
-#include "quantile/selection_plan.h"
-#include "topk/topk_device.h"
+#include "quantile/quantile_plan.h"
+#include "topk/topk_plan.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>

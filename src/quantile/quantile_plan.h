@@ -1,17 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched for a partition on a device, and the constants of the room but those of selection_plan.h.
+// What is launched to select elements by their places, and to part data around one, on a device, and every constant of
+// the kernels; the same on the CPU.
 #pragma once
 
 #include "elements/elements.h"
-#include "quantile/selection_plan.h"
+#include "runtime/kernel_source.h"
 
+#include <masu/buffer.h>
 #include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/quantile.h>
+#include <masu/stream.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
+
+namespace masu::selection_plan {
+
+// A program; each has the kernels of its last file.
+enum class Part : std::uint8_t { alone, passes, points, numbers, ranges };
+
+// Elements of a row that the passes take: their numbers fit 32 bits.
+inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
+// Rows up to this length are selected from by a work-group each.
+inline constexpr std::uint64_t most_short = 1 << 15;
+// More rows of that length, for each compute unit, are sorted; and more long ones.
+inline constexpr std::uint64_t short_rows_a_unit = 4;
+inline constexpr std::uint64_t few_rows = 16;
+// More places than this are looked up in sorted rows.
+inline constexpr std::size_t few_places = 8;
+
+// Ranges of one pass, as in selection_ranges.cl; what a pass finds, in words of 32 bits.
+inline constexpr std::size_t most_ranges = 6;
+inline constexpr std::size_t ranges_words = 4 * most_ranges + 2;
+
+// Work-groups of a compute unit that read a long row at a time.
+inline constexpr unsigned groups_a_unit = 3;
+
+// As in selection.cl.
+inline constexpr unsigned digit_bits = 11;
+inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;
+inline constexpr std::size_t state_words = 16;
+inline constexpr std::size_t filtered_words = 3;
+inline constexpr std::uint64_t vector_bytes = 16;
+inline constexpr std::size_t more_words = 8;  // of local memory behind a state
+
+struct Plan {
+  Dtype dtype = Dtype::u8;
+  bool gpu = false;
+  unsigned group = 256;      // work-items of a work-group of many
+  unsigned row_group = 256;  // of one that works alone
+  unsigned unroll = 1;
+  unsigned compute_units = 1;
+  // From so many elements on there are bounds from a sample, where keys have 32 bits or more.
+  std::uint64_t least_bounded = 0;
+
+  [[nodiscard]] static std::vector<std::string_view> files(Part part);
+  // Of a pass for ranges: how many, and a bit for each that is listed.
+  [[nodiscard]] std::vector<runtime::Define> defines(Part part, std::size_t ranges = 1, unsigned listed = 1) const;
+  [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
+  [[nodiscard]] unsigned passes() const noexcept;
+  // 16-byte vectors that a work-group of many takes at a time.
+  [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }
+  // Of those, `count` elements at any alignment.
+  [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
+  // Work-groups that read `count` elements.
+  [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;
+  // Words that are cleared before the first pass: what is known, and the counts.
+  [[nodiscard]] std::size_t counting_words() const noexcept;
+};
+Plan make(const DeviceInfo& device, Dtype dtype);
+
+// Places of a sample between a place, which has `part` of the elements below it, and its bound.
+double reach(double samples, double part);
+
+// The bounds of two neighbouring places.
+struct Bounds {
+  std::uint32_t samples = 0;  // 0: none
+  std::uint32_t lower = 0;    // places in the order of the sample
+  std::uint32_t upper = 0;
+  std::uint32_t has = 0;       // 1: a lower one, 2: an upper one
+  std::uint64_t capacity = 0;  // of the list of what is between them
+};
+// The places lie between the bounds but for once in 10^5, and more keys than `capacity` even less often: then the
+// passes go over all elements. `capacity` depends on `count` alone.
+Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1);
+
+}  // namespace masu::selection_plan
 
 namespace masu::quantile_plan {
 
@@ -39,10 +119,9 @@ struct Partition {
 
   // Work-groups of a compute unit at a time.
   static constexpr unsigned groups_a_unit = 4;
-  static constexpr std::array<std::string_view, 7> files = {"src/elements/elements.cl",    "src/elements/order.cl",
-                                                            "src/elements/group_scan.cl",  "src/elements/soft_float.cl",
-                                                            "src/elements/mean_of_two.cl", "src/quantile/selection.cl",
-                                                            "src/quantile/quantile.cl"};
+  static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
+                                                            "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                                            "src/quantile/selection.cl",  "src/quantile/quantile.cl"};
   [[nodiscard]] std::vector<runtime::Define> defines() const {
     return element_defines(selection.dtype, {{"MASU_GROUP", group},
                                              {"MASU_UNROLL", unroll},
@@ -81,3 +160,94 @@ inline Partition partition(const DeviceInfo& device, Dtype dtype, unsigned index
 }
 
 }  // namespace masu::quantile_plan
+
+// Elements at places of the sorted order of rows in device memory, and medians: launches alone, nothing is read back.
+namespace masu {
+
+// Selection and partition of host memory on the CPU.
+
+// Refuses places that do not ascend or are not within a row.
+void check_places(std::string_view function, std::uint64_t length, std::span<const std::uint64_t> places);
+
+}  // namespace masu
+
+namespace masu::cpu {
+
+// The ascending keys (elements/order.h) at `places`, which ascend, of each row: row by row.
+void keys_at(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
+             std::span<std::uint64_t> keys);
+// Parts the data around the element at a place, by all threads.
+PartitionResult partition_at(const ArrayView& data, void* result, std::uint64_t place);
+
+}  // namespace masu::cpu
+
+namespace masu {
+
+// What is selected from: `rows` rows of equal length, no row being empty.
+struct SelectedRows {
+  const BufferBase& data;
+  Dtype dtype;
+  std::uint64_t rows;
+
+  [[nodiscard]] std::uint64_t length() const { return data.size_bytes() / size_of(dtype) / rows; }
+};
+
+// Bytes of temporary memory for `places` places of each row; a median has two.
+std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                              std::size_t places);
+// Whether that many places are looked up in a sorted copy, so that one more costs nothing.
+bool is_selected_by_sorting(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                            std::size_t places);
+
+// A zero that is found has any sign, or that of the one which stands there in the stable order.
+enum class Zeros : std::uint8_t { any, stable };
+
+// The elements at `places`, ascending, of each row, to `result`, row by row; a NaN is the quiet NaN. With `nan_mark`
+// there is one result more for each row: NaN where the row has any, else zero; not where the rows are sorted.
+void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,
+                      bool nan_mark, const BufferBase& result, const BufferBase& workspace);
+// The median of each row, of floats in their dtype, else in f64.
+void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace);
+
+// Bytes of temporary memory for points of so many different places.
+std::uint64_t points_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                           std::size_t places);
+// What the points are made of: `places` are all that they name, ascending. To `result`, a row for each point; NaN for a
+// row of the data that has any.
+void points_on_device(Stream& stream, const SelectedRows& from, std::span<const QuantilePoint> points,
+                      std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
+                      const BufferBase& workspace);
+
+// Of what is no NaN in rows of floats, which are sorted: `workspace` has number_bytes(). A null `method`: medians.
+std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length);
+void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
+                       std::span<const double> q, Dtype result_dtype, const BufferBase& result,
+                       const BufferBase& workspace);
+
+// What select_on_device() leaves in its workspace of one place in one row, for a partition around it: offsets of what
+// selection.cl has, from the workspace's beginning.
+struct Filtered {
+  bool bounded = false;  // there is something
+  std::uint64_t list = 0;
+  std::uint64_t found = 0;  // by the filter, of each tile
+};
+Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, std::uint64_t place);
+
+// Partition on an OpenCL or CUDA device: launches alone, nothing is read back.
+struct DevicePartition {
+  const BufferBase& data;
+  Dtype dtype;
+  const BufferBase& result;  // the elements, or their indices
+  unsigned index_bytes;      // 0: elements
+  const BufferBase& sizes;   // u64: how many elements are less, and equal
+};
+
+// Bytes of temporary memory for `count` elements around the one at a place.
+std::uint64_t partition_bytes(const Device& device, Dtype dtype, std::uint64_t count);
+// Around the element at place k, which is below the elements.
+void partition_on_device(Stream& stream, const DevicePartition& what, std::uint64_t k, const BufferBase& workspace);
+
+// The same around an element of these bits, for any number of elements; this waits, and its memory is not asked for.
+void partition_around(Stream& stream, const DevicePartition& what, std::uint64_t bits);
+
+}  // namespace masu

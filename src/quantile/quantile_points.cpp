@@ -4,8 +4,8 @@
 #include "call/operands.h"
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
+#include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/selection_plan.h"
 #include "runtime/half.h"
 
 #include <masu/quantile.h>

@@ -3,7 +3,7 @@
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
-#include "quantile/selection_plan.h"
+#include "quantile/quantile_plan.h"
 #include "runtime/half.h"
 
 #include <masu/quantile.h>

@@ -7,8 +7,7 @@
 
 #include "elements/order.h"
 #include "runtime/parallel.h"
-#include "sort/cpu/sort_cpu_items.h"
-#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu.h"
 
 #include <masu/dtype.h>
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements at one or two places of the sorted order, found by digits of their keys, the first digits first. Behind
-// elements.cl, order.cl, group_scan.cl, soft_float.cl and mean_of_two.cl. Defines beside those of them, given by selection_plan.cpp:
+// elements.cl, order.cl, group_scan.cl and soft_float.cl. Defines beside those of them, given by selection_device.cpp:
 // - MASU_GROUP     work-items in a work-group
+// - MASU_UNROLL    16-byte loads in flight for each work-item
 // - MASU_UNROLLED  stands before loops over arrays that may lie in registers: unrolls them on GPUs
 //
-// What a work-group that is alone shares with those that pass over a long row: what is known, and the result.
+// What a work-group that is alone shares with those that pass over a long row: what is known, how elements of a tile, MASU_UNROLL
+// vectors of each work-item, are listed, and the result.
 
 #define MASU_DIGIT_BITS 11u
 #define MASU_DIGITS (1u << MASU_DIGIT_BITS)
@@ -209,6 +211,21 @@ MASU_INLINE void find_zero(__global const uchar *bytes, const uint first, const 
     before += all;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
+}
+
+// Keeps the vectors of a work-item that lists any. Few are listed: a loop over these takes them from local memory.
+MASU_INLINE void hold_listed(const uint mask, const uint4 *loaded, __local uint4 *held) {
+  if (mask != 0) {
+    MASU_UNROLLED
+    for (int k = 0; k < MASU_UNROLL; ++k) held[k * MASU_GROUP + (uint)get_local_id(0)] = loaded[k];
+  }
+}
+
+// Of what is held: the element of the lowest bit of `mask`.
+inline MASU_BITS first_listed(const uint mask, __local const uint4 *held) {
+  const uint n = 31u - clz(mask & (0u - mask));
+  __local const uint4 *vector = held + n / MASU_PER_VECTOR * MASU_GROUP + (uint)get_local_id(0);
+  return ((__local const MASU_ELEMENT *)vector)[n % MASU_PER_VECTOR];
 }
 
 #if MASU_FLOAT

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of host memory: the elements at places of their order, and the rows parted around them.
-#include "quantile/selection_plan.h"
+#include "quantile/quantile_plan.h"
 
 #include "call/operands.h"
 #include "quantile/quantile_places.h"
 #include "quantile/select_places.h"
 #include "runtime/parallel.h"
-#include "sort/cpu/sort_cpu_items.h"
+#include "sort/cpu/sort_cpu.h"
 #include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>

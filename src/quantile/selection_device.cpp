@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/selection_plan.h"
-
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "elements/elements.h"
+#include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
 #include "runtime/half.h"
 
@@ -11,7 +11,120 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <utility>
 #include <vector>
+
+namespace masu::selection_plan {
+
+namespace {
+
+constexpr std::uint32_t few_samples = 1 << 13;
+constexpr std::uint32_t many_samples = 1 << 14;
+constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
+constexpr double deviations = 4.5;
+
+unsigned work_group(const DeviceInfo& device, unsigned wanted) {
+  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
+}
+
+}  // namespace
+
+// A sample of equal parts varies less than a binomial one.
+double reach(double samples, double part) {
+  return deviations * std::sqrt(samples * part * (1 - part)) + 3;
+}
+
+std::vector<std::string_view> Plan::files(Part part) {
+  if (part == Part::points || part == Part::numbers) {
+    return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_found.cl"};
+  }
+  std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
+                                       "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                       "src/quantile/selection.cl"};
+  if (part == Part::alone) result.emplace_back("src/quantile/selection_alone.cl");
+  if (part == Part::passes)
+    result.insert(result.end(), {"src/elements/scrambled.cl", "src/quantile/selection_passes.cl"});
+  if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/quantile/selection_ranges.cl"});
+  return result;
+}
+
+std::vector<runtime::Define> Plan::defines(Part part, std::size_t ranges, unsigned listed) const {
+  if (part == Part::points || part == Part::numbers) {
+    return element_defines(dtype, {{"MASU_GROUP", group}, {"MASU_NUMBERS", part == Part::numbers}});
+  }
+  std::vector<runtime::Define> more{
+      {"MASU_GROUP", work_items(part)}, {"MASU_UNROLL", unroll}, {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
+  if (part == Part::ranges) {
+    more.emplace_back("MASU_RANGES", ranges);
+    more.emplace_back("MASU_LISTED", listed);
+  }
+  if (part == Part::passes || part == Part::ranges) {
+    const ValueType type = value_type(dtype);
+    more.insert(more.end(),
+                {{"MASU_GROUPS_A_UNIT", groups_a_unit}, {"MASU_VALUE", type.name}, {"MASU_AS_VALUE", type.from_bits}});
+  }
+  return element_defines(dtype, std::move(more));
+}
+
+unsigned Plan::passes() const noexcept {
+  return (static_cast<unsigned>(8 * size_of(dtype)) + digit_bits - 1) / digit_bits;
+}
+
+std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
+  const std::uint64_t each = tile_vectors() * (vector_bytes / size_of(dtype));
+  return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
+}
+
+std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
+  const std::uint64_t in_vector = vector_bytes / size_of(dtype);
+  const std::uint64_t vectors = (in_vector - 1 + count + in_vector - 1) / in_vector;
+  return (vectors + tile_vectors() - 1) / tile_vectors();
+}
+
+std::size_t Plan::counting_words() const noexcept {
+  return 16 + state_words * passes() + 2 * passes() * table_words;
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype) {
+  Plan plan{.dtype = dtype, .gpu = device.gpu};
+  plan.group = work_group(device, device.gpu ? 512 : 64);
+  plan.row_group = work_group(device, device.gpu ? 1024 : 64);
+  plan.unroll = device.gpu ? 4 : 1;
+  // The filter keeps a tile in local memory, and some words beside it.
+  constexpr std::uint64_t beside = 64;
+  while (device.gpu && plan.group > 1 && plan.tile_vectors() * 16 + beside > device.local_bytes) plan.group /= 2;
+  plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
+  plan.compute_units = std::max(1U, device.compute_units);
+  return plan;
+}
+
+Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {
+  Bounds result;
+  if (count < plan.least_bounded || size_of(plan.dtype) < 4 || place1 - place0 > 1) return result;
+  result.samples = count < least_of_many ? few_samples : many_samples;
+  const double samples = result.samples;
+  const auto all = static_cast<double>(count);
+  const auto sampled = [&](std::uint64_t place) { return static_cast<double>(place) / all * samples; };
+  const double distance = reach(samples, static_cast<double>(place0) / all);
+  const double lower = std::floor(sampled(place0) - distance);
+  const double upper = std::ceil(sampled(place1) + distance);
+  if (lower >= 0) {
+    result.lower = static_cast<std::uint32_t>(lower);
+    result.has |= 1;
+  }
+  if (upper < samples) {
+    result.upper = static_cast<std::uint32_t>(upper);
+    result.has |= 2;
+  }
+  // Of the samples between two bounds, at most; what they stand for varies as well.
+  const double most = 2 * reach(samples, 0.5) + 3;
+  const double part = (most + 6 * std::sqrt(most) + 16) / samples;
+  result.capacity = static_cast<std::uint64_t>(part * all) + 1;
+  return result;
+}
+
+}  // namespace masu::selection_plan
 
 namespace masu {
 
@@ -25,7 +138,7 @@ namespace {
 constexpr std::uint32_t as_elements = 0;
 constexpr std::uint32_t as_median = 1;
 constexpr std::uint64_t no_mark = ~std::uint64_t{0};
-// As in selection_between.cl.
+// As in selection_found.cl.
 constexpr std::uint64_t no_place = ~std::uint64_t{0};
 constexpr std::size_t points_a_launch = 4;
 
@@ -86,29 +199,8 @@ class Selection {
     if (way == Way::alone) return alone(wanted);
     for (std::uint64_t row = 0; row < from_.rows; ++row) passes(wanted, row);
   }
-  // Of rows that were sorted into the workspace.
-  void look_up(std::span<const std::uint64_t> places, std::uint64_t stride) {
-    call::Kernels kernels = program(Part::sorted);
-    for (std::size_t first = 0; first < places.size(); first += selection_plan::places_a_launch) {
-      std::array<std::uint64_t, selection_plan::places_a_launch> some{};
-      const std::size_t number = std::min(some.size(), places.size() - first);
-      std::copy_n(places.begin() + static_cast<std::ptrdiff_t>(first), number, some.begin());
-      kernels.launch(stream_, "selection_gather", groups_for(from_.rows * number), workspace_, length_, from_.rows,
-                     some[0], some[1], some[2], some[3], some[4], some[5], some[6], some[7], u32(number), result_,
-                     std::uint64_t{first}, stride);
-    }
-  }
-  void look_up_medians(std::uint64_t lower, std::uint64_t upper) {
-    program(Part::sorted)
-        .launch(stream_, "selection_medians", groups_for(from_.rows), workspace_, length_, from_.rows, lower, upper,
-                result_);
-  }
 
  private:
-  // Work-groups that have a work-item for each of some results, as far as that many run at a time.
-  [[nodiscard]] std::uint64_t groups_for(std::uint64_t results) const {
-    return std::clamp<std::uint64_t>(results / plan_.group, 1, plan_.groups(length_ * from_.rows));
-  }
   [[nodiscard]] call::Kernels program(Part part) const {
     return {stream_.device(), Plan::files(part), plan_.defines(part), plan_.work_items(part)};
   }
@@ -181,13 +273,6 @@ void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& works
   static_cast<void>(sort(stream, from.data, from.dtype, target, options));
 }
 
-// Where found elements lie: rows of `stride` of them, with a NaN at `nan_at` where a row has any.
-struct Found {
-  const BufferBase& elements;
-  std::uint64_t stride;
-  std::uint64_t nan_at;
-};
-
 // The bits of a number in a dtype of floats.
 std::uint64_t bits_of(double number, Dtype dtype) {
   switch (dtype) {
@@ -202,24 +287,54 @@ std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
   return std::clamp<std::uint64_t>(results / plan.group, 1, most);
 }
 
-// `points` name the elements of a row of what was found.
-void launch_points(Stream& stream, const Plan& plan, std::uint64_t rows, const Found& found,
-                   std::span<const QuantilePoint> points, Dtype result_dtype, const BufferBase& result) {
-  call::Kernels kernels(stream.device(), Plan::files(Part::points), plan.defines(Part::points), plan.group);
-  const std::uint64_t nan_at = is_float(plan.dtype) ? found.nan_at : no_place;
-  const std::size_t size = size_of(result_dtype);
-  for (std::size_t first = 0; first < points.size(); first += points_a_launch) {
-    const std::size_t number = std::min(points_a_launch, points.size() - first);
-    call::Arguments arguments(found.elements, found.stride, rows, nan_at,
-                              call::At{result, result.byte_offset() + first * rows * size}, u32(size),
-                              u32(plan.dtype == result_dtype), u32(number));
+// Launches of selection_points, whose parameters these are: from `number` points of each of some rows to results of a
+// dtype.
+struct PointLaunch {
+  Part part;
+  const BufferBase& data;
+  std::uint64_t stride;  // elements of a row
+  std::uint64_t rows;
+  std::size_t number;
+  Dtype result_dtype;
+  const BufferBase& result;
+  bool by_rows = false;  // a row of results for each row, not for each point
+
+  // `common`: of all points. `add`: adds some points, by their numbers, to the arguments.
+  template <class Add>
+  void run(Stream& stream, const Plan& plan, const call::Arguments& common, const Add& add) const {
+    call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.group);
+    const std::uint64_t by_row = by_rows ? number : 1;
+    const std::uint64_t by_point = by_rows ? 1 : rows;
+    const std::size_t size = size_of(result_dtype);
+    for (std::size_t first = 0; first < number; first += points_a_launch) {
+      const std::size_t some = std::min(points_a_launch, number - first);
+      call::Arguments points(common);
+      add(points, [&](std::size_t i) { return first + std::min(i, some - 1); });
+      kernels.launch(stream, "selection_points", groups_of_results(plan, rows * some), data, stride, rows,
+                     call::At{result, result.byte_offset() + first * by_point * size}, by_row, by_point, u32(size),
+                     u32(plan.dtype == result_dtype), u32(some), points);
+    }
+  }
+};
+
+// `points` name the elements of a row; `nan_at`: where it has a NaN if it has any.
+void launch_points(Stream& stream, const Plan& plan, const PointLaunch& launch, std::uint64_t nan_at,
+                   std::span<const QuantilePoint> points) {
+  launch.run(stream, plan, call::Arguments(nan_at), [&](call::Arguments& arguments, const auto& number_of) {
     for (std::size_t i = 0; i < points_a_launch; ++i) {
-      const QuantilePoint& point = points[first + std::min(i, number - 1)];
-      arguments.add(call::Arguments(point.previous, point.next, bits_of(point.weight, result_dtype),
+      const QuantilePoint& point = points[number_of(i)];
+      arguments.add(call::Arguments(point.previous, point.next, bits_of(point.weight, launch.result_dtype),
                                     static_cast<std::uint32_t>(point.kind)));
     }
-    kernels.launch(stream, "selection_points", groups_of_results(plan, rows * number), arguments);
-  }
+  });
+}
+
+// Of rows that were sorted into the workspace.
+void launch_medians(Stream& stream, const Plan& plan, const SelectedRows& from, bool skips, const BufferBase& result,
+                    const BufferBase& workspace) {
+  call::Kernels kernels(stream.device(), Plan::files(Part::points), plan.defines(Part::points), plan.group);
+  kernels.launch(stream, "selection_medians", groups_of_results(plan, from.rows), workspace, from.length(), from.rows,
+                 u32(skips), result);
 }
 
 }  // namespace
@@ -259,7 +374,11 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
     sort_rows(stream, from, workspace);
-    return selection.look_up(places, places.size());
+    std::vector<QuantilePoint> points;
+    for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
+    return launch_points(stream, plan,
+                         {Part::points, workspace, from.length(), from.rows, points.size(), from.dtype, result, true},
+                         no_place, points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
   for (std::size_t i = 0; i < places.size();) {
@@ -282,12 +401,13 @@ void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBas
   const std::uint64_t length = from.length();
   const std::uint64_t upper = length / 2;
   const std::uint64_t lower = length % 2 == 0 ? upper - 1 : upper;
-  const Way way = way_of(selection_plan::make(stream.device().info(), from.dtype), from.rows, length, 2);
-  Selection selection(stream, from, result, workspace);
-  const Wanted wanted{.place0 = lower, .place1 = upper, .what = as_median};
-  if (way != Way::sorted) return selection.run(way, wanted);
+  const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
+  const Way way = way_of(plan, from.rows, length, 2);
+  if (way != Way::sorted) {
+    return Selection(stream, from, result, workspace).run(way, {.place0 = lower, .place1 = upper, .what = as_median});
+  }
   sort_rows(stream, from, workspace);
-  selection.look_up_medians(lower, upper);
+  launch_medians(stream, plan, from, false, result, workspace);
 }
 
 std::uint64_t points_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
@@ -305,7 +425,9 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const std::uint64_t length = from.length();
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
     sort_rows(stream, from, workspace);
-    return launch_points(stream, plan, from.rows, {workspace, length, length - 1}, points, result_dtype, result);
+    return launch_points(stream, plan,
+                         {Part::points, workspace, length, from.rows, points.size(), result_dtype, result},
+                         is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
@@ -319,7 +441,8 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
       *place = static_cast<std::uint64_t>(std::ranges::lower_bound(places, *place) - places.begin());
     }
   }
-  launch_points(stream, plan, from.rows, {found, stride, places.size()}, named, result_dtype, result);
+  launch_points(stream, plan, {Part::points, found, stride, from.rows, named.size(), result_dtype, result},
+                mark ? places.size() : no_place, named);
 }
 
 void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
@@ -327,27 +450,16 @@ void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileM
                        const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
   sort_rows(stream, from, workspace);
-  call::Kernels kernels(stream.device(), Plan::files(Part::numbers), plan.defines(Part::numbers), plan.group);
-  const call::Arguments rows(workspace, from.length(), from.rows);
-  if (method == nullptr) {
-    kernels.launch(stream, "selection_number_medians", groups_of_results(plan, from.rows), rows, result);
-    return;
-  }
-  const std::size_t size = size_of(result_dtype);
-  for (std::size_t first = 0; first < q.size(); first += points_a_launch) {
-    const std::size_t number = std::min(points_a_launch, q.size() - first);
-    call::Arguments arguments(rows, static_cast<std::uint32_t>(*method),
-                              call::At{result, result.byte_offset() + first * from.rows * size}, u32(size),
-                              u32(plan.dtype == result_dtype), u32(number));
-    const auto each = [&](const auto& value) {
-      for (std::size_t i = 0; i < points_a_launch; ++i) {
-        arguments.add(call::Arguments(std::bit_cast<std::uint64_t>(value(q[first + std::min(i, number - 1)]))));
-      }
-    };
-    each([](double one) { return one; });
-    each([&](double one) { return quantile_constant(*method, one); });
-    kernels.launch(stream, "selection_number_points", groups_of_results(plan, from.rows * number), arguments);
-  }
+  if (method == nullptr) return launch_medians(stream, plan, from, true, result, workspace);
+  const PointLaunch launch{Part::numbers, workspace, from.length(), from.rows, q.size(), result_dtype, result};
+  launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(*method)),
+             [&](call::Arguments& arguments, const auto& number_of) {
+               for (std::size_t i = 0; i < points_a_launch; ++i) {
+                 const double one = q[number_of(i)];
+                 arguments.add(call::Arguments(std::bit_cast<std::uint64_t>(one),
+                                               std::bit_cast<std::uint64_t>(quantile_constant(*method, one))));
+               }
+             });
 }
 
 }  // namespace masu

@@ -4,8 +4,8 @@
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
+#include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "quantile/selection_plan.h"
 #include "runtime/half.h"
 
 #include <masu/quantile.h>

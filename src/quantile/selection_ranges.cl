@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over elements: how many lie below and within some ranges of values. The elements within are listed, or
-// counted alone. Behind selection.cl, totals.cl and selection_tiles.cl. Defines beside those of selection_passes.cl:
+// counted alone. Behind selection.cl and totals.cl. Defines beside those of selection_passes.cl:
 // - MASU_RANGES  ranges, at most MASU_MOST_RANGES
 // - MASU_LISTED  a bit for each range whose elements are listed
 

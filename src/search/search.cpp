@@ -2,7 +2,6 @@
 // The public functions: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "search/search_device.h"
 #include "search/search_plan.h"
 
 #include <masu/search.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree of the upper levels in a core's cache, then a binary search in a block; several values at a time, so that the
 // processor waits for several elements at once, and no branch that depends on the data.
-#include "search/search_device.h"
+#include "search/search_plan.h"
 
 #include "elements/order.h"
 #include "runtime/parallel.h"
-#include "search/search_plan.h"
 
 #include <algorithm>
 #include <bit>

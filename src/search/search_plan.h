@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sorted data is searched, and every constant of the kernel and of the CPU's tree.
+// Searching on the CPU, and on an OpenCL or CUDA device; how it is done, and every constant of the kernel and of the
+// CPU's tree.
 #pragma once
 
 #include "runtime/kernel_source.h"
@@ -7,6 +8,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/search.h>
+#include <masu/stream.h>
 
 #include <array>
 #include <cstdint>
@@ -48,3 +50,16 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t sorted, std::uint
           unsigned most_levels = 32);
 
 }  // namespace masu::search_plan
+
+namespace masu {
+
+// options.times is not filled. positions.dtype is u32 or u64, positions.count is values.count.
+void search_cpu(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions,
+                const SearchOptions& options);
+
+// Queues the search of all values in all sorted elements on an OpenCL or CUDA device.
+Event search_on_device(Stream& stream, const BufferBase& sorted, const BufferBase& values, Dtype dtype,
+                       const BufferBase& positions, Dtype position_dtype, const SearchOptions& options,
+                       const search_plan::Plan& plan);
+
+}  // namespace masu

@@ -4,7 +4,6 @@
 #include "each_device.h"
 #include "expect_error.h"
 #include "misaligned.h"
-#include "search/search_device.h"
 #include "search/search_plan.h"
 #include "unique/unique_reference.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <masu/bitonic.h>
 
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_kernels_test.h"
 #include "sort/sort_job.h"
 

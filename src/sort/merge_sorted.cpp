@@ -2,9 +2,8 @@
 // The public functions that merge sorted runs; segments that are prepared; the schedule of the bitonic network.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
-#include "sort/device/sort_kernels.h"
 #include "sort/device/sort_plan.h"
 
 #include <masu/bitonic.h>

@@ -3,7 +3,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "topk/topk_cpu.h"
-#include "topk/topk_device.h"
+#include "topk/topk_plan.h"
 
 #include <masu/topk.h>
 

@@ -5,7 +5,7 @@
 #include "call/staging.h"
 #include "call/state_bytes.h"
 #include "topk/topk_cpu.h"
-#include "topk/topk_device.h"
+#include "topk/topk_plan.h"
 
 #include <masu/topk.h>
 

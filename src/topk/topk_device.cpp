@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topk/topk_device.h"
+#include "topk/topk_plan.h"
 
 #include "call/launcher.h"
 #include "call/operands.h"

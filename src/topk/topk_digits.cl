@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often each digit follows given digits: exact selection, some bits at a time. topk_rank.cl stands in front of
+// How often each digit follows given digits: exact selection, some bits at a time. topk_select.cl stands in front of
 // this file. Defines beside those of it, given by topk_plan.cpp:
 // - MASU_GROUP
 // - MASU_UNROLL
@@ -7,7 +7,7 @@
 // - MASU_DIGIT_BITS  bits of a digit
 // - MASU_PREFIXES    how many prefixes are looked for at once, at most four
 
-#define MASU_DIGITS (1u << MASU_DIGIT_BITS)
+#define MASU_TABLE (1u << MASU_DIGIT_BITS)
 
 // Adds to `totals` (64-bit, low word first), for each of the prefixes a table of the digits that follow it: the digit of a
 // rank is its `width` bits from bit `shift` on, at most MASU_DIGIT_BITS; the prefix is what is above them. A group sees fewer
@@ -21,7 +21,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
   __global const uchar *bytes = data + byte_offset;
   const uint lane = (uint)get_local_id(0);
   const uint copy = lane % MASU_COPIES;
-  for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES * MASU_COPIES; i += MASU_GROUP) tables[i] = 0;
+  for (uint i = lane; i < MASU_TABLE * MASU_PREFIXES * MASU_COPIES; i += MASU_GROUP) tables[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint gap = gap_of(bytes);
   const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
@@ -38,7 +38,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
       const uint4 v = loaded[k];
       const uint e = (uint)((first + k * stride) * MASU_PER_VECTOR) - gap;
 #define MASU_COUNT_FOR(n) \
-  if (front >> width == prefix##n) atomic_inc(&tables[((n)*MASU_DIGITS + digit) * MASU_COPIES + copy]);
+  if (front >> width == prefix##n) atomic_inc(&tables[((n)*MASU_TABLE + digit) * MASU_COPIES + copy]);
 #define MASU_EACH(bits, number)                               \
   if (e + number < count) {                                   \
     const ulong front = (ulong)rank_of(bits) >> shift;        \
@@ -59,7 +59,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES; i += MASU_GROUP) {
+  for (uint i = lane; i < MASU_TABLE * MASU_PREFIXES; i += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[i * MASU_COPIES + c];
     add_total(&totals[2 * i], sum);

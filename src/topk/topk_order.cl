@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a top-k: a work-group brings the first k entries into order, in local memory. topk_rank.cl and
-// topk_select.cl stand in front of this file. Defines beside those of them, given by topk_plan.cpp:
+// The last step of a top-k: a work-group brings the first k entries into order, in local memory. topk_select.cl
+// stands in front of this file. Defines beside those of them, given by topk_plan.cpp:
 // - MASU_FROM_ROWS  1: the entries are the elements of rows; 0: what topk_filter gathered
 // - MASU_BATCH      entries that a work-item loads at once
 

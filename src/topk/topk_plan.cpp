@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view key_file = "src/elements/order.cl";
-constexpr std::string_view rank_file = "src/topk/topk_rank.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
 
 // Work-groups of the filter for each that runs at a time: so that all compute units end together.
@@ -46,16 +45,12 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
 std::vector<std::string_view> Plan::files(Part part) const {
   switch (part) {
     case Part::select:
-      return {elements_file,
-              key_file,
-              rank_file,
-              select_file,
-              "src/elements/group_scan.cl",
-              "src/elements/scrambled.cl",
+      return {elements_file,     key_file, select_file, "src/elements/group_scan.cl", "src/elements/scrambled.cl",
               "src/topk/topk.cl"};
-    case Part::short_rows: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_short.cl"};
-    case Part::digits: return {elements_file, key_file, rank_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};
-    default: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_order.cl"};
+    case Part::short_rows: return {elements_file, key_file, select_file, "src/topk/topk_short.cl"};
+    case Part::digits:
+      return {elements_file, key_file, select_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};
+    default: return {elements_file, key_file, select_file, "src/topk/topk_order.cl"};
   }
 }
 
@@ -72,15 +67,15 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
                                                                 {"MASU_NAN_FIRST", ranking.nan_first},
                                                                 {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
                                                                 {"MASU_GROUP", work_items(part)},
-                                                                {"MASU_UNROLL", unroll}});
+                                                                {"MASU_UNROLL", unroll},
+                                                                {"MASU_SKIP", ranking.skip},
+                                                                {"MASU_PAIRS", pairs()}});
   if (part == Part::digits) {
     result.push_back({"MASU_COPIES", std::max(1U, digit_copies / prefixes)});
     result.push_back({"MASU_DIGIT_BITS", digit_bits});
     result.push_back({"MASU_PREFIXES", prefixes});
     return result;
   }
-  result.push_back({"MASU_SKIP", ranking.skip});
-  result.push_back({"MASU_PAIRS", pairs()});
   result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   if (part == Part::short_rows) return result;
   if (wide) {

@@ -5,7 +5,6 @@
 #include "each_architecture.h"
 #include "plan_devices.h"
 #include "quantile/quantile_plan.h"
-#include "quantile/selection_plan.h"
 
 #include <gtest/gtest.h>
 #include <bit>
@@ -130,16 +129,14 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     compiles(selection_plan::Part::alone, {"selection_rows", "selection_bounds"});
     compiles(selection_plan::Part::passes,
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
-    compiles(selection_plan::Part::sorted, {"selection_gather", "selection_medians"});
-    compiles(selection_plan::Part::points, {"selection_points"});
+    compiles(selection_plan::Part::points, {"selection_points", "selection_medians"});
     for (const unsigned ranges : {1U, 3U, unsigned{selection_plan::most_ranges}}) {
       if (size_of(dtype) < 4) continue;
       constexpr auto part = selection_plan::Part::ranges;
       const unsigned listed = ranges == 3 ? 7U : ranges - 1;  // all, some, none
       expect_compiles(selection.files(part), selection.defines(part, ranges, listed), {"selection_ranges"});
     }
-    if (is_float(dtype))
-      compiles(selection_plan::Part::numbers, {"selection_number_medians", "selection_number_points"});
+    if (is_float(dtype)) compiles(selection_plan::Part::numbers, {"selection_points"});
   }
 }
 

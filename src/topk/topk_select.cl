@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of a top-k share: their memory, entries, and how a work-group finds the least of the greatest numbers,
-// eight bits at a time. topk_rank.cl stands in front of this file.
+// What the kernels of a top-k share: ranks, their memory, entries, and how a work-group finds the least of the greatest
+// numbers, eight bits at a time. Behind elements.cl and order.cl. Defines beside those of them, given by topk_plan.cpp:
+// - MASU_LARGEST    1: the largest comes first; 0: the smallest
+// - MASU_NAN_FIRST  1: NaN comes before all else; 0: after
+// - MASU_UNROLLED   stands before loops over arrays that may lie in registers: unrolls them on GPUs
+// - MASU_GROUP      work-items in a work-group, at least 16
+// - MASU_COPIES     of a table of digits: neighbouring work-items count in different ones
+// - MASU_PAIRS      1: entries are a key and an index apart
+// - MASU_SKIP       1: NaNs are counted and left out
+//
+// A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
+// by index. The host's half is in topk_cpu.h.
 //
 // An entry is an element that may be of the result: of up to four bytes as one number, rank << 32 | ~index, whose order is
 // that of the result; eight-byte ones (MASU_PAIRS) as rank and index apart.
-// - MASU_GROUP   work-items in a work-group, at least 16
-// - MASU_COPIES  of a table of digits: neighbouring work-items count in different ones
-// - MASU_PAIRS   1: entries are a key and an index apart
-// - MASU_SKIP    1: NaNs are counted and left out
+
+#define MASU_NAN_RANK (MASU_NAN_FIRST ? MASU_ALL_BITS : (MASU_BITS)0)
+#define MASU_FLIP (MASU_LARGEST ? (MASU_BITS)0 : MASU_ALL_BITS)
+
+inline MASU_BITS rank_of(const MASU_BITS bits) {
+  const MASU_BITS key = ordered_key(bits);
+#if MASU_FLOAT
+  if (key == MASU_ALL_BITS) return MASU_NAN_RANK;
+#endif
+  return key ^ MASU_FLIP;
+}
+
+// Of a rank that is not NaN's.
+inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ MASU_FLIP); }
 
 // `count` elements, `byte_offset` bytes into `data`.
 #define MASU_DATA __global const uchar *data, const ulong byte_offset, const uint count

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A top-k of many rows of few elements: a work-item takes a row, and goes through it for each result. topk_rank.cl and
-// topk_select.cl stand in front of this file.
+// A top-k of many rows of few elements: a work-item takes a row, and goes through it for each result. topk_select.cl
+// stands in front of this file.
 
 // The NaNs of each row that were skipped go to `nans`. k is at most `count`.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_short(MASU_DATA, const uint rows, __global uchar *nans,

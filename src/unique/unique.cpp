@@ -3,8 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "unique/unique_cpu.h"
-#include "unique/unique_device.h"
-#include "unique/unique_patterns.h"
 #include "unique/unique_plan.h"
 
 #include <masu/sort.h>

@@ -4,7 +4,6 @@
 #include "unique/unique_plan.h"
 #include "each_architecture.h"
 #include "plan_devices.h"
-#include "unique/unique_patterns.h"
 
 #include <gtest/gtest.h>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // what check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
 //   oclgrind_sort_network keys|records|indices|segments|bitonic|merge|merge_runs
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort_data.h"
 
 #include <masu/sort.h>

@@ -5,9 +5,7 @@
 //   oclgrind_unique_search runs|search
 #include "expect.h"
 
-#include "search/search_device.h"
 #include "search/search_plan.h"
-#include "unique/unique_device.h"
 #include "unique/unique_plan.h"
 #include "unique/unique_reference.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_job.h"
 
-#include "sort/cpu/sort_cpu_items.h"
-#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu.h"
 #include "sort/cpu/sort_simd.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_cpu_items.h"
-#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu.h"
 
 #include <algorithm>
 #include <array>

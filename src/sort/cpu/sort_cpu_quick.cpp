@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/parallel.h"
-#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu.h"
 
 #include <masu/device.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is particular to the CPU: every path by its sizes, numbers of threads and instruction sets. What holds on all
 // devices is tested in sort_test.cpp.
-#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu.h"
 #include "sort/sort_job.h"
 
 #include "sort/cpu/sort_simd.h"

@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "gather/gather_plan.h"
 #include "runtime/backend.h"
-#include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_plan.h"
 

@@ -5,7 +5,7 @@
 //   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
 // Equal keys may change places, where nobody can see it. Where a bucket has too many keys, keys crowd, or zeros of both signs or
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
-// sort_placed.cl, group_scan.cl and sort_unroll.cl stand in front of this file.
+// sort_placed.cl and group_scan.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_few.cpp:
 // - MASU_GROUP   work-items in a work-group: 512

@@ -4,7 +4,7 @@
 #include "elements/elements.h"
 #include "histogram/device/slot_kernels.h"
 #include "runtime/backend.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_keys.h"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
   add("MASU_LOADS", plan.loads);
   add("MASU_BINS", bins);
   add("MASU_LOCAL_BITS", local_bits);
-  add("MASU_UNROLL", info.gpu ? 1 : 0);
+  defines.push_back(sort_keys::unrolled_define(info));
   return defines;
 }
 

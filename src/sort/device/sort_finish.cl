@@ -7,8 +7,6 @@
 // - MASU_BIN_MOST     keys that may share a bin
 // - MASU_STAGED_BINS  1: there is local memory to keep the bin of each key beside it
 
-#define MASU_ROLLED _Pragma("unroll 1")
-
 // Bins by 13 bits: two counters of 16 bits a word.
 #define MASU_BINS (2 * MASU_COUNTERS)
 #define MASU_SETTLED 0x80000000U  // beside a bin: its keys are equal

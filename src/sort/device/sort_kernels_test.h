@@ -3,7 +3,7 @@
 #pragma once
 
 #include "each_device.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/sort_job.h"
 #include "sort/sort_test_data.h"
 

@@ -2,7 +2,7 @@
 // The order of keys, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl and order.cl, in front of
 // the other kernel files of this room. An element is a key.
 //
-// Defines beside those of elements.cl, given by sort_kernels.h:
+// Defines beside those of elements.cl, given by sort_device.h:
 // - MASU_DESCENDING  1: greater keys come first
 
 // The unsigned integer that is ordered as keys are sorted.

@@ -3,13 +3,17 @@
 //   keys_first   parts all keys by the upper 8 bits
 //   keys_second  parts each of these parts by the other bits of the bucket
 // sort_keys_count.cl has found where they go. Equal keys may change places: where that can be seen they are packed
-// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl,
-// sort_lists.cl and sort_unroll.cl stand in front of this file.
+// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl
+// and sort_lists.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
 // - MASU_GROUP          work-items in a work-group of the partitions
 // - MASU_ITEMS          keys of a work-item of the partitions: a multiple of 4
 // - MASU_RESIDENT       work-groups of the partitions that share a compute unit
+// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler takes
+//   long over those that are unrolled between barriers, and gains nothing
+// - MASU_WHOLE_TILES    1: tiles of which all keys are there have a loop of their own; 0: they have not, since PoCL takes no
+//   barrier in a branch
 // - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
 
 #define MASU_TILE MASU_PART_TILE
@@ -110,7 +114,6 @@ MASU_INLINE void write_key(__global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS cons
 // Puts the keys from[lo, hi) of the tile that begins at `base` to their places by the digit at `shift`: in local memory first,
 // then to where `cursors` give room. `partial`: they are not all of the tile; `aligned`: it begins at a multiple of 16 bytes.
 // `first`: the keys are as the caller has them, `before` keys behind `from`, and zeros and NaNs are left out.
-#if MASU_UNROLL
 MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
                            const uint shift, const bool aligned, const bool first, const uint before,
@@ -188,64 +191,15 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
   part_keys(from, to, MASU_VALUES(values_from, values_to) cursors, base, lo, hi, partial, shift, aligned, first, before, \
             flip, memory, lid)
 
-#else
-// It reads the keys twice, in loops that are not unrolled.
-MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
-                           __global uint *cursors, const uint lo, const uint hi, const uint shift, const bool first,
-                           const uint before, const MASU_SOURCE flip, __local uint *memory, const uint lid) {
-  __local uint *const counters = MASU_PART_COUNTERS(memory);
-  __global const MASU_SOURCE *const sources = (__global const MASU_SOURCE *)from;
-  __global const MASU_ELEMENT *const placed = (__global const MASU_ELEMENT *)from;
-  const uint column = lid % 32;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  clear_counters(counters, lid);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint place = lo + i * MASU_GROUP + lid;
-    if (place < hi && !(first && MASU_IS_SPECIAL(sources[place]))) {
-      const MASU_ELEMENT key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
-      count_digit(digit_of(key, shift), column, counters);
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const uint size = reserve_places(cursors, memory, lid);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint place = lo + i * MASU_GROUP + lid;
-    if (place < hi && !(first && MASU_IS_SPECIAL(sources[place]))) {
-      const MASU_ELEMENT key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
-      const uint there = count_digit(digit_of(key, shift), column, counters);
-      MASU_KEPT(memory)[kept_at(there)] = key;
-#if MASU_STAGED_VALUES
-      MASU_KEPT_VALUES(memory)[kept_at(there)] = values_from[place - before];
-#elif MASU_PAYLOAD_BYTES > 0
-      values_to[MASU_BASES(memory)[digit_of(key, shift)] + there] = values_from[place - before];
-#endif
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint place = i * MASU_GROUP + lid;
-    if (place < size) write_key(to, MASU_VALUES(values_from, values_to) place, shift, memory);
-  }
-}
-#endif
-
 MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
                            const bool aligned, const bool first, const uint before, const MASU_SOURCE flip,
                            __local uint *memory, const uint lid) {
-#if MASU_UNROLL
+#if MASU_WHOLE_TILES
   if (lo == base && hi == base + MASU_TILE) MASU_PART_TILE_OF(false);
-  else MASU_PART_TILE_OF(true);
-#else
-  (void)base;
-  (void)aligned;
-  part_keys(from, to, MASU_VALUES(values_from, values_to) cursors, lo, hi, shift, first, before, flip, memory, lid);
+  else
 #endif
+    MASU_PART_TILE_OF(true);
 }
 
 // Tiles of a part: they begin at multiples of 16 bytes.

@@ -18,13 +18,6 @@
 // - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
 // - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
 
-// Many loads in flight.
-#if MASU_UNROLL
-#define MASU_MANY_UNROLLED _Pragma("unroll 16")
-#else
-#define MASU_MANY_UNROLLED _Pragma("nounroll")
-#endif
-
 inline uint bucket_of(const MASU_SOURCE upper) { return (uint)(upper >> (8 * MASU_SOURCE_BYTES - MASU_BUCKET_BITS)); }
 
 #if MASU_TWO_STEPS
@@ -402,7 +395,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   __local uint *const totals = sums + MASU_PLACES_GROUP;
   uint before = 0;
   __global const uint4 *const fours = (__global const uint4 *)counts;
-  MASU_MANY_UNROLLED
+  _Pragma("unroll 16")  // many loads in flight
   for (uint i = lid; i < first / 4; i += MASU_PLACES_GROUP) {
     const uint4 four = fours[i];
     before += four.x + four.y + four.z + four.w;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_keys.h"
 
 #include "elements/elements.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
 #include <algorithm>
@@ -36,11 +36,10 @@ constexpr std::array<unsigned, 2> entry_bin_keys = {48, 144};
 
 Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool wide = subject.key_bytes() == 8;
-  const bool u = info.gpu;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide) {
       const unsigned tally_group = subject.packed() ? 0 : 1024;
-      return {{512, 12, 2}, {{512, 9, 3}, 12}, {{{{1024, 12, 1}, 14}}}, tally_group, 1, 1024, false, 256, u};
+      return {{512, 12, 2}, {{512, 9, 3}, 12}, {{{{1024, 12, 1}, 14}}}, tally_group, 1, 1024, false, 256};
     }
     return {{512, 20, 2},
             {{256, 18, 6}, 12},
@@ -49,12 +48,11 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
             1,
             1024,
             false,
-            256,
-            u};
+            256};
   }
-  if (wide) return {{256, 12, 1}, {{256, subject.packed() ? 12U : 18, 1}, 12}, {}, 0, 1, 256, true, 256, u};
+  if (wide) return {{256, 12, 1}, {{256, subject.packed() ? 12U : 18, 1}, 12}, {}, 0, 1, 256, true, 256};
   const bool large = info.max_work_group_size >= 512;
-  return {{256, 24, 1}, {{256, 18, 1}, 12}, {{{{large ? 512U : 256U, 32, 1}, 12}}}, 256, 4, 256, true, 256, u};
+  return {{256, 24, 1}, {{256, 18, 1}, 12}, {{{{large ? 512U : 256U, 32, 1}, 12}}}, 256, 4, 256, true, 256};
 }
 
 // keys_finish where buckets have more keys: the first that has room for so many.
@@ -300,6 +298,10 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
   return layout;
 }
 
+runtime::Define unrolled_define(const DeviceInfo& info) {
+  return {"MASU_UNROLLED", info.gpu ? "MASU_PRAGMA_UNROLL" : "_Pragma(\"nounroll\")"};
+}
+
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits) {
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
@@ -319,7 +321,8 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_JOIN_BITS", tuning.join_bits);
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
   add(defines, "MASU_STAGED_VALUES", tuning.staged_values ? 1 : 0);
-  add(defines, "MASU_UNROLL", tuning.unroll ? 1 : 0);
+  add(defines, "MASU_WHOLE_TILES", info.gpu ? 1 : 0);
+  defines.push_back(unrolled_define(info));
   return defines;
 }
 
@@ -335,7 +338,7 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
   add(defines, "MASU_JOIN_BITS", join_bits);
   add(defines, "MASU_BIN_KEYS", bin_keys);
-  add(defines, "MASU_UNROLL", tuning.unroll ? 1 : 0);
+  defines.push_back(unrolled_define(info));
   return defines;
 }
 

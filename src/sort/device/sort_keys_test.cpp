@@ -4,7 +4,6 @@
 #include "sort/device/sort_keys.h"
 
 #include "each_device.h"
-#include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_keys_test.h"
 #include "sort/sort_test_data.h"
 

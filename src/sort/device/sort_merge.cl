@@ -12,15 +12,10 @@
 // - MASU_GROUP          work-items in a work-group
 // - MASU_ITEMS          keys that each work-item merges
 // - MASU_TILES          tiles of a work-group, at most
-// - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
+// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs, so that they lie in registers
 // - MASU_PAYLOAD_UNITS  units that move with each key; 0: nothing does
 // - MASU_PAYLOAD        the type of a unit
 
-#if MASU_UNROLL
-#define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#else
-#define MASU_UNROLLED
-#endif
 #define MASU_TILE (MASU_GROUP * MASU_ITEMS)
 #define MASU_BORDERS (MASU_TILES + 1)
 // Work-groups of 256 that share a multiprocessor: without this the registers left room for two.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 
 #include "call/operands.h"
 #include "elements/elements.h"
@@ -154,7 +154,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Orde
   result.push_back({"MASU_GROUP", shape.group});
   result.push_back({"MASU_ITEMS", shape.each});
   result.push_back({"MASU_TILES", shape.tiles});
-  result.push_back({"MASU_UNROLL", device.gpu ? 1 : 0});
+  result.push_back({"MASU_UNROLLED", device.gpu ? "MASU_PRAGMA_UNROLL" : ""});
   result.push_back({"MASU_PAYLOAD_UNITS", moved.units});
   result.push_back({"MASU_PAYLOAD", unsigned_type(std::max(moved.unit_bytes, 1U))});
   return result;

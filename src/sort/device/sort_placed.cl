@@ -12,6 +12,9 @@
 // - MASU_INDEX_BITS    the lower bits of a packed key
 // - MASU_INDEX_BYTES   4 or 8 where the result is the indices; 0: it is the keys
 
+// Before a loop that stays as it is.
+#define MASU_ROLLED _Pragma("unroll 1")
+
 // Whether the bits are those of a zero or a NaN that does not move.
 #if MASU_ELEMENT_CLASS == 2
 #define MASU_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_ELEMENT)MASU_INFINITY_BITS * 2)

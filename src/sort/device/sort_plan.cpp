@@ -2,7 +2,7 @@
 #include "sort/device/sort_plan.h"
 
 #include "elements/elements.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 
 #include <algorithm>
 #include <bit>
@@ -73,7 +73,7 @@ std::vector<runtime::Define> Plan::defines() const {
   add("MASU_GROUP", group);
   add("MASU_ITEMS", items);
   add("MASU_RESIDENT", resident);
-  add("MASU_UNROLL", unroll ? 1 : 0);
+  list.emplace_back("MASU_UNROLLED", unroll ? "MASU_PRAGMA_UNROLL" : "");
   add("MASU_PAD_SHIFT", pad_shift());
   add("MASU_PAYLOAD_BYTES", value_bytes);
   list.emplace_back("MASU_VALUE", unsigned_type(value_bytes));

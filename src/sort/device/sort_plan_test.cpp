@@ -3,7 +3,6 @@
 #include "sort/device/sort_plan.h"
 
 #include "sort/device/sort_keys.h"
-#include "sort/device/sort_keys_plan.h"
 
 #include "plan_devices.h"
 

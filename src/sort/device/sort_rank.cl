@@ -14,15 +14,10 @@
 // - MASU_PAD_SHIFT      a word is left free after each 2^this in local memory, so that columns lie in other banks
 // - MASU_PAYLOAD_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
 // - MASU_VALUE          its type
-// - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
+// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler is left
+//   to itself: with nounroll, Intel's (2026.2) makes a sort_local that crashes
 // - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
 
-// A processor's compiler is left to itself: with nounroll, Intel's (2026.2) makes a sort_local that crashes.
-#if MASU_UNROLL
-#define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#else
-#define MASU_UNROLLED
-#endif
 #define MASU_DIGITS 256
 #define MASU_COLUMNS 32
 #define MASU_ROWS (MASU_GROUP / MASU_COLUMNS)

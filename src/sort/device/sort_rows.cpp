@@ -2,7 +2,7 @@
 #include "call/operands.h"
 #include "elements/elements.h"
 #include "runtime/parallel.h"
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
 #include <masu/bitonic.h>
@@ -29,7 +29,7 @@ constexpr std::uint64_t most_local_bytes = 48 << 10;
 constexpr unsigned registers_a_unit = 65536;
 constexpr std::uint64_t task_segments = std::uint64_t{1} << 16;
 
-constexpr auto rows_files = sort_plan::files("src/sort/device/sort_lanes.cl", "src/sort/device/sort_rows.cl");
+constexpr auto rows_files = sort_plan::files("src/sort/device/sort_rows.cl");
 
 std::uint64_t tiles_of(const Plan& plan, std::uint64_t rows) {
   return (rows + plan.tile_rows() - 1) / plan.tile_rows();

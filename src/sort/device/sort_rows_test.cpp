@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_device.h"
 #include "sort/device/sort_kernels_test.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results from elements that have been found, or that stand in sorted rows: elements, what lies between two, medians. Behind
+// elements.cl and soft_float.cl. Defines beside theirs, given by selection_device.cpp:
+// - MASU_GROUP    work-items in a work-group
+// - MASU_NUMBERS  1: of what is no NaN in sorted rows of floats, whose points only the device knows; 0: of given points
+
+// What a quantile is; `weight` is a float of the result's format.
+#define MASU_POINT_ELEMENT 0u   // the first element
+#define MASU_POINT_PREVIOUS 1u  // first + (second - first) * weight
+#define MASU_POINT_NEXT 2u      // second - (second - first) * weight
+#define MASU_OF_POINT(i, name) (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : name##3)
+#define MASU_NO_PLACE (~(ulong)0)
+
+#define MASU_FORMAT const uint precision, const int least, const uint bits
+#define MASU_OF_FORMAT precision, least, bits
+// That of floats of so many bytes.
+#define MASU_SET_FORMAT(bytes)                                              \
+  const uint precision = (bytes) == 2 ? 11 : (bytes) == 4 ? 24 : 53;        \
+  const int least = (bytes) == 2 ? -24 : (bytes) == 4 ? -149 : -1074;       \
+  const uint bits = 8 * (bytes);
+
+inline bool is_nan(const MASU_BITS element) {
+#if MASU_FLOAT
+  return (element & (MASU_SIGN - 1)) > MASU_INFINITY_BITS;
+#else
+  return false;
+#endif
+}
+
+inline ulong element_as_float(const MASU_BITS element, MASU_FORMAT) {
+#if MASU_FLOAT
+  return float_as(element, MASU_ELEMENT_FORMAT, MASU_OF_FORMAT);
+#else
+  return float_as(integer_as_double(element), MASU_DOUBLE_FORMAT, MASU_OF_FORMAT);
+#endif
+}
+
+// b - a in the elements' dtype, integers modulo its range.
+inline ulong difference_as_float(const MASU_BITS a, const MASU_BITS b, MASU_FORMAT) {
+#if MASU_FLOAT
+  return float_as(float_sum(b, a ^ MASU_SIGN, MASU_ELEMENT_FORMAT), MASU_ELEMENT_FORMAT, MASU_OF_FORMAT);
+#else
+  return element_as_float((b - a) & MASU_ALL_BITS, MASU_OF_FORMAT);
+#endif
+}
+
+inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, const uint what, MASU_FORMAT) {
+  const ulong product = float_product(difference_as_float(a, b, MASU_OF_FORMAT), weight, MASU_OF_FORMAT);
+  if (what == MASU_POINT_PREVIOUS) return float_sum(element_as_float(a, MASU_OF_FORMAT), product, MASU_OF_FORMAT);
+  return float_sum(element_as_float(b, MASU_OF_FORMAT), product ^ (ulong)1 << (bits - 1), MASU_OF_FORMAT);
+}
+
+inline void set_result(__global uchar* results, const ulong i, const uint bytes, const ulong value) {
+  switch (bytes) {
+    case 1: results[i] = (uchar)value; break;
+    case 2: ((__global ushort*)results)[i] = (ushort)value; break;
+    case 4: ((__global uint*)results)[i] = (uint)value; break;
+    default: ((__global ulong*)results)[i] = value; break;
+  }
+}
+
+// How many elements of a sorted row are no NaN.
+inline ulong numbers_in(__global const uchar* row, const ulong count) {
+  ulong low = 0;
+  ulong high = count;
+  while (low < high) {
+    const ulong middle = low + (high - low) / 2;
+    if (is_nan(element_at(row, middle))) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+#if MASU_NUMBERS
+#define MASU_ONE 0x3ff0000000000000UL
+#define MASU_HALF_OF_ONE 0x3fe0000000000000UL
+#define MASU_MINUS 0x8000000000000000UL
+
+// As in the public header.
+#define method_inverted_cdf 0u
+#define method_averaged_inverted_cdf 1u
+#define method_closest_observation 2u
+#define method_linear 6u
+#define method_lower 9u
+#define method_higher 10u
+#define method_midpoint 11u
+#define method_nearest 12u
+
+inline ulong sum_of_doubles(const ulong x, const ulong y) {
+  return float_sum(x, y, MASU_DOUBLE_FORMAT);
+}
+inline ulong double_of(const ulong x) {
+  return rounded_number(x, 0, MASU_DOUBLE_FORMAT);
+}
+
+// The greatest integer that is no greater than a finite double below 2^63, and what is more than it.
+inline long floor_of_double(const ulong x, ulong* more) {
+  int exponent = 0;
+  const ulong mantissa = number_of(x & (MASU_MINUS - 1), MASU_DOUBLE_FORMAT, &exponent);
+  const ulong whole = exponent >= 0 ? mantissa << exponent : exponent > -64 ? mantissa >> -exponent : 0;
+  const bool exact = exponent >= 0 || (exponent > -64 ? (whole << -exponent) == mantissa : mantissa == 0);
+  long result = (long)whole;
+  if ((x & MASU_MINUS) != 0) result = -result - (exact ? 0 : 1);
+  const ulong magnitude = double_of((ulong)(result < 0 ? -result : result));
+  *more = exact ? 0 : sum_of_doubles(x, result < 0 ? magnitude : magnitude | MASU_MINUS);
+  return result;
+}
+
+// Where a quantile lies among n numbers: what it is, its two places, and its weight, a double. `offset`: of Hyndman
+// and Fan's methods, alpha + q * (1 - alpha - beta).
+inline uint point_among(const uint method, const ulong n, const ulong q, const ulong offset, ulong* first,
+                        ulong* second, ulong* weight) {
+  const bool spread = method == method_linear || method >= method_lower;
+  ulong index = float_product(double_of(spread ? n - 1 : n), q, MASU_DOUBLE_FORMAT);
+  if (method <= method_closest_observation) {
+    index = sum_of_doubles(index, MASU_ONE | MASU_MINUS);
+    if (method == method_closest_observation) index = sum_of_doubles(index, MASU_HALF_OF_ONE | MASU_MINUS);
+  } else if (!spread) {
+    index = sum_of_doubles(sum_of_doubles(index, offset), MASU_ONE | MASU_MINUS);
+  }
+  ulong more = 0;
+  long place = floor_of_double(index, &more);
+  *weight = 0;
+  if (method == method_inverted_cdf || method == method_closest_observation || method == method_lower ||
+      method == method_higher || method == method_nearest) {
+    bool here = more == 0;
+    if (method == method_lower) here = true;
+    if (method == method_closest_observation) here = here && (place & 1) != 0;
+    if (method == method_nearest) here = more < MASU_HALF_OF_ONE || (more == MASU_HALF_OF_ONE && (place & 1) == 0);
+    if (!here) ++place;
+    *first = place > 0 ? (ulong)place : 0;
+    *second = *first;
+    return MASU_POINT_ELEMENT;
+  }
+  ulong part = more;
+  if (place >= (long)(n - 1)) {
+    *first = n - 1;
+    *second = n - 1;
+    part = sum_of_doubles(index, MASU_ONE);
+  } else if (place < 0) {
+    *first = 0;
+    *second = 0;
+    part = index;
+  } else {
+    *first = (ulong)place;
+    *second = (ulong)place + 1;
+  }
+  if (method == method_averaged_inverted_cdf) part = (part & (MASU_MINUS - 1)) == 0 ? MASU_HALF_OF_ONE : MASU_ONE;
+  if (method == method_midpoint) part = more == 0 ? 0 : MASU_HALF_OF_ONE;
+  const bool from_second = (part & MASU_MINUS) == 0 && part >= MASU_HALF_OF_ONE;
+  *weight = from_second ? sum_of_doubles(MASU_ONE, part ^ MASU_MINUS) : part;
+  return from_second ? MASU_POINT_NEXT : MASU_POINT_PREVIOUS;
+}
+
+// A quantile, and of Hyndman and Fan's methods alpha + q * (1 - alpha - beta): doubles.
+#define MASU_POINT(i) const ulong q##i, const ulong offset##i
+#define MASU_POINTS const uint method, MASU_POINT(0), MASU_POINT(1), MASU_POINT(2), MASU_POINT(3)
+
+#else
+
+// Where in a row a NaN stands if the row has any, and the points.
+#define MASU_POINT(i) const ulong first##i, const ulong second##i, const ulong weight##i, const uint what##i
+#define MASU_POINTS const ulong nan_at, MASU_POINT(0), MASU_POINT(1), MASU_POINT(2), MASU_POINT(3)
+
+// The median of each sorted row; `skips`: of what is no NaN.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_medians(__global const uchar* data, const ulong byte_offset,
+                                                            const ulong count, const ulong rows, const uint skips,
+                                                            __global uchar* results, const ulong results_at) {
+  __global MASU_MEAN* means = (__global MASU_MEAN*)(results + results_at);
+  for (ulong i = get_global_id(0); i < rows; i += get_global_size(0)) {
+    __global const uchar* row = data + byte_offset + i * count * MASU_ELEMENT_BYTES;
+    const ulong n = skips != 0 ? numbers_in(row, count) : is_nan(element_at(row, count - 1)) ? 0 : count;
+    if (n == 0) means[i] = MASU_MEAN_QUIET_NAN;
+    else means[i] = mean_of_two(element_at(row, (n - 1) / 2), element_at(row, n / 2), n % 2 == 1);
+  }
+}
+
+#endif
+
+// Up to four quantiles, or elements, of each row, of which there are `stride` elements. A result lies `by_row` behind that of
+// the row before, and `by_point` behind that of the point before. `plain`: elements are not converted to the result's dtype,
+// they have it; a NaN becomes the quiet one.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar* data, const ulong byte_offset,
+                                                           const ulong stride, const ulong rows,
+                                                           __global uchar* results, const ulong results_at,
+                                                           const ulong by_row, const ulong by_point,
+                                                           const uint result_bytes, const uint plain, const uint number,
+                                                           MASU_POINTS) {
+  MASU_SET_FORMAT(result_bytes)
+  for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
+    const uint which = (uint)(i / rows);
+    __global const uchar* row = data + byte_offset + i % rows * stride * MASU_ELEMENT_BYTES;
+#if MASU_NUMBERS
+    const ulong n = numbers_in(row, stride);
+    const bool nan = n == 0;
+    ulong first = 0;
+    ulong second = 0;
+    ulong weight = 0;
+    uint what = MASU_POINT_ELEMENT;
+    if (!nan) {
+      what = point_among(method, n, MASU_OF_POINT(which, q), MASU_OF_POINT(which, offset), &first, &second, &weight);
+      weight = float_as(weight, MASU_DOUBLE_FORMAT, MASU_OF_FORMAT);
+    }
+#else
+    const bool nan = nan_at != MASU_NO_PLACE && is_nan(element_at(row, nan_at));
+    const ulong first = MASU_OF_POINT(which, first);
+    const ulong second = MASU_OF_POINT(which, second);
+    const ulong weight = MASU_OF_POINT(which, weight);
+    const uint what = MASU_OF_POINT(which, what);
+#endif
+    ulong value = quiet_nan_of(MASU_OF_FORMAT);
+    if (!nan) {
+      const MASU_BITS a = element_at(row, first);
+      if (what != MASU_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, MASU_OF_FORMAT);
+      else value = plain != 0 && !is_nan(a) ? a : element_as_float(a, MASU_OF_FORMAT);
+    }
+    set_result(results + results_at, i / rows * by_point + i % rows * by_row, result_bytes, value);
+  }
+}
