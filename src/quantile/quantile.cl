@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stable partition around a key that stands in device memory: how many elements of each chunk are less than it and
-// equal to it, then one read and one write. Behind elements.cl, order.cl, group_scan.cl, soft_float.cl, mean_of_two.cl and selection.cl.
+// equal to it, then one read and one write. Behind elements.cl, order.cl, group_scan.cl, soft_float.cl and selection.cl.
 // Defines beside those of them, given by quantile_plan.h:
 // - MASU_UNROLL         16-byte vectors of a work-item in a tile, of at most 32 elements together
 // - MASU_INDEX_BYTES    of an index, where those of the elements are written in place of them; else 0

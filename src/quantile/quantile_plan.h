@@ -39,10 +39,9 @@ struct Partition {
 
   // Work-groups of a compute unit at a time.
   static constexpr unsigned groups_a_unit = 4;
-  static constexpr std::array<std::string_view, 7> files = {"src/elements/elements.cl",    "src/elements/order.cl",
-                                                            "src/elements/group_scan.cl",  "src/elements/soft_float.cl",
-                                                            "src/elements/mean_of_two.cl", "src/quantile/selection.cl",
-                                                            "src/quantile/quantile.cl"};
+  static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
+                                                            "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                                            "src/quantile/selection.cl",  "src/quantile/quantile.cl"};
   [[nodiscard]] std::vector<runtime::Define> defines() const {
     return element_defines(selection.dtype, {{"MASU_GROUP", group},
                                              {"MASU_UNROLL", unroll},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements at one or two places of the sorted order, found by digits of their keys, the first digits first. Behind
-// elements.cl, order.cl, group_scan.cl, soft_float.cl and mean_of_two.cl. Defines beside those of them, given by selection_plan.cpp:
+// elements.cl, order.cl, group_scan.cl and soft_float.cl. Defines beside those of them, given by selection_plan.cpp:
 // - MASU_GROUP     work-items in a work-group
 // - MASU_UNROLLED  stands before loops over arrays that may lie in registers: unrolls them on GPUs
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Medians and quantiles of what is no NaN in sorted rows of floats. Behind mean_of_two.cl and selection_between.cl.
+// Medians and quantiles of what is no NaN in sorted rows of floats. Behind soft_float.cl and selection_between.cl.
 
 #define MASU_ONE 0x3ff0000000000000UL
 #define MASU_HALF_OF_ONE 0x3fe0000000000000UL

@@ -35,19 +35,17 @@ std::vector<std::string_view> Plan::files(Part part) {
             "src/quantile/selection_points.cl"};
   }
   if (part == Part::numbers) {
-    return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/elements/mean_of_two.cl",
-            "src/quantile/selection_between.cl", "src/quantile/selection_numbers.cl"};
+    return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_between.cl",
+            "src/quantile/selection_numbers.cl"};
   }
-  std::vector<std::string_view> result{"src/elements/elements.cl",    "src/elements/order.cl",
-                                       "src/elements/group_scan.cl",  "src/elements/soft_float.cl",
-                                       "src/elements/mean_of_two.cl", "src/quantile/selection.cl"};
+  std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
+                                       "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                       "src/quantile/selection.cl"};
   switch (part) {
     case Part::points:
     case Part::numbers:
     case Part::alone: result.emplace_back("src/quantile/selection_alone.cl"); break;
-    case Part::passes:
-      result.insert(result.end(), {"src/elements/scrambled.cl", tiles_file, "src/quantile/selection_passes.cl"});
-      break;
+    case Part::passes: result.insert(result.end(), {tiles_file, "src/quantile/selection_passes.cl"}); break;
     case Part::sorted: result.emplace_back("src/quantile/selection_sorted.cl"); break;
     case Part::ranges:
       result.insert(result.end(), {"src/elements/totals.cl", tiles_file, "src/quantile/selection_ranges.cl"});

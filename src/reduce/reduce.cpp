@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "reduce/reduce_plan.h"
-#include "reduce/reduce_rank.h"
 
 #include <masu/histogram.h>
 

@@ -6,7 +6,6 @@
 #include "call/state_bytes.h"
 #include "call/timer.h"
 #include "reduce/reduce_plan.h"
-#include "reduce/reduce_rank.h"
 
 #include <fmt/format.h>
 
