@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sum/sum_cpu.h"
+#include "sum/sum_totals.h"
 
-#include "elements/each_type.h"
+#include "elements/elements.h"
 #include "runtime/half.h"
 #include "sum/compensated.h"
 #include "sum/sum_quick.h"
