@@ -15,7 +15,7 @@ def run(script, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("script", ["gpu_calls.py", "gpu_options.py"])
+@pytest.mark.parametrize("script", ["gpu_calls.py", "gpu_options.py", "gpu_several.py"])
 def test_calls_on_a_gpu(script):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
