@@ -1,10 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 
+#include <array>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 namespace masu_python {
+namespace {
+
+// The functions of NumPy's C interface that are used, from the table that it keeps for other modules.
+struct Interface {
+  PyTypeObject* array_type = nullptr;
+  NumpyDtype* (*dtype)(int number) = nullptr;
+  PyObject* (*scalar)(void* data, NumpyDtype* dtype, PyObject* base) = nullptr;
+  PyObject* (*empty)(int dimensions, const Py_ssize_t* shape, NumpyDtype* dtype, int fortran) = nullptr;
+
+  Interface() {
+    constexpr unsigned known = 0x02000000;
+    PyObject* const module = PyImport_ImportModule("numpy._core._multiarray_umath");
+    PyObject* const capsule = module == nullptr ? nullptr : PyObject_GetAttrString(module, "_ARRAY_API");
+    auto* const table = capsule == nullptr ? nullptr : static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr));
+    if (table != nullptr && reinterpret_cast<unsigned (*)()>(table[0])() == known) {
+      dtype = reinterpret_cast<decltype(dtype)>(table[45]);
+      scalar = reinterpret_cast<decltype(scalar)>(table[60]);
+      empty = reinterpret_cast<decltype(empty)>(table[184]);
+      array_type = static_cast<PyTypeObject*>(table[2]);
+    }
+    Py_XDECREF(capsule);
+    Py_XDECREF(module);
+    PyErr_Clear();
+  }
+};
+
+const Interface& numpy() noexcept {
+  static const Interface interface;
+  return interface;
+}
+
+// NumPy's number of a type.
+int number_of(masu::Dtype dtype) noexcept {
+  constexpr bool long_is_wide = sizeof(long) == 8;
+  switch (dtype) {
+    case masu::Dtype::i8: return 1;
+    case masu::Dtype::u8: return 2;
+    case masu::Dtype::i16: return 3;
+    case masu::Dtype::u16: return 4;
+    case masu::Dtype::i32: return 5;
+    case masu::Dtype::u32: return 6;
+    case masu::Dtype::i64: return long_is_wide ? 7 : 9;
+    case masu::Dtype::u64: return long_is_wide ? 8 : 10;
+    case masu::Dtype::f32: return 11;
+    case masu::Dtype::f64: return 12;
+    case masu::Dtype::f16: break;
+  }
+  return 23;
+}
+
+}  // namespace
+
+bool NumpyArray::is_float() const noexcept {
+  return dtype->code == 'd' || dtype->code == 'f' || dtype->code == 'e';
+}
+
+const NumpyArray* numpy_array(PyObject* object) noexcept {
+  return Py_TYPE(object) == numpy().array_type ? reinterpret_cast<const NumpyArray*>(object) : nullptr;
+}
+
+bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
+  const auto integer = [&](std::size_t bytes, bool is_signed) {
+    switch (bytes) {
+      case 1: dtype = is_signed ? masu::Dtype::i8 : masu::Dtype::u8; break;
+      case 2: dtype = is_signed ? masu::Dtype::i16 : masu::Dtype::u16; break;
+      case 4: dtype = is_signed ? masu::Dtype::i32 : masu::Dtype::u32; break;
+      default: dtype = is_signed ? masu::Dtype::i64 : masu::Dtype::u64; break;
+    }
+    return true;
+  };
+  switch (array.dtype->code) {
+    case '?':
+    case 'B': return integer(1, false);
+    case 'b': return integer(1, true);
+    case 'h': return integer(sizeof(short), true);
+    case 'H': return integer(sizeof(short), false);
+    case 'i': return integer(sizeof(int), true);
+    case 'I': return integer(sizeof(int), false);
+    case 'l': return integer(sizeof(long), true);
+    case 'L': return integer(sizeof(long), false);
+    case 'q': return integer(sizeof(long long), true);
+    case 'Q': return integer(sizeof(long long), false);
+    case 'e': dtype = masu::Dtype::f16; return true;
+    case 'f': dtype = masu::Dtype::f32; return true;
+    case 'd': dtype = masu::Dtype::f64; return true;
+    default: return false;
+  }
+}
+
+namespace {
+
+// Of one line; eight side by side, as a loop of one waits for its own counter.
+template <std::size_t size>
+std::byte* copy_line(const char* from, Py_ssize_t stride, Py_ssize_t count, std::byte* to) {
+  constexpr Py_ssize_t together = 8;
+  Py_ssize_t i = 0;
+  for (; i + together <= count; i += together, from += together * stride) {
+    for (Py_ssize_t k = 0; k < together; ++k, to += size) std::memcpy(to, from + k * stride, size);
+  }
+  for (; i < count; ++i, from += stride, to += size) std::memcpy(to, from, size);
+  return to;
+}
+
+template <std::size_t size>
+std::byte* copy_axes(const NumpyArray& array, int axis, const char* from, std::byte* to) {
+  const Py_ssize_t stride = array.strides[axis];
+  const Py_ssize_t length = array.lengths[axis];
+  if (axis + 1 == array.dimensions) return copy_line<size>(from, stride, length, to);
+  for (Py_ssize_t i = 0; i < length; ++i) to = copy_axes<size>(array, axis + 1, from + i * stride, to);
+  return to;
+}
+
+}  // namespace
+
+void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to) {
+  const auto* const from = static_cast<const char*>(array.data);
+  switch (size) {
+    case 1: copy_axes<1>(array, 0, from, to); break;
+    case 2: copy_axes<2>(array, 0, from, to); break;
+    case 4: copy_axes<4>(array, 0, from, to); break;
+    default: copy_axes<8>(array, 0, from, to); break;
+  }
+}
+
+PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) {
+  Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // which the function takes
+  return numpy().empty(static_cast<int>(shape.size()), shape.data(), dtype, 0);
+}
+
+PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype) {
+  return numpy().empty(static_cast<int>(shape.size()), shape.data(), numpy().dtype(number_of(dtype)), 0);
+}
+
+void* data_of(PyObject* array) noexcept {
+  return reinterpret_cast<NumpyArray*>(array)->data;
+}
+
+PyObject* new_numpy_scalar(masu::Dtype dtype, double value) {
+  std::array<std::byte, 8> bytes{};
+  const auto put = [&](auto rounded) { std::memcpy(bytes.data(), &rounded, sizeof rounded); };
+  if (dtype == masu::Dtype::f64) put(value);
+  else put(static_cast<float>(value));
+  NumpyDtype* const type = numpy().dtype(number_of(dtype));
+  PyObject* const scalar = numpy().scalar(bytes.data(), type, nullptr);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+  return scalar;
+}
+
 namespace {
 
 // The dtype of an element in the buffer protocol's terms: a character of the module struct, and its size. f16 is 'e'.

@@ -3,18 +3,20 @@
 // memory. The commands of a call are recorded once for its shape, and repeated (masu/stream.h).
 #pragma once
 
-#include "locked.h"
 #include "module.h"
 #include "tensors.h"
 
 #include <masu/buffer.h>
+#include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/stream.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace masu_python {
@@ -45,6 +47,34 @@ enum class Function : std::uint8_t {
   unique,
   extremes,
   bin_edges
+};
+
+// Page-locked memory for what the host and the kernels of a call tell each other. It is kept for later calls. With the
+// GIL.
+class Locked {
+ public:
+  // At least so many bytes, from a multiple of 64 on. Throws masu::Error.
+  Locked(const masu::Device& device, std::int32_t ordinal, std::uint64_t bytes);
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  // Of a call that was interrupted or failed: work that it was lent to may still use the memory, so that it is neither
+  // used again nor freed, which waits for the device.
+  ~Locked();
+  [[nodiscard]] std::byte* data() const noexcept { return memory_->data(); }
+  // Work may use it from here on.
+  void lend() noexcept { lent_ = true; }
+  // No work uses it any more.
+  void keep();
+  // The last work that uses it ends with `work`, and needs `also` until then.
+  void keep_after(masu::Event work, std::shared_ptr<void> also);
+
+ private:
+  using Memory = masu::HostBuffer<std::byte>;
+  struct Pool;
+  static Pool& pool_of(std::int32_t ordinal);
+  Pool& pool_;
+  std::optional<Memory> memory_;
+  bool lent_ = false;
 };
 
 class EnqueuedCall {

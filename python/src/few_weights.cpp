@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of the weights of few elements, or of few beside the bins, between the even edges that NumPy has computed:
 // each value is sought in the edges, so nothing is prepared for them.
-#include "host_lines.h"
+#include "arrays.h"
+#include "lines.h"
 #include "module.h"
-#include "numpy_array.h"
 #include "runtime/half.h"
 #include "sum/compensated.h"
 

@@ -3,7 +3,7 @@
 // function in Python.
 #pragma once
 
-#include "numpy_array.h"
+#include "arrays.h"
 
 #include <array>
 #include <cstddef>

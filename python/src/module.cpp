@@ -60,7 +60,6 @@ NB_MODULE(_masu, m) {
   register_enqueue(m);
   register_enqueued_sums(m);
   register_enqueued_counts(m);
-  register_enqueued_quantile(m);
   register_quantiles(m);
   register_digits(m);
   register_bincount(m);
@@ -69,7 +68,6 @@ NB_MODULE(_masu, m) {
   register_order(m);
   register_states(m);
   register_sums(m);
-  register_sum_accumulator(m);
   register_program(m);
   register_functions(m);
 }

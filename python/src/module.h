@@ -8,6 +8,13 @@
 
 #include <utility>
 
+// A function whose loops the compiler makes vectors of, of the width of the processor that runs it.
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define MASU_FOR_EVERY_PROCESSOR [[gnu::target_clones("avx512f", "avx2", "default")]]
+#else
+#define MASU_FOR_EVERY_PROCESSOR
+#endif
+
 namespace masu_python {
 
 namespace nb = nanobind;
@@ -18,7 +25,6 @@ void register_device_array(nb::module_& m);
 void register_enqueue(nb::module_& m);
 void register_enqueued_sums(nb::module_& m);
 void register_enqueued_counts(nb::module_& m);
-void register_enqueued_quantile(nb::module_& m);
 void register_quantiles(nb::module_& m);
 void register_bincount(nb::module_& m);
 void register_few_weights(nb::module_& m);
@@ -26,7 +32,6 @@ void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_states(nb::module_& m);
 void register_sums(nb::module_& m);
-void register_sum_accumulator(nb::module_& m);
 void register_program(nb::module_& m);
 void register_functions(nb::module_& m);
 

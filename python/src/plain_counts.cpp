@@ -1,16 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain calls of counts of arrays of NumPy's, which NumPy makes where there are few elements.
-#include "bincount.h"
-#include "every_processor.h"
+// Plain calls of counts of arrays of NumPy's, which NumPy makes where there are few elements, and totals of weights by
+// integers, in an array that takes the library's memory.
+#include "arrays.h"
 #include "function.h"
 #include "lines.h"
+#include "module.h"
+
+#include <masu/weighted_histogram.h>
+#include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace masu_python {
 namespace {
+
+constexpr std::uint64_t few_weights = 16384;  // so little work that the GIL is kept
+
+// The totals of the weights of 0, 1, 2, …, at least `least` of them, as an array; invalid where another way must be
+// taken: for what are not two lines of equal length, integers that NumPy casts to intp and weights that are doubles.
+nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
+  const MaybeInput x(integers);
+  const MaybeInput by(weights);
+  if (x.count() == 0 || x.count() != by.count() || x.dimensions() != 1 || by.dimensions() != 1 || x.is_bool() ||
+      by.is_bool() || x.dtype() == masu::Dtype::u64) {
+    return {};
+  }
+  const auto work = [&] { return masu::weighted_bincount(x.view(), by.view(), least); };
+  std::optional<masu::IndexTotals> found = x.count() <= few_weights ? work() : call(work);
+  if (!found) return {};
+  if (found->count <= few_weights) {  // an array of NumPy's own is made sooner than one around other memory
+    static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
+    nb::object result = empty(found->count);
+    const Output to(result);
+    std::copy_n(found->totals.get(), found->count, to.data<double>());
+    return result;
+  }
+  using Totals = decltype(found->totals);
+  double* const memory = found->totals.get();
+  auto held = std::make_unique<Totals>(std::move(found->totals));
+  const nb::capsule owner(held.get(), [](void* pointer) noexcept { delete static_cast<Totals*>(pointer); });
+  static_cast<void>(held.release());
+  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(memory, {static_cast<std::size_t>(found->count)}, owner));
+}
 
 PyObject* by_numpy(PyObject* function, const Given& given) {
   return PyObject_Vectorcall(function, given.values, given.count, given.names);
@@ -114,6 +150,17 @@ PyObject* plain::digitize(const Given& given) {
   const NumpyArray* const x = numpy_array(values[0]);
   const bool known = numpy_array(values[1]) != nullptr || PyList_CheckExact(values[1]) != 0;
   return x != nullptr && known && x->count() < small_limit() ? by_numpy(numpys, given) : nullptr;
+}
+
+// The same, None in place of what is invalid.
+void register_bincount(nb::module_& m) {
+  m.def(
+      "weighted_bincount",
+      [](nb::handle integers, nb::handle weights, std::uint64_t least) {
+        nb::object found = weighted_bincount(integers, weights, least);
+        return found.is_valid() ? found : nb::object(nb::none());
+      },
+      nb::arg("integers"), nb::arg("weights"), nb::arg("least"));
 }
 
 }  // namespace masu_python

@@ -2,10 +2,9 @@
 // Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
 #include "arrays.h"
 #include "function.h"
-#include "host_lines.h"
+#include "keys.h"
 #include "lines.h"
 #include "module.h"
-#include "unordered.h"
 
 #include <masu/device.h>
 #include <masu/quantile.h>

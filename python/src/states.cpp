@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of data that comes in pieces, beside sums; python/masu/_states.py brings arrays into this shape.
+// States of data that comes in pieces, and results that are merged; python/masu/_state.py brings arrays into this
+// shape.
+#include "arrays.h"
 #include "bin_spec.h"
-#include "held_state.h"
+#include "module.h"
 
+#include <masu/device.h>
 #include <masu/joint_histogram.h>
 #include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/row_histogram.h>
+#include <masu/sum.h>
 #include <masu/topk.h>
 #include <masu/unique.h>
 #include <masu/weighted_histogram.h>
 #include <nanobind/stl/string.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace masu_python {
@@ -20,6 +29,89 @@ namespace {
 
 using masu::Device;
 using nb::arg;
+
+// What Python has of a state of the library's: an accumulator, or a result that is merged. Calls run without the GIL,
+// so that threads of Python may come at once; they go one after the other.
+template <class State>
+class Held {
+ public:
+  // `device`: of the same kind as the state's.
+  explicit Held(State state, const masu::Device& device = masu::Device::open("cpu"))
+      : device_(device), state_(std::move(state)) {}
+  static Held* from_bytes(nb::bytes bytes, const masu::Device& device) {
+    const std::span data(static_cast<const std::byte*>(bytes.data()), bytes.size());
+    return call([&] { return new Held(read(device, data), device); });
+  }
+
+  // f(state)
+  template <class F>
+  auto with(F&& f) const {
+    return call([&] {
+      const std::lock_guard lock(mutex_);
+      return f(state_);
+    });
+  }
+  void add(nb::handle data) {
+    const Input in(data);
+    with([&](State& state) {
+      if constexpr (requires { state.add_buffer(in.buffer(), in.dtype()); }) {
+        if (in.on_device()) return state.add_buffer(in.buffer(), in.dtype());
+      }
+      state.add(in.view());
+    });
+  }
+  void merge(const Held& other) {
+    // A state may be merged with itself, and two threads may merge two with each other.
+    const std::vector<std::byte> bytes = other.with([](const State& state) { return state.bytes(); });
+    with([&](State& state) { state.merge(read(device_, bytes)); });
+  }
+  [[nodiscard]] nb::bytes bytes() const {
+    const std::vector<std::byte> found = with([](const State& state) { return state.bytes(); });
+    return nb::bytes(found.data(), found.size());
+  }
+  // As the bytes of int64 numbers.
+  [[nodiscard]] nb::bytes integers() const {
+    const std::vector<std::int64_t> found = with([](const State& state) { return state.integers(); });
+    return nb::bytes(found.data(), found.size() * sizeof(std::int64_t));
+  }
+  // A state of the same kind that holds what integers() of others add up to.
+  [[nodiscard]] Held* with_integers(nb::handle integers) const {
+    const Input in(integers);
+    return with([&](const State& state) {
+      return new Held(of_integers(state, {static_cast<const std::int64_t*>(in.view().data), in.view().count}));
+    });
+  }
+
+ private:
+  static State read(const masu::Device& device, std::span<const std::byte> bytes) {
+    if constexpr (requires { State::from_bytes(device, bytes); }) return State::from_bytes(device, bytes);
+    else return State::from_bytes(bytes);
+  }
+  static State of_integers(const State& state, std::span<const std::int64_t> integers) {
+    if constexpr (requires { state.with_integers(integers); }) return state.with_integers(integers);
+    else return State::from_integers(masu::Device::open("cpu"), state.dtype(), state.kind(), integers);
+  }
+
+  mutable std::mutex mutex_;
+  masu::Device device_;
+  mutable State state_;
+};
+
+// A class of Python with what all states have.
+template <class State>
+nb::class_<Held<State>> define_state(nb::module_& m, const char* name) {
+  return nb::class_<Held<State>>(m, name)
+      .def_static("from_bytes", &Held<State>::from_bytes, nb::arg("bytes"), nb::arg("device"))
+      .def("merge", &Held<State>::merge, nb::arg("other"))
+      .def("tobytes", &Held<State>::bytes);
+}
+// And integers that merge by addition.
+template <class State>
+nb::class_<Held<State>> define_sum_state(nb::module_& m, const char* name) {
+  return define_state<State>(m, name)
+      .def("integers", &Held<State>::integers)
+      .def("with_integers", &Held<State>::with_integers, nb::arg("integers"));
+}
 
 template <class T>
 nb::bytes bytes_of(std::span<const T> values) {
@@ -255,9 +347,71 @@ void define_weighted_class(nb::module_& m) {
       });
 }
 
+using masu::SumAccumulator;
+using masu::SumKind;
+using Sums = Held<SumAccumulator>;
+
+SumKind kind_from_name(const std::string& name) {
+  if (name == "sum") return SumKind::sum;
+  if (name == "squares") return SumKind::squares;
+  if (name == "dot") return SumKind::dot;
+  throw masu::Error(masu::ErrorCode::invalid_argument,
+                    "SumAccumulator: kind must be 'sum', 'squares' or 'dot', got '" + name + "'");
+}
+
+void add_products(Sums& sums, nb::handle x, nb::handle y) {
+  const Input left(x);
+  const Input right(y);
+  if (left.on_device() != right.on_device()) {
+    throw masu::Error(masu::ErrorCode::invalid_argument, "SumAccumulator: x and y must both be on the device");
+  }
+  sums.with([&](SumAccumulator& state) {
+    if (left.on_device()) state.add_buffers(left.buffer(), right.buffer(), left.dtype());
+    else state.add(left.view(), right.view());
+  });
+}
+
+// The result of the name, as a number.
+nb::object sum_result(const Sums& sums, const std::string& name, const std::string& dtype, std::uint64_t ddof) {
+  const masu::Dtype rounded = masu::dtype_from_name(dtype);
+  const masu::SumResult found = sums.with([&](const SumAccumulator& state) {
+    if (name == "sum") return state.sum(rounded);
+    if (name == "dot") return state.dot(rounded);
+    if (name == "mean") return state.mean(rounded);
+    if (name == "norm2") return state.norm2(rounded);
+    if (name == "var") return state.variance(ddof, rounded);
+    return state.standard_deviation(ddof, rounded);
+  });
+  if (found.dtype() == masu::Dtype::i64) return nb::int_(found.signed_integer());
+  if (found.dtype() == masu::Dtype::u64) return nb::int_(found.unsigned_integer());
+  return nb::float_(found.value());
+}
+
+std::string kind_of(const Sums& sums) {
+  const SumKind kind = sums.with([](const SumAccumulator& state) { return state.kind(); });
+  return kind == SumKind::sum ? "sum" : kind == SumKind::dot ? "dot" : "squares";
+}
+
+void define_sum_class(nb::module_& m) {
+  define_sum_state<SumAccumulator>(m, "SumAccumulator")
+      .def(
+          "__init__",
+          [](Sums* self, const std::string& dtype, const std::string& kind, const Device& device) {
+            new (self) Sums(SumAccumulator(device, masu::dtype_from_name(dtype), kind_from_name(kind)));
+          },
+          arg("dtype"), arg("kind"), arg("device"))
+      .def("add", &Sums::add, arg("x"))
+      .def("add_products", add_products, arg("x"), arg("y"))
+      .def("result", sum_result, arg("name"), arg("dtype"), arg("ddof"))
+      .def("count", count_of<SumAccumulator>)
+      .def("dtype", dtype_of<SumAccumulator>)
+      .def("kind", kind_of);
+}
+
 }  // namespace
 
 void register_states(nb::module_& m) {
+  define_sum_class(m);
   define_reduce_class(m);
   define_topk_class(m);
   define_quantile_class(m);
