@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of elements, and where samples are taken to learn of it, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). Behind elements.cl. The host's half is order.h.
+// The order of elements, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl. The host's half
+// is order.h.
 
 // The unsigned integer whose order is the element's order: both zeros are one, all NaNs are one, the greatest.
 inline MASU_BITS ordered_key(const MASU_BITS bits) {
@@ -33,13 +33,4 @@ inline MASU_BITS extreme_rank(const MASU_BITS bits, const uint largest, const ui
   if (key == MASU_ALL_BITS) return skip != 0 ? MASU_ALL_BITS : 0;
 #endif
   return largest != 0 ? key ^ MASU_ALL_BITS : key;
-}
-
-// A number that looks random, for the place of a sample; the same on every device.
-inline uint scrambled(uint x) {
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  x *= 0x846ca68bu;
-  return x ^ x >> 16;
 }

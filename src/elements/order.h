@@ -89,23 +89,4 @@ template <class T>
   return dispatch(dtype, [&](auto tag) { return to_f64(value_of_key<typename decltype(tag)::type>(key)); });
 }
 
-// Ranks: unsigned numbers that are the less the better an element is:
-// the extreme is the first element of the least rank.
-// A NaN has the best rank of all, or where NaNs are skipped the worst; no number has
-// either.
-struct ExtremeRule {
-  bool largest = false;
-  bool skip = false;
-
-  template <class T>
-  [[nodiscard]] std::uint64_t operator()(T x) const noexcept {
-    using Key = KeyOf<T>;
-    const Key key = ordered_key(x);
-    if constexpr (infinity_bits<T> != 0) {
-      if (key == static_cast<Key>(~Key{0})) return skip ? ~std::uint64_t{0} : 0;
-    }
-    return largest ? static_cast<Key>(~key) : key;
-  }
-};
-
 }  // namespace masu

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the work-groups of a launch make together, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): 64-bit totals in two
-// 32-bit words, the low one first, and work that the last one to arrive ends in the same launch.
+// 64-bit totals in two 32-bit words, the low one first, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
 
 // Adds a number modulo 2^64. Without 64-bit atomics whoever makes the low word wrap adds the carry, and waits for what it was; so
 // does NVIDIA's OpenCL, where sums are read in the same launch.
@@ -14,26 +13,3 @@ inline void add_total(__global uint *total, const ulong number) {
   if (high != 0) atomic_add(total + 1, high);
 #endif
 }
-
-// Whether all others of the `members` work-groups were here before. `arrived` is 0 before the first comes; with one member nothing
-// is asked. What they wrote before by atomics is there for atomics of the last one; on CUDA, if it `fences`, also without atomics. All
-// work-items of the group come here.
-inline bool is_last_group(__global uint *arrived, const ulong members, const bool fences, __local uint *told) {
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  if (get_local_id(0) == 0) {
-    told[0] = 1;
-    if (members > 1) {
-      masu_device_fence();
-      told[0] = atomic_inc(arrived) + 1 == members ? 1u : 0;
-      if (fences) masu_device_fence();  // takes 5 us at the end of a launch
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  return told[0] != 0;
-}
-
-// The kernel that comes before a launch with such work through OpenCL, where a fill costs more than a launch: in programs that name it.
-#define MASU_CLEAR_ARRIVED                                                                                         \
-  __kernel MASU_WORK_GROUP(MASU_GROUP) void clear_arrived(__global uchar *memory, const ulong at, const ulong words) { \
-    for (ulong i = get_global_id(0); i < words; i += get_global_size(0)) ((__global uint *)(memory + at))[i] = 0; \
-  }

@@ -251,29 +251,49 @@ std::uint64_t scatter_workspace(const Device& device, std::uint64_t out_count) n
   return call::on_cpu(device) ? 0 : gather_plan::scatter_bytes(out_count);
 }
 
-#define MASU_BY_INDICES(name)                                                                                    \
-  void name(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,  \
-            const GatherOptions& options) {                                                                      \
-    run(device, Operation::name, in, indices, out, options);                                                     \
-  }                                                                                                              \
-  void name(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,       \
-            BufferBase& out, const GatherOptions& options) {                                                     \
-    run(Operation::name, {in, &indices, out}, element_bytes, index_dtype, options);                              \
-  }                                                                                                              \
-  Pending<void> name(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, \
-                     Dtype index_dtype, BufferBase& out, const GatherOptions& options) {                         \
-    return run(stream, Operation::name, {in, &indices, out}, element_bytes, index_dtype, options);               \
-  }
-MASU_BY_INDICES(gather)
-MASU_BY_INDICES(scatter)
-MASU_BY_INDICES(permute)
-#undef MASU_BY_INDICES
-
+void gather(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,
+            const GatherOptions& options) {
+  run(device, Operation::gather, in, indices, out, options);
+}
+void scatter(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,
+             const GatherOptions& options) {
+  run(device, Operation::scatter, in, indices, out, options);
+}
+void permute(const Device& device, const ConstRecordsView& in, const ArrayView& mask, const RecordsView& out,
+             const GatherOptions& options) {
+  run(device, Operation::permute, in, mask, out, options);
+}
 void reverse(const Device& device, const ConstRecordsView& in, const RecordsView& out, const GatherOptions& options) {
   run(device, Operation::reverse, in, {Dtype::u32, nullptr, 0}, out, options);
 }
+
+void gather(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,
+            BufferBase& out, const GatherOptions& options) {
+  run(Operation::gather, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+void scatter(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,
+             BufferBase& out, const GatherOptions& options) {
+  run(Operation::scatter, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+void permute(const BufferBase& in, std::size_t element_bytes, const BufferBase& mask, Dtype index_dtype,
+             BufferBase& out, const GatherOptions& options) {
+  run(Operation::permute, {in, &mask, out}, element_bytes, index_dtype, options);
+}
 void reverse(const BufferBase& in, std::size_t element_bytes, BufferBase& out, const GatherOptions& options) {
   run(Operation::reverse, {in, nullptr, out}, element_bytes, Dtype::u32, options);
+}
+
+Pending<void> gather(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices,
+                     Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
+  return run(stream, Operation::gather, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+Pending<void> scatter(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices,
+                      Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
+  return run(stream, Operation::scatter, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+Pending<void> permute(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& mask,
+                      Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
+  return run(stream, Operation::permute, {in, &mask, out}, element_bytes, index_dtype, options);
 }
 Pending<void> reverse(Stream& stream, const BufferBase& in, std::size_t element_bytes, BufferBase& out,
                       const GatherOptions& options) {

@@ -6,7 +6,7 @@
 
 #include "quantile/select_places.h"
 
-#include "elements/elements.h"
+#include "elements/each_type.h"
 
 #include <algorithm>
 #include <bit>

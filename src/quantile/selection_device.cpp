@@ -43,7 +43,8 @@ std::vector<std::string_view> Plan::files(Part part) {
                                        "src/elements/group_scan.cl", "src/elements/soft_float.cl",
                                        "src/quantile/selection.cl"};
   if (part == Part::alone) result.emplace_back("src/quantile/selection_alone.cl");
-  if (part == Part::passes) result.emplace_back("src/quantile/selection_passes.cl");
+  if (part == Part::passes)
+    result.insert(result.end(), {"src/elements/scrambled.cl", "src/quantile/selection_passes.cl"});
   if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/quantile/selection_ranges.cl"});
   return result;
 }

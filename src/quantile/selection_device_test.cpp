@@ -279,7 +279,7 @@ TEST_P(SelectionDeviceTest, Bounds) {
   const selection_plan::Bounds bounds = selection_plan::bounds(plan, count, count / 2, count / 2);
   std::vector<float> misleading(count, 0.0F);
   for (std::uint64_t i = 0; i < bounds.samples; ++i) {
-    auto x = static_cast<std::uint32_t>(i);  // as in order.cl
+    auto x = static_cast<std::uint32_t>(i);  // as in scrambled.cl
     x = (x ^ x >> 16) * 0x7feb352dU;
     x = (x ^ x >> 15) * 0x846ca68bU;
     x ^= x >> 16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
-// from a sample. Behind selection.cl. Defines beside its:
+// from a sample. Behind selection.cl and scrambled.cl. Defines beside its:
 // - MASU_GROUPS_A_UNIT  work-groups of a compute unit at a time
 // - MASU_VALUE          how elements are compared: a type
 // - MASU_AS_VALUE       bits to it

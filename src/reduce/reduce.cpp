@@ -3,6 +3,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "reduce/reduce_plan.h"
+#include "reduce/reduce_rank.h"
 
 #include <masu/histogram.h>
 

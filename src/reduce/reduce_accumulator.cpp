@@ -5,6 +5,7 @@
 #include "call/staging.h"
 #include "call/state_bytes.h"
 #include "reduce/reduce_plan.h"
+#include "reduce/reduce_rank.h"
 
 #include <fmt/format.h>
 

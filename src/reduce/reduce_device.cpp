@@ -2,6 +2,7 @@
 #include "call/operands.h"
 #include "elements/elements.h"
 #include "reduce/reduce_plan.h"
+#include "reduce/reduce_rank.h"
 
 #include <algorithm>
 #include <array>
@@ -13,10 +14,10 @@ namespace masu::reduce_plan {
 
 namespace {
 
-constexpr std::string_view totals_file = "src/elements/totals.cl";
+constexpr std::string_view last_file = "src/elements/last_group.cl";
 constexpr std::array<std::string_view, 4> extreme_files = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                           totals_file, "src/reduce/reduce.cl"};
-constexpr std::array<std::string_view, 3> count_files = {"src/elements/elements.cl", totals_file,
+                                                           last_file, "src/reduce/reduce.cl"};
+constexpr std::array<std::string_view, 3> count_files = {"src/elements/elements.cl", last_file,
                                                          "src/reduce/reduce_count.cl"};
 
 // Of 256 work-items: as many as run at once. CUDA's compiler is told so, OpenCL's takes up to 64 registers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefixes whose rounding a bound proves, beside exact ones.
-#include "scan/scan_plan.h"
+#include "scan/scan_cpu.h"
 
 #include <gtest/gtest.h>
 #include <masu/sum.h>

@@ -2,6 +2,8 @@
 // The public functions: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "scan/scan_cpu.h"
+#include "scan/scan_device.h"
 #include "scan/scan_plan.h"
 
 #include <masu/scan.h>
@@ -84,6 +86,15 @@ std::uint64_t check(const BufferBase& input, Dtype dtype, const BufferBase& outp
   return count;
 }
 
+void start_times(const ScanOptions& options) {
+  if (options.times != nullptr) *options.times = {};
+}
+void add_times(const ScanOptions& options, double transfer, double compute) {
+  if (options.times == nullptr) return;
+  options.times->transfer += transfer;
+  options.times->compute += compute;
+}
+
 ScanJob job_of(Dtype from, Dtype dtype, const void* input, void* output, std::uint64_t count, const std::uint8_t* flags,
                const ScanOptions& options) {
   return {from,
@@ -98,8 +109,9 @@ ScanJob job_of(Dtype from, Dtype dtype, const void* input, void* output, std::ui
 }
 
 void here(const ScanJob& job, const ScanOptions& options) {
-  const call::Timer timer(options.times, &Times::compute);
+  const double start = call::now();
   scan_cpu(job);
+  add_times(options, 0, call::now() - start);
 }
 
 void here(const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
@@ -148,7 +160,7 @@ std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t co
 }
 
 void scan(const Device& device, const ArrayView& input, MutableArrayView output, const ScanOptions& options) {
-  call::start_times(options.times);
+  start_times(options);
   const Dtype result = result_of(input.dtype, options);
   if (output.dtype != result) {
     refuse(fmt::format("the output of {} must be {}, got {}", to_string(input.dtype), to_string(result),
@@ -180,18 +192,18 @@ void scan(const Device& device, const ArrayView& input, MutableArrayView output,
   scan(there, input.dtype, results, inner);
   const double scanned = call::now();
   call::download_bytes(results, output.data);
-  call::add_times(options.times, {brought - start + call::now() - scanned, 0});
+  add_times(options, brought - start + call::now() - scanned, 0);
 }
 
 void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options) {
-  call::start_times(options.times);
+  start_times(options);
   const std::uint64_t count = check(input, dtype, output, options);
   if (count == 0) return;
   if (call::on_cpu(input.device())) return here(input, dtype, output, count, options);
   Stream stream = call::timed_stream(input.device(), options.times != nullptr);
   const DeviceScan done = start_on(stream, input, dtype, output, count, options);
   stream.finish();
-  if (options.times != nullptr) call::add_times(options.times, {0, done.seconds()});
+  if (options.times != nullptr) add_times(options, 0, done.seconds());
 }
 
 Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "scan/scan_cpu.h"
 
 #include "runtime/parallel.h"
 #include "runtime/stream_out.h"

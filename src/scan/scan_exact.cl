@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact scans of sums of floats, each prefix rounded once, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
-// Behind scan_total.cl. No work-group waits for another.
+// Behind scan_wide.cl. No work-group waits for another.
 //
 // A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found, as a wide
 // number; then the totals are scanned, each word for itself, without carries; then every chunk is scanned from what lies

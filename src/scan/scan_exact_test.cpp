@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums of floats, on every device, against sums that are kept as long numbers.
 #include "each_device.h"
+#include "scan/scan_device.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
 

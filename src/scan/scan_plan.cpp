@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_plan.h"
 
-#include "call/operands.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -19,9 +18,9 @@ constexpr std::array<std::string_view, 5> two_launches = {"src/elements/elements
 constexpr std::array<std::string_view, 5> one_launch = {"src/elements/elements.cl", "src/elements/order.cl",
                                                         "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
                                                         "src/scan/scan_once.cl"};
-constexpr std::array<std::string_view, 6> exact_launches = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                            "src/scan/scan_tile.cl",    "src/scan/scan_wide.cl",
-                                                            "src/scan/scan_total.cl",   "src/scan/scan_exact.cl"};
+constexpr std::array<std::string_view, 7> exact_launches = {
+    "src/elements/elements.cl", "src/elements/order.cl", "src/scan/scan_tile.cl", "src/scan/scan_window.cl",
+    "src/scan/scan_total.cl",   "src/scan/scan_wide.cl", "src/scan/scan_exact.cl"};
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
@@ -177,68 +176,3 @@ Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, un
 }
 
 }  // namespace masu::scan_plan
-
-namespace masu {
-
-DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
-                       std::initializer_list<const BufferBase*> operands)
-    : plan_(plan),
-      totals_(call::take_workspace("scan", workspace, device, plan.workspace(), operands)),
-      kernels_(device, plan.files(), plan.defines(), plan.items()) {}
-
-void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
-                       const BufferBase* flags, const std::vector<std::uint64_t>& state) {
-  launches_.clear();
-  const LocalMemory tile{plan_.kept_bytes()};
-  const LocalMemory words{plan_.totals_bytes()};
-  const std::uint64_t first = state.empty() ? scan_identity(plan_.dtype, plan_.op) : state.front();
-  if (plan_.once) {
-    launches_.push_back(call::clear(stream, totals_, 0, totals_.size_bytes()));
-    launches_.push_back(kernels_.launch_together(stream, "scan_once", plan_.groups, input, output, plan_.count, first,
-                                                 totals_, totals_.byte_offset() + plan_.state_at(), tile, words));
-    return;
-  }
-  const std::uint32_t has_flags = flags != nullptr ? 1 : 0;
-  const call::Arguments chunks(plan_.count, plan_.chunk, row, has_flags != 0 ? *flags : input, has_flags);
-  const auto launch = [&](std::string_view name, std::uint64_t groups, const auto&... arguments) {
-    launches_.push_back(kernels_.launch(stream, name, groups, arguments...));
-  };
-  if (!plan_.exact) {
-    // One chunk has none in front whose total it needs.
-    if (plan_.groups > 1) launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
-    launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, tile, words);
-    return;
-  }
-  if (!state.empty()) {
-    state_ = state;
-    stream.write_bytes(totals_, plan_.state_at(), state_.data(), state_.size() * sizeof(std::uint64_t));
-  }
-  const std::uint32_t has_state = state.empty() ? 0 : 1;
-  const LocalMemory sums{plan_.sums_bytes()};
-  const LocalMemory wide{plan_.wide_bytes()};
-  launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);
-  launch("exact_totals", plan_.state_words(), plan_.groups, has_state, totals_, words);
-  launch("exact_tiles", plan_.groups, input, output, chunks, totals_, tile, words, sums, wide);
-}
-
-std::vector<std::uint64_t> DeviceScan::fetch_state(Stream& stream) const {
-  std::vector<std::uint64_t> state(plan_.state_words());
-  call::fetch(stream, totals_, plan_.state_at(), state.data(), state.size() * sizeof(std::uint64_t));
-  stream.finish();
-  if (!plan_.exact) return state;
-  // Words are sums of words: carries are moved on, so that they never overflow.
-  std::int64_t carry = 0;
-  for (unsigned i = 0; i < plan_.wide_words(); ++i) {
-    carry += static_cast<std::int64_t>(state[i]);
-    state[i] = i + 1 < plan_.wide_words() ? static_cast<std::uint32_t>(carry) : static_cast<std::uint64_t>(carry);
-    carry >>= 32;
-  }
-  for (unsigned i = plan_.wide_words(); i < state.size(); ++i) state[i] = std::min<std::uint64_t>(state[i], 1);
-  return state;
-}
-
-double DeviceScan::seconds() const {
-  return call::seconds_of(launches_);
-}
-
-}  // namespace masu

@@ -5,6 +5,8 @@
 #include "each_instruction_set.h"
 #include "expect_error.h"
 #include "misaligned.h"
+#include "scan/scan_cpu.h"
+#include "scan/scan_device.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of elements and their scan by a work-group, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
-// scan_tile.cl and, for exact sums, scan_wide.cl.
+// scan_tile.cl and, for exact sums, scan_window.cl.
 //
 // With segments a total is a pair: whether a segment began among the elements, and the total since the last that did.
 

@@ -156,9 +156,10 @@ struct Part {
 double sum_of(const Part& sum, Dtype result) noexcept;
 double mean_of(const Part& sum, std::uint64_t count, Dtype result) noexcept;
 double norm2_of(const Part& squares, Dtype result) noexcept;
-// Or with `root` the standard deviation.
-double variance_of(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof, bool root,
+double variance_of(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof,
                    Dtype result) noexcept;
+double deviation_of(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof,
+                    Dtype result) noexcept;
 // True where the number, which is whole, fits i64 (`is_signed`) or u64. `bits`: the number modulo 2^64.
 bool integer_of(const Part& sum, bool is_signed, std::uint64_t& bits) noexcept;
 

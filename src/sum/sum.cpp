@@ -4,6 +4,7 @@
 #include "call/operands.h"
 #include "runtime/half.h"
 #include "runtime/parallel.h"
+#include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
 #include "sum/sum_quick.h"
 #include "sum/sum_rows.h"
@@ -11,7 +12,6 @@
 
 #include <masu/histogram.h>
 #include <masu/sum.h>
-#include <masu/transpose.h>
 
 #include <fmt/format.h>
 
@@ -208,64 +208,41 @@ std::uint64_t check_buffers(const SumRule& rule, const BufferBase& x, const Buff
   return check_rows(rule, count, options);
 }
 
-// Results of rows, rounded on the device, that the host takes.
-class RoundedThere {
- public:
-  RoundedThere(const SumRule& rule, Stream& stream, const BufferBase& x, const BufferBase& y, const SumOptions& options,
-               std::uint64_t row)
-      : rule_(rule),
-        rows_(options.rows),
-        sums_(stream.device(), rule, rows_, row, 1),
-        status_at_(call::aligned(sums_.bytes())),
-        memory_(call::take_workspace(rule.name(), options.workspace, stream,
-                                     status_at_ + status_bytes + rows_ * size_of(rule.result_dtype()), {&x, &y})) {
-    call::clear(stream, memory_, status_at_, status_bytes);
-    const std::uint64_t status = memory_.byte_offset() + status_at_;
-    launches_ = sums_.enqueue(
-        stream, {x, x.byte_offset(), y, y.byte_offset(), memory_, status + status_bytes, memory_, status}, memory_);
-  }
-  // Waits. Nothing where an integer does not fit, unless it `wraps`.
-  std::optional<SumResult> finish(Stream& stream, bool wraps) const {
-    const std::size_t size = size_of(rule_.result_dtype());
-    std::vector<std::byte> found(status_bytes + rows_ * size);
-    call::fetch(stream, memory_, status_at_, found.data(), found.size());
-    stream.finish();
-    if (!wraps && found.front() != std::byte{0}) return std::nullopt;
-    SumResult result = SumParts::make(rule_.result_dtype(), rows_);
-    for (std::uint64_t row = 0; row < rows_; ++row) {
-      SumParts::bits(result, row) = dispatch(rule_.result_dtype(), [&](auto tag) -> std::uint64_t {
-        typename decltype(tag)::type value;
-        std::memcpy(&value, found.data() + status_bytes + row * size, size);
-        if constexpr (std::is_same_v<decltype(value), Half>)
-          return std::bit_cast<std::uint64_t>(runtime::to_double(value));
-        else if constexpr (std::is_integral_v<decltype(value)>) return static_cast<std::uint64_t>(value);
-        else return std::bit_cast<std::uint64_t>(static_cast<double>(value));
-      });
-    }
-    return result;
-  }
-  // Of the launches, on a timed stream.
-  [[nodiscard]] double seconds() const { return call::seconds_of(launches_); }
-
- private:
-  SumRule rule_;
-  std::uint64_t rows_;
-  SumsOnDevice sums_;
-  std::uint64_t status_at_;
-  Buffer<std::byte> memory_;
-  std::vector<Event> launches_;
-};
-
-// Of exact totals, which the host rounds.
-SumResult of_totals(const SumRule& rule, const BufferBase& x, const BufferBase& y, const SumOptions& options,
-                    std::uint64_t row) {
-  Results results(rule, options, row);
-  RowSums sums(x.device(), rule.dtype, rule.needs(), row, results.sink());
+// Variances of one reading, rounded on the device, that waits for them.
+SumResult of_one_reading(const SumsOnDevice& sums, const SumRule& rule, const BufferBase& x,
+                         const SumOptions& options) {
+  const Device& device = x.device();
   const bool timed = options.times != nullptr;
-  Stream stream = call::timed_stream(x.device(), timed);
-  sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), row * options.rows, timed);
-  give_times(options, sums);
-  return results.finish();
+  call::start_times(options.times);
+  Stream stream = call::timed_stream(device, timed);
+  const std::uint64_t temporary = call::aligned(sums.bytes());
+  const Buffer<std::byte> memory =
+      call::take_workspace(rule.name(), options.workspace, device, temporary + status_bytes, {&x});
+  const std::size_t size = size_of(rule.result_dtype());
+  const Buffer<std::byte> results(device, options.rows * size);
+  const std::vector<Event> launches = sums.enqueue(stream,
+                                                   {x, x.byte_offset(), x, x.byte_offset(), results,
+                                                    results.byte_offset(), memory, memory.byte_offset() + temporary},
+                                                   memory);
+  std::vector<std::byte> found(results.size());
+  call::fetch(stream, results, 0, found.data(), found.size());
+  stream.finish();
+  if (timed) options.times->compute = call::seconds_of(launches);
+  SumResult result = SumParts::make(rule.result_dtype(), options.rows);
+  for (std::uint64_t row = 0; row < options.rows; ++row) {
+    const auto value = [&]<class T>(T number) {
+      std::memcpy(&number, found.data() + row * size, size);
+      return number;
+    };
+    double number = 0;
+    switch (rule.result_dtype()) {
+      case Dtype::f16: number = runtime::to_double(value(Half{})); break;
+      case Dtype::f32: number = value(0.0F); break;
+      default: number = value(0.0);
+    }
+    SumParts::bits(result, row) = std::bit_cast<std::uint64_t>(number);
+  }
+  return result;
 }
 
 SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype,
@@ -276,14 +253,17 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
   if (call::on_cpu(x.device())) {
     return of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options);
   }
-  if (row == 0) return of_totals(rule, x, y, options, row);
-  call::start_times(options.times);
-  Stream stream = call::timed_stream(x.device(), options.times != nullptr);
-  const RoundedThere job(rule, stream, x, y, options, row);
-  std::optional<SumResult> result = job.finish(stream, options.wrap);
-  if (!result) return of_totals(rule, x, y, options, row);  // which says what does not fit
-  if (options.times != nullptr) options.times->compute = job.seconds();
-  return *std::move(result);
+  if ((function == Function::variance || function == Function::standard_deviation) && row != 0) {
+    const SumsOnDevice sums(x.device(), rule, options.rows, row, 1);
+    if (sums.tries()) return of_one_reading(sums, rule, x, options);
+  }
+  Results results(rule, options, row);
+  RowSums sums(x.device(), dtype, rule.needs(), row, results.sink());
+  const bool timed = options.times != nullptr;
+  Stream stream = call::timed_stream(x.device(), timed);
+  sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), row * options.rows, timed, options.workspace);
+  give_times(options, sums);
+  return results.finish();
 }
 
 Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
@@ -294,15 +274,27 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
   const std::uint64_t row = check_buffers(rule, x, y, options);
   SumOptions quiet = options;
   quiet.times = nullptr;
-  if (call::on_cpu(stream.device()) || row == 0) {
+  if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
     auto result = std::make_shared<SumResult>(of_buffer(function, x, y, dtype, quiet));
     return {call::end_of(stream), [result] { return std::move(*result); }};
   }
-  auto job = std::make_shared<RoundedThere>(rule, stream, x, y, quiet, row);
-  return {call::end_of(stream), [job, &stream, &x, &y, rule, row, quiet] {
-            std::optional<SumResult> result = job->finish(stream, quiet.wrap);
-            return result ? *std::move(result) : of_totals(rule, x, y, quiet, row);
+  if (options.rows > DeviceSum::most_rows(x.device(), dtype, rule.needs())) {
+    return {call::end_of(stream), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
+  }
+  call::check_capture(rule.name(), stream, options.workspace,
+                      DeviceSum::bytes(x.device(), dtype, rule.needs(), options.rows));
+  auto job = std::make_shared<DeviceSum>(rule.name(), x, y, dtype, rule.needs(), options.rows, row, options.workspace);
+  job->start(stream, x.byte_offset(), y.byte_offset());
+  return {call::end_of(stream), [job, &stream, rule, row, quiet] {
+            job->finish(stream);
+            Results results(rule, quiet, row);
+            for (std::uint64_t r = 0; r < quiet.rows; ++r) {
+              Totals totals;
+              job->add_to(totals, r);
+              results.take(r, totals);
+            }
+            return results.finish();
           }};
 }
 
@@ -315,14 +307,7 @@ void into_memory(Function function, const BufferBase& x, const BufferBase& y, Dt
   SumOptions by_row = options;
   std::vector<std::byte> rows;
   if (options.columns > 1 && of_x.count != 0) {
-    const std::size_t size = size_of(dtype);
-    const std::uint64_t length = of_x.count / options.rows;
-    const std::uint64_t each = length * options.columns;  // elements of a matrix
-    rows.resize(of_x.count * size);
-    for (std::uint64_t at = 0; at < rows.size(); at += each * size) {
-      transpose(x.device(), {static_cast<const std::byte*>(of_x.data) + at, size, each}, length, options.columns,
-                {rows.data() + at, size, each});
-    }
+    rows = cpu::columns_as_rows(of_x, options.rows, options.columns);
     of_x.data = of_y.data = rows.data();
   }
   by_row.columns = 1;
@@ -406,40 +391,87 @@ std::uint64_t SumResult::unsigned_integer(std::uint64_t row) const {
   return bits(row);
 }
 
-#define MASU_FUNCTION(name)                                                                              \
-  SumResult name(const Device& device, const ArrayView& x, const SumOptions& options) {                  \
-    return of_host(Function::name, device, x, x, options);                                               \
-  }                                                                                                      \
-  SumResult name(const BufferBase& x, Dtype dtype, const SumOptions& options) {                          \
-    return of_buffer(Function::name, x, x, dtype, options);                                              \
-  }                                                                                                      \
-  Pending<SumResult> name(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) { \
-    return on_stream(Function::name, stream, x, x, dtype, options);                                      \
-  }                                                                                                      \
-  Pending<void> name(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,        \
-                     const SumOptions& options) {                                                        \
-    return into(Function::name, stream, x, x, dtype, results, options);                                  \
-  }
-MASU_FUNCTION(sum)
-MASU_FUNCTION(mean)
-MASU_FUNCTION(norm2)
-MASU_FUNCTION(variance)
-MASU_FUNCTION(standard_deviation)
-#undef MASU_FUNCTION
-
+SumResult sum(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::sum, device, x, x, options);
+}
 SumResult dot(const Device& device, const ArrayView& x, const ArrayView& y, const SumOptions& options) {
   return of_host(Function::dot, device, x, y, options);
 }
+SumResult mean(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::mean, device, x, x, options);
+}
+SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::norm2, device, x, x, options);
+}
+SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::variance, device, x, x, options);
+}
+SumResult standard_deviation(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::standard_deviation, device, x, x, options);
+}
+
+SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::sum, x, x, dtype, options);
+}
 SumResult dot(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumOptions& options) {
   return of_buffer(Function::dot, x, y, dtype, options);
+}
+SumResult mean(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::mean, x, x, dtype, options);
+}
+SumResult norm2(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::norm2, x, x, dtype, options);
+}
+SumResult variance(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::variance, x, x, dtype, options);
+}
+SumResult standard_deviation(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::standard_deviation, x, x, dtype, options);
+}
+
+Pending<SumResult> sum(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::sum, stream, x, x, dtype, options);
 }
 Pending<SumResult> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
                        const SumOptions& options) {
   return on_stream(Function::dot, stream, x, y, dtype, options);
 }
+Pending<SumResult> mean(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::mean, stream, x, x, dtype, options);
+}
+Pending<SumResult> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::norm2, stream, x, x, dtype, options);
+}
+Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::variance, stream, x, x, dtype, options);
+}
+Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::standard_deviation, stream, x, x, dtype, options);
+}
+
+Pending<void> sum(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                  const SumOptions& options) {
+  return into(Function::sum, stream, x, x, dtype, results, options);
+}
 Pending<void> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype, const BufferBase& results,
                   const SumOptions& options) {
   return into(Function::dot, stream, x, y, dtype, results, options);
+}
+Pending<void> mean(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                   const SumOptions& options) {
+  return into(Function::mean, stream, x, x, dtype, results, options);
+}
+Pending<void> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                    const SumOptions& options) {
+  return into(Function::norm2, stream, x, x, dtype, results, options);
+}
+Pending<void> variance(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                       const SumOptions& options) {
+  return into(Function::variance, stream, x, x, dtype, results, options);
+}
+Pending<void> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                                 const SumOptions& options) {
+  return into(Function::standard_deviation, stream, x, x, dtype, results, options);
 }
 
 std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count, const SumOptions& options) {
@@ -450,10 +482,11 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
   std::uint64_t bytes = 0;
   for (const Function function : {Function::sum, Function::dot, Function::norm2, Function::variance}) {
     const SumRule one = rule_of(function, dtype, options);
-    const SumsOnDevice sums(device, one, options.rows, count / options.rows, options.columns);
-    bytes = std::max(bytes, call::aligned(sums.bytes()));
+    const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, one.needs()));
+    bytes = std::max({bytes, DeviceSum::bytes(device, dtype, one.needs(), rows),
+                      SumsOnDevice(device, one, options.rows, count / options.rows, options.columns).bytes()});
   }
-  return bytes + status_bytes + options.rows * sizeof(std::uint64_t);
+  return call::aligned(bytes) + status_bytes;
 }
 
 SumOptions detail::one_row(const SumOptions& options) {

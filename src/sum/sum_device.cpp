@@ -13,19 +13,109 @@ using sum_plan::Plan;
 
 namespace {
 
+std::vector<Inputs> inputs_of(const SumNeeds& needs) {
+  std::vector<Inputs> result;
+  if (needs.values) result.push_back(Inputs::values);
+  if (needs.squares) result.push_back(Inputs::squares);
+  if (needs.products) result.push_back(Inputs::products);
+  return result;
+}
+
+}  // namespace
+
+std::vector<DeviceSum::Pass> DeviceSum::passes(const Device& device, Dtype dtype, const SumNeeds& needs,
+                                               std::uint64_t rows, std::uint64_t& end) {
+  std::vector<Pass> result;
+  end = 0;
+  for (const Inputs inputs : inputs_of(needs)) {
+    Pass pass{.plan = sum_plan::make(device.info(), dtype, inputs, false)};
+    pass.totals = end;
+    pass.flags = pass.totals + rows * pass.plan.total_bytes();
+    end = call::aligned(pass.flags + rows * sizeof(std::uint32_t));
+    result.push_back(pass);
+  }
+  return result;
+}
+
+std::uint64_t DeviceSum::bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows) {
+  std::uint64_t end = 0;
+  passes(device, dtype, needs, rows, end);
+  return end;
+}
+
+std::uint64_t DeviceSum::most_rows(const Device& device, Dtype dtype, const SumNeeds& needs) {
+  return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes(device, dtype, needs, 1), 1);
+}
+
+DeviceSum::DeviceSum(std::string_view function, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                     const SumNeeds& needs, std::uint64_t rows, std::uint64_t count, const BufferBase* workspace)
+    : device_(x.device()), x_(&x), y_(&y), rows_(rows), count_(count) {
+  call::check_fp64(function, device_, dtype);
+  passes_ = passes(device_, dtype, needs, rows, end_);
+  memory_.emplace(call::take_workspace(function, workspace, device_, end_, {&x, &y}));
+}
+
+void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {
+  launches_.clear();
+  call::clear(stream, *memory_, 0, end_);
+  if (count_ == 0) return;
+  const std::uint64_t begin = memory_->byte_offset();
+  for (const Pass& pass : passes_) {
+    const Plan& plan = pass.plan;
+    launches_.push_back(call::Kernels(device_, plan.files(false), plan.defines(false), plan.group)
+                            .launch(stream, "sum_add", plan.groups(rows_, count_), call::At{*x_, x_at},
+                                    call::At{*y_, y_at}, count_, rows_, std::uint64_t{1}, plan.shares(rows_, count_),
+                                    call::At{*memory_, begin + pass.totals}, begin + pass.flags,
+                                    LocalMemory{plan.local_bytes()}));
+  }
+}
+
+void DeviceSum::finish(Stream& stream) {
+  words_.resize(end_ / sizeof(std::uint32_t));
+  call::fetch(stream, *memory_, 0, words_.data(), end_);
+  stream.finish();
+}
+
+void DeviceSum::add_to(Totals& totals, std::uint64_t row) const {
+  for (const Pass& pass : passes_) {
+    const Plan& plan = pass.plan;
+    const auto first =
+        words_.begin() + static_cast<std::ptrdiff_t>((pass.totals + row * plan.total_bytes()) / sizeof(std::uint32_t));
+    const auto specials = static_cast<std::uint8_t>(words_[pass.flags / sizeof(std::uint32_t) + row]);
+    const auto add = [&](auto& target) {
+      target.note(specials);
+      if (specials != 0) return;  // what was added is no number then
+      for (unsigned i = 0; i < plan.table_rows; ++i) {
+        const std::uint64_t low = first[2 * i];
+        const std::uint64_t high = first[2 * i + 1];
+        if ((low | high) != 0) target.add(static_cast<std::int64_t>(high << 32 | low), plan.exponent(i));
+      }
+    };
+    if (plan.inputs == Inputs::values) {
+      add(totals.values);
+    } else {
+      add(totals.products);
+    }
+  }
+}
+
+double DeviceSum::seconds() const {
+  return call::seconds_of(launches_);
+}
+
+namespace {
+
 // Through OpenCL, rows that work-groups share are added exactly at once: that takes no longer, and no work-group then
 // reads what others wrote without atomics in the same launch, of which OpenCL 1.2 promises nothing.
 Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
              std::uint64_t columns) {
   using sum_plan::Layout;
   const SumNeeds needs = rule.needs();
-  const Inputs inputs = needs.products   ? Inputs::products
-                        : !needs.squares ? Inputs::values
-                        : needs.values   ? Inputs::both
-                                         : Inputs::squares;
+  const bool both = needs.values && needs.squares;
   const bool wide = rule.result_dtype() == Dtype::f64;
   const auto make = [&](bool tries, Layout layout) {
-    return sum_plan::make(device.info(), rule.dtype, inputs, tries, wide, count, layout);
+    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide, count,
+                          layout);
   };
   if (columns > 1) return make(true, Layout::columns);
   const Plan plan = make(true, Layout::shared);
@@ -43,7 +133,7 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
       rows_(rows),
       count_(count),
       columns_(columns),
-      teams_(by_column() ? plan_.column_teams(rows, columns, count) : plan_.teams(rows, count)) {
+      teams_(plan_.teams(rows, count)) {
   call::check_fp64("sum", device_, rule.dtype);
 }
 
@@ -91,6 +181,11 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
                     call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows), parts,
                     call::local<std::uint32_t>(unsure)));
   };
+  if (plan.layout == sum_plan::Layout::rows) {
+    finish("sum_rows", slots(), call::Arguments(std::uint32_t{teams_.bits}, std::uint32_t{teams_.rounds}),
+           1 + plan.rows_of_group(teams_));
+    return launches;
+  }
   const std::uint64_t parts_at = begin + this->parts_at();
   // Where the parts that are left are counted, and of rows what is decided behind them: zeros.
   const std::uint64_t left = flags_at() + 3 * slots() * sizeof(std::uint32_t);
@@ -101,11 +196,10 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   const auto make_zeros = [&](std::uint64_t first) {
     if (!kept) call::clear(stream, workspace, first, this->parts_at() - first);
   };
-  if (plan.layout != sum_plan::Layout::shared) {
+  if (by_column()) {
+    const std::uint32_t bits = plan.column_bits(rows_, columns_, count_);
     if (shares > 1) make_zeros(left);
-    finish("sum_rows", slots(),
-           call::Arguments(std::uint32_t{teams_.bits}, std::uint32_t{teams_.rounds}, parts_at, zeros_at()),
-           1 + plan.rows_of_group(teams_));
+    finish("sum_columns", slots(), call::Arguments(bits, parts_at, zeros_at()), 1 + (plan.group >> bits));
     return launches;
   }
   // The most additions that an element goes through.

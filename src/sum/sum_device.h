@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of rows, rounded on an OpenCL or CUDA device.
+// Exact sums on an OpenCL or CUDA device.
 #pragma once
 
 #include "call/launcher.h"
@@ -11,9 +11,54 @@
 #include <masu/sum.h>
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace masu {
+
+// Totals of rows, for the host.
+class DeviceSum {
+ public:
+  // For `rows` rows of `count` elements, at most most_rows(). `y` matters where products of two inputs are asked for.
+  // With no `workspace`, memory is allocated. `function`: in messages.
+  DeviceSum(std::string_view function, const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs,
+            std::uint64_t rows, std::uint64_t count, const BufferBase* workspace);
+  // Bytes of temporary memory.
+  static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
+  // Rows that one launch can take.
+  static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
+
+  // Launches what adds up data that begins so many bytes into the memories of the buffers.
+  void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at);
+  // Waits, and has the totals then.
+  void finish(Stream& stream);
+  void add_to(Totals& totals, std::uint64_t row) const;
+  // Device time of the launches, once finished; the stream's events must tell times.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  // What is added up in one launch, and where its totals and, for each row, the kinds of what is not finite lie in the
+  // temporary memory, in bytes.
+  struct Pass {
+    sum_plan::Plan plan;
+    std::uint64_t totals = 0;
+    std::uint64_t flags = 0;
+  };
+  static std::vector<Pass> passes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
+                                  std::uint64_t& end);
+
+  Device device_;
+  const BufferBase* x_;
+  const BufferBase* y_;
+  std::uint64_t rows_;
+  std::uint64_t count_;
+  std::uint64_t end_ = 0;
+  std::vector<Pass> passes_;
+  std::optional<Buffer<std::byte>> memory_;
+  std::vector<std::uint32_t> words_;  // the temporary memory, once finished
+  std::vector<Event> launches_;
+};
 
 // The results of a function, rounded on the device, of `rows` rows of `count` elements.
 class SumsOnDevice {
@@ -41,18 +86,21 @@ class SumsOnDevice {
   [[nodiscard]] std::uint64_t zeros() const {
     return !plan_.quick || shares() == 1 || plan_.waits(rows_, count_) ? 0 : rows_ * sizeof(std::uint32_t);
   }
+  // Whether one reading of the data is enough for most.
+  [[nodiscard]] bool tries() const noexcept { return plan_.quick; }
 
  private:
   [[nodiscard]] bool by_column() const { return plan_.layout == sum_plan::Layout::columns; }
   // Work-groups that share a row.
   [[nodiscard]] std::uint64_t shares() const {
-    if (by_column()) return plan_.column_shares(teams_, rows_, count_);
+    if (by_column()) return plan_.column_shares(rows_, columns_, count_);
     return plan_.layout == sum_plan::Layout::rows ? 1 : plan_.shares(rows_, count_);
   }
   // Rows whose totals are in memory at a time, and where what follows the totals begins: few, as only rows that several
   // work-groups share have totals each.
   [[nodiscard]] std::uint64_t slots() const {
-    return plan_.layout == sum_plan::Layout::shared ? rows_ : plan_.team_groups(teams_, rows_) * shares();
+    if (by_column()) return plan_.strips(rows_, columns_, count_) * shares();
+    return plan_.layout == sum_plan::Layout::rows ? plan_.team_groups(teams_, rows_) : rows_;
   }
   [[nodiscard]] std::uint64_t flags_at() const { return slots() * plan_.total_bytes(); }
   [[nodiscard]] std::uint64_t parts_at() const;
@@ -63,7 +111,7 @@ class SumsOnDevice {
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t columns_;
-  sum_plan::Plan::Teams teams_;  // but of rows that are shared
+  sum_plan::Plan::Teams teams_;
 };
 
 }  // namespace masu

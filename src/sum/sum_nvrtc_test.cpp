@@ -35,7 +35,7 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
       if (inputs == Inputs::products) continue;
       const sum_plan::Plan columns =
           sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, count, sum_plan::Layout::columns);
-      expect_compiles(columns.files(true), columns.defines(true), {"sum_rows"});
+      expect_compiles(columns.files(true), columns.defines(true), {"sum_columns"});
     }
   }
 }

@@ -16,12 +16,38 @@ namespace masu::sum_plan {
 
 namespace {
 
-// The first ones make exact totals for the host, all make results.
-constexpr std::array<std::string_view, 11> all_files = {
-    "src/elements/elements.cl", "src/elements/totals.cl", "src/sum/sum.cl",         "src/sum/sum_add.cl",
-    "src/sum/sum_number.cl",    "src/sum/sum_finish.cl",  "src/sum/sum_certain.cl", "src/sum/sum_registers.cl",
-    "src/sum/sum_quick.cl",     "src/sum/sum_round.cl",   "src/sum/sum_rows.cl"};
-constexpr std::size_t files_of_totals = 4;
+constexpr std::string_view elements_file = "src/elements/elements.cl";
+constexpr std::string_view totals_file = "src/elements/totals.cl";
+constexpr std::string_view number_file = "src/sum/sum_number.cl";
+constexpr std::string_view sum_file = "src/sum/sum.cl";
+constexpr std::string_view floats_file = "src/sum/sum_floats.cl";
+constexpr std::string_view integers_file = "src/sum/sum_integers.cl";
+constexpr std::string_view add_file = "src/sum/sum_add.cl";
+constexpr std::string_view last_file = "src/elements/last_group.cl";
+constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
+constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
+constexpr std::string_view narrow_file = "src/sum/sum_narrow.cl";
+constexpr std::string_view registers_file = "src/sum/sum_registers.cl";
+constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
+constexpr std::string_view round_file = "src/sum/sum_round.cl";
+constexpr std::string_view rows_file = "src/sum/sum_rows.cl";
+constexpr std::string_view columns_file = "src/sum/sum_columns.cl";
+constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
+constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
+                                                           add_file};
+// Of the kernels that make results: of rows, and of columns.
+constexpr auto finished_floats(std::string_view kernels) {
+  return std::to_array({elements_file, totals_file, last_file, number_file, sum_file, floats_file, finish_file,
+                        certain_file, registers_file, quick_file, round_file, kernels});
+}
+constexpr auto finished_integers(std::string_view kernels) {
+  return std::to_array({elements_file, totals_file, last_file, number_file, sum_file, integers_file, finish_file,
+                        certain_file, registers_file, narrow_file, quick_file, round_file, kernels});
+}
+constexpr auto float_row_files = finished_floats(rows_file);
+constexpr auto float_column_files = finished_floats(columns_file);
+constexpr auto integer_row_files = finished_integers(rows_file);
+constexpr auto integer_column_files = finished_integers(columns_file);
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
@@ -138,7 +164,11 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
 }
 
 std::span<const std::string_view> Plan::files(bool finishes) const noexcept {
-  return std::span(all_files).first(finishes ? all_files.size() : files_of_totals);
+  using Files = std::span<const std::string_view>;
+  if (finishes && is_float(dtype))
+    return layout == Layout::columns ? Files(float_column_files) : Files(float_row_files);
+  if (finishes) return layout == Layout::columns ? Files(integer_column_files) : Files(integer_row_files);
+  return is_float(dtype) ? std::span(float_files) : std::span(integer_files);
 }
 
 // Of the number that rows of totals up to this one stand for, but for its sign.
@@ -246,7 +276,7 @@ std::uint64_t Plan::team_groups(const Teams& teams, std::uint64_t rows) const no
   return (all + passes - 1) / passes;
 }
 
-Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+unsigned Plan::column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
   // As many neighbours as a sub-group reads at a time; more where lines begin within one of the cache, which two
   // work-groups would read, where there are very many, and where a row has few elements for each work-item.
@@ -255,14 +285,22 @@ Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::u
   unsigned neighbours = std::min(columns * size_of(dtype) % line == 0 ? 5U : 7U, all);
   while (neighbours < std::min(all, whole) && rows >> neighbours > most_groups) ++neighbours;
   const unsigned most = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(count / (2 * unroll), 1))) - 1;
-  return {std::min(whole - std::min(whole, neighbours), most), 1};
+  return std::min(whole - std::min(whole, neighbours), most);
 }
 
-std::uint64_t Plan::column_shares(const Teams& teams, std::uint64_t rows, std::uint64_t count) const noexcept {
+std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   if (!shares_columns) return 1;
-  const std::uint64_t all = (rows + rows_of_group(teams) - 1) / rows_of_group(teams);
-  const std::uint64_t most = std::max<std::uint64_t>((count >> teams.bits) / (2 * unroll), 1);
+  const unsigned bits = column_bits(rows, columns, count);
+  const std::uint64_t all = (rows + (group >> bits) - 1) / (group >> bits);
+  const std::uint64_t most = std::max<std::uint64_t>((count >> bits) / (2 * unroll), 1);
   return std::clamp<std::uint64_t>(most_groups / std::max<std::uint64_t>(all, 1), 1, most);
+}
+
+std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  const std::uint64_t teams = group >> column_bits(rows, columns, count);
+  const std::uint64_t all = std::max<std::uint64_t>((rows + teams - 1) / teams, 1);
+  const std::uint64_t passes = (all + most_groups - 1) / most_groups;
+  return (all + passes - 1) / passes;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count,

@@ -32,7 +32,7 @@ inline constexpr unsigned integer_steps = 1024;
 // rounding needs: one quotient is made of a sum, two of a variance.
 inline constexpr unsigned words_below_sums = 4;
 inline constexpr unsigned words_below_variances = 8;
-// Elements of a row whose squares and products, as integers, sum_registers.cl takes.
+// Elements of a row whose squares and products, as integers, sum_narrow.cl takes.
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
 // Rows of so many bytes are shared by the work-groups of a cluster.
@@ -91,10 +91,12 @@ struct Plan {
   }
   [[nodiscard]] std::uint64_t team_groups(const Teams& teams, std::uint64_t rows) const noexcept;
   [[nodiscard]] unsigned part_words() const noexcept;
-  // By column, where the rows are columns of matrices of so many: the same, and the work-groups that share a strip of
-  // neighbours.
-  [[nodiscard]] Teams column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
-  [[nodiscard]] std::uint64_t column_shares(const Teams& teams, std::uint64_t rows, std::uint64_t count) const noexcept;
+  // By column, where the rows are columns of matrices of so many: that logarithm, the work-groups that share a strip of
+  // neighbours, and the strips that are taken at a time.
+  [[nodiscard]] unsigned column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t column_shares(std::uint64_t rows, std::uint64_t columns,
+                                            std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
   // Local memory of the kernels that make results, at most: the table, a number and the sum that is squared, a row's
   // totals, the parts of work-items, a word for each row that a work-group takes, and what lies between these.

@@ -112,16 +112,15 @@ TEST(SumPlan, ColumnsAreTaken) {
         for (const std::uint64_t matrices : {1, 3}) {
           for (const std::uint64_t count : test::plan_counts) {
             const std::uint64_t rows = matrices * columns;
-            const auto teams = plan.column_teams(rows, columns, count);
-            const std::uint64_t strips = plan.team_groups(teams, rows);
-            const std::uint64_t shares = plan.column_shares(teams, rows, count);
-            ASSERT_GE(plan.rows_of_group(teams), 1U);
-            ASSERT_GE(strips, 1U);
+            const std::uint64_t teams = plan.group >> plan.column_bits(rows, columns, count);
+            const std::uint64_t shares = plan.column_shares(rows, columns, count);
+            ASSERT_GE(teams, 1U);
+            ASSERT_GE(plan.strips(rows, columns, count), 1U);
             ASSERT_GE(shares, 1U);
-            ASSERT_LE(strips * shares, plan.most_groups);
+            ASSERT_LE(plan.strips(rows, columns, count) * shares, plan.most_groups);
             if (shares == 1) continue;
             ASSERT_EQ(device.kind, DeviceKind::cuda);
-            ASSERT_GE(strips * plan.rows_of_group(teams), rows);
+            ASSERT_GE(plan.strips(rows, columns, count) * teams, rows);
           }
         }
       }

@@ -48,19 +48,12 @@ HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
 // Sums begin at 0. Their constructors are written out, as GCC compiles none of its own for these instructions on
 // aarch64.
 
-// Adds x to the total, and gives what that rounds away, which is exact.
-HWY_INLINE QV QuickAddTo(QV& total, QV x) {
-  const QV before = total;
-  total = hn::Add(total, x);
-  const QV part = hn::Sub(total, before);
-  return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
-}
-
 // Additions whose errors are not kept: each rounds by at most half a unit of `size`, the sum of the magnitudes.
 struct QuickPlain {
   QV sum;
   QV size;
   HWY_INLINE QuickPlain() { sum = size = hn::Zero(QD()); }
+  HWY_INLINE QuickPlain(QV s, QV all) : sum(s), size(all) {}
   HWY_INLINE void Add(QV x) {
     sum = hn::Add(sum, x);
     size = hn::Add(size, hn::Abs(x));
@@ -74,6 +67,10 @@ struct QuickPlain {
     f(sum);
     f(size);
   }
+  template <class F>
+  HWY_INLINE QuickPlain Each(const F& f) const {
+    return {f(sum), f(size)};
+  }
   [[nodiscard]] HWY_INLINE double Error() const { return 0; }
 };
 // Additions whose errors are added up, with the sum of their magnitudes.
@@ -82,13 +79,21 @@ struct QuickErrors {
   QV error;
   QV size;
   HWY_INLINE QuickErrors() { sum = error = size = hn::Zero(QD()); }
+  HWY_INLINE QuickErrors(QV s, QV lost, QV all) : sum(s), error(lost), size(all) {}
   HWY_INLINE void AddError(QV x) {
     error = hn::Add(error, x);
     size = hn::Add(size, hn::Abs(x));
   }
-  HWY_INLINE void Add(QV x) { AddError(QuickAddTo(sum, x)); }
+  HWY_INLINE QV AddSum(QV x) {
+    const QV total = hn::Add(sum, x);
+    const QV part = hn::Sub(total, sum);
+    const QV lost = hn::Add(hn::Sub(sum, hn::Sub(total, part)), hn::Sub(x, part));
+    sum = total;
+    return lost;
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
   HWY_INLINE void Merge(const QuickErrors& other) {
-    const QV lost = QuickAddTo(sum, other.sum);
+    const QV lost = AddSum(other.sum);
     error = hn::Add(hn::Add(error, other.error), lost);
     size = hn::Add(hn::Add(size, other.size), hn::Abs(lost));
   }
@@ -97,6 +102,10 @@ struct QuickErrors {
     f(sum);
     f(size);
     f(error);
+  }
+  template <class F>
+  HWY_INLINE QuickErrors Each(const F& f) const {
+    return {f(sum), f(error), f(size)};
   }
   [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
 };
@@ -108,15 +117,23 @@ struct QuickMoments {
   QV squares;
   QV squares_error;
   HWY_INLINE QuickMoments() { sum = sum_error = squares = squares_error = hn::Zero(QD()); }
+  HWY_INLINE QuickMoments(QV s, QV lost, QV q, QV q_lost)
+      : sum(s), sum_error(lost), squares(q), squares_error(q_lost) {}
+  static HWY_INLINE QV AddTo(QV& total, QV x) {
+    const QV before = total;
+    total = hn::Add(total, x);
+    const QV part = hn::Sub(total, before);
+    return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
+  }
   HWY_INLINE void Add(QV x) {
-    sum_error = hn::Add(sum_error, QuickAddTo(sum, x));
+    sum_error = hn::Add(sum_error, AddTo(sum, x));
     const QV square = hn::Mul(x, x);
-    const QV lost = QuickAddTo(squares, square);
+    const QV lost = AddTo(squares, square);
     squares_error = hn::Add(squares_error, hn::Add(lost, hn::MulSub(x, x, square)));
   }
   HWY_INLINE void Merge(const QuickMoments& other) {
-    sum_error = hn::Add(hn::Add(sum_error, other.sum_error), QuickAddTo(sum, other.sum));
-    squares_error = hn::Add(hn::Add(squares_error, other.squares_error), QuickAddTo(squares, other.squares));
+    sum_error = hn::Add(hn::Add(sum_error, other.sum_error), AddTo(sum, other.sum));
+    squares_error = hn::Add(hn::Add(squares_error, other.squares_error), AddTo(squares, other.squares));
   }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
@@ -125,18 +142,33 @@ struct QuickMoments {
     f(squares);
     f(squares_error);
   }
+  template <class F>
+  HWY_INLINE QuickMoments Each(const F& f) const {
+    return {f(sum), f(sum_error), f(squares), f(squares_error)};
+  }
 };
 // The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
 // lose.
 struct QuickTwice : QuickErrors {
   HWY_INLINE QuickTwice() {}
-  HWY_INLINE void AddError(QV x) { size = hn::Add(size, hn::Abs(QuickAddTo(error, x))); }
-  HWY_INLINE void Add(QV x) { AddError(QuickAddTo(sum, x)); }
+  HWY_INLINE QuickTwice(QV s, QV lost, QV all) : QuickErrors(s, lost, all) {}
+  HWY_INLINE void AddError(QV x) {
+    const QV total = hn::Add(error, x);
+    const QV part = hn::Sub(total, error);
+    const QV lost = hn::Add(hn::Sub(error, hn::Sub(total, part)), hn::Sub(x, part));
+    error = total;
+    size = hn::Add(size, hn::Abs(lost));
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
   HWY_INLINE void Merge(const QuickTwice& other) {
-    const QV lost = QuickAddTo(sum, other.sum);
+    const QV lost = AddSum(other.sum);
     AddError(other.error);
     AddError(lost);
     size = hn::Add(size, other.size);
+  }
+  template <class F>
+  HWY_INLINE QuickTwice Each(const F& f) const {
+    return {f(sum), f(error), f(size)};
   }
 };
 // What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.

@@ -45,7 +45,7 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 #if !MASU_IN_FEW_WORDS
 #undef MASU_ADD
 #endif
-#if MASU_IN_FEW_WORDS  // sum_registers.cl has it
+#if MASU_IN_FEW_WORDS  // sum_narrow.cl has it
 #elif !MASU_QUICK
 #define MASU_PART_WORDS 1
 #define MASU_ADD(x_bits, y_bits)

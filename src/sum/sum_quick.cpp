@@ -50,7 +50,7 @@ struct QuickProducts {
     if constexpr (std::is_same_v<T, float>) {
       sums.Add(product);
     } else {
-      const QV lost = QuickAddTo(sums.sum, product);
+      const QV lost = sums.AddSum(product);
       sums.AddError(hn::Add(lost, hn::MulSub(a, b, product)));
     }
   }
@@ -69,14 +69,9 @@ template <class S>
 HWY_INLINE void QuickGather(S& sums) {
   const QD d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto merge = [&](const auto& turned) HWY_ATTR {
-    S other = sums;
-    other.EachField([&](QV& v) HWY_ATTR { v = turned(v); });
-    sums.Merge(other);
-  };
-  if (lanes > 4) merge([&](QV v) HWY_ATTR { return hn::Reverse8(d, v); });
-  if (lanes > 2) merge([&](QV v) HWY_ATTR { return hn::Reverse4(d, v); });
-  if (lanes > 1) merge([&](QV v) HWY_ATTR { return hn::Reverse2(d, v); });
+  if (lanes > 4) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse8(d, v); }));
+  if (lanes > 2) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse4(d, v); }));
+  if (lanes > 1) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse2(d, v); }));
 }
 
 // Sums of so many numbers, and through how many additions each passes at most.
@@ -156,7 +151,7 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   auto low = hn::Zero(whole);
   QV rests = hn::Zero(QD());
   const std::size_t block = 4 * Rule::chain * lanes;
-  // Of many numbers, which lie in memory: processors alone read too little ahead.
+  // Of many numbers, which lie in memory: of two arrays processors read too little ahead.
   constexpr std::size_t ahead = 1024 / sizeof(T);
   const bool far = count == quick_piece;
   for (std::size_t first = 0; first < count; first += block) {
@@ -168,10 +163,10 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
     };
     std::size_t i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
-      if (far) {
+      if (Products && far) {
         for (std::size_t k = 0; k < 4 * lanes; k += 64 / sizeof(T)) {
           __builtin_prefetch(x + first + i + ahead + k);
-          if (Products) __builtin_prefetch(y + first + i + ahead + k);
+          __builtin_prefetch(y + first + i + ahead + k);
         }
       }
       add(i, sums[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sum/sum_totals.h"
+#include "sum/sum_cpu.h"
 
-#include "elements/elements.h"
+#include "elements/each_type.h"
 #include "runtime/half.h"
 #include "sum/compensated.h"
 #include "sum/sum_quick.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows whose results are certain, beside what their exact totals tell.
-#include "sum/sum_totals.h"
+#include "sum/sum_cpu.h"
 
 #include <gtest/gtest.h>
 

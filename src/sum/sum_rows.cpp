@@ -4,102 +4,13 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "runtime/parallel.h"
-#include "sum/sum_plan.h"
-#include "sum/sum_totals.h"
+#include "sum/sum_cpu.h"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
 namespace masu {
-
-namespace {
-
-using sum_plan::Inputs;
-
-// What is added up in one launch, and where its totals, for each row the kinds of what is not finite, and what follows
-// lie in temporary memory, in bytes.
-struct Pass {
-  sum_plan::Plan plan;
-  std::uint64_t totals;
-  std::uint64_t kinds;
-  std::uint64_t end;
-};
-std::vector<Pass> passes_of(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows) {
-  std::vector<Pass> passes;
-  const auto add = [&](bool wanted, Inputs inputs) {
-    if (!wanted) return;
-    const sum_plan::Plan plan = sum_plan::make(device.info(), dtype, inputs, false);
-    const std::uint64_t totals = passes.empty() ? 0 : passes.back().end;
-    const std::uint64_t kinds = totals + rows * plan.total_bytes();
-    passes.push_back({plan, totals, kinds, call::aligned(kinds + rows * sizeof(std::uint32_t))});
-  };
-  add(needs.values, Inputs::values);
-  add(needs.squares, Inputs::squares);
-  add(needs.products, Inputs::products);
-  return passes;
-}
-
-}  // namespace
-
-// Exact totals of rows, added up by an OpenCL or CUDA device for the host.
-class DeviceSum {
- public:
-  // Launches what adds up `rows` rows of `count` elements that begin so many bytes into the memories of the buffers. y
-  // matters where products of two inputs are asked for.
-  DeviceSum(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y, std::uint64_t y_at,
-            Dtype dtype, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count)
-      : passes_(passes_of(stream.device(), dtype, needs, rows)), memory_(stream.device(), passes_.back().end) {
-    call::check_fp64("sum", stream.device(), dtype);
-    call::clear(stream, memory_, 0, memory_.size_bytes());
-    if (count == 0) return;
-    const std::uint64_t begin = memory_.byte_offset();
-    for (const Pass& pass : passes_) {
-      const sum_plan::Plan& plan = pass.plan;
-      launches_.push_back(call::Kernels(stream.device(), plan.files(false), plan.defines(false), plan.group)
-                              .launch(stream, "sum_add", plan.groups(rows, count), call::At{x, x_at}, call::At{y, y_at},
-                                      count, rows, std::uint64_t{1}, plan.shares(rows, count),
-                                      call::At{memory_, begin + pass.totals}, begin + pass.kinds,
-                                      LocalMemory{plan.local_bytes()}));
-    }
-  }
-  // Rows that one launch can take.
-  static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs) {
-    return std::max<std::uint64_t>(sum_plan::most_total_bytes / passes_of(device, dtype, needs, 1).back().end, 1);
-  }
-
-  // Waits, and has the totals then.
-  void finish(Stream& stream) {
-    words_.resize(memory_.size_bytes() / sizeof(std::uint32_t));
-    call::fetch(stream, memory_, 0, words_.data(), memory_.size_bytes());
-    stream.finish();
-  }
-  void add_to(Totals& totals, std::uint64_t row) const {
-    for (const Pass& pass : passes_) {
-      const std::uint64_t at = pass.totals + row * pass.plan.total_bytes();
-      const std::uint32_t* const first = words_.data() + at / sizeof(std::uint32_t);
-      const auto kinds = static_cast<std::uint8_t>(words_[pass.kinds / sizeof(std::uint32_t) + row]);
-      const auto add = [&](auto& target) {
-        target.note(kinds);
-        if (kinds != 0) return;  // what was added is no number then
-        for (unsigned i = 0; i < pass.plan.table_rows; ++i) {
-          const std::uint64_t total = std::uint64_t{first[2 * i + 1]} << 32 | first[2 * i];
-          if (total != 0) target.add(static_cast<std::int64_t>(total), pass.plan.exponent(i));
-        }
-      };
-      if (pass.plan.inputs == Inputs::values) add(totals.values);
-      else add(totals.products);
-    }
-  }
-  // Device time of the launches, once finished; the stream's events must tell times.
-  [[nodiscard]] double seconds() const { return call::seconds_of(launches_); }
-
- private:
-  std::vector<Pass> passes_;
-  Buffer<std::byte> memory_;
-  std::vector<std::uint32_t> words_;  // the memory, once finished
-  std::vector<Event> launches_;
-};
 
 RowSums::RowSums(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t row_length, Sink sink)
     : device_(device), dtype_(dtype), needs_(needs), row_length_(row_length), sink_(std::move(sink)) {}
@@ -150,11 +61,12 @@ void RowSums::add(const void* x, const void* y, std::uint64_t count) {
 }
 
 void RowSums::add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y, std::uint64_t y_at,
-                  std::uint64_t count, bool timed) {
+                  std::uint64_t count, bool timed, const BufferBase* workspace) {
   const std::size_t size = size_of(dtype_);
   const auto run = [&](std::uint64_t first, std::uint64_t rows, std::uint64_t length, const Sink& sink) {
     const double begun = call::now();
-    DeviceSum job(stream, x, x_at + first * size, y, y_at + first * size, dtype_, needs_, rows, length);
+    DeviceSum job("sum", x, y, dtype_, needs_, rows, length, workspace);
+    job.start(stream, x_at + first * size, y_at + first * size);
     job.finish(stream);
     times_.compute += timed ? job.seconds() : call::now() - begun;
     const call::Timer timer(&times_, &Times::transfer);
@@ -211,15 +123,15 @@ void RowSums::stage(const void* x, const void* y, std::uint64_t count) {
     const bool one_row = row_length_ == 0 || in_row() + length < row_length_;
     take(jobs[turn]);
     if (!one_row) take(jobs[turn ^ 1U]);
-    staging_->piece(std::span(spans).first(inputs),
-                    [&](Stream& stream, const BufferBase& buffer, std::span<const std::uint64_t> offsets) {
-                      const std::uint64_t x_at = buffer.byte_offset() + offsets[0];
-                      const std::uint64_t y_at = buffer.byte_offset() + offsets[inputs - 1];
-                      if (!one_row) return add(stream, buffer, x_at, buffer, y_at, length, true);
-                      jobs[turn] = {&stream, std::make_unique<DeviceSum>(stream, buffer, x_at, buffer, y_at, dtype_,
-                                                                         needs_, 1, length)};
-                      count_ += length;
-                    });
+    staging_->piece(std::span(spans).first(inputs), [&](Stream& stream, const BufferBase& buffer,
+                                                        std::span<const std::uint64_t> offsets) {
+      const std::uint64_t x_at = buffer.byte_offset() + offsets[0];
+      const std::uint64_t y_at = buffer.byte_offset() + offsets[inputs - 1];
+      if (!one_row) return add(stream, buffer, x_at, buffer, y_at, length, true);
+      jobs[turn] = {&stream, std::make_unique<DeviceSum>("sum", buffer, buffer, dtype_, needs_, 1, length, nullptr)};
+      jobs[turn].sum->start(stream, x_at, y_at);
+      count_ += length;
+    });
   }
   for (Job& job : jobs) take(job);
   staging_->release();

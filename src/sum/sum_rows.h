@@ -3,6 +3,7 @@
 #pragma once
 
 #include "call/staging.h"
+#include "sum/sum_device.h"
 #include "sum/sum_totals.h"
 
 #include <masu/buffer.h>
@@ -16,8 +17,6 @@
 
 namespace masu {
 
-class DeviceSum;
-
 class RowSums {
  public:
   // Is given each row that is complete, by its number; by many threads at once.
@@ -30,7 +29,7 @@ class RowSums {
   // Adds elements that begin so many bytes into the memories of two buffers of the device, and waits. `timed`: the
   // stream's events tell times.
   void add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y, std::uint64_t y_at,
-           std::uint64_t count, bool timed);
+           std::uint64_t count, bool timed, const BufferBase* workspace = nullptr);
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t full_rows() const noexcept { return row_length_ == 0 ? 0 : count_ / row_length_; }

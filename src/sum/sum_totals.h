@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of sum.h need of their data, how CPU threads find it, and how results are made of it.
+// What the functions of sum.h need of their data, and how their results are made of it.
 #pragma once
 
 #include "sum/fixed_point.h"
@@ -8,11 +8,8 @@
 #include <masu/sum.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
-#include <vector>
 
 namespace masu {
 
@@ -71,25 +68,3 @@ struct SumParts {
 };
 
 }  // namespace masu
-
-// On the CPU.
-namespace masu::cpu {
-
-// Adds `count` elements, or products with those of y. y matters where products of two inputs are asked for.
-void add_totals(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, std::uint64_t count, Totals& totals);
-
-// The totals of each of `rows` rows of `count` elements. `sink` is called by many threads at once, once for each row.
-void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, std::uint64_t rows, std::uint64_t count,
-              const std::function<void(std::uint64_t, const Totals&)>& sink);
-
-// Sums, means, variances and deviations of many rows, each exact and rounded once without an exact total. Where
-// rounding is not certain there is no result.
-
-// Whether quick_rows() is for this function of rows of `length` elements. Not where quick_arithmetic() is false.
-[[nodiscard]] bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept;
-
-// The result of each row, and whether it is certain. By the calling thread.
-void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
-                std::uint8_t* sure);
-
-}  // namespace masu::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k of one long row in one pass: a threshold from a sample, everything above it gathered, what is equal to it
-// counted tile by tile, and only the first of these gathered. group_scan.cl, order.cl and
+// counted tile by tile, and only the first of these gathered. group_scan.cl, scrambled.cl and
 // topk_select.cl stand in front of this file; topk_order.cl has the step that brings what was gathered into order.
 //
 // Defines beside those of the files in front, all given by topk_plan.cpp:

@@ -44,7 +44,9 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
 
 std::vector<std::string_view> Plan::files(Part part) const {
   switch (part) {
-    case Part::select: return {elements_file, key_file, select_file, "src/elements/group_scan.cl", "src/topk/topk.cl"};
+    case Part::select:
+      return {elements_file,     key_file, select_file, "src/elements/group_scan.cl", "src/elements/scrambled.cl",
+              "src/topk/topk.cl"};
     case Part::short_rows: return {elements_file, key_file, select_file, "src/topk/topk_short.cl"};
     case Part::digits:
       return {elements_file, key_file, select_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};

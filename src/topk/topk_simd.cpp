@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_cpu.h"
 
-#include "elements/elements.h"
+#include "elements/each_type.h"
 
 #include <limits>
 

@@ -2,7 +2,7 @@
 // Transposing by tiles in local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): a tile is read along
 // its rows and written along its columns, so both go over memory in order.
 //
-// Defines, all given by transpose.cpp:
+// Defines, all given by transpose_plan.cpp:
 // - MASU_GROUP     work-items in a work-group
 // - MASU_FREE      1: tiles of any shape, elements of several units; 0: square tiles of whole words
 // - MASU_WORD      the type that is moved at a time: uchar, ushort, uint, ulong or uint4

@@ -128,7 +128,7 @@ class Layout(unittest.TestCase):
             "histogram": "sum/compensated.h sum/fixed_point.h sum/sum_simd.h",
             "quantile": "sort/cpu/sort_cpu.h sort/cpu/sort_sides-inl.h sort/cpu/sort_simd.h "
                         "topk/topk_plan.h",
-            "scan": "sum/compensated.h sum/fixed_point.h sum/sum_quick.h sum/sum_simd.h "
+            "scan": "reduce/reduce_rank.h sum/compensated.h sum/fixed_point.h sum/sum_quick.h sum/sum_simd.h "
                     "unique/unique_reference.h",
             "sort": "gather/gather_plan.h histogram/device/slot_kernels.h",
             "sum": "histogram/bins/natural.h",

@@ -6,6 +6,7 @@
 #include "expect.h"
 
 #include "reduce/reduce_plan.h"
+#include "scan/scan_device.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_reference.h"
 

@@ -2,7 +2,7 @@
 // The SIMD loops of bins between given edges, and of what comes behind slots: joint bins, parts of the bins, weights.
 #include "histogram/cpu/histogram_simd.h"
 
-#include "elements/elements.h"
+#include "elements/each_type.h"
 
 #include <hwy/cache_control.h>
 

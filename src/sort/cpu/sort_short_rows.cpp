@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/cpu/sort_simd.h"
 
-#include "elements/elements.h"
+#include "elements/each_type.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that only read the keys.
-#include "elements/elements.h"
+#include "elements/each_type.h"
 #include "sort/cpu/sort_simd.h"
 #include "sort/sort_job.h"
 

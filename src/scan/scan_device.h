@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scanning on an OpenCL or CUDA device.
+#pragma once
+
+#include "call/launcher.h"
+#include "scan/scan_plan.h"
+
+#include <masu/buffer.h>
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace masu {
+
+class DeviceScan {
+ public:
+  // With no `workspace`, memory is allocated; one is refused where it overlaps one of `operands`.
+  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
+             std::initializer_list<const BufferBase*> operands = {});
+
+  // Launches all. `row`: elements of a row; `flags` may be null; `state`: what lies in front of the first element, the
+  // identity where it is empty.
+  void start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
+             const BufferBase* flags, const std::vector<std::uint64_t>& state = {});
+  // What lies behind the last element. Waits.
+  std::vector<std::uint64_t> fetch_state(Stream& stream) const;
+  // Device time of the launches; the stream's events must tell times. Waits.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  scan_plan::Plan plan_;
+  Buffer<std::byte> totals_;
+  call::Kernels kernels_;
+  std::vector<std::uint64_t> state_;  // until it is written
+  std::vector<Event> launches_;
+};
+
+}  // namespace masu

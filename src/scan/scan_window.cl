@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of exact sums of floats, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind scan_tile.cl.
+//
+// A finite element is ±mantissa * 2^place, in units of the least subnormal number; its place is its exponent's field less
+// 1, or 0 where the field is 0. Elements are integers to the kernels: processors may take subnormal floats for zeros.
+//
+// A Window is the integer floor(sum / 2^unit) in two's complement, for a unit that lets it fit: the sum lies between it
+// and it plus the number of terms that have bits below the unit. Rounding never decreases, so where both ends round to
+// one float, the sum does.
+
+#if MASU_ELEMENT_BYTES == 8
+#define MASU_FRACTION 52
+#define MASU_UPPER(magnitude) ((uint)((magnitude) >> 32))
+#elif MASU_ELEMENT_BYTES == 4
+#define MASU_FRACTION 23
+#define MASU_UPPER(magnitude) (magnitude)
+#else
+#define MASU_FRACTION 10
+#define MASU_UPPER(magnitude) (magnitude)
+#endif
+#define MASU_PRECISION (MASU_FRACTION + 1)
+#define MASU_MAGNITUDE(bits) ((bits) & (MASU_SIGN - 1))
+// The place of an element by the upper word of its magnitude, or of several by the greatest or the least of them.
+#define MASU_PLACE(upper) (max((upper) >> (MASU_FRACTION % 32), 1U) - 1)
+
+#if MASU_ELEMENT_BYTES == 8
+#define MASU_WINDOW_BITS 128
+#define MASU_STEP 64  // bits by which a window is moved down
+typedef struct {
+  ulong low;
+  ulong high;
+} Window;
+
+inline Window window_of(const long x) {
+  Window w;
+  w.low = (ulong)x;
+  w.high = (ulong)(x >> 63);
+  return w;
+}
+inline Window window_sum(const Window a, const Window b) {
+  Window w;
+  w.low = a.low + b.low;
+  w.high = a.high + b.high + (w.low < a.low ? 1 : 0);
+  return w;
+}
+inline Window window_negated(const Window a) {
+  Window w;
+  w.low = 0 - a.low;
+  w.high = ~a.high + (a.low == 0 ? 1 : 0);
+  return w;
+}
+inline uint window_negative(const Window a) { return (uint)(a.high >> 63); }
+inline Window window_magnitude(const Window a) { return window_negative(a) != 0 ? window_negated(a) : a; }
+inline uint window_is_zero(const Window a) { return (a.low | a.high) == 0; }
+// a * 2^n and floor(a / 2^n), for n < MASU_WINDOW_BITS.
+inline Window window_left(const Window a, const uint n) {
+  Window w;
+  w.low = n < 64 ? a.low << n : 0;
+  w.high = n < 64 ? a.high << n | a.low >> 1 >> (63 - n) : a.low << (n - 64);
+  return w;
+}
+inline Window window_right(const Window a, const uint n) {
+  Window w;
+  w.low = n < 64 ? a.low >> n | a.high << 1 << (63 - n) : (ulong)((long)a.high >> (n - 64));
+  w.high = (ulong)((long)a.high >> (n < 64 ? n : 63));
+  return w;
+}
+inline Window window_and(const Window a, const Window b) {
+  Window w;
+  w.low = a.low & b.low;
+  w.high = a.high & b.high;
+  return w;
+}
+inline uint window_word(const Window a, const uint i) {
+  const ulong word = i < 2 ? a.low : a.high;
+  return (uint)(word >> 32 * (i & 1));
+}
+inline ulong window_integer(const Window a) { return a.low; }
+inline Window window_from(const ulong low, const ulong high) {
+  Window w;
+  w.low = low;
+  w.high = high;
+  return w;
+}
+#else
+#define MASU_WINDOW_BITS 64
+#define MASU_STEP 32
+typedef ulong Window;
+
+inline Window window_of(const long x) { return (ulong)x; }
+inline Window window_sum(const Window a, const Window b) { return a + b; }
+inline Window window_negated(const Window a) { return 0 - a; }
+inline uint window_negative(const Window a) { return (uint)(a >> 63); }
+// Not as a choice: Oclgrind does not know the instruction that LLVM makes of it.
+inline Window window_magnitude(const Window a) { return (a ^ (0 - (a >> 63))) + (a >> 63); }
+inline uint window_is_zero(const Window a) { return a == 0; }
+inline Window window_left(const Window a, const uint n) { return a << n; }
+inline Window window_right(const Window a, const uint n) { return (ulong)((long)a >> n); }
+inline Window window_and(const Window a, const Window b) { return a & b; }
+inline uint window_word(const Window a, const uint i) { return (uint)(a >> 32 * i); }
+inline ulong window_integer(const Window a) { return a; }
+inline Window window_from(const ulong low, const ulong high) { return low; }
+#endif
+
+// Windows stay below 2^MASU_WINDOW_TOP, so that twice one and a bit more fits.
+#define MASU_WINDOW_TOP (MASU_WINDOW_BITS - 3)
+
+// A finite element's mantissa, with its sign.
+inline long mantissa_of(const MASU_BITS bits, const uint place) {
+  const MASU_BITS m = MASU_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
+#if MASU_ELEMENT_BYTES == 8
+  const long minus = (long)bits >> 63;
+  return ((long)m ^ minus) - minus;
+#else
+  const int minus = as_int(bits << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31;
+  return (as_int(m) ^ minus) - minus;
+#endif
+}
+
+// floor(element / 2^unit) of finite elements, where it is known to be below 2^MASU_WINDOW_TOP: the mantissa from the
+// highest bit on, moved right.
+inline Window top_part(const MASU_BITS bits, const uint unit) {
+  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const long m = mantissa_of(bits, place);
+  const uint shift = unit + (MASU_WINDOW_BITS - 2 - MASU_PRECISION) - place;
+#if MASU_ELEMENT_BYTES == 8
+  return window_right(window_from(0, (ulong)m << (62 - MASU_PRECISION)), min(shift, MASU_WINDOW_BITS - 1U));
+#else
+  return window_right((ulong)m << (62 - MASU_PRECISION), min(shift, MASU_WINDOW_BITS - 1U));
+#endif
+}
+
+// Whether a finite element has a bit below the unit.
+inline uint loses_bits(const MASU_BITS bits, const uint unit) {
+  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const MASU_BITS m = MASU_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
+  return place < unit && (m & (((MASU_BITS)1 << min(unit - place, MASU_PRECISION + 0U)) - 1)) != 0;
+}
+
+// floor(element / 2^unit) of finite elements, modulo 2^MASU_WINDOW_BITS.
+inline Window part_of(const MASU_BITS bits, const uint unit) {
+  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const Window m = window_of(mantissa_of(bits, place));
+  if (place < unit) return window_right(m, min(unit - place, MASU_WINDOW_BITS - 1U));
+  return place - unit < MASU_WINDOW_BITS ? window_left(m, place - unit) : window_of(0);
+}
+
+// The bits of value * 2^unit as a float, to nearest, ties to even.
+MASU_INLINE MASU_BITS rounded_by_bits(const Window value, const uint unit) {
+  const uint minus = window_negative(value);
+  const Window m = window_magnitude(value);
+  if (window_is_zero(m)) return 0;
+  // The highest 64 bits from the leading one on, the lowest of them set where anything below is.
+#if MASU_ELEMENT_BYTES == 8
+  const uint empty = m.high != 0 ? (uint)clz(m.high) : 64 + (uint)clz(m.low);
+  const Window moved = window_left(m, empty);
+  const ulong top = moved.high | (moved.low != 0 ? 1 : 0);
+#else
+  const uint empty = (uint)clz(m);
+  const ulong top = m << empty;
+#endif
+  const uint lead = unit + (MASU_WINDOW_BITS - 1) - empty;
+  const MASU_BITS sign = minus != 0 ? MASU_SIGN : 0;
+  // Without a bit below the least subnormal number: exact.
+  if (lead < MASU_FRACTION) return (MASU_BITS)(top >> (63 - lead)) | sign;
+  const MASU_BITS kept = (MASU_BITS)(top >> (63 - MASU_FRACTION));
+  const ulong rest = top << (MASU_FRACTION + 1) >> 1;  // of half a unit of the last place: 2^62
+  const MASU_BITS up = rest + (kept & 1) > 1UL << 62 ? 1 : 0;
+  // The leading bit adds 1 to the exponent's field, a carry of the rounding too.
+  return min(((MASU_BITS)(lead - MASU_FRACTION) << MASU_FRACTION) + kept + up, (MASU_BITS)MASU_INFINITY_BITS) | sign;
+}
+#if MASU_ELEMENT_BYTES == 4
+// A call, as it is rare.
+MASU_NOINLINE uint rounded_rarely(const Window value, const uint unit) { return rounded_by_bits(value, unit); }
+#endif
+MASU_INLINE MASU_BITS rounded(const Window value, const uint unit) {
+#if MASU_ELEMENT_BYTES == 4
+  if (unit < MASU_FRACTION) return rounded_rarely(value, unit);
+  // Not subnormal: the conversion rounds, and the exponent's field is moved.
+  const uint bits = as_uint((float)(long)value);
+  const uint moved = (bits & 0x7fffffffU) + (unit << MASU_FRACTION) - (149U << MASU_FRACTION);
+  const uint magnitude = min(moved, MASU_INFINITY_BITS);
+  return bits == 0 ? 0 : magnitude | (bits & 0x80000000U);
+#else
+  return rounded_by_bits(value, unit);
+#endif
+}

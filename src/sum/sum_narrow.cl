@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact squares, products and variances of integers in rows of less than 2^16 elements: five words hold whatever such a
+// row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. Behind
+// sum_finish.cl and sum_integers.cl.
+
+#if MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1
+#define MASU_NARROW_WORDS 5
+
+// Shifts the highest bit to the top; by how much. Zero stays.
+MASU_INLINE int to_the_top(uint* words) {
+  int shift = 0;
+  for (int moves = 1; moves < MASU_NARROW_WORDS && words[MASU_NARROW_WORDS - 1] == 0; ++moves) {
+    MASU_UNROLLED
+    for (int w = MASU_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    words[0] = 0;
+    shift += 32;
+  }
+  const int bits = words[MASU_NARROW_WORDS - 1] == 0 ? 0 : (int)clz(words[MASU_NARROW_WORDS - 1]);
+  if (bits == 0) return shift;
+  MASU_UNROLLED
+  for (int w = MASU_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
+  words[0] <<= bits;
+  return shift + bits;
+}
+
+// words *= factor.
+MASU_INLINE void multiply_narrow(uint* words, const uint factor) {
+  ulong carry = 0;
+  MASU_UNROLLED
+  for (int w = 0; w < MASU_NARROW_WORDS; ++w) {
+    carry += (ulong)words[w] * factor;
+    words[w] = (uint)carry;
+    carry >>= 32;
+  }
+}
+
+// words -= the square of a magnitude of less than 2^80. The difference is not negative.
+MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulong high) {
+  const uint value[3] = {(uint)low, (uint)(low >> 32), (uint)high};
+  MASU_UNROLLED
+  for (int i = 0; i < 3; ++i) {
+    ulong carry = 0;
+    MASU_UNROLLED
+    for (int w = i; w < MASU_NARROW_WORDS; ++w) {
+      const ulong product = w - i < 3 ? (ulong)value[i] * value[w - i < 3 ? w - i : 0] + carry : carry;
+      const ulong rest = (ulong)words[w] - (product & 0xffffffffu);
+      words[w] = (uint)rest;
+      carry = (product >> 32) + (rest >> 63);
+    }
+  }
+}
+
+// words /= divisor, rounded down. Whether something is left.
+MASU_INLINE bool divide_narrow(uint* words, const uint divisor) {
+  ulong rest = 0;
+  MASU_UNROLLED
+  for (int w = MASU_NARROW_WORDS - 1; w >= 0; --w) {
+    const ulong upper = rest << 32 | words[w];
+    const ulong quotient = upper / divisor;
+    rest = upper - quotient * divisor;
+    words[w] = (uint)quotient;
+  }
+  return rest != 0;
+}
+
+// The number or its root, words[0] standing for 2^lowest, in a format as in finished(). Takes words' content.
+MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool root, const uint precision,
+                                  const int least, const uint bits) {
+  lowest -= to_the_top(words);
+  if (words[MASU_NARROW_WORDS - 1] == 0) return 0;
+  ulong upper = (ulong)words[4] << 32 | words[3];
+  ulong lower = (ulong)words[2] << 32 | words[1];
+  more = more || words[0] != 0;
+  lowest += 32;
+  if (root) {  // of an even power of two
+    const uint odd = (uint)lowest & 1;
+    more = more || (lower & odd) != 0;
+    lower = lower >> odd | (upper << 63) * odd;
+    upper >>= odd;
+    lowest += (int)odd;
+    upper = root_of(upper, lower, &more);
+    lowest /= 2;
+  } else {
+    more = more || lower != 0;
+    lowest += 64;
+  }
+  return rounded_top(upper, more, lowest, precision, least, bits);
+}
+
+// `wide`: the products' sum, three words of 64 bits; `low` and `high`: that of the values.
+MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const ulong count, const uint what,
+                               const ulong divisor, const uint precision, const int least, const uint bits,
+                               ulong* found, bool* fits) {
+  if (what == MASU_AS_INTEGER) {
+    const ulong sign = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0;
+    *found = wide[0];
+    *fits = wide[1] == sign && wide[2] == sign;
+    return true;
+  }
+  uint words[MASU_NARROW_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
+                                   (uint)wide[2]};
+#if MASU_BOTH
+  if (MASU_SIGNED && as_long(high) < 0) {
+    low = 0 - low;
+    high = ~high + (low == 0 ? 1 : 0);
+  }
+  multiply_narrow(words, (uint)count);
+  subtract_narrow_square(words, low, high);
+  // From the top on the quotient has 128 bits.
+  const int lowest = -to_the_top(words);
+  const bool more = divide_narrow(words, (uint)(count * (count - divisor)));
+  *found = finished_narrow(words, lowest, more, what == MASU_AS_DEVIATION, precision, least, bits);
+  return true;
+#else
+  if (what != MASU_AS_ROOT) return false;
+  *found = finished_narrow(words, 0, false, true, precision, least, bits);
+  return true;
+#endif
+}
+
+// What a work-item knows of its part of a row, as in sum_quick.cl.
+#undef MASU_ADD
+// Of rows of less than 2^16 elements: a number of 192 bits in two's complement; of a variance the values' sum, of 128, too.
+#define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
+#define MASU_START_PART      \
+  ulong wide[3] = {0, 0, 0}; \
+  ulong low = 0;             \
+  ulong high = 0;
+#if MASU_ELEMENT_BYTES < 4
+#define MASU_VALUE(bits) ((long)MASU_INTEGER(bits))
+#define MASU_ADD_PRODUCT(x_bits, y_bits) wide[0] += (ulong)((long)MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits));
+#elif MASU_ELEMENT_BYTES == 4
+#define MASU_VALUE(bits) MASU_LONG(bits)
+#define MASU_ADD_PRODUCT(x_bits, y_bits)                            \
+  {                                                                 \
+    const ulong p = (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits)); \
+    add_wide(wide, p, MASU_EXTENSION(p), 0);                        \
+  }
+#else
+#define MASU_ADD_PRODUCT(x_bits, y_bits)                                              \
+  {                                                                                   \
+    const ulong a = (x_bits);                                                         \
+    const ulong b = (y_bits);                                                         \
+    const ulong p = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a); \
+    add_wide(wide, a * b, p, MASU_EXTENSION(p));                                      \
+  }
+#endif
+#if !MASU_BOTH
+#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(x_bits, y_bits)
+#define MASU_END_VALUES
+#elif MASU_ELEMENT_BYTES < 8
+#define MASU_ADD(bits, unused)     \
+  {                                \
+    const MASU_BITS one = (bits);  \
+    low += (ulong)MASU_VALUE(one); \
+    MASU_ADD_PRODUCT(one, one)     \
+  }
+#define MASU_END_VALUES high = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
+#else
+#define MASU_ADD(bits, unused)                         \
+  {                                                    \
+    const ulong one = (bits);                          \
+    low += one;                                        \
+    high += MASU_EXTENSION(one) + (low < one ? 1 : 0); \
+    MASU_ADD_PRODUCT(one, one)                         \
+  }
+#define MASU_END_VALUES
+#endif
+#define MASU_END_PART                                                                        \
+  MASU_END_VALUES                                                                            \
+  if (MASU_ELEMENT_BYTES < 4) wide[1] = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0; \
+  if (MASU_ELEMENT_BYTES < 8) wide[2] = MASU_SIGNED && as_long(wide[1]) < 0 ? ULONG_MAX : 0; \
+  part[0] = wide[0];                                                                         \
+  part[1] = wide[1];                                                                         \
+  part[2] = wide[2];                                                                         \
+  if (MASU_BOTH) {                                                                           \
+    part[MASU_PART_WORDS - 2] = low;                                                         \
+    part[MASU_PART_WORDS - 1] = high;                                                        \
+  }
+inline void add_part(ulong *part, const ulong *other) {
+  add_wide(part, other[0], other[1], other[2]);
+#if MASU_BOTH
+  part[3] += other[3];
+  part[4] += other[4] + (part[3] < other[3] ? 1 : 0);
+#endif
+}
+inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
+                      const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+  return narrow_result(part, part[MASU_PART_WORDS - 2], part[MASU_PART_WORDS - 1], count, what, divisor, precision,
+                       least, bits, found, fits);
+}
+#endif

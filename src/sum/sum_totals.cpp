@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sum/sum_totals.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+
+namespace masu {
+
+SumNeeds needs_of(SumKind kind) noexcept {
+  if (kind == SumKind::dot) return {.products = true};
+  return {.values = true, .squares = kind == SumKind::squares};
+}
+
+std::string_view SumRule::name() const noexcept {
+  constexpr std::array<std::string_view, 6> names = {"sum", "dot", "mean", "norm2", "variance", "standard_deviation"};
+  return names[static_cast<std::size_t>(function)];
+}
+
+SumNeeds SumRule::needs() const noexcept {
+  switch (function) {
+    case Function::dot: return {.products = true};
+    case Function::norm2: return {.squares = true};
+    case Function::variance:
+    case Function::standard_deviation: return {.values = true, .squares = true};
+    default: return {.values = true};
+  }
+}
+
+Dtype SumRule::result_dtype() const noexcept {
+  const bool exact = !is_float(dtype) && (function == Function::sum || function == Function::dot);
+  if (!exact) return result;
+  return is_signed(dtype) ? Dtype::i64 : Dtype::u64;
+}
+
+void SumRule::check(std::uint64_t count) const {
+  if (!is_float(result)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: the result's type must be f64, f32 or f16, got {}", name(), to_string(result)));
+  }
+  const bool mean = function == Function::mean;
+  if (!mean && function != Function::variance && function != Function::standard_deviation) return;
+  const std::uint64_t least = mean ? 0 : ddof;
+  if (count > least) return;
+  throw Error(ErrorCode::invalid_argument,
+              mean ? fmt::format("{}: needs at least one element, got 0", name())
+                   : fmt::format("{}: needs more elements than ddof, {}, got {}", name(), ddof, count));
+}
+
+std::uint64_t SumRule::bits(const Parts& parts, std::uint64_t count, std::atomic<bool>* misfit) const {
+  const bool of_sum = function == Function::sum;
+  const fixed::Part& part = of_sum ? parts.values : parts.products;
+  double value = 0;
+  switch (function) {
+    case Function::sum:
+    case Function::dot: {
+      if (is_float(dtype)) {
+        value = fixed::sum_of(part, result);
+        break;
+      }
+      std::uint64_t integer = 0;
+      if (fixed::integer_of(part, is_signed(dtype), integer)) return integer;
+      if (misfit != nullptr) {
+        *misfit = true;
+        return integer;
+      }
+      throw Error(ErrorCode::invalid_argument, fmt::format("{}: the result must fit {}, got about {}", name(),
+                                                           to_string(result_dtype()), fixed::sum_of(part, Dtype::f64)));
+    }
+    case Function::mean: value = fixed::mean_of(parts.values, count, result); break;
+    case Function::norm2: value = fixed::norm2_of(parts.products, result); break;
+    case Function::variance: value = fixed::variance_of(parts.values, parts.products, count, ddof, result); break;
+    case Function::standard_deviation:
+      value = fixed::deviation_of(parts.values, parts.products, count, ddof, result);
+      break;
+  }
+  return std::bit_cast<std::uint64_t>(value);
+}
+
+}  // namespace masu
