@@ -78,7 +78,8 @@ std::uint64_t checked(const BufferBase& in, Dtype in_dtype, const BufferBase& ou
   call::check_writable(name, out);
   call::check_apart(name, "the output and the input", in, out);
   if (options.status != nullptr) call::check_status(name, *options.status, in.device(), {&in, &out});
-  if (options.overflow == Overflow::error && options.workspace != nullptr && !call::on_cpu(in.device())) {
+  const bool notes = make_rule(in_dtype, out_dtype, options.overflow, options.rounding).overflow == Overflow::error;
+  if (notes && options.workspace != nullptr && !call::on_cpu(in.device())) {
     call::check_workspace(name, *options.workspace, in.device(), convert_plan::most_workspace,
                           {&in, &out, options.status});
   }
