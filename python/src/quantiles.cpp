@@ -390,7 +390,7 @@ void on_device(const Input& input, const Work& work) {
   stream.finish();
 }
 
-// On a device: the medians of rows, and the quantiles at the points of quantile_points.h; with `nan` of what is no NaN.
+// On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
 void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
   const Input input(data);
   const Output output(result);

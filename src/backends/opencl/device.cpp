@@ -141,7 +141,10 @@ class Device final : public runtime::Device {
     if (data != nullptr || bytes <= info_.memory_bytes) {  // some drivers find out only when the memory is used
       object = Handle<cl_mem>(api().clCreateBuffer(context_.get(), flags, bytes, data, &code));
     }
-    if (code == CL_OUT_OF_RESOURCES || error_code(code) == ErrorCode::out_of_memory) {
+    // Of an allocation this code says that memory is missing, of the caller's memory that the device is lost.
+    const bool too_little =
+        code == CL_OUT_OF_RESOURCES ? data == nullptr : error_code(code) == ErrorCode::out_of_memory;
+    if (too_little) {
       throw Error(ErrorCode::out_of_memory,
                   fmt::format("{}: {} bytes asked for, {} has {} bytes and gives at most {} at once ({})", function,
                               bytes, info_.id, info_.memory_bytes, info_.max_allocation_bytes, error_name(code)));
