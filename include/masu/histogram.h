@@ -96,6 +96,8 @@ struct Counts {
   Dtype dtype = Dtype::u8;
   Strategy strategy = Strategy::automatic;
   std::vector<std::shared_ptr<const BinRule>> rules;  // of each column
+  // One of `outside`; 0 where the result was moved from.
+  [[nodiscard]] std::uint64_t outside_at(std::size_t i) const noexcept { return i < outside.size() ? outside[i] : 0; }
 };
 }  // namespace detail
 
@@ -110,9 +112,9 @@ class MASU_EXPORT Histogram {
   [[nodiscard]] std::vector<double> edges() const;
   /// Edge i, 0 <= i <= size().
   [[nodiscard]] double edge(std::uint64_t i) const;
-  [[nodiscard]] std::uint64_t below() const noexcept { return all_.outside[0]; }
-  [[nodiscard]] std::uint64_t above() const noexcept { return all_.outside[1]; }
-  [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside[2]; }
+  [[nodiscard]] std::uint64_t below() const noexcept { return all_.outside_at(0); }
+  [[nodiscard]] std::uint64_t above() const noexcept { return all_.outside_at(1); }
+  [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside_at(2); }
   /// counts / sum(counts) / width of each bin, as numpy.histogram(density=True): the integral over the bins is 1. NaN
   /// where nothing was counted; a bin without width has inf or NaN.
   [[nodiscard]] std::vector<double> density() const;

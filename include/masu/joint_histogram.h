@@ -35,8 +35,8 @@ class MASU_EXPORT JointHistogram {
   [[nodiscard]] std::vector<double> edges(unsigned d) const;
   /// The product of all sizes, the last column's bins next to each other.
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return all_.bins; }
-  [[nodiscard]] std::uint64_t outside() const noexcept { return all_.outside[0]; }
-  [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside[1]; }
+  [[nodiscard]] std::uint64_t outside() const noexcept { return all_.outside_at(0); }
+  [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside_at(1); }
   /// The number of points counted, in the bins and outside.
   [[nodiscard]] std::uint64_t n() const noexcept;
   /// counts / sum(counts) / volume of each joint bin, as numpy.histogramdd(density=True).

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace masu {
@@ -271,6 +272,19 @@ TEST_P(JointHistogramTest, BadInput) {
   const JointHistogram found = joint({vx, vx}, {bins, bins});
   MASU_EXPECT_ERROR((void)found.size(2), invalid_argument, "column must be < 2, got 2");
   MASU_EXPECT_ERROR((void)found.edges(7), invalid_argument, "column must be < 2, got 7");
+}
+
+TEST(HistogramResults, NothingIsLeftOfOneThatWasMovedFrom) {
+  const std::vector<float> x{-1, 1, 2, 9};
+  Histogram one = histogram(Device::open("cpu"), x, Bins::even(3, 0, 3));
+  JointHistogram joint =
+      joint_histogram(Device::open("cpu"), {ArrayView(x), ArrayView(x)}, {Bins::even(3, 0, 3), Bins::even(2, 0, 3)});
+  EXPECT_EQ(Histogram(std::move(one)).below(), 1U);
+  EXPECT_EQ(JointHistogram(std::move(joint)).outside(), 2U);
+  // NOLINTBEGIN(bugprone-use-after-move)
+  EXPECT_EQ(one.size() + one.n() + one.below() + one.above() + one.nan(), 0U);
+  EXPECT_EQ(joint.n() + joint.outside() + joint.nan(), 0U);
+  // NOLINTEND(bugprone-use-after-move)
 }
 
 }  // namespace
