@@ -354,12 +354,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
     const ulong first = tile * MASU_TILE_WORDS * 32;
     const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
     // The last tile may begin behind the data: tiles are made for the longest lead.
-    const ulong left = count + lead > first ? count + lead - first : 0;
-    const uint end = left < MASU_TILE_WORDS * 32 ? (uint)left : MASU_TILE_WORDS * 32;
-    for (uint b = begin + lane; b < end; b += MASU_GROUP) {
+    const ulong end = min(first + MASU_TILE_WORDS * 32, count + lead);
+    for (ulong bit = first + begin + lane; bit < end; bit += MASU_GROUP) {
+      const uint b = (uint)(bit - first);
       // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
       const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
-      runs[places[first + b - lead]] = base + words[MASU_TILE_WORDS + b / 32] + popcount(up_to) - 1;
+      runs[places[bit - lead]] = base + words[MASU_TILE_WORDS + b / 32] + popcount(up_to) - 1;
     }
     base += all;
     barrier(CLK_LOCAL_MEM_FENCE);

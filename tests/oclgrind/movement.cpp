@@ -57,7 +57,7 @@ void convert_values(const Device& device, Dtype from, Dtype to, std::size_t coun
   plan.groups = std::min<std::uint64_t>(plan.groups, 3);
   const Buffer<std::byte> found = device.upload(std::vector<std::byte>(plan.workspace()));
   const Buffer<std::uint64_t> status = device.upload(std::vector<std::uint64_t>(2));
-  const bool checks = overflow == Overflow::error;
+  const bool checks = rule.overflow == Overflow::error;
   Stream stream(device);
   convert_on_device(stream, in, out, count, rule, plan, checks ? &found : nullptr, checks ? &status : nullptr, 7);
   stream.finish();
