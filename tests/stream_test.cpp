@@ -206,6 +206,14 @@ TEST_P(StreamTest, CallsOfAScopeRunOnTheQueueOfTheCaller) {
     }
   }
   EXPECT_NE(Stream(device).native(), owner.native());
+  // The outer one may end first.
+  std::optional<StreamScope> first(std::in_place, device, owner.native());
+  std::optional<StreamScope> second(std::in_place, device, other.native());
+  first.reset();
+  EXPECT_EQ(Stream(device).native(), other.native());
+  second.reset();
+  EXPECT_NE(Stream(device).native(), owner.native());
+  EXPECT_NE(Stream(device).native(), other.native());
 }
 
 // What is pending may be asked never, from another thread, and behind what the stream was given later.

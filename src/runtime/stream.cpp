@@ -14,7 +14,7 @@ namespace masu::runtime {
 
 namespace {
 
-thread_local constinit const CallScope* innermost = nullptr;  // of this thread
+thread_local constinit CallScope* innermost = nullptr;  // of this thread
 
 // The innermost scope of a device that has a recorder, or that has none.
 const CallScope* scope_of(const Device& device, bool recording) noexcept {
@@ -34,7 +34,10 @@ CallScope::CallScope(std::shared_ptr<Device> of, void* to, Recorder* by)
 }
 
 CallScope::~CallScope() {
-  innermost = outer;
+  // Scopes need not end in the order in which they began.
+  CallScope** place = &innermost;
+  while (*place != nullptr && *place != this) place = &(*place)->outer;
+  if (*place == this) *place = outer;
 }
 
 std::shared_ptr<Memory> memory_for_call(Device& device, std::uint64_t bytes) {

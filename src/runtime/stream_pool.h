@@ -26,7 +26,7 @@ struct CallScope {
   std::shared_ptr<Device> device;
   void* queue;
   Recorder* recorder;
-  const CallScope* outer;
+  CallScope* outer;
 };
 
 // A stream for a call that waits for its result, borrowed until destruction, so that many threads can use a device at
