@@ -3,6 +3,7 @@
 
 #include "ranks.h"
 #include "runtime/half.h"
+#include "runtime/parallel.h"
 #include "text.h"
 
 #include <masu/io.h>
@@ -313,7 +314,8 @@ bool one_value_per_bin(const Histogram& histogram, Bins::Kind kind, bool half_op
   return half_open || histogram.edge(bins) > bounds.greatest;
 }
 
-constexpr std::uint64_t most_copied = std::uint64_t{1} << 18U;  // values at a time
+constexpr std::uint64_t most_copied = std::uint64_t{1} << 18U;  // values at a time, so that they stay in caches
+constexpr std::uint64_t a_task = std::uint64_t{1} << 14U;       // of them
 
 Summary::Summary(Dtype dtype) : extremes_(cpu_, dtype, ReduceOp::minmax), sum_(cpu_, dtype) {}
 
@@ -328,7 +330,10 @@ void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
         add(ArrayView(values.subspan(at, count)));
         continue;
       }
-      for (std::uint64_t i = 0; i < count; ++i) copy[i] = values[at + i * channels];
+      runtime::parallel_tasks((count + a_task - 1) / a_task, [&](std::uint64_t task) {
+        const std::uint64_t end = std::min(count, (task + 1) * a_task);
+        for (std::uint64_t i = task * a_task; i < end; ++i) copy[i] = values[at + i * channels];
+      });
       add(ArrayView(std::span(copy).first(count)));
     }
   });

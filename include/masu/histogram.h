@@ -96,7 +96,7 @@ struct Counts {
   Dtype dtype = Dtype::u8;
   Strategy strategy = Strategy::automatic;
   std::vector<std::shared_ptr<const BinRule>> rules;  // of each column
-  // One of `outside`; 0 where the result was moved from.
+  // One of `outside`; 0 of a result that was made of nothing or moved from: these have no memory.
   [[nodiscard]] std::uint64_t outside_at(std::size_t i) const noexcept { return i < outside.size() ? outside[i] : 0; }
 };
 }  // namespace detail
@@ -146,7 +146,7 @@ class MASU_EXPORT Histogram {
   friend class PreparedHistogram;
   friend class RowHistograms;
   explicit Histogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
-  detail::Counts all_{{}, std::vector<std::uint64_t>(3), Dtype::u8, Strategy::sequential, {}};
+  detail::Counts all_{{}, {}, Dtype::u8, Strategy::sequential, {}};
 };
 
 /// Counts data that comes in pieces: the tables stay on the device from `add` to `add`. Move-only; one thread at a

@@ -59,7 +59,7 @@ class MASU_EXPORT JointHistogram {
   friend class JointHistogramAccumulator;
   friend class PreparedJointHistogram;
   explicit JointHistogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
-  detail::Counts all_{{}, std::vector<std::uint64_t>(2), Dtype::u8, Strategy::automatic, {}};
+  detail::Counts all_;
 };
 
 /// Counts points that come in pieces. Move-only; one thread at a time.
