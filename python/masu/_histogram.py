@@ -71,8 +71,14 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
             if found is not None:
                 return found
         return in_kind(histogram, locals())
+    if on is _host:
+        a, weights = _kinds.unmasked(a, weights) if axis is None else (_kinds.whole(a), weights)
+        bins = bins if type(bins) in _kinds.PLAIN or np.ndim(bins) == 0 else _kinds.as_numpy(bins)
     data = _counts.subtractable(on.plain(a))
     by = None if weights is None else on.sent(data, on.plain(weights))
+    if on is _host and axis is None and data.dtype.kind in "iu" and np.ndim(bins) == 1:
+        data, by = _counts.as_integers_of(np.asarray(bins), data, by)
+        weights = weights if by is None else by
     found = None
     if (by is not None and axis is None and type(bins) is int and on is _host
             and (data.size <= _FEW or bins > _MANY_BINS * data.size)
@@ -117,6 +123,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
             if found is not None:
                 return found
         return in_kind(histogram_bin_edges, locals())
+    if on is _host:
+        a, weights = _kinds.unmasked(a, weights)
     if on is _host and (type(a) is np.ndarray and a.size < 4 * _small.limit or isinstance(bins, str) or weights is not None):
         return np.histogram_bin_edges(a, bins, range, weights)
     data = on.plain(a)

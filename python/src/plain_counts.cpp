@@ -135,8 +135,9 @@ PyObject* plain::histogram(const Given& given) {
     return nullptr;
   }
   // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
-  const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->code == 'e';
+  const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->number == 23;
   if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;
+  if (!even && compares_as_doubles(*a, bins)) return nullptr;
   PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
                           values[3] == nullptr ? Py_None : values[3]};
   return PyObject_Vectorcall(numpys, of, 4, nullptr);
@@ -149,7 +150,9 @@ PyObject* plain::digitize(const Given& given) {
   if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
   const NumpyArray* const x = numpy_array(values[0]);
   const bool known = numpy_array(values[1]) != nullptr || PyList_CheckExact(values[1]) != 0;
-  return x != nullptr && known && x->count() < small_limit() ? by_numpy(numpys, given) : nullptr;
+  return x != nullptr && known && x->count() < small_limit() && !compares_as_doubles(*x, values[1])
+             ? by_numpy(numpys, given)
+             : nullptr;
 }
 
 // The same, None in place of what is invalid.
