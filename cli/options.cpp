@@ -65,6 +65,11 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
   in.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error");
 }
 
+void add_alpha_option(const Subcommand& app, InputOptions& options) {
+  options.alpha = false;
+  app.group("Input").add_flag("--alpha", options.alpha, "Image input: read the alpha channel too, else left out");
+}
+
 void add_result_option(const Subcommand& app, std::string& result) {
   app.add_option("--result", result, "FLOAT",
                  "Round sums and the like to it, once (f64); sums of integers stay integers");
@@ -111,6 +116,8 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   if (!input.dtype.empty()) result.dtype = dtype_from_name(input.dtype);
   if (!input.offset.empty()) result.offset = whole_number("--offset", input.offset, 0, no_limit);
   if (!input.count.empty()) result.count = whole_number("--count", input.count, 0, no_limit);
+  result.boolean = input.dtype == "bool";
+  result.alpha = input.alpha;
   result.endian = is_second("--endian", input.endian, "little", "big") ? io::Endian::big : io::Endian::little;
   result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
   result.header = input.header || std::ranges::any_of(input.columns, is_column_name);

@@ -40,6 +40,7 @@ struct InputOptions {
   std::string comment = "#";
   bool header = false;
   bool strict = false;
+  bool alpha = true;
 };
 
 // --device and --threads, for commands that compute.
@@ -48,6 +49,9 @@ void add_device_options(const Subcommand& app, CommonOptions& options);
 void add_common_options(const Subcommand& app, CommonOptions& options);
 // INPUT… and how it is read.
 void add_input_options(const Subcommand& app, InputOptions& options);
+
+// --alpha, for commands that take all numbers of an image alike: without it they leave alpha out.
+void add_alpha_option(const Subcommand& app, InputOptions& options);
 
 // --digits, for commands that print numbers as tables or lines.
 void add_digits_option(const Subcommand& app, CommonOptions& options);

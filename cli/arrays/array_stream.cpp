@@ -195,15 +195,14 @@ SharedSource open_array(const InputOptions& input, const CommonOptions& common, 
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
-  SharedSource shared = open_shared(input.inputs.front(), options, lines);
-  if (!common.quiet) note_images(shared.source->info());
-  return shared;
+  return open_shared(input.inputs.front(), options, lines);
 }
 
-SharedSource open_array(const std::string& path, const std::string& dtype, const CommonOptions& common) {
+SharedSource open_array(const std::string& path, const std::string& dtype, bool alpha, const CommonOptions& common) {
   InputOptions input;
   input.inputs = {path};
   input.dtype = dtype;
+  input.alpha = alpha;
   return open_array(input, common, false, false);
 }
 
@@ -247,8 +246,10 @@ std::string progress_mode(const CommonOptions& common) {
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
 }
 
-void note_images(const io::SourceInfo& info) {
-  if (info.images > 1 && ranks().first()) note(fmt::format("masu: {}: read image 1 of {}", info.name, info.images));
+std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
+  for (std::size_t i = from; i < info.notes.size() && ranks().first(); ++i)
+    note(fmt::format("masu: {}: {}", info.name, info.notes[i]));
+  return info.notes.size();
 }
 
 void note_bad_lines(const std::string& name, std::uint64_t bad_lines) {
@@ -270,6 +271,7 @@ ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common,
     : what_(std::move(what)),
       input_(input.inputs.front()),
       options_(source_options(input, common)),
+      quiet_(common.quiet),
       shared_(open_array(input, common, true, !whole_rows)),
       opening_(since(began_)),
       known_count_(shared_count(*source_, shared_.way)),
@@ -328,6 +330,7 @@ void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
     if (!take(piece)) break;
   }
   progress_.finish();
+  if (!quiet_) noted_ = tell_notes(info(), noted_);
 }
 
 std::uint64_t ArrayStream::settle(std::uint64_t counted) {

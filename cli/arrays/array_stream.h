@@ -121,7 +121,7 @@ ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t coun
 // `in_place`: pieces of files may be had without a copy.
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
 // The same for another file than the input's, read by its content or as `dtype`.
-SharedSource open_array(const std::string& path, const std::string& dtype, const CommonOptions& common);
+SharedSource open_array(const std::string& path, const std::string& dtype, bool alpha, const CommonOptions& common);
 
 // Bytes of the elements, where their number is known.
 std::optional<std::uint64_t> known_bytes(const io::Source& source);
@@ -138,8 +138,8 @@ std::vector<std::byte> read_and_rewind(io::Source& source);
 // Whether the bar is drawn, as the options say it.
 std::string progress_mode(const CommonOptions& common);
 
-// Says on standard error that a file has more images than the one that is read.
-void note_images(const io::SourceInfo& info);
+// Says on standard error what is noted of an input that has been read, from that note on. Returns the number of notes.
+std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 // What all these commands say on standard error behind a result, but for --quiet.
 void note_bad_lines(const std::string& name, std::uint64_t bad_lines);
 void note_result(const CommonOptions& common, const std::string& name, std::uint64_t bad_lines, std::uint64_t count);
@@ -190,9 +190,11 @@ class ArrayStream {
   std::string what_;
   std::string input_;
   io::SourceOptions options_;
+  bool quiet_;
   SharedSource shared_;
   std::unique_ptr<io::Source>& source_ = shared_.source;
-  double opening_;  // seconds: a text is parsed then
+  double opening_;         // seconds: a text is parsed then
+  std::size_t noted_ = 0;  // notes that were told
   std::optional<std::uint64_t> known_count_;
   Device device_;
   Progress progress_;

@@ -45,7 +45,6 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
     SharedSource shared = open_shared(columns ? first : input.inputs[i], options, columns);
     sources.push_back(std::move(shared.source));
     ways.push_back(shared.way);
-    if (!common.quiet) note_images(sources.back()->info());
   }
   io::unify_dtypes(sources);
   const io::SourceInfo& x = sources[0]->info();
@@ -129,6 +128,8 @@ Exit run_command(DotCommandOptions& asked) {
     output.write(table_element(value, 0) + "\n");
   }
   output.commit();
+  for (const auto& source : sources)
+    if (!common.quiet) tell_notes(source->info());
   note_result(common, info.name, 0, sums.count());
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;
@@ -137,9 +138,12 @@ Exit run_command(DotCommandOptions& asked) {
 }  // namespace
 
 Command add_dot(CommandLine& line) {
-  return array_command<DotCommandOptions>(
-      line, "dot", "The exact dot product of two inputs", dot_examples, Printed::numbers, run_command,
-      [](const Subcommand& app, DotCommandOptions& options) { add_result_option(app, options.result); });
+  return array_command<DotCommandOptions>(line, "dot", "The exact dot product of two inputs", dot_examples,
+                                          Printed::numbers, run_command,
+                                          [](const Subcommand& app, DotCommandOptions& options) {
+                                            add_result_option(app, options.result);
+                                            add_alpha_option(app, options.input);
+                                          });
 }
 
 }  // namespace masu::cli

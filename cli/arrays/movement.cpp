@@ -381,6 +381,7 @@ Command add_scan(CommandLine& line) {
         app.add_option("--op", options.op, "sum|min|max", "The operation over all elements up to each one (sum)");
         app.add_flag("--exclusive", options.exclusive, "Leave out the element itself: the elements before it");
         app.add_option("--rows", options.rows, "N", "Scan each of N equal blocks of the input by itself");
+        add_alpha_option(app, options.input);
       });
 }
 

@@ -220,6 +220,7 @@ Command add_quantile(CommandLine& line) {
         app.add_option("--method", options.method, "METHOD",
                        "How to interpolate between two values (linear): " + words_of("METHOD"));
         app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
+        add_alpha_option(app, options.input);
       });
 }
 

@@ -369,6 +369,7 @@ Command add_reduce(CommandLine& line) {
         app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
         app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
         add_result_option(app, options.result);
+        add_alpha_option(app, options.input);
       });
 }
 

@@ -344,6 +344,7 @@ Command add_topk(CommandLine& line) {
         app.add_option("--nan", options.nan, "last|skip", "NaNs are left out (skip), or greater than all else (last)");
         app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
+        add_alpha_option(app, options.input);
       });
 }
 

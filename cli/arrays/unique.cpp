@@ -280,6 +280,7 @@ Command add_unique(CommandLine& line) {
       [](const Subcommand& app, UniqueCommandOptions& options) {
         app.add_option("--by", options.by, "value|count", "The order: by value, or the most frequent first");
         app.add_option("--limit", options.limit, "N", "Only the first N of them");
+        add_alpha_option(app, options.input);
       });
 }
 

@@ -291,6 +291,12 @@ std::uint64_t HistogramInput::bad_lines() const {
   return sum;
 }
 
+std::vector<io::SourceInfo> HistogramInput::infos() const {
+  std::vector<io::SourceInfo> result;
+  for (const auto& source : sources) result.push_back(source->info());
+  return result;
+}
+
 void HistogramInput::keep_for_rewind() {
   for (const auto& source : sources) source->keep_for_rewind();
 }

@@ -342,6 +342,7 @@ class Run {
       data_error("{}: has no number", input_.info.name);
     }
     result.source = input_.info;
+    result.sources = input_.infos();
     result.device = device_.id();
     result.names = input_.names;
     result.column_edge_dtypes = finders_.edge_dtypes(job_.joint);

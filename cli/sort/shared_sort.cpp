@@ -175,6 +175,7 @@ class SharedSort {
     result.seconds.compute = since(sorting);
     progress_.finish();
 
+    if (!asked_.common.quiet) tell_notes(keys_.info());
     std::array<std::uint64_t, 2> sums{keys_.count(), keys_.source().bad_lines()};
     ranks().add("sort", sums);
     if (sums[0] == 0 && keys_.info().format == "text") {
@@ -207,7 +208,7 @@ class SharedSort {
 
   void open_values() {
     if (asked_.values.empty()) return;
-    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.common));
+    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.input.alpha, asked_.common));
     const std::optional<std::uint64_t> keys = shared_count(keys_.source(), keys_.shared().way);
     const std::optional<std::uint64_t> values = shared_count(values_->source(), values_->shared().way);
     if (keys && values && *keys != *values) {

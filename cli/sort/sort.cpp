@@ -47,6 +47,7 @@ void SortCommandOptions::add_to(const Subcommand& app) {
   result.add_flag("--index", index, "Write the order instead: where each element was (u64)");
   result.add_flag("--is-sorted", is_sorted, "Only check whether the input is sorted; exit status 3 if it is not");
   result.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output");
+  add_alpha_option(app, input);
   add_common_options(app, common);
   app.footer(sort_examples);
 }

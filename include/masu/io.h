@@ -31,6 +31,8 @@ struct SourceOptions {
   std::uint64_t offset = 0;            ///< raw: bytes to skip
   std::optional<std::uint64_t> count;  ///< raw: elements to read at most
   Endian endian = Endian::little;      ///< raw
+  bool boolean = false;                ///< raw of u8: bytes other than 0 are read as 1
+  bool alpha = true;                   ///< images: false leaves the alpha channel out
   std::string column;                  ///< text: a name (needs header) or a number from 1; empty: every token
   std::string delimiter;               ///< text: one character; empty: white space, comma, semicolon, tab
   bool header = false;                 ///< text: the first line names the columns
@@ -45,15 +47,18 @@ struct SourceOptions {
 };
 
 struct SourceInfo {
-  std::string name;    ///< as the caller gave it, for messages ("-" is "standard input")
-  std::string format;  ///< "bmp", "jpeg", "png", "pnm", "tiff", "webp", "npy", "raw", "text", "random", "iota", "zeros"
+  std::string name;  ///< as the caller gave it, for messages ("-" is "standard input")
+  std::string
+      format;  ///< "bmp", "jpeg", "png", "pnm", "pfm", "tiff", "webp", "npy", "raw", "text", "random", "iota", "zeros"
   Dtype dtype = Dtype::u8;
   std::optional<std::uint64_t> count;  ///< elements, where known before reading
   std::vector<std::uint64_t> shape;    ///< .npy: its shape; images: height, width, channels
   bool fortran_order = false;          ///< .npy; the elements come in the file's order
   std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
                                        ///< numbers from 0 for what has no name; elsewhere empty
-  std::uint64_t images = 1;            ///< in the file, of which the first one is read (TIFF)
+  std::uint64_t largest = 0;           ///< images: the greatest value of a sample, where the dtype holds greater ones
+  std::vector<std::string> notes;      ///< what the numbers do not show, one sentence each: "read image 1 of 3". More
+                                       ///< may follow while the source is read
 };
 
 /// Numbers that are read in pieces, in native byte order. One thread at a time.
