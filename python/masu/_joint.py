@@ -56,6 +56,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     on = adapter(device, weights, *_each(sample), *_each(bins))
     if on is _host:
         sample, weights = _whole(sample, weights)
+    if on is not None:
+        _bins.check_edges("histogramdd", bins := _rules.on_host(bins))
     if on is _host and _small_enough(sample) and weights is None and device is None:
         return np.histogramdd(sample, bins, range, density)
     if on is None:
@@ -114,6 +116,8 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
            [1., 0., 1.]])
     """
     on = adapter(device, x, y, weights, *_each(bins))
+    if on is not None:
+        _bins.check_edges("histogram2d", bins := _rules.on_host(bins))
     if on is _host and weights is None and device is None and _small_enough((x, y)):
         return np.histogram2d(x, y, bins, range, density)
     if (on is _host and type(bins) is int and range is None and not density and device is None

@@ -118,6 +118,27 @@ PyObject* plain::bincount(const Given& given) {
   return weighted_bincount(values[0], values[1], static_cast<std::uint64_t>(least)).release().ptr();
 }
 
+namespace {
+
+// Whether edges are plain numbers, none of them NaN; other ones are looked at in Python.
+bool are_plain_edges(PyObject* bins) {
+  if (const NumpyArray* const array = numpy_array(bins)) {
+    if (array->is_integer()) return true;
+    const auto* const edges = static_cast<const double*>(array->data);
+    return array->dtype->code == 'd' && array->is_plain() &&
+           std::none_of(edges, edges + array->count(), [](double edge) { return edge != edge; });
+  }
+  if (PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Size(bins); ++i) {
+    PyObject* const edge = PyList_CheckExact(bins) != 0 ? PyList_GetItem(bins, i) : PyTuple_GetItem(bins, i);
+    if (PyLong_CheckExact(edge) != 0) continue;
+    if (PyFloat_Check(edge) == 0 || PyFloat_AsDouble(edge) != PyFloat_AsDouble(edge)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 PyObject* plain::histogram(const Given& given) {
   static const Parameters parameters(5, {"a", "bins", "range", "density", "weights", "axis", "device"});
   static PyObject* const numpys = numpy_function("histogram");
@@ -130,10 +151,7 @@ PyObject* plain::histogram(const Given& given) {
   PyObject* const bins = values[1] == nullptr ? ten : values[1];
   std::int64_t count = 0;
   const bool even = integer(bins, count);
-  if (!even && PyUnicode_CheckExact(bins) == 0 && PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0 &&
-      numpy_array(bins) == nullptr) {
-    return nullptr;
-  }
+  if ((!even && !are_plain_edges(bins)) || a->dtype->code == 'O') return nullptr;
   // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
   const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->number == 23;
   if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;

@@ -10,6 +10,7 @@ import numpy as np
 from dask.base import is_dask_collection
 
 from .. import _arrays, _bincount, _counts, _device, _histogram, _joint, _masu
+from .._bins import check_edges
 from . import _exact_weights, _graph
 
 _EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
@@ -70,6 +71,7 @@ def _bins(function, bins, of="bins"):
         raise TypeError(f"{function}: {of} must be a number or edges, got the rule {bins!r}; its number of bins would be "
                         "known after the computation only")
     if np.ndim(bins):
+        check_edges(function, bins)
         return np.asarray(bins)
     try:
         return operator.index(bins)

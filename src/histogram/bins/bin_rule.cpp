@@ -90,7 +90,8 @@ void BinRule::resolve_even(bool joint) {
   if (f16_arithmetic && !std::isfinite(half_of(hi - lo))) f16_arithmetic = false;
   if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
   if (!std::isfinite(hi - lo)) {
-    call::refuse("histogram", fmt::format("the range must be no wider than f64 can tell, got {}:{}", lo, hi));
+    call::refuse("histogram",
+                 fmt::format("the range must be no wider than f64 can tell, got {}:{}; give edges", lo, hi));
   }
   if (f32_arithmetic) {
     step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
@@ -117,11 +118,14 @@ void BinRule::check_width() const {
   // A step that is itself subnormal has few digits: the bins may run past the end.
   increasing = increasing && edge(n - 1) < edge(n);
   if (!increasing) {
-    call::refuse("histogram",
-                 fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width", n, lo, hi,
-                             f16_edges   ? "f16"
-                             : f32_edges ? "f32"
-                                         : "f64"));
+    call::refuse(
+        "histogram",
+        fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width; give fewer bins, a wider "
+                    "range or edges",
+                    n, lo, hi,
+                    f16_edges   ? "f16"
+                    : f32_edges ? "f32"
+                                : "f64"));
   }
 }
 
