@@ -79,7 +79,7 @@ part_format() {
 }
 
 part_shell() {
-  { printf '%s\n' run test .ci/run && find tools tests -name '*.sh'; } | xargs shellcheck -x &&
+  { printf '%s\n' run test .ci/run && find tools tests findings -name '*.sh'; } | xargs shellcheck -x &&
     echo "passed: shellcheck"
 }
 

@@ -13,7 +13,7 @@ from ._device import device_for
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
 _MOST_BINS = 2**31
-_UNCOUNTED = 2**63 - 1  # for which NumPy writes outside of its memory; one less is its ValueError
+_UNCOUNTED = 2**62  # from here on no memory is enough; NumPy (2.4.6) does not check all of these, and may damage its own
 
 
 @_masu.with_plain_calls
@@ -109,7 +109,8 @@ def _numpys(x, weights, minlength):
     if type(x) in (list, tuple):
         x = np.asarray(x, np.intp)  # as NumPy converts it
     data = np.asarray(x)
-    if data.ndim == 1 and data.size and data.dtype.kind in "iu" and data.dtype.itemsize == 8 and data.max() == _UNCOUNTED:
+    if (data.ndim == 1 and data.size and data.dtype.kind in "iu" and data.dtype.itemsize == 8 and data.min() >= 0
+            and _UNCOUNTED <= data.max() < 2**63):
         np.bincount(np.array([_UNCOUNTED - 1]))
     result = np.bincount(x, weights, minlength)
     if weights is not None and (by := np.asarray(weights)).dtype.kind in _fallback.SUMMED and by.size and not _few_bits(by):

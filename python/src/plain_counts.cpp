@@ -60,8 +60,9 @@ MASU_FOR_EVERY_PROCESSOR std::uint64_t greatest(const std::uint64_t* numbers, st
   return most;
 }
 
-// NumPy's counts of few integers. Null for 2^63 - 1, for which it writes outside of its memory, and for what may be
-// that; those of 64 bits in few bins are counted here, as NumPy takes longer to find the greatest one.
+// NumPy's counts of few integers. Null for integers that are too great to count, as NumPy (2.4.6) does not check all of
+// these and may damage its memory, and for what may have such integers; those of 64 bits in few bins are counted here,
+// as NumPy takes longer to find the greatest one.
 PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& given) {
   static PyObject* const numpys = numpy_function("bincount");
   masu::Dtype dtype{};
@@ -72,7 +73,7 @@ PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& g
   const auto* const numbers = static_cast<const std::uint64_t*>(x.data);
   const std::uint64_t count = x.count();
   const std::uint64_t most = greatest(numbers, count);  // a negative one is greater than all others
-  if (most == (std::uint64_t{1} << 63) - 1) return nullptr;
+  if (most >> 62 == 1) return nullptr;
   if (x.dtype->kind == 'u') return by_numpy(numpys, given);  // an error before NumPy 2.2
   std::int64_t least = 0;
   const bool whole = minlength == nullptr || integer(minlength, least);
