@@ -93,6 +93,8 @@ def changes(rng, case, rows):
             drawn.append(("blank line", int(rng.integers(rows + 1))))
         if some(rng, 0.04) and not case["header"]:
             drawn.append(("hash line", one(rng, ["# made by hand", "#1,2", "#"])))
+        if some(rng, 0.04):
+            drawn.append(("comments", one(rng, ["#", "%", "//", "!"])))
         if some(rng, 0.03) and case["header"]:
             drawn.append(("row names",))
         if some(rng, 0.03) and case["header"]:
@@ -110,7 +112,7 @@ def draw(rng):
             "names": names(rng, width), "columns": [column(rng, rows) for _ in range(width)],
             "styles": [one(rng, ["{!r}", "{!r}", "{:g}", "{:.3f}", "{:e}", "{:+}", "{:.17g}", "{:.0f}", "{:10.2f}"]) for _ in range(width)],
             "missing": one(rng, ["", "", "", "NA", "nan", "NaN", "null"]), "tell": some(rng, 0.3), "compressed": one(rng, ["", "", "", "", "gz"]),
-            "parts": int(one(rng, [1, 1, 1, 2, 3]))}
+            "parts": int(one(rng, [1, 1, 1, 2, 3])), "repeat": int(one(rng, [1] * 60 + [300, 3000]))}
     if some(rng, 0.04):
         case["delimiter"] = one(rng, [":", "^", "~", "!"])
     if writer == "savetxt" or (writer == "hand" and some(rng, 0.1)):
@@ -128,6 +130,7 @@ def draw(rng):
     if not case["header"] and case["delimiter"] in ":^~!":
         case["tell"] = True
     case["changes"] = changes(rng, case, rows)
+    case["columns"] = [values * case["repeat"] for values in case["columns"]]
     return case
 
 
@@ -151,6 +154,11 @@ def smaller_cases():
     """Steps of sources.smaller: fewer rows, columns and changes, plainer values."""
     def without_row(case):
         rows = len(case["columns"][0])
+        if rows > 20:
+            for first, last in ((0, rows // 2), (rows // 2, rows)):
+                yield {**case, "columns": [c[first:last] for c in case["columns"]],
+                       "changes": [c for c in case["changes"] if not (len(c) > 1 and isinstance(c[1], int))]}
+            return
         for row in range(rows if rows > 1 else 0):
             yield {**case, "columns": [c[:row] + c[row + 1:] for c in case["columns"]],
                    "changes": [c for c in case["changes"] if not (len(c) > 1 and isinstance(c[1], int) and c[1] >= rows - 1)]}
@@ -173,7 +181,7 @@ def smaller_cases():
                 yield {**case, key: list(plain)[: len(case[key])]}
 
     def plainer_values(case):
-        for at, values in enumerate(case["columns"]):
+        for at, values in enumerate(case["columns"] if len(case["columns"][0]) < 20 else []):
             for row, value in enumerate(values):
                 for plain in (1, 2.5, "t", None):
                     if value != plain and (value is None or len(repr(plain)) < len(repr(value))) and value is not None:

@@ -29,6 +29,8 @@ def write(case):
     for change in case["changes"]:
         if change[0] in ("title", "hash line"):
             text = change[1].encode() + end + text
+        if change[0] == "comments":
+            text = f"{change[1]} a, b".encode() + end + text + (b"" if text.endswith(end) else end) + f"{change[1]}1,2".encode()
     if ("bom",) in case["changes"]:
         text = b"\xef\xbb\xbf" + text
     return gzip.compress(text, 1, mtime=0) if case["compressed"] else text

@@ -9,9 +9,13 @@ counting it, and a crash. Errors of masu are counted by their words. EXPLAINED h
 docs/inputs.md. Needs tests/generators/requirements.txt and the program masu_read_many.
 """
 import collections
+import json
 import math
+import os
 import re
+import subprocess
 import sys
+import zlib
 
 import sources
 import table_cases
@@ -101,14 +105,37 @@ def values_of(answer):
     return [v for v in answer["elements"].tolist() if not (isinstance(v, float) and math.isnan(v))]
 
 
+def record_marks(text):
+    """Of each record that is not an empty line, whether it begins with #."""
+    marks, quoted, start = [], False, True
+    for at, c in enumerate(text):
+        if quoted:
+            quoted = c != '"'
+        elif c == '"':
+            quoted = True
+        elif c in "\r\n":
+            start = True
+            continue
+        if start:
+            marks.append(c == "#")
+            start = False
+    return marks
+
+
 def compare(answer, want, exact):
-    """(outcome, fault or None) of a column."""
+    """(outcome, fault or None) of a column: its numbers, their rows, and the count of what was left out."""
     if "crash" in answer:
         return "crash", answer["crash"]
     if "error" in answer:
         return "refused: " + in_general(answer["error"]), None
     got, theirs = values_of(answer), [v for v in want if v is not None]
     counted = len(answer["elements"]) + answer["bad"]
+    if answer.get("rows", counted) != counted:
+        return "rows not counted", f"{answer['rows']} places, {len(answer['elements'])} numbers and {answer['bad']} bad entries"
+    if "places" in answer and counted == len(want):
+        for place, value in zip(answer["places"], answer["elements"].tolist()):
+            if place >= len(want) or key([value if value == value else None]) != key([want[place]]):
+                return "another row", f"{value} in row {place} of {want[:20]}; places {answer['places'][:20]}"
     if key(got) == key(theirs):
         wrong = [(g, e) for g, e in zip(got, [v for v in exact or [] if v is not None]) if g != e]
         if exact is not None and len(got) == sum(v is not None for v in exact) and wrong:
@@ -120,8 +147,8 @@ def compare(answer, want, exact):
     if all(any(mine == other for other in rest) for mine in key(got)):
         if counted == len(want):
             return "left out, counted", None
-        return "left out quietly", f"{got} of {theirs}, {answer['bad']} bad entries"
-    return "another value", f"{got} for {theirs}, {answer['bad']} bad entries"
+        return "left out quietly", f"{got[:20]} of {theirs[:20]}, {answer['bad']} bad entries"
+    return "another value", f"{got[:20]} for {theirs[:20]}, {answer['bad']} bad entries"
 
 
 def in_general(error):
@@ -136,6 +163,7 @@ def in_general(error):
 class Checker:
     def __init__(self, masu, place):
         self.masu, self.place = masu, place
+        self.command = os.environ.get("MASU", str(sources.ROOT / "build/release/masu"))
 
     def ask(self, case, path, plain, **options):
         asked = {"input": path, "header": case["header"], **options}
@@ -143,13 +171,16 @@ class Checker:
             asked["delimiter"] = case["delimiter"]
         if case["decimal"] != ".":
             asked["decimal"] = case["decimal"]
+        for change in case["changes"]:
+            if change[0] == "comments":
+                asked["comment"] = change[1]
         return asked
 
     def check(self, case, counts):
         """Yields the faults of a case as (kind, text)."""
         try:
             whole = table_writers.write({**case, "compressed": ""})
-            data = table_writers.write({**case, "compressed": "", "changes": [c for c in case["changes"] if c[0] != "hash line"]})
+            data = table_writers.write({**case, "compressed": "", "changes": [c for c in case["changes"] if c[0] not in ("hash line", "comments")]})
         except (table_writers.Refused, UnicodeEncodeError):
             counts.note("not written by " + case["writer"])
             return []
@@ -170,14 +201,14 @@ class Checker:
         kinds = {change[0] for change in case["changes"]}
         if "row names" in kinds or "title" in kinds:
             others = {}
-        read = {}
         for at in range(width):
             votes = {name: columns[at] for name, columns in others.items() if len(columns) == width}
             want = majority(votes, own[at] if own else None)
             if want is None and "row names" in kinds and own:
                 want = own[at]
-            asked = self.ask(case, mine, plain, column=self.name(case, at))
-            answer = read[at] = self.masu.read(**asked)
+            self.check_ambiguous(case, mine, plain, at, counts, faults)
+            asked = self.ask(case, mine, plain, column=self.name(case, at), places=True)
+            answer = self.masu.read(**asked)
             if "title" in kinds:
                 quiet = "error" not in answer and answer.get("bad", 0) == 0
                 counts.note("title lines: " + ("quiet" if quiet else "said"))
@@ -187,23 +218,62 @@ class Checker:
             if want is None:
                 counts.note("no majority")
                 continue
+            exact = votes.get("csv") or (own and own[at])
+            if answer.get("comment_lines") and "comments" not in kinds:
+                hashes = [mark for mark in record_marks(plain)][("hash line" in kinds):]
+                if sum(hashes) + ("hash line" in kinds) == answer["comment_lines"] and len(hashes) == len(want):
+                    want = [v for v, mark in zip(want, hashes) if not mark]
+                    exact = exact and [v for v, mark in zip(exact, hashes) if not mark]
             if sum(v is not None for v in want) == 0 and "error" in answer:
                 counts.note("same: no number")
                 continue
-            outcome, fault = compare(answer, want, votes.get("csv") or (own and own[at]))
+            outcome, fault = compare(answer, want, exact)
             counts.note(outcome, (asked, plain, answer.get("error")))
             if fault:
                 faults.append((outcome, f"column {at + 1} as {asked}: {fault}; readers: { {n: c for n, c in votes.items()} }"))
-            if "error" not in answer and case["parts"] > 1:
+            if "error" in answer or "crash" in answer:
+                continue
+            if case["parts"] > 1:
                 self.check_parts(case, asked, answer, counts, faults)
+            if zlib.crc32(plain.encode()) % 25 == 0:
+                self.check_command(asked, answer, counts, faults)
         self.check_matrix(case, mine, plain, others, counts, faults, kinds)
 
     def name(self, case, at):
-        """A column by its name, or by its number where there is no header or the name is one."""
+        """A column by its name, or by its number where there is no header; so that it can only be the one where it could be both."""
         name = case["names"][at]
-        if not case["header"] or NUMERIC_NAME.fullmatch(name):
+        if not case["header"]:
             return str(at + 1)
-        return name
+        return f"name:{name}" if NUMERIC_NAME.fullmatch(name) else name
+
+    def check_ambiguous(self, case, mine, plain, at, counts, faults):
+        """A number that is the name of another column is an error."""
+        name = case["names"][at]
+        if not case["header"] or not NUMERIC_NAME.fullmatch(name) or int(name) in (0, at + 1) or int(name) > len(case["names"]):
+            return
+        answer = self.masu.read(**self.ask(case, mine, plain, column=name))
+        counts.note("a number that is a name: " + ("an error" if "error" in answer else "read"), answer)
+        if "error" not in answer:
+            faults.append(("ambiguous name", f"--column {name} of {case['names']} is no error"))
+
+    def check_command(self, asked, answer, counts, faults):
+        """The command gives the count, the sum's bits and the row of the greatest that the library gives."""
+        options = [f"--{name}={asked[name]}" for name in ("column", "delimiter", "decimal", "comment") if name in asked]
+        command = [self.command, "reduce", asked["input"], "--json", "--quiet", "--op=sum,max,argmax", *options, *(["--header"] if asked["header"] else [])]
+        done = subprocess.run(command, capture_output=True, text=True)
+        values = answer["elements"].tolist()
+        if done.returncode:
+            counts.note("command: refused: " + in_general(done.stderr), command)
+            return
+        said = json.loads(done.stdout)
+        largest = max(range(len(values)), key=lambda i: (values[i] == values[i], values[i]))
+        want = {"n": len(values), "argmax": answer.get("places", list(range(len(values))))[largest]}
+        if all(v == v for v in values):
+            want["sum"] = sum(values) if answer["dtype"] != "f64" else None
+        good = all(said[k] == v for k, v in want.items() if v is not None) or any(v != v for v in values)
+        counts.note("command: " + ("same" if good else "another"), command)
+        if not good:
+            faults.append(("command", f"{command}: {said}, expected {want}"))
 
     def check_parts(self, case, asked, answer, counts, faults):
         parts = [self.masu.read(**asked, part=p, parts=case["parts"]) for p in range(case["parts"])]
