@@ -188,10 +188,13 @@ SHARES = ["png", "png", "pnm", "pfm", "bmp", "pillow", "pillow", "pillow", "tiff
 
 def draw(rng):
     kind = one(rng, SHARES)
-    return {"kind": kind, **DRAW[kind](rng)}
+    case = {"kind": kind, **DRAW[kind](rng), "compressed": some(rng, 0.08)}
+    if case.get("format") in ("JPEG", "jpeg"):
+        case["junk"] = some(rng, 0.06)  # two bytes before a marker, which readers step over
+    return case
 
 
-PLAIN = {"interlace": False, "filters": 0, "transparent": None, "frames": 1, "comment": False, "images": 1, "break": "\n", "scale": -1.0, "top down": False,
+PLAIN = {"compressed": False, "junk": False, "interlace": False, "filters": 0, "transparent": None, "frames": 1, "comment": False, "images": 1, "break": "\n", "scale": -1.0, "top down": False,
          "header": 40, "orientation": 1, "options": {}, "compression": None, "predictor": False, "planar": False, "tile": None, "big": False, "order": "<",
          "extra": None, "pages": 1, "rows": None, "nodata": None, "fortran": False, "version": 1, "archive": "", "spaces": False, "shape": (3,),
          "rle": False, "over": False, "lossless": True}

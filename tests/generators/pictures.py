@@ -9,6 +9,7 @@ see nor what was stored, and a crash. Errors of masu are counted by their words.
 the program masu_read_many.
 """
 import collections
+import gzip
 import io
 import re
 import sys
@@ -78,10 +79,16 @@ class Checker:
         except picture_writers.Refused as error:
             counts.note(f"not written by {case['kind']}", (str(error), options(case)))
             return []
+        if case.get("junk"):
+            data = data.replace(b"\xff\xdb", b"\0\0\xff\xdb", 1)
         path = f"{self.place}/p.{ending}"
         with open(path, "wb") as file:
             file.write(data)
-        answer = self.masu.read(input=path, map=len(data) % 2 == 0)
+        mine = path + (".gz" if case["compressed"] else "")
+        if case["compressed"]:
+            with open(mine, "wb") as file:
+                file.write(gzip.compress(data, 1))
+        answer = self.masu.read(input=mine, map=len(data) % 2 == 0)
         if "crash" in answer:
             counts.note("crash")
             return [("crash", answer["crash"])]
@@ -97,6 +104,10 @@ class Checker:
             counts.note(f"{label}: read as {answer['format']}", options(case))
             return [("no picture", f"{label} is read as {answer['format']}")]
         mine, notes = picture_readers.plain(of_masu(answer)), answer.get("notes") or []
+        for why, words in wanted_notes(case, answer):
+            if not any(re.search(words, note) for note in notes):
+                counts.note(f"{label}: no note of {why}", options(case))
+                return [("no note of " + why, f"masu's notes: {notes}")]
         good = stored is None or same(mine, picture_readers.plain(stored_as(stored, answer)))
         if want is not None and same(mine, want):
             counts.note("same" + (", said: " + in_general(notes[0]) if notes else ""))
@@ -141,6 +152,29 @@ def stored_as(stored, answer):
     if answer["dtype"] == "u8" and stored.max(initial=0) > 255 and (stored[:, :, :3] % 257 == 0).all():
         return stored // 257
     return stored.astype(np.dtype(sources.DTYPES[answer["dtype"]])) if stored.dtype.kind != "f" else stored
+
+
+def wanted_notes(case, answer):
+    """What a note must say of this file: (why, words of it)."""
+    kind = case["kind"]
+    if max(case.get(name, 1) for name in ("frames", "images", "pages")) > 1:
+        yield "several images", r"image|frame|animation"
+    if case.get("orientation", 1) != 1:
+        yield "orientation", r"orientation"
+    if case.get("photometric") == "miniswhite":
+        yield "0 is white", r"white"
+    if case.get("nodata") is not None:
+        yield "NODATA", r"(?i)nodata"
+    if case.get("extra") == "assocalpha":
+        yield "colours multiplied by alpha", r"multiplied|associated"
+    if kind == "pfm" and abs(case["scale"]) != 1:
+        yield "scale", r"scale"
+    gray = answer["channels"] in (["gray"], ["gray", "alpha"])
+    depth = case.get("bits") if kind == "tifffile" else case.get("depth")
+    if gray and kind in ("png", "tifffile") and depth is not None and depth < 8 and not case.get("palette"):
+        yield "values that are not scaled", r"scaled|bit"
+    if kind == "pnm" and case["most"] < 255:
+        yield "values that are not scaled", r"scaled|bit"
 
 
 def options(case):
