@@ -5,7 +5,7 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy posed intel oclgrind install aarch64 asan tsan fuzz tidy)
+more_parts=(vocabulary numpy generators posed intel oclgrind install aarch64 asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
 alone=(build single aarch64 asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 all_differs=(unit python cli mpi)  # parts of ./test that do more with --all
@@ -222,6 +222,26 @@ part_python() {
   quick_kernels
   [[ -n ${MASU_TEST_ALL-} ]] || without_opencl
   tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
+}
+
+# Random tables and pictures beside other readers, and generated calls in other floating-point environments, on threads and
+# after a fork. A library without a wheel for this Python is left out, and a line says so.
+part_generators() {
+  local venv=$root/build/generators/venv wanted package tables=300 pictures=100 seeds=24 status=0
+  [[ -z ${MASU_TEST_LONG-} ]] || tables=10000 pictures=2000 seeds=400
+  need_build
+  [[ -x build/python/venv/bin/python ]] || install_python || return
+  mapfile -t wanted < <(grep -v '^#' tests/generators/requirements.txt)
+  (virtual_environment "$venv" --only-binary=:all: "${wanted[@]}") || {
+    virtual_environment "$venv" "${wanted[0]}"
+    for package in "${wanted[@]:1}"; do
+      "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary=:all: "$package" || echo "skipped: $package has no wheel"
+    done
+  }
+  "$venv/bin/python" tests/generators/tables.py --seed 1 --count $tables || status=1
+  "$venv/bin/python" tests/generators/pictures.py --seed 1 --count $pictures || status=1
+  check "calls in other environments" build/python/venv/bin/python python/tests/seeds.py cpu --environment all --seeds $seeds --silence 60 --jobs 1 || status=1
+  return $status
 }
 
 # The Python package with every interpreter that is there, each with the oldest and the newest NumPy that it can have.

@@ -35,10 +35,10 @@ def generator(few, host=False):
     return register
 
 
-def run(name, device, seed):
-    """One call: the same for the same arguments and version of the generators."""
+def run(name, device, seed, itself=True):
+    """One call: the same for the same arguments and version of the generators. `itself`: no array is left to NumPy."""
     form = np.random.default_rng([1, seed] if device == "cpu" else [1, seed // 1000, seed % FORMS])
-    with masu_itself(), warnings.catch_warnings():
+    with masu_itself() if itself else contextlib.nullcontext(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ALL[name](np.random.default_rng(seed), form, device)
 
@@ -132,4 +132,4 @@ def numbers(rng, dtype, size):
     return rng.integers(info.min, info.max, size, dtype, endpoint=True)
 
 
-from . import bins, calls, order, totals  # noqa: E402, F401  they register their generators
+from . import bins, calls, order, tiny, totals  # noqa: E402, F401  they register their generators
