@@ -149,7 +149,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         summed = _loop_dtype(data, dtype, out)
     if summed is None or not _adds(on, data, summed) or out is not None and out.shape != (data.shape, (data.size,))[axis is None]:
         # NumPy (2.4.6) does not check all of these, and may damage its memory.
-        if isinstance(out, _ndarray) and out.ndim < (1 if axis is None else max(np.ndim(a), 1)):
+        if isinstance(out, _ndarray) and (out.ndim == 0 or np.ndim(a) == 1 and out.shape != np.shape(a)):
             raise ValueError("provided out is the wrong size for the accumulation.")
         return on.numpys("cumsum", a, lambda x: _fallback.summed("cumsum", np.cumsum(x, axis, dtype, out), x),
                          what=f"a sum as {summed}")
