@@ -150,6 +150,7 @@ std::unique_ptr<Source> open_raw(Input input) {
 Source::~Source() = default;
 
 void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
+  const FloatingPointScope usual;
   std::optional<Dtype> fixed;
   std::optional<Dtype> needed;
   constexpr std::array order = {Dtype::i64, Dtype::u64, Dtype::f64};
@@ -203,6 +204,7 @@ RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t
 }
 
 std::uint64_t RowSource::read(void* target, std::uint64_t count) {
+  const FloatingPointScope usual;
   if (!started_) {
     started_ = true;
     start();
