@@ -161,6 +161,7 @@ std::uint64_t convert_workspace(const Device& device) noexcept {
 }
 
 void convert(const Device& device, const ArrayView& in, MutableArrayView out, const ConvertOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   call::check_count(name, in.count);
   if (in.count != out.count)
@@ -184,6 +185,7 @@ void convert(const Device& device, const ArrayView& in, MutableArrayView out, co
 }
 
 void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype, const ConvertOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
@@ -196,6 +198,7 @@ void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dt
 
 Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype,
                       const ConvertOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   call::check_stream(name, stream, in);
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);

@@ -5,6 +5,7 @@
 #include "io/reader.h"
 #include "runtime/half.h"
 
+#include <masu/floating_point.h>
 #include <masu/io.h>
 
 #include <fmt/format.h>
@@ -61,6 +62,7 @@ double short_half(Half half) noexcept {
 }  // namespace
 
 std::uint64_t parse_size(std::string_view text) {
+  const FloatingPointScope usual;
   constexpr std::array<std::pair<std::string_view, std::uint64_t>, 9> units = {{{"", 1},
                                                                                 {"Ki", std::uint64_t{1} << 10},
                                                                                 {"Mi", std::uint64_t{1} << 20},
@@ -95,6 +97,7 @@ std::size_t put_number(char* target, std::size_t room, double value) noexcept {
 }
 
 std::string format_number(double value, Dtype dtype) {
+  const FloatingPointScope usual;
   std::array<char, number_room> text{};
   std::size_t length = 0;
   if (dtype == Dtype::f16) length = put_number(text.data(), text.size(), runtime::to_half(value));

@@ -16,7 +16,7 @@
 namespace masu::io {
 
 SharedLibrary::SharedLibrary(std::string_view format, const char* file, std::string_view package)
-    : handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)), file_(file) {
+    : handle_((FloatingPointScope(), ::dlopen(file, RTLD_NOW | RTLD_LOCAL))), file_(file) {
   if (handle_ == nullptr)
     missing_ = fmt::format("{} needs the library {} (Debian: {}), which cannot be opened", format, file, package);
 }
@@ -267,6 +267,7 @@ std::pair<std::string, std::string> file_and_array(const std::string& input) {
 }
 
 std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options) {
+  const FloatingPointScope usual;
   if (is_generator(input)) return open_generator(input, options);
   const std::string name = input == "-" ? "standard input" : input;
   const auto [path, array] = file_and_array(input);

@@ -155,6 +155,7 @@ std::unique_ptr<Source> open_raw(Input input) {
 Source::~Source() = default;
 
 void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
+  const FloatingPointScope usual;
   std::optional<Dtype> fixed;
   std::optional<Dtype> needed;
   constexpr std::array order = {Dtype::i64, Dtype::u64, Dtype::f64};

@@ -225,6 +225,7 @@ class TextSource final : public Source {
   }
 
   bool retype(Dtype dtype) override {
+    const FloatingPointScope usual;
     if (told_ || (dtype != Dtype::i64 && dtype != Dtype::u64 && dtype != Dtype::f64)) return false;
     numbers_->retype(dtype);
     info_.dtype = dtype;
@@ -232,6 +233,7 @@ class TextSource final : public Source {
   }
 
   std::uint64_t read(void* target, std::uint64_t count) override {
+    const FloatingPointScope usual;
     if (kept()) {
       count = numbers_->read(position_, target, count);
       position_ += count;

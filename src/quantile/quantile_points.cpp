@@ -150,6 +150,7 @@ std::uint64_t elements_at_workspace(const Device& device, Dtype dtype, std::uint
 
 Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const std::uint64_t> places,
                           const BufferBase& result, const SelectionOptions& options) {
+  const FloatingPointScope usual;
   constexpr std::string_view name = "elements_at";
   call::check_stream(name, stream, data);
   const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
@@ -172,6 +173,7 @@ Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, s
 
 Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                      const SelectionOptions& options) {
+  const FloatingPointScope usual;
   constexpr std::string_view name = "median";
   call::check_stream(name, stream, data);
   const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
@@ -190,6 +192,7 @@ Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const 
 }
 
 std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length, std::span<const double> q) {
+  const FloatingPointScope usual;
   check_quantiles(q);
   if (length == 0) call::refuse("quantile_points", "length must be >= 1, got 0");
   std::vector<QuantilePoint> points;
@@ -245,6 +248,7 @@ std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const QuantilePoint> points,
                         const BufferBase& result, Dtype result_dtype, const SelectionOptions& options) {
+  const FloatingPointScope usual;
   call::check_stream(function_name, stream, data);
   const std::uint64_t count = call::count_of(function_name, data, dtype);
   check_points(points, check_rows_of_points(count, options), dtype, result_dtype);
@@ -336,6 +340,7 @@ std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::ui
 
 Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                          const SelectionOptions& options) {
+  const FloatingPointScope usual;
   if (!is_float(dtype)) return median(stream, data, dtype, result, options);
   const std::size_t size = size_of(dtype);
   return of_numbers(
@@ -349,6 +354,7 @@ Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, co
 Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
                             std::span<const double> q, const BufferBase& result, Dtype result_dtype,
                             const SelectionOptions& options) {
+  const FloatingPointScope usual;
   check_quantiles(q);
   const std::uint64_t count = call::count_of("nan_quantiles", data, dtype);
   const std::uint64_t length = check_rows_of_points(count, options);

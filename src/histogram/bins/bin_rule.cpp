@@ -278,12 +278,10 @@ bool least_reaching(double bound, bool strictly, T& result) {
   if constexpr (std::is_floating_point_v<T>) {
     if (!reaches(Limits::infinity())) return false;
     auto v = static_cast<T>(bound);
-    while (!reaches(v)) v = std::nextafter(v, Limits::infinity());
-    for (T before = std::nextafter(v, -Limits::infinity()); before != v && reaches(before);
-         before = std::nextafter(v, -Limits::infinity())) {
-      v = before;
-    }
-    result = v;
+    // Rounded to nearest it is the bound, or the value below or above it.
+    if (!reaches(v)) v = std::nextafter(v, Limits::infinity());
+    const T before = std::nextafter(v, -Limits::infinity());
+    result = reaches(before) ? before : v;
     return true;
   } else {
     if (!reaches(Limits::max())) return false;

@@ -90,6 +90,7 @@ Bins Bins::even(std::uint64_t n) {
 }
 
 Bins Bins::even(std::uint64_t n, double lo, double hi) {
+  const FloatingPointScope usual;
   Bins bins(Kind::even, checked_count(n));
   if (!std::isfinite(lo) || !std::isfinite(hi)) {
     call::refuse("histogram", fmt::format("the range must be finite, got {}:{}", lo, hi));
@@ -111,6 +112,7 @@ Bins Bins::even(std::uint64_t n, const ValueRange& range) {
 }
 
 Bins Bins::edges(std::vector<double> edges) {
+  const FloatingPointScope usual;
   if (edges.size() < 2) {
     call::refuse("histogram", fmt::format("edges must be at least 2, got {}", edges.size()));
   }
@@ -129,6 +131,7 @@ Bins Bins::edges(std::vector<double> edges) {
 }
 
 Bins Bins::logarithmic(std::uint64_t n, double lo, double hi) {
+  const FloatingPointScope usual;
   Bins bins(Kind::edges, checked_count(n));
   if (!(lo > 0 && lo < hi && std::isfinite(hi))) {
     call::refuse("histogram", fmt::format("a logarithmic range must be finite with 0 < lo < hi, got {}:{}", lo, hi));
@@ -218,6 +221,7 @@ Bins Bins::from_bytes(std::span<const std::byte> bytes) {
 }
 
 Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
+  const FloatingPointScope usual;
   if (dtype == Dtype::u8) return integers(256);
   if (dtype == Dtype::i8) return even(256, -128, 128);
   const ValueRange found = range.value_or(ValueRange{0, 1, false});
@@ -274,6 +278,7 @@ Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
 }
 
 std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::optional<ValueRange>& b) {
+  const FloatingPointScope usual;
   if (!a) return b;
   if (!b) return a;
   const bool single = a->single && b->single && a->lo == b->lo && a->hi == b->hi;
@@ -281,6 +286,7 @@ std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::o
 }
 
 std::vector<double> bin_edges(const Bins& bins, Dtype dtype) {
+  const FloatingPointScope usual;
   if (bins.needs_data()) {
     call::refuse("bin_edges", "the bins must not depend on data; find them before");
   }
