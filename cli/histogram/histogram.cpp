@@ -168,7 +168,7 @@ HistogramJob HistogramCommandOptions::job() const {
   job.options.strategy = strategy_from_name(strategy);
   job.options.outside = is_second("--outside", outside, "drop", "clamp") ? Outside::clamp : Outside::drop;
   if (!channels.empty()) job.channels = static_cast<unsigned>(whole_number("--channels", channels, 1, 16));
-  if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 20U);
+  if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 32U);
   if (joint && job.rows) usage_error("--joint and --rows exclude each other");
   if (joint && cumulative) usage_error("--joint and --cumulative exclude each other");
   if (!region.empty()) job.region = parse_region(region);

@@ -117,7 +117,16 @@ def _target(name, out, device):
 
 
 def _taken(value, device, name):
-    return taken(value, device, name) if foreign(value) else value
+    return read(value, device, name) if foreign(value) else value
+
+
+def read(array, device, name="masu"):
+    """`taken` of what is only read: truth values on a device as bytes 0 and 1."""
+    found = taken(array, device, name)
+    if found is array or not isinstance(found, _masu.DeviceArray) or found._dtype != "bool" or not found.size:
+        return found
+    with _masu.OnStream([found]):
+        return _on_device.truths(found)
 
 
 def _its_own(array, function, arrays, options, device):
@@ -224,7 +233,7 @@ def to_device(array, device):
 def placed(x, device, name="masu"):
     """`x` as a plain array or a DeviceArray, and the device on which work on it is done. `name`: what an error names."""
     if foreign(x):
-        x = taken(x, device, name)
+        x = read(x, device, name)
     if isinstance(x, _masu.DeviceArray):
         return x, x.device
     x = whole(x)

@@ -136,8 +136,12 @@ def numpy_dtype(name, dtype):
     """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
     if dtype is None:
         return None
+    torchs = type(dtype).__module__ == "torch"
     try:
-        return np.dtype(str(dtype).removeprefix("torch.") if type(dtype).__module__ == "torch" else dtype)
+        found = np.dtype(str(dtype).removeprefix("torch.") if torchs else dtype)
+        if torchs and found.isbuiltin != 1:  # ml_dtypes adds the name bfloat16
+            raise TypeError
+        return found
     except TypeError:
         raise TypeError(f"{name}: dtype must be one of NumPy's, got {dtype}") from None
 

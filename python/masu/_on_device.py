@@ -23,6 +23,13 @@ def data(a):
     return a if a.size else NUMPY
 
 
+def truths(a):
+    """A copy of truth values as bytes 0 and 1. Other libraries may have other bytes for True."""
+    result = empty(a)
+    _masu.convert(a, result, a.device)
+    return result
+
+
 def words(a):
     return DeviceArray(a, "u8", a.shape, a) if a._dtype == "bool" else a
 

@@ -99,7 +99,7 @@ def given(name, x, dtype, keep_order=True):
     """`x` as the extension takes it: elements of `dtype` in host memory, or a DeviceArray. TypeError where the conversion
     would change a value. `keep_order` False: in any order."""
     if _kinds.foreign(x):
-        x = _arrays.taken(x, None, name)
+        x = _arrays.read(x, None, name)
     if isinstance(x, _masu.DeviceArray):
         if plain(x.dtype) != dtype:
             raise TypeError(f"{name}: the data must be of {dtype}, got {x.dtype}")

@@ -198,7 +198,7 @@ class _OfHost(_Accumulator):
 
     def add(self, x):
         if _kinds.foreign(x):
-            x = _arrays.taken(x, None)
+            x = _arrays.read(x, None)
         super().add(x.get() if isinstance(x, _masu.DeviceArray) else x)
 
     add.__doc__ = _Accumulator.add.__doc__

@@ -108,6 +108,8 @@ class Array {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   // Null for an array in host memory.
   [[nodiscard]] bool on_device() const noexcept { return device_ != nullptr; }
+  // Whether it is on a device and of truth values.
+  [[nodiscard]] bool is_truth() const noexcept { return device_ != nullptr && device_->boolean; }
 
  protected:
   Array() = default;

@@ -222,6 +222,24 @@ def test_columns_without_a_common_dtype():
         assert type(got) is type(want) is TypeError, (got, want)
 
 
+def test_masked_elements_are_left_out(monkeypatch):
+    """NumPy counts them (issue 10019), and refuses a range that a masked NaN has part in."""
+    a = np.ma.array([1, 2, np.nan, 3], mask=[0, 0, 1, 0])
+    weights = np.array([1.0, 2, 4, 8])
+    for limit in (0, 4096):
+        monkeypatch.setattr(masu._small, "limit", limit)
+        for rule in (3, [1, 2, 3, 4], "sqrt"):
+            for mine, theirs in zip(masu.histogram(a, rule), np.histogram(a.compressed(), rule)):
+                np.testing.assert_array_equal(mine, theirs)
+            np.testing.assert_array_equal(masu.histogram_bin_edges(a, rule), np.histogram_bin_edges(a.compressed(), rule))
+        assert masu.histogram(a, 3)[0].tolist() == [1, 1, 1] and masu.histogram(a, 3, weights=weights)[0].tolist() == [1, 2, 8]
+        assert masu.histogram(a, 3, weights=np.ma.array(weights, mask=[1, 0, 0, 0]))[0].tolist() == [2, 0, 8]
+        assert masu.histogram(np.tile(a.data, (3, 1)), 3, weights=np.ma.array(np.tile(weights, (3, 1)), mask=np.tile(a.mask, (3, 1))))[0].sum() == 33
+        assert masu.histogram(np.ma.array([1, 2]), 2)[0].tolist() == [1, 1]
+        with pytest.raises(ValueError, match="masked elements"):
+            masu.histogram(a.reshape(2, 2), 3, axis=1)
+
+
 def test_masked_points_are_numpys():
     points = np.ma.array([[1], [2], [1], [0], [2], [0]], mask=[[0]] * 4 + [[1], [0]])
     same("histogramdd", points, 3)

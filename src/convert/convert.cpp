@@ -27,6 +27,15 @@ constexpr std::array<std::string_view, 3> overflows = {"error", "saturate", "wra
 constexpr std::array<std::string_view, 4> roundings = {"nearest-even", "zero", "up", "down"};
 
 ConvertRule rule_for(Dtype in, Dtype out, const ConvertOptions& options) {
+  if (options.truth) {
+    if (in != Dtype::u8 || out != Dtype::u8 || options.negate) {
+      call::refuse(name,
+                   fmt::format("truth needs u8 to u8, without negate, got {} to {}", to_string(in), to_string(out)));
+    }
+    ConvertRule rule = make_rule(in, out, Overflow::wrap, options.rounding);
+    rule.truth = true;
+    return rule;
+  }
   if (!options.negate) return make_rule(in, out, options.overflow, options.rounding);
   if (in != out || !is_float(in)) {
     call::refuse(name, fmt::format("negate needs floats of one dtype, got {} to {}", to_string(in), to_string(out)));

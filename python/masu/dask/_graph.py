@@ -36,7 +36,7 @@ def taken(function, a):
 
 def near(block):
     """A block as masu takes it: a NumPy array, or a DeviceArray where the block's library has it on a device."""
-    return _arrays.taken(block, None) if _kinds.foreign(block) else block
+    return _arrays.read(block, None) if _kinds.foreign(block) else block
 
 
 def there(block):

@@ -95,6 +95,12 @@ def zeros_of_both_signs(rng, form, device):
 
 
 FOREIGN = ["F", "D", "g", "O", "M8[s]", "m8[s]", "S3", "U3", "M8[D]", "V4", [("a", "i4"), ("b", "f4")]]
+try:
+    import ml_dtypes  # some of whose dtypes have the characters of NumPy's
+
+    FOREIGN += [getattr(ml_dtypes, name) for name in ("float8_e4m3b11fnuz", "int1", "uint4", "int4", "float8_e5m2", "bfloat16")]
+except ImportError:
+    pass
 
 
 @generator(250, host=True)
