@@ -68,7 +68,7 @@ def pnm(rng):
     most = 1 if kind in ("P1", "P4") else int(one(rng, [255, 255, 1, 3, 15, 100, 256, 1023, 65535]))
     channels = {"P3": 3, "P6": 3, "P7": int(rng.integers(1, 5))}.get(kind, 1)
     return {"pixels": pixels(rng, channels, most, "u2" if most > 255 else "u1"), "type": kind, "most": most, "comment": some(rng, 0.2),
-            "images": int(one(rng, [1, 1, 1, 1, 2, 3])), "break": one(rng, ["\n", " ", "\r\n"]) if kind in ("P1", "P2", "P3") else "\n"}
+            "images": int(one(rng, [1, 1, 1, 1, 2, 3])) if kind not in ("P1", "P2", "P3") else 1, "break": one(rng, ["\n", " ", "\r\n"]) if kind in ("P1", "P2", "P3") else "\n"}
 
 
 def pfm(rng):

@@ -144,6 +144,8 @@ def bmp(case):
                            {4: 2, 8: 1}[bits] if case["rle"] else 0, len(body), 2835, 2835, len(table), 0).ljust(case["header"], b"\0")
     out = b"BM" + struct.pack("<IHHI", start + len(body), 0, 0, start) + info + colours + body
     stored = np.array(case["palette"])[pixels[:, :, 0]] if case["palette"] else pixels if bits != 16 else np.round(pixels.astype(int) * 255 / 31)
+    if bits == 1 and sorted(map(tuple, case["palette"])) == [(0, 0, 0), (255, 255, 255)]:
+        stored = stored[:, :, :1] // 255  # black and white are 0 and 1, as in other files of 1 bit
     return out, "bmp", stored
 
 

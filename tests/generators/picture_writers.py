@@ -66,6 +66,8 @@ def by_pillow(case):
             stored = np.concatenate([stored, alpha], 2)
     elif "transparency" in options:
         stored = np.concatenate([pixels, np.where(pixels == options["transparency"], 0, 255)], 2)
+    if (case["format"], case["mode"]) == ("PPM", "1"):
+        stored = 1 - pixels  # 1 is black
     lossy = case["format"] in ("JPEG", "MPO") or options.get("compression") == "jpeg" or (case["format"] == "WEBP" and not options.get("lossless"))
     return out.getvalue(), case["format"].lower(), None if lossy else stored
 

@@ -44,8 +44,11 @@ def key(array):
 
 
 def majority(others):
-    """The picture that more than half of the readers have, at least two of them. imageio reads with Pillow and tifffile."""
-    votes = {name: array for name, array in others.items() if name != "imageio" or not {"pillow", "tifffile"} & others.keys()}
+    """The picture that more than half of the readers have, at least two of them. imageio, which reads with the others, has no
+    vote of its own where it agrees with one."""
+    votes = {name: array for name, array in others.items() if name != "imageio"}
+    if "imageio" in others and key(others["imageio"]) not in map(key, votes.values()):
+        votes["imageio"] = others["imageio"]
     counts = collections.Counter(key(array) for array in votes.values())
     if not counts:
         return None

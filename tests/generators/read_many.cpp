@@ -88,10 +88,13 @@ Json read(const Json& asked) {
   const auto source = masu::io::open(asked.at("input").get<std::string>(), options_of(asked));
   const std::vector<std::byte> elements = masu::io::read_all(*source, std::uint64_t{1} << 26);
   const masu::io::SourceInfo& info = source->info();
-  Json answer{{"format", info.format},      {"dtype", masu::to_string(info.dtype)},
-              {"shape", info.shape},        {"fortran_order", info.fortran_order},
-              {"channels", info.channels},  {"images", info.images},
-              {"bad", source->bad_lines()}, {"elements", in_hexadecimal(elements)}};
+  Json answer{{"format", info.format},
+              {"dtype", masu::to_string(info.dtype)},
+              {"shape", info.shape},
+              {"fortran_order", info.fortran_order},
+              {"channels", info.channels},
+              {"bad", source->bad_lines()},
+              {"elements", in_hexadecimal(elements)}};
   add_notes(info, answer);
   if (info.format == "text") add_report(*source, asked, elements.size() / masu::size_of(info.dtype), answer);
   return answer;

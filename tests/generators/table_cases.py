@@ -93,7 +93,7 @@ def changes(rng, case, rows):
             drawn.append(("blank line", int(rng.integers(rows + 1))))
         if some(rng, 0.04) and not case["header"]:
             drawn.append(("hash line", one(rng, ["# made by hand", "#1,2", "#"])))
-        if some(rng, 0.04):
+        elif some(rng, 0.04):
             drawn.append(("comments", one(rng, ["#", "%", "//", "!"])))
         if some(rng, 0.03) and case["header"]:
             drawn.append(("row names",))

@@ -56,14 +56,15 @@ def text_cell(value, decimal):
 
 def by_csv(case, data, path, typed):
     text = data.decode("utf-8-sig")
-    if case["delimiter"] == " ":
-        rows = [line.split() for line in re.split(r"\r\n|\r|\n", text)]
-    else:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=case["delimiter"]))
+    blanks = case["delimiter"] == " "
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=case["delimiter"], skipinitialspace=blanks))
+    if blanks:
+        rows = [[field for field in row if field] for row in rows]
     rows = [row for row in rows if row]
     width = len(rows[0])
-    rows = rows[1:] if case["header"] else rows
-    return [[text_cell(row[i], case["decimal"]) if len(row) == width else None for row in rows] for i in range(width)]
+    rows, strict = (rows[1:], True) if case["header"] else (rows, False)
+    return [[text_cell(row[i], case["decimal"]) if len(row) == width or (i < len(row) and not strict) else None for row in rows]
+            for i in range(width)]
 
 
 def by_pandas(case, data, path, typed):
@@ -112,8 +113,8 @@ def by_loadtxt(case, data, path, typed):
 
 
 def by_genfromtxt(case, data, path, typed):
-    if case["decimal"] != ".":
-        raise ValueError("points alone")
+    if case["decimal"] != "." or b'"' in data:
+        raise ValueError("points alone, and no quotes")
     delimiter = None if case["delimiter"] == " " else case["delimiter"]
     array = np.genfromtxt(io.BytesIO(data), delimiter=delimiter, skip_header=int(case["header"]), comments=None, encoding="utf-8-sig")
     width = len(case["columns"])

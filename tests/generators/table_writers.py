@@ -101,10 +101,12 @@ def hand_text(case):
 def csv_text(case):
     out = io.StringIO()
     writer = csv.writer(out, delimiter=case["delimiter"], quoting=QUOTING[case["quoting"]], lineterminator=case["end"])
-    for record in records(case):
+    for at, record in enumerate(records(case)):
+        if case["end"] == "\r" and case["quoting"] != "all" and any("\n" in field for field in record):
+            raise Refused("csv leaves line ends of another kind without quotes")
         before = out.tell()
         try:
-            writer.writerow([float(f) if case["quoting"] == "nonnumeric" and is_short_number(f) else f for f in record])
+            writer.writerow([float(f) if case["quoting"] == "nonnumeric" and at >= case["header"] and is_short_number(f) else f for f in record])
         except csv.Error as error:
             raise Refused(str(error)) from error
         if out.tell() == before + len(case["end"]) and len(record) != 1:

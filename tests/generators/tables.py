@@ -24,7 +24,7 @@ import table_writers
 
 # Differences from most readers that a rule asks for: the outcome and the line of docs/inputs.md, section Text.
 EXPLAINED = {
-    "first line": "the first line decides one delimiter a file",
+    "row names": "a header that is one name short of the first line names the columns behind the rows' names",
     "hash lines": "in files without a header, lines that begin with # are skipped",
 }
 NUMERIC_NAME = re.compile(r"\d+")
@@ -68,7 +68,7 @@ def rule(case, text):
 
 def written(case):
     """The columns as a hand wrote them; None where a library wrote."""
-    if case["writer"] not in ("hand", "csv"):
+    if case["writer"] not in ("hand", "csv") or any(change[0] == "blanks" for change in case["changes"]):
         return None
     rows = table_writers.records(case)
     width = len(case["columns"])
@@ -168,7 +168,7 @@ class Checker:
     def ask(self, case, path, plain, **options):
         asked = {"input": path, "header": case["header"], **options}
         if not (rule(case, plain) and not case["tell"]):
-            asked["delimiter"] = case["delimiter"]
+            asked["delimiter"] = "blanks" if case["delimiter"] == " " else case["delimiter"]
         if case["decimal"] != ".":
             asked["decimal"] = case["decimal"]
         for change in case["changes"]:
@@ -219,11 +219,11 @@ class Checker:
                 counts.note("no majority")
                 continue
             exact = votes.get("csv") or (own and own[at])
-            if answer.get("comment_lines") and "comments" not in kinds:
-                hashes = [mark for mark in record_marks(plain)][("hash line" in kinds):]
-                if sum(hashes) + ("hash line" in kinds) == answer["comment_lines"] and len(hashes) == len(want):
-                    want = [v for v, mark in zip(want, hashes) if not mark]
-                    exact = exact and [v for v, mark in zip(exact, hashes) if not mark]
+            if answer.get("row_names") and "row names" not in kinds:
+                counts.note("by the rule: " + EXPLAINED["row names"])
+                continue
+            kept = self.not_skipped(plain, answer, kinds, len(want))
+            want, exact = [want[i] for i in kept], exact and [exact[i] for i in kept if i < len(exact)]
             if sum(v is not None for v in want) == 0 and "error" in answer:
                 counts.note("same: no number")
                 continue
@@ -245,6 +245,14 @@ class Checker:
         if not case["header"]:
             return str(at + 1)
         return f"name:{name}" if NUMERIC_NAME.fullmatch(name) else name
+
+    def not_skipped(self, plain, answer, kinds, rows):
+        """The rows of the other readers that masu has: without those that begin with #, where it says that it skipped them."""
+        more = "hash line" in kinds
+        hashes = record_marks(plain)[more:]
+        if not answer.get("comment_lines") or "comments" in kinds or sum(hashes) + more != answer["comment_lines"] or len(hashes) != rows:
+            return range(rows)
+        return [row for row, mark in enumerate(hashes) if not mark]
 
     def check_ambiguous(self, case, mine, plain, at, counts, faults):
         """A number that is the name of another column is an error."""
@@ -297,6 +305,8 @@ class Checker:
         if any(c is None for c in columns):
             return
         answer = self.masu.read(**self.ask(case, mine, plain))
+        kept = self.not_skipped(plain, answer, kinds, len(columns[0]))
+        columns = [[column[i] for i in kept] for column in columns]
         rows = [value for row in zip(*columns) for value in row]
         if all(v is None for v in rows):
             return
