@@ -283,7 +283,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
                      json_string(result.device), to_string(result.strategy())));
   if (result.joint) write_joint(result, options, to);
   else write_channels(result, options, to);
-  if (result.bad_lines > 0) to.add(fmt::format(R"(,"bad_lines":{})", result.bad_lines));
+  to.add(json_report(result.text));
   to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();
 }
