@@ -20,6 +20,8 @@ constexpr std::uint64_t most_bins = std::uint64_t{1} << 31U;
 std::vector<double> numbers_in_file(const std::string& path) {
   io::SourceOptions options;
   options.strict = true;
+  options.comment = "#";
+  options.decimal = ".";
   const std::unique_ptr<io::Source> source = io::open(path, options);
   const std::vector<std::byte> bytes = io::read_all(*source);
   const Dtype dtype = source->info().dtype;

@@ -241,7 +241,8 @@ std::unique_ptr<Source> open_input(Input input) {
     input.reader.fail("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
                       foreign.empty() ? "none" : foreign);
   }
-  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
+  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || !options.decimal.empty() ||
+                         options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
   if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
   if (options.dtype) {
