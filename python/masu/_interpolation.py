@@ -131,6 +131,8 @@ class _Part:
             a.dtype, self.of.narrow)
         if dtype.char in "efd":
             found = interpolated(a, b, t, dtype)
+            if isinstance(t, _ndarray) and type(t) is not _ndarray:
+                found = t.__array_wrap__(found)
         else:
             found = np.where(np.asarray(t) >= 0.5, b - (b - a) * (1 - t), a + (b - a) * t)
         return found if out is None else np.add(found, found.dtype.type(-0.0), out=out)
@@ -148,4 +150,4 @@ def applied(function, a, *arguments, **keywords):
         q, data.narrow = exact_q(function, data.dtype, arguments[0], data.size)
         arguments = (q, *arguments[1:])
     result = function(data, *arguments, **keywords)
-    return result.view(_ndarray) if type(result) is Interpolated else result
+    return result.view(_ndarray) if isinstance(result, (Interpolated, _Neighbours)) else result

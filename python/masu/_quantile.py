@@ -46,7 +46,7 @@ class _Parted(_interpolation.Interpolated):
 
     def __getitem__(self, index):
         found = super().__getitem__(index)
-        return found.view(_ndarray) if type(found) is _Parted else found
+        return found.view(_ndarray) if isinstance(found, _Parted) else found
 
     def _unforeseen(self, *args, **keywords):
         raise Unforeseen

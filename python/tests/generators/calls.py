@@ -6,7 +6,7 @@ import numpy as np
 
 import masu
 
-from . import FLOATS, INTEGERS, arrays, as_numpy, found_as_integers, generator, one_of, outcome, rounded_by_numpy, same
+from . import FLOATS, INTEGERS, arrays, as_exact, as_numpy, found_as_integers, generator, one_of, outcome, rounded_by_numpy, same
 from .data import HUGE, array, bins, edges, other_bytes, span, values
 
 DTYPES = ["?", *INTEGERS, *FLOATS]
@@ -194,8 +194,8 @@ def firsts(rng, form, device):
 def medians(rng, form, device):
     """Of every layout; `quantiles` has the hard values."""
     a, axis, keepdims = array(rng, one_of(form, DTYPES)), one_of(rng, AXES), bool(rng.integers(2))
-    as_numpy("median", a, axis, keepdims=keepdims, device=device, zeros=False)
-    as_numpy("quantile", a, rng.random(rng.integers(0, 4)), axis, keepdims=keepdims, device=device, zeros=False)
+    as_exact("median", a, axis, keepdims=keepdims, device=device, zeros=False)
+    as_exact("quantile", a, rng.random(rng.integers(0, 4)), axis, keepdims=keepdims, device=device, zeros=False)
 
 
 @generator(120)

@@ -6,6 +6,7 @@
 #include "call/operands.h"
 #include "call/state_bytes.h"
 #include "elements/order.h"
+#include "histogram/bins/bin_rule.h"
 
 #include <masu/bins.h>
 #include <masu/device.h>
