@@ -291,7 +291,11 @@ void HistogramInput::add(SharedSource source) {
 
 std::vector<io::SourceInfo> HistogramInput::infos() const {
   std::vector<io::SourceInfo> result;
-  for (const auto& source : sources) result.push_back(source->info());
+  for (const auto& source : sources) {
+    io::SourceInfo& info = result.emplace_back(source->info());
+    if (channels != 1 || info.channels.size() < 2 || !std::ranges::count(info.channels, "alpha")) continue;
+    info.notes.emplace_back("alpha is counted with the other channels");
+  }
   return result;
 }
 

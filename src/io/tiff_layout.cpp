@@ -92,14 +92,19 @@ void name_channels(TiffFile& file, unsigned photometric, TiffLayout& layout) {
   std::uint16_t extras = 0;
   std::uint16_t* kinds = nullptr;
   const bool told = file.library().TIFFGetField(file.handle(), TIFFTAG_EXTRASAMPLES, &extras, &kinds) == 1;
-  const bool known = told && extras != 0 && kinds != nullptr && !names.empty() && names.size() < channels;
-  if (known && (kinds[0] == EXTRASAMPLE_ASSOCALPHA || kinds[0] == EXTRASAMPLE_UNASSALPHA)) {
-    names.emplace_back("alpha");
-    if (kinds[0] == EXTRASAMPLE_ASSOCALPHA)
+  if (!told || kinds == nullptr || extras > layout.samples) extras = 0;
+  const auto is_alpha = [&](std::size_t i) {
+    return kinds[i] == EXTRASAMPLE_ASSOCALPHA || kinds[i] == EXTRASAMPLE_UNASSALPHA;
+  };
+  const std::size_t colours = channels - extras;
+  if (names.size() == 1 && channels > 1 && (extras == 0 || !is_alpha(0))) names.clear();
+  bool alpha = false;
+  for (std::size_t i = names.size(); i < channels; ++i) {
+    const bool first_alpha = i >= colours && is_alpha(i - colours) && !std::exchange(alpha, true);
+    names.push_back(first_alpha ? "alpha" : std::to_string(i));
+    if (first_alpha && kinds[i - colours] == EXTRASAMPLE_ASSOCALPHA)
       layout.notes.emplace_back("colours are read as stored, multiplied by alpha (associated alpha)");
   }
-  if (names.size() == 1 && channels > 1) names.clear();
-  while (names.size() < channels) names.push_back(std::to_string(names.size()));
 }
 
 // Entries of 16 bits that stand for 8 become 8: whole numbers below 256, multiples of 257, and multiples of 256, as

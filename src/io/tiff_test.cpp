@@ -273,6 +273,16 @@ TEST(Tiff, NamesOfChannels) {
   EXPECT_EQ(names(3, PHOTOMETRIC_RGB), (Names{"red", "green", "blue"}));
   EXPECT_EQ(names(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNASSALPHA}), (Names{"red", "green", "blue", "alpha"}));
   EXPECT_EQ(names(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNSPECIFIED}), (Names{"red", "green", "blue", "3"}));
+  EXPECT_EQ(names(5, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA}),
+            (Names{"red", "green", "blue", "3", "alpha"}));
+  EXPECT_EQ(names(5, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_UNASSALPHA}),
+            (Names{"red", "green", "blue", "alpha", "4"}));
+  EXPECT_EQ(names(3, PHOTOMETRIC_MINISBLACK, {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA}),
+            (Names{"0", "1", "alpha"}));
+  EXPECT_EQ(names(3, PHOTOMETRIC_MINISBLACK, {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_UNSPECIFIED}),
+            (Names{"gray", "alpha", "2"}));
+  EXPECT_EQ(names(5, PHOTOMETRIC_SEPARATED, {EXTRASAMPLE_UNASSALPHA}),
+            (Names{"cyan", "magenta", "yellow", "black", "alpha"}));
   EXPECT_EQ(names(4, PHOTOMETRIC_SEPARATED), (Names{"cyan", "magenta", "yellow", "black"}));
   EXPECT_EQ(names(5, PHOTOMETRIC_MINISBLACK, {0, 0, 0, 0}), (Names{"0", "1", "2", "3", "4"}));
 }

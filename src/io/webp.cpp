@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 #include <webp/decode.h>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace masu::io {
@@ -138,11 +138,10 @@ class WebpSource final : public RowSource {
     if (library_.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION) == 0)
       reader_.fail("webp: libwebp cannot be started");
     const std::uint64_t bytes = row_elements() * info_.shape[0];
-    frame_.reset(new (std::nothrow) std::byte[bytes]);
+    // What a frame leaves of its canvas is transparent black, and takes no memory before it is read.
+    frame_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
     if (frame_ == nullptr)
       throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for {} bytes", reader_.name(), bytes));
-    // What a frame leaves of its canvas is transparent black.
-    if (image_.frames != 0) std::memset(frame_.get(), 0, bytes);
     const std::uint64_t first = image_.y * row_elements() + image_.x * info_.shape[2];
     config.output.colorspace = info_.shape[2] == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
@@ -165,7 +164,7 @@ class WebpSource final : public RowSource {
   const LibWebp& library_;
   std::vector<std::byte> data_;
   WebpImage image_;
-  std::unique_ptr<std::byte[]> frame_;
+  std::unique_ptr<std::byte, decltype(&std::free)> frame_{nullptr, &std::free};
 };
 
 }  // namespace

@@ -108,6 +108,8 @@ class Pictures(CommandTest):
         self.assertEqual(self.ok("reduce", "-", "--op", "sum", stdin=RGBA), b"210\n")
         # As places and as channels, all stay.
         self.assertEqual(self.json(path)["channels"][3]["name"], "alpha")
+        self.assertEqual(self.says("hist", path, "--channels", "1"), ["alpha is counted with the other channels"])
+        self.assertEqual(self.says("hist", path), [])
         self.assertEqual(self.ok("convert", path, "--to", "u8", "-o", "-"), bytes([10, 20, 30, 255, 40, 50, 60, 0]))
         keyed = self.write("k.png", png(3, 1, 8, 0, b"\0\1\2\3", (b"tRNS", b"\0\2")))
         self.assertEqual(json.loads(self.ok("reduce", keyed, "--json"))["n"], 3)
