@@ -186,6 +186,8 @@ def wanted_notes(case, data, answer):
     depth = case.get("bits") if kind == "tifffile" else case.get("depth")
     if gray and kind in ("png", "tifffile") and depth is not None and depth < 8 and not case.get("palette"):
         yield "values that are not scaled", r"scaled|bit"
+    if kind == "imagecodecs" and case["format"] == "jpeg" and len(answer["channels"]) == 4:
+        yield "CMYK without a marker", r"CMYK"
     if kind == "pnm" and case["most"] < 255:
         yield "values that are not scaled", r"scaled|bit"
 
