@@ -167,6 +167,13 @@ struct SourceName {
 // In the order of their lines, those that may follow from others last.
 std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name);
 
+// The next line, taken off the front of the text; a text without blanks around it.
+std::string_view take_line(std::string_view& text);
+std::string_view trimmed(std::string_view text);
+
+inline constexpr std::string_view implicit_conversion =
+    ": warning: implicit conversion turns floating-point number into integer";
+
 // "input.cl:3:21" in front of a compiler's message; none where it has another form.
 std::optional<Place> place_before(std::string_view text, const SourceName& name);
 

@@ -18,14 +18,6 @@
 #include <utility>
 
 namespace masu::cli {
-namespace {
-
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
-  for (const std::string_view beginning : beginnings) {
-    if (text.starts_with(beginning)) return true;
-  }
-  return false;
-}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -33,12 +25,20 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The next line, taken off the front of the text.
 std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   return line;
+}
+
+namespace {
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  for (const std::string_view beginning : beginnings) {
+    if (text.starts_with(beginning)) return true;
+  }
+  return false;
 }
 
 // The number at the front of the text, taken off it.
@@ -229,6 +229,23 @@ std::optional<Place> place_before(std::string_view text, const SourceName& name)
   const auto line = cut_number(text);
   if (!column || !line) return std::nullopt;
   return Place{name.is(text) ? name.file : std::string(text), *line, *column, {}};
+}
+
+std::string without_notes(std::string_view log) {
+  std::string result;
+  bool note = false;
+  while (!log.empty()) {
+    const std::string_view line = take_line(log);
+    if (line.find(": warning: ") != std::string_view::npos) {
+      note = line.find(": warning: \"") != std::string_view::npos ||
+             line.find(implicit_conversion) != std::string_view::npos;
+    } else if (line.find("error: ") != std::string_view::npos) {
+      note = false;
+    }
+    if (!note) result.append(line) += '\n';
+  }
+  if (!result.empty()) result.pop_back();
+  return result;
 }
 
 std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& name) {

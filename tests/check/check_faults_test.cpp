@@ -124,7 +124,7 @@ TEST(CheckFaults, PrintfThatOpenClLacks) {
 TEST(CheckFaults, NotesAreCutOutOfABuildLog) {
   EXPECT_EQ(without_notes("masu: x\nf.cl:1:2: warning: \"%d\", 1\n  printf\n  ^\nf.h:3:4: note: expanded\n"
                           "f.cl:4:3: error: use of undeclared identifier 'k'\n  k\n"),
-            "masu: x\nf.cl:4:3: error: use of undeclared identifier 'k'\n  k\n");
+            "masu: x\nf.cl:4:3: error: use of undeclared identifier 'k'\n  k");
   EXPECT_EQ(without_notes("f.cl:1:2: warning: unused\n  a"), "f.cl:1:2: warning: unused\n  a");
   EXPECT_EQ(without_notes(""), "");
 }
