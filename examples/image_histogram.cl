@@ -4,8 +4,8 @@
 
 #define BINS 256  // an 8-bit sample has no other values, so none can miss the table
 
-// Counts samples[channel], samples[channel + channels], … of `pixels` pixels. The host sets `histogram` to 0.
-__kernel void image_histogram(__global const uchar* samples, ulong pixels, uint channel, uint channels,
+// Counts samples[first], samples[first + channels], … of `pixels` pixels. The host sets `histogram` to 0.
+__kernel void image_histogram(__global const uchar* samples, ulong pixels, uint first, uint channels,
                               __global uint* histogram) {
   __local uint table[BINS];
   const uint item = (uint)get_local_id(0);
@@ -16,7 +16,7 @@ __kernel void image_histogram(__global const uchar* samples, ulong pixels, uint 
 
   // All items of all groups walk over the image together, so any number of them will do.
   for (ulong pixel = get_global_id(0); pixel < pixels; pixel += get_global_size(0)) {
-    atomic_inc(&table[samples[pixel * channels + channel]]);
+    atomic_inc(&table[samples[pixel * channels + first]]);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check/check.h"
+#include "cli/check/memory_file.h"
 
 #include "program.h"
 
@@ -7,9 +8,7 @@
 #include <fmt/format.h>
 #include <masu/error.h>
 #include <masu/io.h>
-#include <masu/program.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -46,14 +44,10 @@ struct ChildEnd {
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void fail(const char* what) {
-  throw Error(ErrorCode::io, std::string("run: --check: ") + what + ": " + std::strerror(errno));
-}
-
 class Pipe {
  public:
   explicit Pipe(int flags) {
-    if (::pipe2(ends_.data(), flags) != 0) fail("no pipe");
+    if (::pipe2(ends_.data(), flags) != 0) fail_check("no pipe");
   }
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
@@ -93,7 +87,7 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
     const int ready = ::poll(&poll, 1, milliseconds);
     if (ready > 0) return true;
     if (ready == 0 && deadline && Clock::now() >= *deadline) return false;
-    if (ready < 0 && errno != EINTR) fail("poll");
+    if (ready < 0 && errno != EINTR) fail_check("poll");
   }
 }
 
@@ -108,35 +102,6 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
   ::_exit(127);
 }
 
-// A file without a name, which a child can open by path(); gone with the last process that has it open.
-class MemoryFile {
- public:
-  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, 0)) {
-    if (descriptor_ < 0) fail("no memory file");
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { ::close(descriptor_); }
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-  [[nodiscard]] std::string read() const {
-    std::string text;
-    std::array<char, 1 << 16> piece;
-    for (;;) {
-      const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return text;
-      text.append(piece.data(), static_cast<std::size_t>(count));
-    }
-  }
-  void write(const std::string& text) const {
-    if (::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail("no memory");
-  }
-
- private:
-  int descriptor_;
-};
-
 // Runs it to its end. At the time limit it gets SIGTERM, so that it removes its unfinished files, and soon SIGKILL.
 ChildEnd run_child(const Child& child) {
   std::vector<std::string> arguments = child.arguments;
@@ -148,7 +113,7 @@ ChildEnd run_child(const Child& child) {
   const auto begin = Clock::now();
   const pid_t self = ::getpid();
   const pid_t id = ::fork();
-  if (id < 0) fail("no process");
+  if (id < 0) fail_check("no process");
   if (id == 0) {
     lives.close_read();
     become(self, child.output, exec_error.write_end(), argument_pointers.data(), environment_pointers.data());
@@ -166,7 +131,7 @@ ChildEnd run_child(const Child& child) {
   }
   int status = 0;
   while (::waitpid(id, &status, 0) < 0) {
-    if (errno != EINTR) fail("waitpid");
+    if (errno != EINTR) fail_check("waitpid");
   }
   if (::read(exec_error.read_end(), &end.exec_error, sizeof(end.exec_error)) != sizeof(end.exec_error)) {
     end.exec_error = 0;
@@ -182,29 +147,10 @@ constexpr std::uint64_t default_local_bytes = 48 << 10;
 constexpr std::uint64_t default_work_group = 1024;
 constexpr unsigned most_messages = 20000;
 
-// Optimisation would hide what is never set and what is never read, and move what is left.
-constexpr const char* build_options = "-O0 -include ";
-
-// Oclgrind 21.10 takes the stride for both sides of a strided copy when it notes what was written: what the copy
-// brought counts as never set. Copies of one element each are the same, and noted rightly.
-constexpr const char* header = R"(
-static inline size_t __attribute__((overloadable)) masu_step(__local const volatile void *side, size_t stride) {
-  return 1;
-}
-static inline size_t __attribute__((overloadable)) masu_step(__global const volatile void *side, size_t stride) {
-  return stride;
-}
-#define async_work_group_strided_copy(target, source, count, stride, event) ({ \
-    __typeof__((target) + 0) masu_target = (target); \
-    __typeof__((source) + 0) masu_source = (source); \
-    const size_t masu_count = (count); \
-    const size_t masu_stride = (stride); \
-    event_t masu_event = async_work_group_copy(masu_target, masu_source, 0, (event)); \
-    for (size_t masu_i = 0; masu_i < masu_count; ++masu_i) \
-      masu_event = async_work_group_copy(masu_target + masu_i * masu_step(masu_target, masu_stride), \
-                                         masu_source + masu_i * masu_step(masu_source, masu_stride), 1, masu_event); \
-    masu_event; })
-)";
+// Optimisation would hide what is never set and what is never read, and move what is left. A conversion out of range
+// calls a function of the header.
+constexpr const char* build_options =
+    "-O0 -fsanitize=float-cast-overflow -fsanitize-recover=float-cast-overflow -fsanitize-minimal-runtime -include ";
 
 // This process's arguments behind "run".
 std::vector<std::string> own_arguments() {
@@ -297,7 +243,7 @@ Exit check_kernel(const CheckRequest& request) {
   const MemoryFile facts_file("facts");
   const MemoryFile output("output");
   const MemoryFile included("header");
-  included.write(header);
+  included.write(check_header());
   Child child{child_arguments(request, log, facts_file, included), child_environment(), -1, {}};
   if (request.json) child.output = output.descriptor();
   if (request.timeout > 0) child.timeout = std::chrono::duration<double>(request.timeout);
@@ -339,72 +285,15 @@ Exit check_kernel(const CheckRequest& request) {
   return static_cast<Exit>(end.status);
 }
 
-namespace {
-
-using FactsJson = nlohmann::json;
-
-// In Oclgrind a pointer is a number: which buffer in the upper bits, where in it in the lower ones.
-constexpr const char* address_text = R"(
-kernel void masu_address(global ulong* address, global const uchar* buffer) {
-  *address = (ulong)buffer;
-}
-)";
-
-class Addresses {
- public:
-  explicit Addresses(const Device& device)
-      : stream_(device),
-        kernel_(Program::from_source(device, address_text).kernel("masu_address")),
-        address_(device.upload(std::array<std::uint64_t, 1>{})) {}
-
-  std::uint64_t of(const BufferBase& buffer) {
-    const std::array<KernelArgument, 2> arguments{address_, buffer};
-    kernel_.launch(stream_, NDRange(1, 1), arguments).wait();
-    return address_.read().front();
-  }
-
- private:
-  Stream stream_;
-  Kernel kernel_;
-  Buffer<std::uint64_t> address_;
-};
-
-}  // namespace
-
-void tell_check(const std::string& file, const Device& device, const CheckedLaunch& launch) {
-  if (device.info().name.find("Oclgrind") == std::string::npos) {
-    throw Error(ErrorCode::unsupported,
-                "run: --check: Oclgrind could not be loaded, the device is " + device.info().name);
-  }
-  Addresses addresses(device);
-  FactsJson arguments = FactsJson::array();
-  for (const CheckedLaunch::Argument& argument : launch.arguments) {
-    FactsJson told{{"name", argument.name}, {"buffer", argument.buffer != nullptr}};
-    if (argument.buffer != nullptr) {
-      told["address"] = argument.buffer->size_bytes() == 0 ? 0 : addresses.of(*argument.buffer);
-      told["bytes"] = argument.buffer->size_bytes();
-    }
-    arguments.push_back(std::move(told));
-  }
-  const FactsJson facts{{"kernel", launch.kernel},
-                        {"source", launch.source},
-                        {"build_log", launch.build_log},
-                        {"work_items", launch.work_items},
-                        {"arguments", std::move(arguments)}};
-  std::ofstream stream(file);
-  stream << facts.dump(-1, ' ', false, FactsJson::error_handler_t::replace) << std::flush;
-  if (!stream) throw Error(ErrorCode::io, "run: cannot write '" + file + "', which --under-oclgrind names");
-}
-
 std::optional<CheckFacts> parse_facts(std::string_view text) {
-  const FactsJson json = FactsJson::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   CheckFacts facts;
   facts.kernel = json.value("kernel", "");
   facts.source = json.value("source", "");
   facts.build_log = json.value("build_log", "");
   facts.work_items = json.value("work_items", std::uint64_t{0});
-  for (const FactsJson& argument : json.value("arguments", FactsJson::array())) {
+  for (const nlohmann::json& argument : json.value("arguments", nlohmann::json::array())) {
     facts.arguments.push_back({argument.value("name", ""), argument.value("buffer", false),
                                argument.value("address", std::uint64_t{0}), argument.value("bytes", std::uint64_t{0})});
   }

@@ -13,11 +13,13 @@
 
 #include <masu/buffer.h>
 #include <masu/device.h>
+#include <masu/program.h>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +54,17 @@ struct CheckedLaunch {
   std::uint64_t work_items = 0;
   std::vector<Argument> arguments;  // all of the kernel's, in its order
 };
+
+// What the child's compiler includes before the kernel.
+std::string check_header();
+
+// In the child: the options for a compiler, with a language version that Oclgrind reads. Throws `unsupported` for one
+// that it does not.
+std::string checked_options(const std::string& options);
+
+// In the child: the kernel that `build` makes. Throws `unsupported` for a function that Oclgrind does not have. What it
+// writes meanwhile goes to standard error but for what the error says.
+Kernel build_checked(const std::function<Kernel()>& build);
 
 // In the child: leaves it in FILE for the parent.
 void tell_check(const std::string& file, const Device& device, const CheckedLaunch& launch);
@@ -123,6 +136,7 @@ enum class FaultKind {
   uninitialized,
   unaligned,
   async_copy,  // events of copies that nobody waits for, or that are none
+  conversion,  // a floating-point number to an integer type that does not hold it
   format,      // printf
   compiler,    // another warning that means a fault
   stopped,     // Oclgrind could not go on
@@ -153,8 +167,32 @@ struct SourceName {
 // In the order of their lines, those that may follow from others last.
 std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name);
 
-// The compiler's warnings that mean a fault of the kernel.
+// The next line, taken off the front of the text; a text without blanks around it.
+std::string_view take_line(std::string_view& text);
+std::string_view trimmed(std::string_view text);
+
+inline constexpr std::string_view implicit_conversion =
+    ": warning: implicit conversion turns floating-point number into integer";
+
+// "input.cl:3:21" in front of a compiler's message; none where it has another form.
+std::optional<Place> place_before(std::string_view text, const SourceName& name);
+
+// The compiler's warnings that mean a fault of the kernel, and what is wrong with its calls of printf.
 std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& name);
+
+// What is in the child's build log beside the compiler's own messages: the arguments of each printf, as a message of
+// #pragma message, and the implicit conversions to integers. Cut out of the log of a kernel that does not compile.
+std::string without_notes(std::string_view log);
+
+// What OpenCL C does not have in a printf with these arguments, written as they are in the source.
+std::vector<std::string> printf_complaints(std::string_view arguments);
+
+// Where the header that the child includes reads when a conversion is out of range: no buffer is there.
+inline constexpr std::uint64_t conversion_address = 0x7abc'0000'0000'0000;
+
+// The conversions from floating-point numbers to integers: those that the compiler warns of, and the casts and calls of
+// convert_T in the main source. Oclgrind cannot say which of them was out of range.
+std::vector<Place> conversions(const CheckFacts& facts, const SourceName& name);
 
 // What --check says.
 

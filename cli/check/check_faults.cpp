@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -137,6 +138,13 @@ std::string stopped(const Fault&, const Evidence& evidence, const CheckFacts&) {
   return "Oclgrind cannot go on, and the check ends here: " + why;
 }
 
+std::string conversion(const Fault& fault, const Evidence&, const CheckFacts&) {
+  return fmt::format(
+      "conversion of a floating-point number to an integer type that does not hold it (too large, too small or NaN); "
+      "devices differ in the result{}",
+      fault.accesses.size() > 1 ? "; it is at this place or at one of those below" : "");
+}
+
 std::string other(const Fault&, const Evidence& evidence, const CheckFacts&) {
   return evidence.headline;
 }
@@ -146,7 +154,7 @@ struct Kind {
   std::string_view name;
   std::string (*sentence)(const Fault&, const Evidence&, const CheckFacts&);  // null: the compiler's words
 };
-constexpr std::array<Kind, 11> kinds{{
+constexpr std::array<Kind, 12> kinds{{
     {FaultKind::invalid_pointer, "invalid_pointer", invalid_pointer},
     {FaultKind::out_of_bounds, "out_of_bounds", out_of_bounds},
     {FaultKind::data_race, "data_race", data_race},
@@ -154,6 +162,7 @@ constexpr std::array<Kind, 11> kinds{{
     {FaultKind::uninitialized, "uninitialized", uninitialized},
     {FaultKind::unaligned, "unaligned", unaligned},
     {FaultKind::async_copy, "async_copy", async_copy},
+    {FaultKind::conversion, "conversion", conversion},
     {FaultKind::format, "format", nullptr},
     {FaultKind::compiler, "compiler", nullptr},
     {FaultKind::stopped, "stopped", stopped},
@@ -213,6 +222,7 @@ constexpr std::array<std::pair<std::string_view, FaultKind>, 20> headlines{{
 }};
 
 FaultKind kind_of(const Finding& finding) {
+  if (finding.space == "global" && finding.address == conversion_address) return FaultKind::conversion;
   const auto found = std::find_if(headlines.begin(), headlines.end(),
                                   [&](const auto& entry) { return finding.headline.starts_with(entry.first); });
   return found == headlines.end() ? FaultKind::other : found->second;
@@ -245,24 +255,76 @@ bool near_null(const Finding& finding) {
   return !finding.space.empty() && finding.address >> (bits - 1) == 0;
 }
 
-// What makes two messages one fault.
-using Key = std::tuple<FaultKind, std::string, int, std::string, unsigned, std::string, unsigned>;
+// What makes two messages one fault: of a line all races in one memory, else what is done at one column, in one
+// argument, on one side of it. An expansion of a macro is at one column.
+struct Key {
+  FaultKind kind;
+  std::string space;
+  std::uint64_t memory;  // the argument, or which local memory; counted from 1
+  bool before;           // the beginning
+  std::array<std::tuple<std::string, unsigned, unsigned>, 2> places;
+  auto operator<=>(const Key&) const = default;
+};
 
-Key key_of(FaultKind kind, const std::string& space, int argument, const std::vector<Access>& accesses) {
-  std::array<std::pair<std::string, unsigned>, 2> places;
-  for (std::size_t i = 0; i < std::min(accesses.size(), places.size()); ++i) {
-    places[i] = {accesses[i].place.file, accesses[i].place.line};
+Key key_of(const Finding& finding, FaultKind kind, const std::string& space, const InArgument& where) {
+  const bool race = kind == FaultKind::data_race;
+  Key key{kind, race ? space : "", 0, false, {}};
+  if (kind == FaultKind::conversion) return key;
+  if (kind == FaultKind::out_of_bounds) {
+    key.memory = static_cast<std::uint64_t>(where.index + 1);
+    key.before = where.offset < 0;
+  } else if (race) {
+    key.memory = finding.address >> 48U;
   }
-  if (accesses.size() == 2 && places[1] < places[0]) std::swap(places[0], places[1]);
-  return {kind, space, argument, places[0].first, places[0].second, places[1].first, places[1].second};
+  for (std::size_t i = 0; i < std::min(finding.accesses.size(), key.places.size()); ++i) {
+    const Place& place = finding.accesses[i].place;
+    key.places[i] = {place.file, place.line, race ? 0 : place.column};
+  }
+  if (finding.accesses.size() == 2 && key.places[1] < key.places[0]) std::swap(key.places[0], key.places[1]);
+  return key;
+}
+
+// An instruction of a work-item at an address. Oclgrind says of one that its address is outside of every buffer and,
+// after that, that the address was never set.
+using Step = std::tuple<std::string, std::uint64_t, Access::Id>;
+
+Step step_of(const Finding& finding) {
+  if (finding.accesses.empty()) return {};
+  return {finding.accesses.front().instruction, finding.address, finding.accesses.front().global};
 }
 
 class Collector {
  public:
-  Collector(const CheckFacts& facts, const SourceName& name) : facts_(facts), name_(name) {}
+  Collector(const CheckLog& log, const CheckFacts& facts, const SourceName& name) : facts_(facts), name_(name) {
+    for (const Finding& finding : log.findings) {
+      if (kind_of(finding) == FaultKind::invalid_pointer) never_set_.insert(step_of(finding));
+    }
+    for (const Finding& finding : log.findings) add(finding);
+  }
+
+  [[nodiscard]] std::vector<Fault> faults() const {
+    std::vector<Fault> result;
+    for (const Group& group : groups_) {
+      if (absorbed(group.fault)) continue;
+      Fault& fault = result.emplace_back(group.fault);
+      if (fault.kind == FaultKind::conversion) place_conversion(fault);
+      fault.what = of(fault.kind).sentence(fault, group.evidence, facts_);
+      fault.follows = (fault.kind == FaultKind::uninitialized && spoils_reads(true)) ||
+                      (fault.kind == FaultKind::invalid_pointer && group.evidence.uninitialized && spoils_reads(false));
+    }
+    return result;
+  }
+
+ private:
+  struct Group {
+    Fault fault;
+    Evidence evidence;
+    unsigned telling = 0;  // of the message whose accesses are shown
+  };
 
   void add(const Finding& finding) {
     FaultKind kind = kind_of(finding);
+    if (kind == FaultKind::out_of_bounds && never_set_.contains(step_of(finding))) return;
     std::string space = finding.space;
     const bool constant = std::any_of(finding.accesses.begin(), finding.accesses.end(), [](const Access& access) {
       return access.instruction.find("load ") != std::string::npos &&
@@ -272,11 +334,8 @@ class Collector {
     InArgument where;
     if (space == "global") where = find_argument(facts_, finding.address);
     if (kind == FaultKind::out_of_bounds && where.index < 0 && near_null(finding)) kind = FaultKind::invalid_pointer;
-    // The space of what is read is not in these messages, that of what is written says little.
-    const bool by_space = kind == FaultKind::data_race;
-    const int argument = kind == FaultKind::out_of_bounds ? where.index : -1;  // a line may leave several
-    const auto [entry, is_new] =
-        index_.try_emplace(key_of(kind, by_space ? space : "", argument, finding.accesses), groups_.size());
+    if (kind == FaultKind::conversion) space.clear();
+    const auto [entry, is_new] = index_.try_emplace(key_of(finding, kind, space, where), groups_.size());
     if (is_new) groups_.emplace_back().fault.kind = kind;
     Group& group = groups_[entry->second];
     Fault& fault = group.fault;
@@ -299,23 +358,16 @@ class Collector {
     }
   }
 
-  [[nodiscard]] std::vector<Fault> faults() const {
-    std::vector<Fault> result;
-    for (const Group& group : groups_) {
-      if (absorbed(group.fault)) continue;
-      Fault& fault = result.emplace_back(group.fault);
-      fault.what = of(fault.kind).sentence(fault, group.evidence, facts_);
-      fault.follows = fault.kind == FaultKind::uninitialized && spoils_reads();
+  // The message names the header; the kernel's conversions stand elsewhere.
+  void place_conversion(Fault& fault) const {
+    Access& access = fault.accesses.front();
+    access.place = {name_.file, 0, 0, {}};
+    bool first = true;
+    for (const Place& place : conversions(facts_, name_)) {
+      if (std::exchange(first, false)) access.place = place;
+      else fault.accesses.emplace_back().place = place;
     }
-    return result;
   }
-
- private:
-  struct Group {
-    Fault fault;
-    Evidence evidence;
-    unsigned telling = 0;  // of the message whose accesses are shown
-  };
 
   // Which of a fault's messages to show: of the races at one place the one that no barrier would mend, and a read
   // rather than a second write.
@@ -338,23 +390,23 @@ class Collector {
       const auto shadows = [&](FaultKind kind, std::initializer_list<FaultKind> by) {
         return fault.kind == kind && std::find(by.begin(), by.end(), other.kind) != by.end();
       };
-      return here && (shadows(FaultKind::out_of_bounds, {FaultKind::invalid_pointer}) ||
-                      shadows(FaultKind::uninitialized, {FaultKind::invalid_pointer, FaultKind::out_of_bounds,
-                                                         FaultKind::data_race, FaultKind::async_copy}));
+      return here && shadows(FaultKind::uninitialized, {FaultKind::invalid_pointer, FaultKind::out_of_bounds,
+                                                        FaultKind::data_race, FaultKind::async_copy});
     });
   }
 
-  // Whether something was read that had no definite value, and may have gone anywhere since.
-  [[nodiscard]] bool spoils_reads() const {
-    return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
+  // Whether something was read that had no definite value, and may have gone anywhere since; by such a pointer too.
+  [[nodiscard]] bool spoils_reads(bool by_pointers) const {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
       const FaultKind kind = group.fault.kind;
-      return kind == FaultKind::data_race || kind == FaultKind::out_of_bounds || kind == FaultKind::invalid_pointer ||
-             kind == FaultKind::divergence || kind == FaultKind::async_copy;
+      return kind == FaultKind::data_race || kind == FaultKind::out_of_bounds || kind == FaultKind::divergence ||
+             kind == FaultKind::async_copy || (kind == FaultKind::invalid_pointer && by_pointers);
     });
   }
 
   const CheckFacts& facts_;
   const SourceName& name_;
+  std::set<Step> never_set_;
   std::map<Key, std::size_t> index_;
   std::vector<Group> groups_;
 };
@@ -382,9 +434,7 @@ bool SourceName::is(std::string_view told) const {
 }
 
 std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name) {
-  Collector collector(facts, name);
-  for (const Finding& finding : log.findings) collector.add(finding);
-  std::vector<Fault> faults = collector.faults();
+  std::vector<Fault> faults = Collector(log, facts, name).faults();
   for (Fault& fault : faults) order_accesses(fault);
   for (Fault& warning : faults_in_build_log(facts.build_log, name)) {
     // What the compiler foresaw and Oclgrind saw is one fault.

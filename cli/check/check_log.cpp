@@ -18,14 +18,6 @@
 #include <utility>
 
 namespace masu::cli {
-namespace {
-
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
-  for (const std::string_view beginning : beginnings) {
-    if (text.starts_with(beginning)) return true;
-  }
-  return false;
-}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -33,12 +25,20 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The next line, taken off the front of the text.
 std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   return line;
+}
+
+namespace {
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  for (const std::string_view beginning : beginnings) {
+    if (text.starts_with(beginning)) return true;
+  }
+  return false;
 }
 
 // The number at the front of the text, taken off it.
@@ -224,6 +224,30 @@ std::optional<unsigned> cut_number(std::string_view& text) {
 
 }  // namespace
 
+std::optional<Place> place_before(std::string_view text, const SourceName& name) {
+  const auto column = cut_number(text);
+  const auto line = cut_number(text);
+  if (!column || !line) return std::nullopt;
+  return Place{name.is(text) ? name.file : std::string(text), *line, *column, {}};
+}
+
+std::string without_notes(std::string_view log) {
+  std::string result;
+  bool note = false;
+  while (!log.empty()) {
+    const std::string_view line = take_line(log);
+    if (line.find(": warning: ") != std::string_view::npos) {
+      note = line.find(": warning: \"") != std::string_view::npos ||
+             line.find(implicit_conversion) != std::string_view::npos;
+    } else if (line.find("error: ") != std::string_view::npos) {
+      note = false;
+    }
+    if (!note) result.append(line) += '\n';
+  }
+  if (!result.empty()) result.pop_back();
+  return result;
+}
+
 std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& name) {
   constexpr std::string_view word = ": warning: ";
   std::vector<Fault> result;
@@ -232,26 +256,28 @@ std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& n
     const std::string_view line = take_line(log);
     const auto at = line.find(word);
     if (at == std::string_view::npos) continue;
+    const auto place = place_before(line.substr(0, at), name);
+    if (!place) continue;
+    const auto add = [&](FaultKind kind, std::string what) {
+      const bool told = std::any_of(result.begin(), result.end(), [&](const Fault& earlier) {
+        return earlier.what == what && earlier.accesses.front().place.line == place->line;
+      });
+      if (told) return;
+      Fault& fault = result.emplace_back();
+      fault.kind = kind;
+      fault.what = std::move(what);
+      fault.accesses.emplace_back().place = *place;
+    };
     const std::string_view text = line.substr(at + word.size());
+    if (text.starts_with('"')) {  // what the header has the compiler say of each printf
+      for (std::string& complaint : printf_complaints(text)) add(FaultKind::format, std::move(complaint));
+      continue;
+    }
     const auto found = std::find_if(faults.begin(), faults.end(), [&](const auto& entry) {
       return text.find(entry.first) != std::string_view::npos;
     });
     if (found == faults.end()) continue;
-    std::string_view file = line.substr(0, at);
-    const auto column = cut_number(file);
-    const auto row = cut_number(file);
-    if (!column || !row) continue;
-    Access access;
-    access.place = {name.is(file) ? name.file : std::string(file), *row, *column, {}};
-    Fault fault;
-    fault.kind = found->second;
-    fault.what = fault.kind == FaultKind::format ? "printf: " : "";
-    fault.what += text;
-    fault.accesses.push_back(std::move(access));
-    const bool told = std::any_of(result.begin(), result.end(), [&](const Fault& earlier) {
-      return earlier.what == fault.what && earlier.accesses.front().place.line == *row;
-    });
-    if (!told) result.push_back(std::move(fault));
+    add(found->second, (found->second == FaultKind::format ? "printf: " : "") + std::string(text));
   }
   return result;
 }
@@ -341,9 +367,10 @@ std::string fault_text(const Fault& fault, const SourceLines& source) {
   for (const Access& access : fault.accesses) {
     if (shown == nullptr || (access.place.line != 0 && !same_place(*shown, access.place))) {
       text += place_text(access.place, source.path(access.place.file)) + ": ";
-      text += shown == nullptr                     ? fault.what
-              : fault.kind == FaultKind::data_race ? "the other side of the race"
-                                                   : "the other place";
+      text += shown == nullptr                      ? fault.what
+              : fault.kind == FaultKind::data_race  ? "the other side of the race"
+              : fault.kind == FaultKind::conversion ? "or here"
+                                                    : "the other place";
       text += '\n';
       text += marked(source.line(access.place), access.place.column);
       shown = &access.place;

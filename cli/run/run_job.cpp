@@ -150,45 +150,6 @@ RunDifference compare(const ArrayView& got, const InputRequest& input) {
   return found;
 }
 
-// A kernel on an OpenCL CPU device runs in this process, and its faults are the process's.
-
-struct Crash {
-  int signal;
-  const char* what;
-};
-constexpr std::array<Crash, 5> crashes{{
-    {SIGSEGV, "accessed memory that does not exist (SIGSEGV); --check says where"},
-    {SIGBUS, "accessed memory that does not exist (SIGBUS); --check says where"},
-    {SIGABRT, "damaged the memory of this process (SIGABRT); --check says where"},
-    {SIGFPE, "divided an integer by zero (SIGFPE)"},
-    {SIGILL, "ran an instruction that does not exist (SIGILL)"},
-}};
-
-// For the handler, which may not allocate: a line for each signal.
-std::array<std::string, crashes.size()> lines;
-
-extern "C" void end_crashed_run(int signal) {
-  io::remove_unfinished();
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (crashes[i].signal != signal) continue;
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines[i].data(), lines[i].size());
-  }
-  _exit(static_cast<int>(Exit::failed));
-}
-
-// From here on a signal by which the processor refuses what a kernel does (memory that is nobody's, a division by
-// zero), or the C library what it has done to its memory, ends the process with exit status 1 and one line: damage
-// often shows after the kernel.
-void blame_crashes_on(const std::string& kernel) {
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    lines[i] = fmt::format("masu run: the kernel {} {}\n", kernel, crashes[i].what);
-    struct sigaction action {};
-    action.sa_handler = end_crashed_run;
-    sigemptyset(&action.sa_mask);
-    sigaction(crashes[i].signal, &action, nullptr);
-  }
-}
-
 // Where the printf of a kernel goes. Drivers write it to descriptor 1 themselves, at once or at the end of a launch.
 
 // While it lives, what the process writes to standard output goes to standard error, if that is wished.
@@ -270,9 +231,16 @@ class RunProgram {
   [[nodiscard]] Kernel build() {
     const Watchdog::Watch watch = watchdog_.watch("compiling " + visible(job_.source.name));
     const auto began = Clock::now();
-    const Program program = Program::from_source(device_, with_file_name(job_.source), run_build_options(job_));
-    result_.log = program.log();
-    Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
+    const bool checked = !job_.check_facts.empty();  // then crashes are the checker's
+    const std::string options = checked ? checked_options(run_build_options(job_)) : run_build_options(job_);
+    const auto make = [&] {
+      const Program program = Program::from_source(device_, with_file_name(job_.source), options);
+      result_.log = program.log();
+      return find_kernel(program, job_.kernel, job_.source.name);
+    };
+    if (!checked) blame_crashes_on(visible(job_.source.name), device_.id(), false);
+    Kernel kernel = checked ? build_checked(make) : make();
+    blame_nobody();
     result_.kernel = source_name(kernel);
     result_.seconds.compile = since(began);
     return kernel;
@@ -383,7 +351,7 @@ class RunProgram {
     if (!job_.check_facts.empty()) tell_check_of(kernel, shape);
     const Watchdog::Watch watch = watchdog_.watch("the kernel " + result_.kernel);
     // Oclgrind's crashes are the checker's, and a GPU's kernels are not in this process.
-    if (job_.check_facts.empty() && !device_.info().gpu) blame_crashes_on(result_.kernel);
+    if (job_.check_facts.empty() && !device_.info().gpu) blame_crashes_on(result_.kernel, device_.id(), true);
     Stream stream(device_);
     std::vector<Event> events;
     for (std::uint64_t done = 0; done < job_.repeat;) {

@@ -156,4 +156,10 @@ struct RunResult {
 
 RunResult run_kernel(const RunJob& job);
 
+// From here on a signal by which the processor refuses what is done (memory that is nobody's, a division by zero), or
+// the C library what was done to its memory, ends the process with exit status 1 and one line: damage often shows after
+// the kernel. Where a kernel `runs`, `what` is its name, else what the driver compiles.
+void blame_crashes_on(const std::string& what, const std::string& device, bool runs);
+void blame_nobody();
+
 }  // namespace masu::cli

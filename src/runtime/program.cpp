@@ -39,6 +39,13 @@ void runtime::Module::give_kernel(std::shared_ptr<Kernel> kernel) noexcept {
 
 void runtime::Module::refuse_name(std::string_view name) {
   const std::vector<std::string> names = kernel_names();
+  if (std::ranges::find(names, name) != names.end()) {
+    throw Error(
+        ErrorCode::build_failed,
+        fmt::format("Program::kernel: the driver compiles the kernel {} but does not make it: the kernel may call a "
+                    "function that the driver does not have",
+                    name));
+  }
   throw Error(ErrorCode::invalid_argument,
               names.empty() ? fmt::format("Program::kernel: the program has no kernels, got \"{}\"", name)
                             : fmt::format("Program::kernel: the program has the kernels {}, got \"{}\"",

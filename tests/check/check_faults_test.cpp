@@ -45,6 +45,90 @@ TEST(CheckFaults, ReadAndWriteAtOnePlaceAreOne) {
   EXPECT_EQ(faults[0].times, 1U);
 }
 
+TEST(CheckFaults, EachColumnAndEachEndIsOne) {
+  const std::string other = with(invalid_read, "column 12", "column 20");
+  const std::string before = with(invalid_read, "0x1000000000010", "0xfffffffffffc");
+  const auto faults = faults_in(std::string(invalid_read) + other + before + invalid_read);
+  ASSERT_EQ(faults.size(), 3U);
+  EXPECT_EQ(faults[0].times, 2U);
+  EXPECT_EQ(faults[1].accesses[0].place.column, 20U);
+  EXPECT_EQ(faults[2].offset, -4);
+}
+
+TEST(CheckFaults, AnIndexThatWasNeverSetHidesNothing) {
+  const std::string address =
+      with(invalid_write, "Invalid write of size 4 at", "Uninitialized address used to write to");
+  // The write by a bad index is one fault, and so is a write of another work-item by a good one.
+  auto faults = faults_in(std::string(invalid_read) + invalid_write + address);
+  ASSERT_EQ(faults.size(), 2U);
+  EXPECT_TRUE(faults[0].what.starts_with("out-of-bounds read of 4 bytes")) << faults[0].what;
+  EXPECT_EQ(faults[1].kind, FaultKind::invalid_pointer);
+  EXPECT_TRUE(faults[1].follows);
+  faults = faults_in(with(invalid_write, "Global(6,0,0)", "Global(7,0,0)") + address);
+  ASSERT_EQ(faults.size(), 2U);
+  EXPECT_FALSE(faults_in(address).at(0).follows);
+}
+
+TEST(CheckFaults, RacesInTwoMemoriesAreTwo) {
+  EXPECT_EQ(faults_in(race + with(race, "0x1000000000074", "0x2000000000074")).size(), 2U);
+}
+
+TEST(CheckFaults, ConversionsArePlacedInTheSource) {
+  const std::string message = with(with(invalid_read, "0x1000000000010", "0x7abc000000000000"), "input.cl", "fd/6");
+  CheckFacts known = facts();
+  auto faults = faults_in(message + message, known);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, FaultKind::conversion);
+  EXPECT_EQ(faults[0].times, 2U);
+  EXPECT_EQ(faults[0].argument, -1);
+  EXPECT_EQ(faults[0].accesses.at(0).place.file, "/a/f.cl");
+  EXPECT_EQ(faults[0].accesses.at(0).place.line, 0U);
+  known.source =
+      "// (int)x\nint a = (int)get_global_id(0);\nuint b = ( uint )x + sizeof(int) * 2;\n"
+      "/* (int)x */ char *t = \"(int)x\"; p = convert_int_sat(x) + convert_float(n);\nint4 c = convert_int4_rte(v);\n";
+  known.build_log =
+      "input.cl:2:9: warning: implicit conversion turns floating-point number into integer: 'float' to 'int'\n";
+  const auto places = conversions(known, SourceName{"/a/f.cl"});
+  ASSERT_EQ(places.size(), 3U);
+  EXPECT_EQ(places[0].line, 2U);
+  EXPECT_EQ(places[0].column, 9U);
+  EXPECT_EQ(places[1].line, 3U);
+  EXPECT_EQ(places[1].column, 10U);
+  EXPECT_EQ(places[2].line, 5U);
+  faults = faults_in(message, known);
+  EXPECT_EQ(faults.at(0).accesses.size(), 3U);
+  EXPECT_EQ(faults.at(0).accesses[0].global, (Access::Id{5, 1, 2}));
+}
+
+TEST(CheckFaults, PrintfThatOpenClLacks) {
+  const auto complaint = [](std::string_view arguments) {
+    std::string text;
+    for (const std::string& each : printf_complaints(arguments)) text += each + ";";
+    return text;
+  };
+  EXPECT_EQ(complaint(R"("%zu items\n", get_global_size(0))"),
+            "printf: OpenCL C has no %zu: there is no length modifier z (l is for 64 bits);");
+  EXPECT_EQ(complaint(R"("%s %s", "a, %zu" "b", name[1, 2])"),
+            "printf: %s takes a string literal in OpenCL C, got name[1, 2];");
+  EXPECT_EQ(complaint(R"("%-*d" "%lld", 1, 2, 3L)"),
+            "printf: OpenCL C has no %-*d: a width or precision stands in the format, not among the arguments;"
+            "printf: OpenCL C has no %lld: there is no length modifier ll (l is for 64 bits);");
+  EXPECT_EQ(complaint(R"("%v5d%v4hld", v, w)"),
+            "printf: OpenCL C has no %v5d: a vector has 2, 3, 4, 8 or 16 elements;");
+  for (const char* good : {R"("%d%%%5.2f%v16hlx%#lx\"%hhd", a, b, c, d, e)", R"("")", "format, a", "",
+                           R"("%s", x ? "a" : "b")", R"("%)", R"("%5.)", R"("%v)", R"("\)", R"("%s")"}) {
+    EXPECT_EQ(complaint(good), "") << good;
+  }
+}
+
+TEST(CheckFaults, NotesAreCutOutOfABuildLog) {
+  EXPECT_EQ(without_notes("masu: x\nf.cl:1:2: warning: \"%d\", 1\n  printf\n  ^\nf.h:3:4: note: expanded\n"
+                          "f.cl:4:3: error: use of undeclared identifier 'k'\n  k\n"),
+            "masu: x\nf.cl:4:3: error: use of undeclared identifier 'k'\n  k");
+  EXPECT_EQ(without_notes("f.cl:1:2: warning: unused\n  a"), "f.cl:1:2: warning: unused\n  a");
+  EXPECT_EQ(without_notes(""), "");
+}
+
 TEST(CheckFaults, ConsequencesAreMarkedAndLast) {
   const auto faults = faults_in(with(never_set, "line 3", "line 2") + invalid_read);
   ASSERT_EQ(faults.size(), 2U);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 from command import MASU, CommandTest, masu, usable_devices
 
@@ -59,7 +60,8 @@ class Check(CommandTest):
                 self.assertIn(row.get("says", ""), errors)
                 # What may follow from another fault is told, and marked.
                 faults = [fault for fault in check["faults"] if not fault["follows"]]
-                self.assertTrue(all(fault["kind"] == "uninitialized" for fault in check["faults"] if fault["follows"]))
+                self.assertLessEqual({fault["kind"] for fault in check["faults"] if fault["follows"]},
+                                     {"uninitialized", "invalid_pointer"})
                 self.assertEqual([(fault["kind"], lines(fault)) for fault in faults],
                                  [(fault["kind"], fault["lines"]) for fault in row["finds"]])
                 for fault, wanted in zip(faults, row["finds"]):
@@ -175,11 +177,131 @@ class Check(CommandTest):
         self.assertEqual((status, len(check["faults"]), check["work_items"]), (3, 1, 1024))
 
     def test_the_end_of_oclgrind_is_told_with_its_findings(self):
-        file = self.write("f.cl", '__kernel void f(__global uint *out) {\n  printf("%d %d\\n", 1);\n}\n')
-        status, check, errors = self.check(file, *ONE_BUFFER)
-        self.assertEqual((status, [fault["kind"] for fault in check["faults"]]), (3, ["format"]))
+        # A stand-in for Oclgrind, which writes a message and ends by a signal.
+        self.write("oclgrind", """#!/bin/bash
+while [[ $1 != --log ]]; do shift; done
+printf 'Invalid read of size 4 at local memory address 0x1000000000010\\n\\tKernel: f\\n\\tEntity: Global(1,0,0) Local(1,0,0) Group(0,0,0)
+\\tAt line 2 (column 3) of f.cl:\\n\\t  out[get_global_id(0)] += 1;\\n\\n' >"$2"
+kill -ABRT $$
+""")
+        os.chmod(self.path("oclgrind"), 0o755)
+        file = self.write("f.cl", GOOD)
+        status, check, errors = self.check(file, *ONE_BUFFER, env={"PATH": self.folder + ":" + os.environ["PATH"]})
+        self.assertEqual((status, [fault["kind"] for fault in check["faults"]]), (3, ["out_of_bounds"]))
         self.assertIn("Oclgrind ended by signal 6", check["error"])
         self.assertIn("masu run: Oclgrind ended by signal 6", errors)
+
+    def kinds(self, text, *arguments, **more):
+        """Of each fault the kind, and where it is: the column, the argument and the byte. At the end those that follow."""
+        status, check, errors = self.check(self.write("f.cl", text), *arguments, **more)
+        self.assertEqual(status, 3, errors)
+        return [(fault["kind"], fault["places"][0]["column"], fault.get("argument"), fault.get("byte"))
+                for fault in check["faults"]]
+
+    def test_what_is_behind_a_bad_index_is_told(self):
+        one = ("--global", 4, "--local", 4, "--arg", "buffer=zeros:u32:4", "--arg", "buffer=iota:u32:3")
+        table = one + ("--arg", "buffer=iota:u32:3")
+        head = "__kernel void f(__global uint *o, __global const uint *x"
+        self.assertEqual(self.kinds(head + ") {\n  o[x[get_global_id(0)]] = 1;\n}\n", *one),
+                         [("out_of_bounds", 5, 1, 12), ("invalid_pointer", 26, 0, self.ANY)])
+        self.assertEqual(self.kinds(head + ", __global const uint *y) {\n  o[get_global_id(0)] = y[x[get_global_id(0)]];"
+                                    "\n}\n", *table)[:1], [("out_of_bounds", 27, 1, 12)])
+        # Through a macro all is at one column.
+        self.assertEqual([kind[0] for kind in self.kinds("#define PUT(o, x, i) o[x[i]] = 1\n" + head +
+                                                         ") {\n  PUT(o, x, get_global_id(0));\n}\n", *one)],
+                         ["out_of_bounds", "invalid_pointer"])
+        # An index that was read well and is too large, and one that was not read, at one store.
+        self.assertEqual(self.kinds(head + ") {\n  o[x[get_global_id(0)] * 2] = 1;\n}\n", *one)[:2],
+                         [("out_of_bounds", 30, 0, 16), ("out_of_bounds", 5, 1, 12)])
+
+    ANY = unittest.mock.ANY
+
+    def test_each_place_of_a_line_is_told(self):
+        text = ("__kernel void f(__global int *o, __global const int *x) {\n  const size_t i = get_global_id(0);\n"
+                "  o[i + 1] = x[i + 1] + x[i - 1];\n}\n")
+        arguments = ("--global", 4, "--arg", "buffer=zeros:i32:4", "--arg", "buffer=iota:i32:4")
+        self.assertEqual(self.kinds(text, *arguments), [("out_of_bounds", 25, 1, -4), ("out_of_bounds", 14, 1, 16),
+                                                        ("out_of_bounds", 12, 0, 16)])
+        # Both ends at one column.
+        text = ("__kernel void f(__global int *o, __global const int *x) {\n  const int i = get_global_id(0);\n"
+                "  int sum = 0;\n  for (int d = -1; d < 2; ++d) sum += x[i + d];\n  o[i] = sum;\n}\n")
+        self.assertEqual(self.kinds(text, *arguments)[:2], [("out_of_bounds", 39, 1, -4), ("out_of_bounds", 39, 1, 16)])
+
+    def test_conversions_out_of_range(self):
+        data = ("--global", 4, "--arg", "buffer=zeros:i32:8", "--arg",
+                "buffer=" + self.write("x.txt", "1.5\n-3\nnan\n3e9\n") + ",dtype=f32")
+        def found(statement, count=1):
+            text = ("__kernel void f(__global int *o, __global const float *x) {\n  const size_t i = get_global_id(0);\n"
+                    f"  {statement}\n}}\n")
+            status, check, errors = self.check(self.write("f.cl", text), *data)
+            self.assertEqual((status, len(check["faults"])), (3, count) if count else (0, 0), (statement, errors))
+            return check["faults"][0]["times"] if count else 0
+
+        self.assertEqual(found("o[i] = (int)x[i];"), 2)
+        self.assertEqual(found("o[i] = x[i];"), 2)
+        self.assertEqual(found("o[i] = (uint)(x[i]);"), 2)  # 3e9 fits
+        self.assertEqual(found("o[i] = (uchar)x[i];"), 3)
+        self.assertEqual(found("o[i] = (long)x[i];"), 1)
+        self.assertEqual(found("o[i] = convert_int(x[i]);"), 2)
+        self.assertEqual(found("o[i] = convert_short_rte(x[i]);"), 2)
+        self.assertEqual(found("o[i] = convert_int((double)x[i]);"), 2)
+        self.assertEqual(found("vstore2(convert_int2(vload2(i / 2, x)), i / 2, o);"), 4)
+        found("o[i] = convert_int_sat(x[i]);", 0)
+        found("o[i] = x[i] >= 0 && x[i] < 100 ? (int)x[i] : -1;", 0)
+        found("o[i] = convert_uchar((int)i) + (char)300 + convert_int(o[i]) + (int)(float)i;", 0)
+
+    def test_printf_that_opencl_lacks(self):
+        def found(call):
+            text = ("__kernel void f(__global char *g, __constant char *c) {\n  int n = 5;\n  long l = 5;\n"
+                    f"  {call}\n}}\n")
+            status, check, errors = self.check(self.write("f.cl", text), "--global", 1, "--arg", "buffer=zeros:i8:4",
+                                               "--arg", "buffer=zeros:i8:4")
+            self.assertEqual({fault["kind"] for fault in check["faults"]} - {"format"}, set(), errors)
+            return " | ".join(fault["what"] for fault in check["faults"])
+
+        for call, says in (('printf("%zu", get_global_size(0));', "no length modifier z"),
+                           ('printf("%zd %d", l, n);', "no length modifier z"),
+                           ('printf("%5jd", l);', "no length modifier j"), ('printf("%td", l);', "no length modifier t"),
+                           ('printf("%*d", n, n);', "no %*d"), ('printf("%.*d", n, n);', "no %.*d"),
+                           ('printf("%1$d", n);', "order of the arguments"), ('printf("%\'d", n);', "no flag '"),
+                           ('printf("%s", g);', "takes a string literal in OpenCL C, got g"),
+                           ('printf("%d %s", n, c);', "got c"), ('printf("a" "%" "zu", get_global_id(0));', "no length"),
+                           ('if (n == 5) printf("%d%% %zu", n, get_global_id(0));', "%zu")):
+            with self.subTest(call):
+                self.assertIn(says, found(call))
+        for call in ('printf("%d %ld %#x %-5u %05d %+d %%", n, l, n, 3u, n, n);', 'printf("%s, %s", "a" "b", "%zu");',
+                     'printf("%v4hlf %5.1f %c %p", (float4)(1.0f), 1.0f, 65, g);', 'printf("plain *zu\\n");',
+                     '#if 0\n  printf("%zu", l);\n#endif', '// printf("%zu", l);'):
+            with self.subTest(call):
+                self.assertEqual(found(call), "")
+
+    def test_language_versions(self):
+        file = self.write("f.cl", GOOD)
+        for version in ("CL", "CL1.0", "CL1.1", "CL1.2", "CL2.0", "cl2.0"):
+            self.assertIn(b"no faults", masu("run", file, "--check", "--options", "-cl-std=" + version, *ONE_BUFFER).stderr)
+        for version in ("CL3.0", "CL3.1", "CLC++", "CL9"):
+            self.fails(1, "run", file, "--check", "--options", f"-DN=1 -cl-std={version} -w", *ONE_BUFFER,
+                       says="reads OpenCL C 1.0, 1.1, 1.2 and 2.0")
+
+    def test_functions_that_oclgrind_lacks(self):
+        for call in ("work_group_reduce_add(1u)", "sub_group_reduce_add(1u)",
+                     "atomic_load((__global atomic_uint *)out)"):
+            with self.subTest(call):
+                file = self.write("f.cl", f"__kernel void f(__global uint *out) {{ out[0] = {call}; }}\n"
+                                          "__kernel void g(__global uint *out) { out[get_global_id(0)] += 1; }\n")
+                options = ("--check", "--options", "-cl-std=CL2.0", *ONE_BUFFER)
+                self.fails(1, "run", file, *options, "--kernel", "f",
+                           says="does not have the function " + call.partition("(")[0])
+                result = masu("run", file, *options, "--kernel", "g")
+                self.assertEqual((result.returncode, result.stderr), (0, b"masu run: no faults found in 4 work-items\n"))
+
+    def test_compile_errors_are_the_kernels_alone(self):
+        file = self.write("f.cl", '__kernel void f(__global int *o, float x) {\n  printf("%d\\n", 1);\n  o[0] = x;\n'
+                                  '  k = 1;\n}\n')
+        result = masu("run", file, "--check", *ONE_BUFFER, "--arg", "f32=1")
+        self.assertEqual(result.returncode, 1)
+        self.assertNotIn(b"warning", result.stderr)
+        self.assertIn(b"f.cl:4:3: error: use of undeclared identifier 'k'", result.stderr)
 
     def test_time_limit_ends_everything(self):
         file = self.write("f.cl", ENDLESS)

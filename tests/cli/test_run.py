@@ -410,6 +410,21 @@ class OpenclRun(Both, RunTest):
                    "u64=1000000000000", says="accessed memory that does not exist")
         self.assertEqual(os.listdir(self.folder), ["kernel.cl"])
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_a_compiler_that_crashes_is_told_from_a_kernel(self):
+        # Stand-ins in front of the driver raise a signal themselves: in the build, and in the launch with a compiler's library
+        # on the stack or another one.
+        self.needs_pocl()
+        file = self.opencl("__kernel void f(__global int *x) { x[get_global_id(0)] += 1; }\n")
+        for library, function, says in (("libshim.so", "clBuildProgram", "compiler of opencl:0 crashed (SIGSEGV) while it compiled"),
+                                        ("libLLVM-shim.so", "clEnqueueNDRangeKernel", "compiler of opencl:0 crashed (SIGSEGV)"),
+                                        ("libshim.so", "clEnqueueNDRangeKernel", "the kernel f accessed memory")):
+            source = self.write("shim.c", f"#include <signal.h>\nint {function}(void) {{ raise(SIGSEGV); return 0; }}\n")
+            subprocess.run(["cc", "-shared", "-fPIC", source, "-o", self.path(library), "-Wl,--no-as-needed", "-l:libOpenCL.so.1"],
+                           check=True)
+            self.fails(1, "run", file, "--arg", "buffer=zeros:i32:4", env={"LD_PRELOAD": self.path(library), "MASU_CACHE": "off"},
+                       says=says)
+
     def test_reader_that_goes_away(self):
         file = self.opencl("__kernel void f(__global int *x) { }\n")
         command = f"'{MASU}' run '{file}' --arg buffer=iota:i32:100000,out=- | head -n 2"

@@ -159,6 +159,18 @@ class Layout(unittest.TestCase):
         self.none(f"{name(p)}: {macro}" for macro, p in defined.items()
                   if macro not in words and macro not in given and not macro.startswith(tuple(pasted)))
 
+    def test_kernels_use_no_word_that_a_compiler_may_reserve(self):
+        # Keywords of OpenCL C 1.0 to 3.1 that no kernel of ours needs, of C99, and of vendors' extensions (channel is one of
+        # cl_intel_channels). Qualifiers are written with underscores.
+        reserved = ("channel pipe generic uniform quad complex imaginary read_only write_only read_write "
+                    "global local constant private kernel queue_t ndrange_t clk_event_t reserve_id_t intel_channel_t "
+                    "auto register _Bool _Complex _Imaginary _Atomic _Thread_local _Generic").split()
+        pattern = re.compile(r"\b(?:" + "|".join(reserved) + r")\b")
+        for path in below("src/", "bench/", "examples/", "tests/"):
+            if path.suffix == ".cl":
+                code = re.sub(r"//.*|/\*(?s:.*?)\*/|#\s*pragma.*|#\s*error.*|\"(?:[^\"\\]|\\.)*\"", "", read(path))
+                self.none(f"{name(path)}: {word}" for word in sorted(set(pattern.findall(code))))
+
     def test_runtime_and_primitives_include_no_backend(self):
         rooms = [p for p in below("src/") if not name(p).startswith("src/backends/") and not is_test(p)]
         self.none(self.lines_with(r"#\s*include.*backends/", rooms))

@@ -6,13 +6,53 @@
 #include "each_device.h"
 #include "types.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace masu::vocabulary {
+
+// "(T4)" loads: vload4(I, p), or p[I] of a scalar.
+inline std::string load(std::size_t width, std::string_view index, std::string_view pointer) {
+  return width == 1 ? fmt::format("({})[{}]", pointer, index) : fmt::format("vload{}({}, {})", width, index, pointer);
+}
+inline std::string store(std::size_t width, std::string_view value, std::string_view index, std::string_view pointer) {
+  return width == 1 ? fmt::format("({})[{}] = {};", pointer, index, value)
+                    : fmt::format("vstore{}({}, {}, {});", width, value, index, pointer);
+}
+
+// Calls `work` with a value of the C++ type of an OpenCL C type.
+template <class Work>
+void with_type(std::string_view name, const Work& work) {
+  if (name == "char") work(std::int8_t{});
+  else if (name == "uchar") work(std::uint8_t{});
+  else if (name == "short") work(std::int16_t{});
+  else if (name == "ushort") work(std::uint16_t{});
+  else if (name == "int") work(std::int32_t{});
+  else if (name == "uint") work(std::uint32_t{});
+  else if (name == "long") work(std::int64_t{});
+  else if (name == "ulong") work(std::uint64_t{});
+  else if (name == "float") work(float{});
+  else work(double{});
+}
+
+template <class T>
+constexpr Match match_of = std::is_same_v<T, float>    ? Match::f32
+                           : std::is_same_v<T, double> ? Match::f64
+                                                       : Match::bits;
+
+// The widths to try a function in: the scalar and one vector, in turns; all where MASU_TEST_LONG is set.
+inline std::vector<std::size_t> some_widths(std::size_t turn) {
+  if (std::getenv("MASU_TEST_LONG") != nullptr) return {widths_and_scalar.begin(), widths_and_scalar.end()};
+  return {1, widths[turn % widths.size()]};
+}
 
 inline std::vector<std::string> opencl_device_ids() {
   std::vector<std::string> ids = test::kernel_device_ids();

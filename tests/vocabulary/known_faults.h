@@ -14,8 +14,9 @@ struct KnownFault {
   std::string_view driver;  // … and of DeviceInfo::driver
   std::string_view family;
   std::string_view type;   // "" is any
-  std::string_view name;   // of the case: `*` stands for any text
+  std::string_view name;   // of the case: `*` stands for any text, `?` for a character
   std::string_view fault;  // what happens
+  bool optimised = false;  // only where the compiler optimises, so that it may not show
 };
 
 std::span<const KnownFault> known_faults();

@@ -19,15 +19,6 @@ bool non_zero(std::span<const std::byte> value) {
   return std::ranges::any_of(value, [](std::byte b) { return b != std::byte{0}; });
 }
 
-// "(T4)" loads: vload4(I, p), or p[I] of a scalar.
-std::string load(std::size_t width, std::string_view index, std::string_view pointer) {
-  return width == 1 ? fmt::format("({})[{}]", pointer, index) : fmt::format("vload{}({}, {})", width, index, pointer);
-}
-std::string store(std::size_t width, std::string_view value, std::string_view index, std::string_view pointer) {
-  return width == 1 ? fmt::format("({})[{}] = {};", pointer, index, value)
-                    : fmt::format("vstore{}({}, {}, {});", width, value, index, pointer);
-}
-
 class Select : public EachType {};
 MASU_ON_EACH_TYPE(Select, types);
 

@@ -43,6 +43,17 @@ TEST_P(Shuffle, EveryLength) {
       }
     }
   }
+  for (const std::size_t from : lengths) {  // the same masks as literals, which compilers fold
+    Case one{.name = fmt::format("shuffle of {} by a literal of high bits", vector_name(type.name, from))};
+    std::string mask;
+    for (std::size_t i = 0; i < from; ++i) {
+      mask += fmt::format("{}{}", i == 0 ? "" : ", ", from + from - 1 - i);
+      append_bytes(one.expected, element(elements, type.size, from - 1 - i));
+    }
+    one.code = fmt::format("    vstore{0}(shuffle(vload{0}(0, x), ({1})({2})), 0, (__global T *)out);", from,
+                           vector_name(mask_type.name, from), mask);
+    made.cases.push_back(one);
+  }
   run_or_skip(made);
 }
 

@@ -8,6 +8,7 @@
 #include <masu/floating_point.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 
@@ -238,14 +239,33 @@ std::string with_presumed_lines(std::string_view log, std::string_view source, s
   return result += log;
 }
 
+namespace {
+
+bool is_noise(std::string_view line) {
+  constexpr std::array<std::string_view, 7> steps{"Compilation started",
+                                                  "Compilation done",
+                                                  "Linking started",
+                                                  "Linking done",
+                                                  "Device build started",
+                                                  "Device build done",
+                                                  "Done."};
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+  if (line.empty()) return false;
+  if (std::ranges::find(steps, line) != steps.end()) return true;
+  const auto has = [line](std::string_view part) { return line.find(part) != std::string_view::npos; };
+  return has(" is a kernel, so overriding noinline attribute. The function may be inlined when called.") ||
+         line.starts_with("Options used by backend compiler:") || line.starts_with("remark: ") ||
+         (line.starts_with("Kernel ") && has("vectorized"));
+}
+
+}  // namespace
+
 std::string without_noise(std::string_view log) {
-  constexpr std::string_view noise =
-      " is a kernel, so overriding noinline attribute. The function may be inlined when called.";
   std::string result;
   while (!log.empty()) {
     const std::size_t end = std::min(log.find('\n'), log.size() - 1) + 1;
     const std::string_view line = log.substr(0, end);
-    if (line.find(noise) == std::string_view::npos) result += line;
+    if (!is_noise(line)) result += line;
     log.remove_prefix(end);
   }
   while (result.ends_with('\n')) result.pop_back();

@@ -72,5 +72,17 @@ TEST(BuildLog, NoiseIsLeftOut) {
   EXPECT_EQ(without_noise(""), "");
 }
 
+TEST(BuildLog, OfIntelOnlyWarningsStay) {
+  const std::string before = "Compilation started\n";
+  const std::string after =
+      "Compilation done\nLinking started\nLinking done\nDevice build started\n"
+      "Options used by backend compiler: -cl-kernel-arg-info\nDevice build done\n"
+      "remark: <unknown>:0:0: Kernel was 16-way vectorized\nKernel \"f\" was successfully vectorized (16)\nDone.";
+  const std::string warning = "f.cl:1:9: warning: unused variable 'Done.'\n    1 | int Done.;\n      |     ^";
+  EXPECT_EQ(without_noise(before + after), "");
+  EXPECT_EQ(without_noise(before + warning + "\n" + after), warning);
+  EXPECT_EQ(without_noise("f.cl:1:1: error: Linking started\n"), "f.cl:1:1: error: Linking started");
+}
+
 }  // namespace
 }  // namespace masu::opencl

@@ -91,7 +91,7 @@ void Module::take_notes(std::string log) {
 }
 
 std::vector<std::string> Module::kernel_names() {
-  // Asked for the names of no kernels, NVIDIA's driver (580, 2026-11) crashes.
+  // The names are asked for only where there are some: NVIDIA's driver (580, 2026-11) needs that.
   std::size_t kernels = 0;
   check(api().clGetProgramInfo(program_.get(), CL_PROGRAM_NUM_KERNELS, sizeof(kernels), &kernels, nullptr),
         "Program::kernel_names", limits_->id, "clGetProgramInfo");

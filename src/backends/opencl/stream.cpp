@@ -204,7 +204,7 @@ class Stream final : public runtime::Stream {
       cl_context context = nullptr;
       check(api().clGetEventInfo(handle, CL_EVENT_CONTEXT, sizeof(context), &context, nullptr), "Stream::wait", device_,
             "clGetEventInfo");
-      // Asked first: a driver that is given another driver's event may crash instead of refusing it (NVIDIA 580,
+      // Whether an event is of this driver is decided here; drivers do not refuse those of others reliably (NVIDIA 580,
       // 2026-11).
       if (context == context_) {
         check(api().clEnqueueBarrierWithWaitList(queue_.get(), 1, &handle, nullptr), "Stream::wait", device_,

@@ -281,12 +281,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __lo
 // A histogram for each row of fewer than 2^16 bytes, on GPUs.
 //
 // A work-group of 32 takes two rows, its even work-items one and its odd ones the other. Each work-item has a table of its own in
-// one bank of local memory, whose counters are bytes: the word of the four values from 4 * quad on is number quad * 32 + lane. A
+// one bank of local memory, whose counters are bytes: the word of the four values from 4 * f on is number f * 32 + lane. A
 // part of a row is up to MASU_ROUNDS rounds of MASU_UNROLL vectors for each work-item, and two bytes more; then the tables are
 // summed, and cleared. That is fewer than 256 bytes, or 256 in whole vectors: where these are all equal the last round is not
 // counted but added to the sums.
-#define MASU_PLACE(quad, amount) \
-  atomic_add((__local uint *)((__local uchar *)table + (((quad) & (63 * 128)) | column)), rotate(1u, (uint)(amount)));
+#define MASU_PLACE(four, amount) \
+  atomic_add((__local uint *)((__local uchar *)table + (((four) & (63 * 128)) | column)), rotate(1u, (uint)(amount)));
 #define MASU_COUNT_BYTE(w, k)               \
   {                                         \
     const uint byte = masu_byte(w, k);      \

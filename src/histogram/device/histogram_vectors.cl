@@ -128,15 +128,17 @@ MASU_NOINLINE uint4 slots_slowly(const MASU_VALUE x0, const MASU_VALUE x1, const
 #endif
 #endif
 
-// Interleaved channels: `channel` is the first slot of the next value's channel. Nothing is left of this with one channel.
+// Interleaved channels: `channel_slot` is the first slot of the next value's channel. Nothing is left of this with one
+// channel. `channel` is a keyword where there is cl_intel_channels.
 #if MASU_CHANNELS == 1
 #define MASU_SET_CHANNEL(element)
 #define MASU_CHANNEL 0
 #define MASU_NEXT_CHANNEL
 #else
-#define MASU_SET_CHANNEL(element) uint channel = (uint)((element) % MASU_CHANNELS) * slots;
-#define MASU_CHANNEL channel
-#define MASU_NEXT_CHANNEL channel = channel + slots == MASU_CHANNELS * slots ? 0 : channel + slots;
+#define MASU_SET_CHANNEL(element) uint channel_slot = (uint)((element) % MASU_CHANNELS) * slots;
+#define MASU_CHANNEL channel_slot
+#define MASU_NEXT_CHANNEL \
+  channel_slot = channel_slot + slots == MASU_CHANNELS * slots ? 0 : channel_slot + slots;
 #endif
 #define MASU_SLOT_OF(x) MASU_SLOT(x, MASU_RULE(0))
 
