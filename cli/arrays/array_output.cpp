@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t lines_bytes = std::size_t{1} << 14U;
 }
 
-void write_lines(const ArrayView& array, const Lines& to) {
+void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
   dispatch(array.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* values = static_cast<const T*>(array.data);
@@ -30,24 +30,8 @@ void write_lines(const ArrayView& array, const Lines& to) {
     for (std::uint64_t i = 0; i < array.count; ++i) {
       if (lines.size() - length < io::number_room) to({lines.data(), std::exchange(length, 0)});
       length += io::put_number(lines.data() + length, io::number_room - 1, values[i]);
-      lines[length++] = '\n';
-    }
-    if (length != 0) to({lines.data(), length});
-  });
-}
-
-void write_lines(const ArrayView& array, LineForm& form, const Lines& to) {
-  if (form.columns == 1) return write_lines(array, to);
-  dispatch(array.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* values = static_cast<const T*>(array.data);
-    std::array<char, lines_bytes> lines;
-    std::size_t length = 0;
-    for (std::uint64_t i = 0; i < array.count; ++i) {
-      if (lines.size() - length < io::number_room) to({lines.data(), std::exchange(length, 0)});
-      length += io::put_number(lines.data() + length, io::number_room - 1, values[i]);
-      form.within = form.within + 1 == form.columns ? 0 : form.within + 1;
-      lines[length++] = form.within == 0 ? '\n' : form.delimiter;
+      const bool within = form != nullptr && ++form->written % form->columns != 0;
+      lines[length++] = within ? form->delimiter : '\n';
     }
     if (length != 0) to({lines.data(), length});
   });
@@ -114,7 +98,9 @@ void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool 
 }
 
 void ArrayOutput::write(const ArrayView& piece) {
-  if (form_ == ArrayForm::text) write_lines(piece, lines_, [&](std::string_view lines) { file_.write(lines); });
+  if (form_ == ArrayForm::text)
+    write_lines(
+        piece, [&](std::string_view lines) { file_.write(lines); }, &lines_);
   else file_.write(piece.data, piece.count * size_of(piece.dtype));
 }
 

@@ -259,10 +259,9 @@ using Lines = std::function<void(std::string_view)>;
 struct LineForm {
   std::uint64_t columns = 1;
   char delimiter = ',';
-  std::uint64_t within = 0;  // a row: the numbers of it that were written
+  std::uint64_t written = 0;  // numbers so far
 };
-void write_lines(const ArrayView& array, const Lines& to);
-void write_lines(const ArrayView& array, LineForm& form, const Lines& to);
+void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullptr);
 
 // How an array is written to a path; "" and "-" are standard output. `from` is the input that it is made of.
 enum class ArrayForm { raw, text, npy };

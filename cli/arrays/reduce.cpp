@@ -285,11 +285,6 @@ bool is_place(const std::string& op) {
   return op == "argmin" || op == "argmax";
 }
 
-// Of the input, and not of its rows.
-bool needs_places(const ReduceCommandOptions& asked, const ReduceRequest& request) {
-  return asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
-}
-
 void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFound& found) {
   const std::vector<ReduceColumn> expected = reference_reduce(data, request);
   for (std::size_t op = 0; op < expected.size(); ++op) {
@@ -351,7 +346,7 @@ Exit run_command(ReduceCommandOptions& asked) {
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
   if (!asked.rows.empty()) asked.input.needed_by = "--rows";
-  asked.input.places = needs_places(asked, request);
+  asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
   ArrayStream stream(asked.input, common, Work::reading, "reduce", !asked.rows.empty());
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();

@@ -41,44 +41,36 @@ std::uint64_t all_left_out(const io::TextReport& report) {
   return sum;
 }
 
-// The first of each kind: that of the first rank that has one. Lines of a part may be counted from its beginning.
-void find_first(const io::TextReport& mine, io::TextReport& all) {
-  std::string text = fmt::format("{}\n{}\n{}\n", mine.begin_line, mine.end_line, mine.lines_known ? 1 : 0);
-  for (const io::TextReport::Kind& kind : mine.left_out) {
-    text += fmt::format("{}\n{}\n", kind.count == 0 ? 0 : kind.line, kind.first);
-  }
-  for (io::TextReport::Kind& kind : all.left_out) kind.line = 0;
-  std::uint64_t end = 1;  // the line where the part before ends
-  for (const Ranks::Bytes& part : ranks().from_each("first left out", bytes_of(text))) {
-    const std::vector<std::string> lines = split(text_in(part), '\n');
-    const std::uint64_t begin = std::stoull(lines.at(0));
-    const std::uint64_t before = lines.at(2) == "1" ? 0 : end - begin;
-    for (std::size_t i = 0; i < all.left_out.size(); ++i) {
-      const std::uint64_t line = std::stoull(lines.at(3 + 2 * i));
-      if (line == 0 || all.left_out[i].line != 0) continue;
-      all.left_out[i].line = line + before;
-      all.left_out[i].first = lines.at(4 + 2 * i);
-    }
-    end = std::stoull(lines.at(1)) + before;
-  }
-}
-
 }  // namespace
 
 io::TextReport report_of_ranks(const io::TextReport& mine) {
+  if (!ranks().several()) return mine;
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", mine.begin_line, mine.end_line, mine.lines_known ? 1 : 0,
+                                 mine.places, mine.comment_lines, mine.rows ? 1 : 0);
+  for (const io::TextReport::Kind& kind : mine.left_out) {
+    text += fmt::format("{}\n{}\n{}\n", kind.count, kind.line, kind.first);
+  }
   io::TextReport all = mine;
-  if (!ranks().several()) return all;
-  std::array<std::uint64_t, 8> sums{};
-  for (std::size_t i = 0; i < mine.left_out.size(); ++i) sums[i] = mine.left_out[i].count;
-  sums[5] = mine.places;
-  sums[6] = mine.comment_lines;
-  sums[7] = mine.rows ? 0 : 1;
-  ranks().add("left out", sums);
-  for (std::size_t i = 0; i < mine.left_out.size(); ++i) all.left_out[i].count = sums[i];
-  all.places = sums[5];
-  all.comment_lines = sums[6];
-  all.rows = sums[7] == 0;
-  if (all_left_out(all) != 0) find_first(mine, all);
+  all.left_out = {};
+  all.places = all.comment_lines = 0;
+  all.rows = true;
+  std::uint64_t end = 1;  // the line where the part before ends
+  for (const Ranks::Bytes& part : ranks().from_each("left out", bytes_of(text))) {
+    const std::vector<std::string> lines = split(text_in(part), '\n');
+    const auto number = [&](std::size_t i) { return std::stoull(lines.at(i)); };
+    // Lines of a part may be counted from its beginning.
+    const std::uint64_t before = number(2) == 1 ? 0 : end - number(0);
+    end = number(1) + before;
+    all.places += number(3);
+    all.comment_lines += number(4);
+    all.rows = all.rows && number(5) == 1;
+    std::size_t at = 6;
+    for (io::TextReport::Kind& kind : all.left_out) {
+      if (kind.count == 0 && number(at) != 0) kind = {0, number(at + 1) + before, lines.at(at + 2)};
+      kind.count += number(at);
+      at += 3;
+    }
+  }
   return all;
 }
 

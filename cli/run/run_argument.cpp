@@ -251,6 +251,7 @@ std::unique_ptr<io::Source> open_input(const InputRequest& request) {
   io::SourceOptions options;
   options.format = io::input_format_from_name(text ? "text" : request.format);
   options.strict = options.format == io::InputFormat::text;
+  if (text) options.decimal = ".";  // the comma separates
   options.dtype = request.dtype;
   std::unique_ptr<io::Source> source = io::open(request.input, options);
   source->retype(Dtype::f64);  // what a kernel gets depends on its parameters, not on the numbers

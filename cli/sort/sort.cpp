@@ -228,8 +228,9 @@ OrderCheck check_order(const SortCommandOptions& asked) {
     computing += since(began);
     return kept;
   });
-  (void)stream.settle(found.count);
-  const Places places = stream.places(found.count + (found.out_of_order ? 1 : 0));
+  const std::uint64_t seen = found.count + (found.out_of_order ? 1 : 0);
+  (void)stream.settle(seen);
+  const Places places = stream.places(seen);
   check.share(found);
   if (found.out_of_order && asked.row_count() == 1) places.apply({&*found.out_of_order, 1});
   found.name = stream.info().name;

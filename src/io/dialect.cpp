@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -67,12 +68,8 @@ std::size_t TextFields::closing_quote(std::string_view text, std::size_t quote, 
 
 // The first line, as far as the window has it.
 void TextFields::decide(const std::string& decimal) {
-  reader_.consume(static_cast<std::size_t>(at_ - begin_));
-  const auto bytes = reader_.peek(Reader::peek_limit);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  begin_ = at_ = text.data();
-  end_ = begin_ + text.size();
-  ended_ = text.size() < least_window;
+  refill(Reader::peek_limit);
+  const std::string_view text(at_, left());
   std::array<bool, candidates.size()> has{};
   bool starts = true;   // a field, of whatever delimiter
   bool behind = false;  // a blank
@@ -98,11 +95,8 @@ void TextFields::decide(const std::string& decimal) {
 
 // Without passing over them.
 TextFields::Glance TextFields::glance() {
-  reader_.consume(static_cast<std::size_t>(at_ - begin_));
-  const auto bytes = reader_.peek(Reader::peek_limit);
-  begin_ = at_ = reinterpret_cast<const char*>(bytes.data());
-  end_ = begin_ + bytes.size();
-  ended_ = bytes.size() < least_window;
+  refill(Reader::peek_limit);
+  const auto bytes = std::as_bytes(std::span(at_, left()));
   Glance found;
   TextFields inside(Reader(reader_.name(), memory_stream(bytes)), *this);
   Field field;

@@ -35,7 +35,7 @@ TextFields::TextFields(Reader reader, const SourceOptions& options)
   if (!options.delimiter.empty()) set_delimiter(options);
   refill();
   if (std::string_view(at_, left()).starts_with(byte_order_mark)) at_ += byte_order_mark.size();
-  skip_to_first_line();
+  (void)begin_line();
   if (options.delimiter.empty()) decide(options.decimal);
   const Glance first = glance();
   for (const std::string& text : first.first)
@@ -54,37 +54,9 @@ void TextFields::set_class(std::string_view characters, Class kind) {
   for (const char c : characters) classes_[static_cast<unsigned char>(c)] = kind;
 }
 
-void TextFields::skip_to_first_line() {
-  bool inside = false;  // of a line, behind more white space than the window holds
-  for (;;) {
-    need();
-    const char* p = at_;
-    while (p != end_ && (class_of(*p) == blank || *p == ' ' || *p == '\t')) ++p;
-    if (end_ - p < cut_bytes && !ended_) {
-      at_ = p;
-      inside = true;
-      continue;
-    }
-    const bool empty = p == end_ || class_of(*p) == newline;
-    if (hash_ && !inside && p == at_ && p != end_ && *p == '#') {
-      ++comment_lines_;
-      skip_line();
-    } else if (!empty && comment_here(p)) {
-      skip_line();
-    } else if (empty && p != end_) {
-      at_ = p;
-      end_line();
-    } else {
-      if (empty) at_ = p;
-      break;
-    }
-    inside = false;
-  }
-}
-
-void TextFields::refill() {
+void TextFields::refill(std::size_t least) {
   reader_.consume(static_cast<std::size_t>(at_ - begin_));
-  const auto bytes = reader_.peek(least_window);
+  const auto bytes = reader_.peek(least);
   begin_ = at_ = reinterpret_cast<const char*>(bytes.data());
   end_ = begin_ + bytes.size();
   ended_ = bytes.size() < least_window;

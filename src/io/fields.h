@@ -84,6 +84,7 @@ class TextFields {
   [[nodiscard]] Reader& reader() noexcept { return reader_; }
 
  private:
+  static constexpr std::size_t least_window = longest_entry + 512;  // an entry, a comment mark and a line end
   enum Class : std::uint8_t { normal, blank, delimiting, newline };
   // The lines that are next, as far as the window has them whole.
   struct Glance {
@@ -98,7 +99,6 @@ class TextFields {
 
   void set_delimiter(const SourceOptions& options);
   void set_class(std::string_view characters, Class kind);
-  void skip_to_first_line();
   void decide(const std::string& decimal);
   [[nodiscard]] std::size_t closing_quote(std::string_view text, std::size_t quote, bool across_lines) const;
   [[nodiscard]] Glance glance();
@@ -111,7 +111,7 @@ class TextFields {
   void need() {
     if (left() < least_window && !ended_) refill();
   }
-  void refill();
+  void refill(std::size_t least = least_window);
   void keep(Field& field);
   [[nodiscard]] bool comment_here(const char* at) const noexcept;
   bool begin_line();
@@ -122,7 +122,6 @@ class TextFields {
   void finish(Field& field);
   [[nodiscard]] std::optional<std::uint64_t> line_start(std::uint64_t position);
 
-  static constexpr std::size_t least_window = longest_entry + 512;  // an entry, a comment mark and a line end
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
   Reader reader_;

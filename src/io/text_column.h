@@ -10,8 +10,12 @@
 #include <masu/dtype.h>
 #include <masu/io.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,29 +25,104 @@
 
 namespace masu::io {
 
+inline constexpr std::uint64_t whole_in_f64 = std::uint64_t{1} << 53;  // all of them up to it are
+inline constexpr std::uint64_t most_signed = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::uint64_t minus_zero = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t first_words = 1024;
+inline constexpr std::uint64_t largest_spill = std::uint64_t{1} << 16;  // words that are written at once
+
+inline std::uint64_t bits_of_double(double value) noexcept {
+  return std::bit_cast<std::uint64_t>(value);
+}
+
 // Parsed once and kept: i64 where all are whole, u64 where some lie beyond it, f64 where some have a fraction or no
 // integer type holds all. What no such dtype holds exactly is an error.
 class TextColumn {
  public:
   // Holds about `memory` bytes of the numbers. More of them go to a file in `tmpdir` where `spool` is set, else they
   // are given up: kept() is false then.
-  TextColumn(std::string name, std::string tmpdir, std::uint64_t memory, bool spool);
+  TextColumn(std::string name, std::string tmpdir, std::uint64_t memory, bool spool)
+      : name_(std::move(name)),
+        limit_(std::max(memory / sizeof(std::uint64_t), first_words)),
+        spool_(spool),
+        file_(std::move(tmpdir)) {}
 
   // Throws io, naming lines and values, for numbers that no dtype holds together.
-  void add(const TextNumber& number, const Field& field);
+  void add(const TextNumber& number, const Field& field) {
+    if (number.kind == TextNumber::beyond_64_bits) {
+      fail("line {}: {} does not fit 64 bits (--dtype f64 rounds it)", field.line, printable(field.text));
+    }
+    if (number.kind == TextNumber::beyond_f64) {
+      fail("line {}: {} does not fit f64", field.line, printable(field.text));
+    }
+    const bool whole = number.kind == TextNumber::whole;
+    const bool signs = whole && number.negative;
+    const auto note = [&](bool met, std::optional<Place>& first) {
+      if (!met || first) return;
+      first = Place{count_, field.line, printable(field.text)};
+      check_together();
+    };
+    note(!whole, decimal_);
+    if (whole && number.magnitude > whole_in_f64) {
+      if (!wide_from_) wide_from_ = count_;
+      note(!exact_in_f64(number.magnitude), inexact_);
+    }
+    note(signs && number.magnitude != 0, negative_);
+    note(whole && !signs && number.magnitude > most_signed, unsigned_);
+    if (!whole) return push(bits_of_double(number.value));
+    if (floats_from_) {
+      const auto value = static_cast<double>(number.magnitude);
+      return push(bits_of_double(signs ? -value : value));
+    }
+    if (signs && number.magnitude == 0) return push(wide_from_ ? 0 : minus_zero);
+    push(signs ? std::uint64_t{0} - number.magnitude : number.magnitude);
+  }
+
   // After the last one.
-  void end();
+  void end() {
+    dtype_ = floats_from_ ? Dtype::f64 : unsigned_ ? Dtype::u64 : Dtype::i64;
+    if (!file_.exists()) return;
+    file_.append(words_.get(), held_ * sizeof(std::uint64_t));
+    words_.reset();
+  }
 
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] bool kept() const noexcept { return kept_; }
   // Before the first number is taken: i64, u64 or f64 instead. Throws io where a number does not fit.
-  void retype(Dtype dtype);
+  void retype(Dtype dtype) {
+    const auto refuse = [&](const std::optional<Place>& place) {
+      if (place) fail("line {}: {} does not fit {}", place->line, place->text, to_string(dtype));
+    };
+    if (dtype == dtype_) return;
+    if (dtype == Dtype::f64) {
+      refuse(inexact_);
+      floats_from_ = count_;
+    } else {
+      refuse(decimal_);
+      refuse(dtype == Dtype::u64 ? negative_ : unsigned_);
+    }
+    dtype_ = dtype;
+  }
 
   // Elements of dtype() from `first` on; fewer only at the end.
-  std::uint64_t read(std::uint64_t first, void* target, std::uint64_t count);
+  std::uint64_t read(std::uint64_t first, void* target, std::uint64_t count) {
+    count = std::min(count, count_ - first);
+    if (count == 0) return 0;
+    if (const std::uint64_t* words = at(first)) {
+      std::memcpy(target, words, count * sizeof *words);
+      return count;
+    }
+    file_.read(target, count * sizeof(std::uint64_t), first * sizeof(std::uint64_t));
+    settle(first, static_cast<std::uint64_t*>(target), count);
+    return count;
+  }
   // The same in place; null where they are in a file.
-  const std::uint64_t* at(std::uint64_t first);
+  const std::uint64_t* at(std::uint64_t first) {
+    if (file_.exists() || !kept_) return nullptr;
+    if (!std::exchange(settled_, true)) settle(0, words_.get(), count_);
+    return words_.get() + first;
+  }
 
  private:
   struct Place {
@@ -54,9 +133,62 @@ class TextColumn {
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
-  void check_together();
-  void push(std::uint64_t word);
-  void settle(std::uint64_t first, std::uint64_t* words, std::uint64_t count) const noexcept;
+  // Whether f64 is needed from the next number on, and whether it changes none.
+  void check_together() {
+    if ((decimal_ || (negative_ && unsigned_)) && !floats_from_) floats_from_ = count_;
+    if (!floats_from_ || !inexact_) return;
+    if (decimal_) {
+      fail(
+          "line {} has {}, which needs f64, and line {} has {}: f64 holds no such whole number (--dtype f64 rounds it)",
+          decimal_->line, decimal_->text, inexact_->line, inexact_->text);
+    }
+    fail(
+        "line {} has {} and line {} has {}: no integer of 64 bits holds both, and f64 does not hold {} of line {} "
+        "(--dtype f64 rounds it)",
+        negative_->line, negative_->text, unsigned_->line, unsigned_->text, inexact_->text, inexact_->line);
+  }
+  void push(std::uint64_t word) {
+    ++count_;
+    if (!kept_) return;
+    if (held_ == room_) {
+      if (room_ < limit_ && !file_.exists()) {
+        room_ = std::min(limit_, std::max(first_words, room_ + room_ / 2));
+        auto* grown = static_cast<std::uint64_t*>(std::realloc(words_.get(), room_ * sizeof(std::uint64_t)));
+        if (grown == nullptr) throw Error(ErrorCode::out_of_memory, name_ + ": no memory for its numbers");
+        (void)words_.release();
+        words_.reset(grown);
+      } else if (spool_) {
+        file_.append(words_.get(), held_ * sizeof(std::uint64_t));
+        held_ = 0;
+        room_ = std::min(room_, largest_spill);
+      } else {
+        kept_ = false;
+        words_.reset();
+        return;
+      }
+    }
+    words_[held_++] = word;
+  }
+  // Makes words what they are in the end.
+  void settle(std::uint64_t first, std::uint64_t* words, std::uint64_t count) const noexcept {
+    const std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t integers = std::min(floats_from_.value_or(none), first + count);
+    const std::uint64_t zeros = wide_from_.value_or(none);  // -0 stands in front of it
+    const bool no_signs = unsigned_ && unsigned_->index < floats_from_.value_or(none);
+    for (std::uint64_t i = first; i < integers; ++i) {
+      std::uint64_t& word = words[i - first];
+      const bool zero = word == minus_zero && i < zeros;
+      if (floats_from_) {
+        const double value =
+            no_signs ? static_cast<double>(word) : static_cast<double>(std::bit_cast<std::int64_t>(word));
+        word = bits_of_double(zero ? -0.0 : value);
+      } else if (zero) {
+        word = 0;
+      } else if (i >= zeros) {
+        break;
+      }
+    }
+  }
   template <class... Values>
   [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) const {
     fail_io(name_, fmt::format(reason, std::forward<Values>(values)...));
@@ -86,25 +218,56 @@ class TextColumn {
 // Where entries of a text were left out. Many gaps go to a file.
 class Gaps {
  public:
-  Gaps(std::string tmpdir, std::uint64_t memory);
+  Gaps(std::string tmpdir, std::uint64_t memory)
+      : tmpdir_(std::move(tmpdir)), most_(std::max(memory / 8 / sizeof(Source::Gap), least_gaps)), file_(tmpdir_) {}
 
   // `places` more of them behind the first `numbers` numbers.
-  void add(std::uint64_t numbers, std::uint64_t places);
-  void clear();
-  [[nodiscard]] std::uint64_t missing() const noexcept { return missing_; }
-  void to_places(std::span<std::uint64_t> indices);
-  std::uint64_t read(std::uint64_t first, std::span<Source::Gap> target) const;
+  void add(std::uint64_t numbers, std::uint64_t places) {
+    missing_ += places;
+    if (!gaps_.empty() && gaps_.back().number == numbers) gaps_.pop_back();
+    if (gaps_.size() == most_) {
+      file_.append(gaps_.data(), most_ * sizeof(Source::Gap));
+      gaps_.clear();
+    }
+    gaps_.push_back({numbers, missing_});
+  }
+  void clear() {
+    file_ = SpoolFile(tmpdir_);
+    gaps_.clear();
+    missing_ = 0;
+  }
+  void to_places(std::span<std::uint64_t> indices) const {
+    for (std::uint64_t& index : indices) {
+      std::uint64_t low = 0;
+      for (std::uint64_t high = count(); low < high;) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (at(middle).number <= index) low = middle + 1;
+        else high = middle;
+      }
+      if (low != 0) index += at(low - 1).missing;
+    }
+  }
+  std::uint64_t read(std::uint64_t first, std::span<Source::Gap> target) const {
+    std::uint64_t done = 0;
+    for (; done < target.size() && first + done < count(); ++done) target[done] = at(first + done);
+    return done;
+  }
 
  private:
   [[nodiscard]] std::uint64_t in_file() const noexcept { return file_.size() / sizeof(Source::Gap); }
-  std::uint64_t before(std::uint64_t number);
+  [[nodiscard]] std::uint64_t count() const noexcept { return in_file() + gaps_.size(); }
+  [[nodiscard]] Source::Gap at(std::uint64_t i) const {
+    if (i >= in_file()) return gaps_[i - in_file()];
+    Source::Gap gap;
+    file_.read(&gap, sizeof gap, i * sizeof gap);
+    return gap;
+  }
+
+  static constexpr std::uint64_t least_gaps = 4096;  // in memory
   std::string tmpdir_;
-  std::uint64_t most_;  // in memory
+  std::uint64_t most_;
   SpoolFile file_;
-  std::vector<std::uint64_t> blocks_;  // the first number of each block of gaps in the file
   std::vector<Source::Gap> gaps_;
-  std::vector<Source::Gap> block_;  // that was read last
-  std::uint64_t block_number_ = 0;
   std::uint64_t missing_ = 0;
 };
 

@@ -225,6 +225,26 @@ class Same(MpiTest):
                   "--json", ranks=[MOST])
         self.same("histogram", "t.csv", "--header", "--column", "what", ranks=[MOST])
 
+    def test_tables(self):
+        rows = [f'{"x" if i % 7 else chr(34) + "a" + chr(10) + "1,2" + chr(34)},{"" if i % 5 == 2 else "NA" if i == 77 else i * 37 % 101}'
+                for i in range(300)]
+        rows[140] = "1,2,3"
+        self.write("t.csv", "a,b\n" + "\n".join(rows) + "\n")
+        for command in (["topk", "-k", "9", "--index"], ["reduce", "--op", "sum,argmin,argmax"], ["sort", "--index"],
+                        ["sort", "--is-sorted"], ["unique", "--json"], ["histogram", "--json"]):
+            self.same(command[0], "t.csv", "--column", "b", *command[1:], ranks=[MOST])
+            self.same(command[0], "t.csv", "--column", "b", "--dtype", "f32", *command[1:], ranks=[MOST])
+        self.same("topk", "-", "--column", "b", "-k", "9", "--index", stdin=self.read("t.csv"), ranks=[MOST])
+        self.write("names.txt", "x y\n" + "".join(f"r{i} {i} {i * i}\n" for i in range(100)))
+        self.same("reduce", "names.txt", "--column", "y", "--op", "sum,argmax", ranks=[MOST])
+        # f64 holds what no integer type does.
+        self.write("mixed.txt", "-1\n" * 50 + "9223372036854775808\n" * 50)
+        self.same("reduce", "mixed.txt", "--op", "max", ranks=[MOST])
+        self.write("comments.txt", "# a\n1\n" * 60)
+        self.same("reduce", "comments.txt", "--op", "sum", ranks=[MOST])
+        self.write("pairs.txt", "1,5\n" * 60)
+        self.fails(1, "reduce", "pairs.txt", says="--decimal ,")
+
     def test_progress_and_times(self):
         got = self.mpi(MOST, "reduce", "random:f32:1000000", "--progress", "always", "--time")
         self.assertEqual(got.returncode, 0)
