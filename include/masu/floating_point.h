@@ -13,7 +13,8 @@ namespace masu {
 /// floating-point exceptions. Every call of masu makes one, and so does each of its tasks on other threads: results do
 /// not depend on the mode that the caller, or a library built with `-ffast-math`, has set. Its end puts the thread's
 /// own mode back, also when an exception leaves the call. Flags of floating-point exceptions that are raised in between
-/// stay raised. What masu calls back (see InterruptScope) runs in the caller's mode.
+/// stay raised. An InterruptScope's `stop` runs in the mode of its scope's maker; other functions that masu is given,
+/// in masu's.
 ///
 /// Takes a few nanoseconds where the thread has that mode already. Use it around code of your own that must not depend
 /// on the mode either. Scopes may be nested, the last made ends first, in its thread.

@@ -1,30 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public calls run in masu's floating-point environment: what NumPy computes for them too."""
+import functools
+import sys
 from types import FunctionType
 
 from . import _masu
 
+# Of classes: the others read what is there, or ask the library, which has that environment of its own.
+_COMPUTING = ("__add__", "__call__", "__eq__", "__init__", "_result", "add", "counts", "cumulative", "density", "n", "of", "result",
+              "values")
 _entered = set()
 
 
 def enter(module, names):
-    """Each of the module's functions, and each method of its classes, puts the thread's own environment back at its end."""
+    """Each function of the module, and each method of its classes that computes, puts the thread's own environment back."""
     for name in names:
         entry = module[name]
         if isinstance(entry, FunctionType):
             module[name] = _masu.in_usual_arithmetic(entry)
+            setattr(sys.modules[entry.__module__], name, module[name])  # where pickle looks for it
         elif isinstance(entry, type) and not issubclass(entry, (tuple, Warning, _masu.DeviceArray)):
             for cls in entry.__mro__:
                 if cls.__module__.startswith("masu.") and cls not in _entered:
                     _entered.add(cls)
-                    _enter_methods(cls)
+                    for method in vars(cls).keys() & set(_COMPUTING):
+                        setattr(cls, method, _entered_method(vars(cls)[method]))
 
 
-def _enter_methods(cls):
-    for name, member in list(vars(cls).items()):
-        if isinstance(member, FunctionType):
-            setattr(cls, name, _masu.in_usual_arithmetic(member, True))
-        elif isinstance(member, classmethod):
-            setattr(cls, name, classmethod(_masu.in_usual_arithmetic(member.__func__, True)))
-        elif isinstance(member, property):
-            setattr(cls, name, property(_masu.in_usual_arithmetic(member.fget), member.fset, member.fdel, member.__doc__))
+def _entered_method(member):
+    if isinstance(member, classmethod):
+        return classmethod(_entered_method(member.__func__))
+    if isinstance(member, property):
+        return property(_masu.in_usual_arithmetic(member.fget), doc=member.__doc__)
+    call = _masu.in_usual_arithmetic(member)
+
+    @functools.wraps(member)  # a function of Python's, which programs that draw histograms inspect
+    def method(*args, **keywords):
+        return call(*args, **keywords)
+
+    return method

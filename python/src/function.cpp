@@ -24,7 +24,6 @@ struct CompiledFunction {
   vectorcallfunc call;
   PlainCall plain;            // null where there is none
   const TensorCall* tensors;  // likewise
-  bool method;
   PyObject* python;
   PyObject* attributes;
 };
@@ -81,12 +80,9 @@ PyObject* represent(PyObject* self) {
   return PyObject_Repr(compiled(self).python);
 }
 
-// Unless it was made one, it is no method of a class, as a function of NumPy's is none.
-PyObject* bind(PyObject* self, PyObject* instance, PyObject* /*type*/) {
-  if (!compiled(self).method || instance == nullptr || instance == Py_None) return Py_NewRef(self);
-  static PyObject* const method = nb::object(nb::module_::import_("types").attr("MethodType")).release().ptr();
-  PyObject* const both[] = {self, instance};
-  return PyObject_Vectorcall(method, both, 2, nullptr);
+// Of a class it is no method, as a function of NumPy's is none.
+PyObject* bind(PyObject* self, PyObject* /*instance*/, PyObject* /*type*/) {
+  return Py_NewRef(self);
 }
 
 // Pickled by its name.
@@ -139,7 +135,7 @@ std::vector<const char*> names_of(std::span<const TensorCall::Parameter> paramet
   return names;
 }
 
-nb::object make(nb::object function, PlainCall plain, const TensorCall* tensors, bool method) {
+nb::object make(nb::object function, PlainCall plain, const TensorCall* tensors) {
   static PyObject* const type = function_type();
   if (type == nullptr) throw nb::python_error();
   auto* const self = PyObject_GC_New(CompiledFunction, reinterpret_cast<PyTypeObject*>(type));
@@ -147,7 +143,6 @@ nb::object make(nb::object function, PlainCall plain, const TensorCall* tensors,
   self->call = called;
   self->plain = plain;
   self->tensors = tensors;
-  self->method = method;
   self->python = function.inc_ref().ptr();
   self->attributes = nullptr;
   nb::object made = nb::steal(reinterpret_cast<PyObject*>(self));
@@ -166,12 +161,12 @@ nb::object with_plain_calls(nb::object function) {
   const TensorCall* const tensors = tensor_call(name);
   if (plain == nullptr && tensors == nullptr)
     throw nb::value_error(("with_plain_calls: no plain calls of " + name + " are compiled").c_str());
-  return make(std::move(function), plain, tensors, false);
+  return make(std::move(function), plain, tensors);
 }
 
-// A decorator: the function, or the method, in masu's floating-point environment.
-nb::object in_usual_arithmetic(nb::object function, bool method) {
-  return make(std::move(function), nullptr, nullptr, method);
+// A decorator: the function in masu's floating-point environment.
+nb::object in_usual_arithmetic(nb::object function) {
+  return make(std::move(function), nullptr, nullptr);
 }
 
 }  // namespace
@@ -287,7 +282,7 @@ PyObject* numpy_function(const char* name) {
 
 void register_functions(nb::module_& m) {
   m.def("with_plain_calls", with_plain_calls, nb::arg("function"));
-  m.def("in_usual_arithmetic", in_usual_arithmetic, nb::arg("function"), nb::arg("method") = false);
+  m.def("in_usual_arithmetic", in_usual_arithmetic, nb::arg("function"));
   m.def("stays_here", stays_here, nb::arg("count"));
 }
 

@@ -114,6 +114,55 @@ def load(seed):
     return masu.bincount(batch, minlength=256), masu.sort(batch)[::1000]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("ask", [
+    "masu.sum(x, device=name)",
+    "masu.histogram(x, bins=50, range=(-3, 3), device=name)",
+    "masu.sum(there)",
+    "there.get()",
+    "masu.to_device(x, name)",
+    "masu.DeviceArray(name, 'f4', (9,))",
+    "masu.Program(name, 'kernel void f() {}')",
+])
+@pytest.mark.parametrize("parent", ["pass", "there = masu.to_device(x, name)"])
+def test_a_device_in_a_forked_child_is_an_error(parent, ask):
+    """The parent only lists the devices, or works on one; the child must not wait for a driver whose threads are gone."""
+    if "there" in ask and parent == "pass":
+        return
+    told = python(f"""
+        import os, time
+        import numpy as np
+        import masu
+        x = np.linspace(-3, 3, 5000).astype("f4")
+        name = next((info.id for info in masu.devices() if info.usable and info.id != "cpu"), None)
+        if name is None:
+            print("no device")
+            raise SystemExit
+        {parent}
+        child = os.fork()
+        if child == 0:
+            try:
+                {ask}
+            except RuntimeError as error:
+                right = "spawn" in str(error)
+                there = None
+                os._exit(0 if right and masu.sum(x) == masu.sum(x, device="cpu") else 1)
+            os._exit(2)
+        for wait in range(600):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                print(os.waitstatus_to_exitcode(status))
+                break
+            time.sleep(0.05)
+        else:
+            os.kill(child, 9)
+            print("the child hangs")
+    """)
+    if told == "no device":
+        pytest.skip("no device but the CPU")
+    assert told == "0"
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("method", sorted(set(multiprocessing.get_all_start_methods()) & {"fork", "spawn"}))
 def test_the_workers_of_a_loader(method):

@@ -13,7 +13,7 @@ namespace {
 #if defined(__x86_64__)
 
 // MXCSR without its flags: DAZ, the masks, the rounding, FTZ. Above it the control word of the x87, which computes long
-// doubles and whose rounding printf() reads.
+// doubles and whose rounding the C library looks at.
 constexpr std::uint64_t sse_control = 0xffc0;
 constexpr std::uint64_t usual = std::uint64_t{0x037f} << 32 | 0x1f80;
 

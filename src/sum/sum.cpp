@@ -26,9 +26,7 @@
 #include <vector>
 
 namespace masu {
-
 using Function = SumRule::Function;
-
 namespace {
 
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
@@ -269,7 +267,6 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
 
 Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
                              const SumOptions& options) {
-  const FloatingPointScope usual;
   const SumRule rule = rule_of(function, dtype, options);
   call::check_stream(rule.name(), stream, x);
   refuse_columns(rule, options);

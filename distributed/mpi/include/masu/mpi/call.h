@@ -6,6 +6,7 @@
 
 #include <masu/device.h>
 #include <masu/error.h>
+#include <masu/floating_point.h>
 #include <masu/mpi/group.h>
 
 #include <algorithm>
@@ -79,6 +80,7 @@ class Call {
   void attempt(const F& work) {
     if (failure_) return;
     try {
+      const FloatingPointScope usual;
       work();
     } catch (const Error& error) {
       fail(error.code(), error.what());
