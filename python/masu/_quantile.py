@@ -384,8 +384,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
 
     `axis`: an axis, several, or None for the flattened array. `out`: an array for the result. `overwrite_input`:
     allowed as NumPy has it; `a` is left as it is. `keepdims`: the reduced axes stay with length 1. The mean of the
-    middle two is computed by NumPy, in the dtype that it uses; a NaN makes the median NaN. Returns float64, or a's
-    dtype for floats.
+    middle two is rounded once; it does not overflow. A NaN makes the median NaN. Returns float64, or a's dtype for floats.
 
     Raises what NumPy raises, and hands to NumPy what `sort` does.
 
@@ -414,9 +413,11 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     """Quantiles along an axis, as `numpy.quantile`.
 
     `q`: a number from 0 to 1, or an array of them, whose shape comes first in the result's. `axis`, `out`,
-    `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places and interpolation are
-    computed by NumPy, in the dtypes that it uses; a NaN makes every quantile NaN. With `weights` the whole is NumPy's, but
-    that zeros of both signs are ordered stably; of arrays on a device it is the element at which the exact running sum of the weights reaches the quantile.
+    `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places are computed by NumPy, in the
+    dtype of `q`, among more than 65,504 elements in float64. What lies between two elements is NumPy's, to the bit, but where
+    its formula wraps round, overflows or loses digits: there it is the real number, rounded once. A NaN makes every quantile
+    NaN. With `weights`: the first element at which the exact running sum of the weights reaches the quantile of their exact
+    sum; zeros of both signs are ordered stably.
 
     Raises ValueError for a q outside of 0 to 1 and for an unknown method, and hands to NumPy what `sort` does.
 
