@@ -18,19 +18,17 @@ class Unforeseen(Exception):
 
 def exact_q(function, dtype, q, count):
     """(`q`, None), or where NumPy would compute places among `count` elements in float16 or float32, which end at 65,504 or
-    round: (`q` in float64, the dtype of the weights).
+    round: (`q` in float64, the dtype that the results would have).
     """
     if count <= _MOST_NARROW:
         return q, None
-    if type(q) in (int, float):
-        narrow = np.dtype(dtype)
-    elif type(q) is _ndarray or isinstance(q, np.generic):
-        narrow = q.dtype
-        if "percentile" in function.__name__ and np.dtype(dtype).kind == "f":
-            narrow = np.result_type(narrow, dtype)
-    else:
+    known = type(q) in (int, float) or type(q) is _ndarray or isinstance(q, np.generic)
+    if not known or (q.dtype if hasattr(q, "dtype") else np.dtype(dtype)).char not in "ef":
         return q, None
-    return (np.asarray(q, np.float64)[()], narrow) if narrow.char in "ef" else (q, None)
+    try:
+        return np.asarray(q, np.float64)[()], np.asarray(function(np.zeros(3, dtype), q)).dtype
+    except (TypeError, ValueError):
+        return q, None  # NumPy says what is wrong
 
 
 def interpolated(first, second, t, dtype):
@@ -49,7 +47,7 @@ def interpolated(first, second, t, dtype):
 class Interpolated(_ndarray):
     """Data whose elements at places that NumPy's functions of quantiles and medians take are `_Neighbours`."""
 
-    narrow = None  # the dtype of the weights where it is not q's
+    narrow = None  # the dtype of the results where it is not that of the weights
 
     def __array_finalize__(self, base):
         self.narrow = getattr(base, "narrow", None)
@@ -127,8 +125,7 @@ class _Part:
     def result(self, out):
         """All that lies between, into `out` where NumPy's sum would be cast to it."""
         a, b, t = self.of.a, self.of.b, self.t
-        dtype = np.result_type(a.dtype, t if type(t) is float else t.dtype) if self.of.narrow is None else np.result_type(
-            a.dtype, self.of.narrow)
+        dtype = self.of.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
         if dtype.char in "efd":
             found = interpolated(a, b, t, dtype)
             if isinstance(t, _ndarray) and type(t) is not _ndarray:

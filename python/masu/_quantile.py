@@ -149,7 +149,7 @@ def points(function, count, dtype, q, method):
         weights, kinds = np.zeros(places[0].shape), np.zeros(places[0].shape, np.uint8)
     elif len(places) == 2 and len(data.weights) == 2:
         t, rest = data.weights
-        dtype = np.result_type(dtype, narrow or (t if type(t) is float else t.dtype))
+        dtype = narrow or np.result_type(dtype, t if type(t) is float else t.dtype)
         kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
         weights = np.where(kinds == 2, rest, t)
         whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
