@@ -45,7 +45,7 @@ def interpolated(first, second, t, dtype):
 
 
 class Interpolated(_ndarray):
-    """Data whose elements at places that NumPy's functions of quantiles and medians take are `_Neighbours`."""
+    """Data whose elements at places that NumPy's functions of quantiles and medians take are `Neighbours`."""
 
     narrow = None  # the dtype of the results where it is not that of the weights
 
@@ -62,19 +62,19 @@ class Interpolated(_ndarray):
         found = np.asarray(self.view(_ndarray)[index])
         if found.dtype.char not in _kinds.NATIVE or found.dtype.char == "?":
             return found
-        found = found.astype(found.dtype.newbyteorder("="), copy=False).view(_Neighbours)
+        found = found.astype(found.dtype.newbyteorder("="), copy=False).view(Neighbours)
         found.narrow = self.narrow
         return found
 
 
-class _Neighbours(_ndarray):
+class Neighbours(_ndarray):
     """Elements between which NumPy interpolates: b - a, a + (b - a) * t, b - (b - a) * (1 - t). Or whose mean it takes."""
 
     narrow = None
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **keywords):
         other = inputs[1] if len(inputs) == 2 else None
-        if ufunc is np.subtract and isinstance(other, _Neighbours):
+        if ufunc is np.subtract and isinstance(other, Neighbours):
             return _Difference(other.view(_ndarray), self.view(_ndarray), self.narrow)
         if ufunc is np.subtract and isinstance(other, _Part) and out is not None:
             return out[0]  # has the whole result by now
@@ -147,4 +147,4 @@ def applied(function, a, *arguments, **keywords):
         q, data.narrow = exact_q(function, data.dtype, arguments[0], data.size)
         arguments = (q, *arguments[1:])
     result = function(data, *arguments, **keywords)
-    return result.view(_ndarray) if isinstance(result, (Interpolated, _Neighbours)) else result
+    return result.view(_ndarray) if isinstance(result, (Interpolated, Neighbours)) else result

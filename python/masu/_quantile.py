@@ -89,19 +89,19 @@ class _Told(Exception):
     """What NumPy's function seeks is known."""
 
 
-class _Element(np.ndarray):
-    """Stands for elements in NumPy's interpolation: b - a, a + (b - a) * t, b - (b - a) * (1 - t). Notes t and 1 - t."""
+class _Element(_interpolation.Neighbours):
+    """Stands for elements in NumPy's interpolation: notes at which t it is."""
 
     weights: list
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
-        if ufunc is np.multiply and len(inputs) == 2:
-            self.weights.append(inputs[1] if isinstance(inputs[0], _Element) else inputs[0])
-            if len(self.weights) == 2:
-                raise _Told
-        elif ufunc not in (np.subtract, np.add) or self.dtype == np.bool:
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **keywords):
+        if ufunc is not np.subtract or self.dtype == np.bool:
             raise Unforeseen
         return self
+
+    def __mul__(self, t):
+        self.weights.append(t)
+        raise _Told
 
 
 class _Sought(_Parted):
@@ -147,11 +147,11 @@ def points(function, count, dtype, q, method):
     places = [np.asarray(part, np.int64) % count for part in data.places]
     if len(places) == 1:
         weights, kinds = np.zeros(places[0].shape), np.zeros(places[0].shape, np.uint8)
-    elif len(places) == 2 and len(data.weights) == 2:
-        t, rest = data.weights
+    elif len(places) == 2 and data.weights:
+        t, = data.weights
         dtype = narrow or np.result_type(dtype, t if type(t) is float else t.dtype)
         kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
-        weights = np.where(kinds == 2, rest, t)
+        weights = np.where(kinds == 2, 1 - np.asarray(t), t)
         whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
         if weights.shape != places[0].shape or not (whole or dtype.char in "efd"):
             raise Unforeseen
