@@ -6,7 +6,7 @@ that they want, interpolate by masu's rule; all else stays theirs.
 """
 import numpy as np
 
-from . import _kinds, _masu
+from . import _kinds, _masu, _small
 
 _ndarray = np.ndarray
 _MOST_NARROW = 65_504  # elements up to which places are computed in q's dtype where that is narrower than float64
@@ -87,7 +87,8 @@ class Neighbours(_ndarray):
         a = self.view(_ndarray)
         with np.errstate(over="ignore"):
             result = np.mean(a, axis=axis, out=out)
-        if a.shape[axis] != 2:
+        infinite = np.isinf(result)
+        if a.shape[axis] != 2 or a.dtype.kind == "f" and not infinite.any():
             return result
         low, high = a.take(0, axis), a.take(1, axis)
         if a.dtype.kind in "iu":
@@ -95,9 +96,7 @@ class Neighbours(_ndarray):
                 return result
             exact = interpolated(low, high, 0.5, np.float64)
         else:
-            great = np.isinf(result) & np.isfinite(low) & np.isfinite(high)
-            if not great.any():
-                return result
+            great = infinite & np.isfinite(low) & np.isfinite(high)
             with np.errstate(invalid="ignore"):
                 exact = np.where(great, low / 2 + high / 2, result)
         if out is None:
@@ -135,6 +134,18 @@ class _Part:
         return found if out is None else np.add(found, found.dtype.type(-0.0), out=out)
 
 
+def _are_near(a):
+    """Whether NumPy's formula is sound between any two of a few elements."""
+    low, high = a.min(), a.max()
+    if a.dtype.kind == "f":
+        return -_GREAT[a.dtype.char] < low and high < _GREAT[a.dtype.char]
+    most = np.iinfo(a.dtype).max
+    return int(high) - int(low) <= most and (a.dtype.itemsize < 8 or -2**52 < low and high < 2**52)
+
+
+_GREAT = {char: np.finfo(char).max / 4 for char in "efd"}
+
+
 def applied(function, a, *arguments, **keywords):
     """NumPy's function of medians or quantiles of what masu's own ways do not take, with masu's rule between elements."""
     data = _kinds.as_numpy(a)
@@ -142,6 +153,8 @@ def applied(function, a, *arguments, **keywords):
         data = data.view(_ndarray)
     if type(data) is not _ndarray or data.dtype.char not in _kinds.NATIVE or data.dtype.char == "?":
         return function(a, *arguments, **keywords)
+    if 0 < data.size < _small.limit and _are_near(data):
+        return function(data, *arguments, **keywords)
     data = data.view(Interpolated)
     if arguments and "median" not in function.__name__:
         q, data.narrow = exact_q(function, data.dtype, arguments[0], data.size)
