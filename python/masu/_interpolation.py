@@ -6,7 +6,7 @@ that they want, interpolate by masu's rule; all else stays theirs.
 """
 import numpy as np
 
-from . import _kinds, _masu
+from . import _kinds, _masu, _small
 
 _ndarray = np.ndarray
 _MOST_NARROW = 65_504  # elements up to which places are computed in q's dtype where that is narrower than float64
@@ -18,19 +18,17 @@ class Unforeseen(Exception):
 
 def exact_q(function, dtype, q, count):
     """(`q`, None), or where NumPy would compute places among `count` elements in float16 or float32, which end at 65,504 or
-    round: (`q` in float64, the dtype of the weights).
+    round: (`q` in float64, the dtype that the results would have).
     """
     if count <= _MOST_NARROW:
         return q, None
-    if type(q) in (int, float):
-        narrow = np.dtype(dtype)
-    elif type(q) is _ndarray or isinstance(q, np.generic):
-        narrow = q.dtype
-        if "percentile" in function.__name__ and np.dtype(dtype).kind == "f":
-            narrow = np.result_type(narrow, dtype)
-    else:
+    known = type(q) in (int, float) or type(q) is _ndarray or isinstance(q, np.generic)
+    if not known or (q.dtype if hasattr(q, "dtype") else np.dtype(dtype)).char not in "ef":
         return q, None
-    return (np.asarray(q, np.float64)[()], narrow) if narrow.char in "ef" else (q, None)
+    try:
+        return np.asarray(q, np.float64)[()], np.asarray(function(np.zeros(3, dtype), q)).dtype
+    except (TypeError, ValueError):
+        return q, None  # NumPy says what is wrong
 
 
 def interpolated(first, second, t, dtype):
@@ -47,9 +45,9 @@ def interpolated(first, second, t, dtype):
 
 
 class Interpolated(_ndarray):
-    """Data whose elements at places that NumPy's functions of quantiles and medians take are `_Neighbours`."""
+    """Data whose elements at places that NumPy's functions of quantiles and medians take are `Neighbours`."""
 
-    narrow = None  # the dtype of the weights where it is not q's
+    narrow = None  # the dtype of the results where it is not that of the weights
 
     def __array_finalize__(self, base):
         self.narrow = getattr(base, "narrow", None)
@@ -64,19 +62,19 @@ class Interpolated(_ndarray):
         found = np.asarray(self.view(_ndarray)[index])
         if found.dtype.char not in _kinds.NATIVE or found.dtype.char == "?":
             return found
-        found = found.astype(found.dtype.newbyteorder("="), copy=False).view(_Neighbours)
+        found = found.astype(found.dtype.newbyteorder("="), copy=False).view(Neighbours)
         found.narrow = self.narrow
         return found
 
 
-class _Neighbours(_ndarray):
+class Neighbours(_ndarray):
     """Elements between which NumPy interpolates: b - a, a + (b - a) * t, b - (b - a) * (1 - t). Or whose mean it takes."""
 
     narrow = None
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **keywords):
         other = inputs[1] if len(inputs) == 2 else None
-        if ufunc is np.subtract and isinstance(other, _Neighbours):
+        if ufunc is np.subtract and isinstance(other, Neighbours):
             return _Difference(other.view(_ndarray), self.view(_ndarray), self.narrow)
         if ufunc is np.subtract and isinstance(other, _Part) and out is not None:
             return out[0]  # has the whole result by now
@@ -89,7 +87,8 @@ class _Neighbours(_ndarray):
         a = self.view(_ndarray)
         with np.errstate(over="ignore"):
             result = np.mean(a, axis=axis, out=out)
-        if a.shape[axis] != 2:
+        infinite = np.isinf(result)
+        if a.shape[axis] != 2 or a.dtype.kind == "f" and not infinite.any():
             return result
         low, high = a.take(0, axis), a.take(1, axis)
         if a.dtype.kind in "iu":
@@ -97,9 +96,7 @@ class _Neighbours(_ndarray):
                 return result
             exact = interpolated(low, high, 0.5, np.float64)
         else:
-            great = np.isinf(result) & np.isfinite(low) & np.isfinite(high)
-            if not great.any():
-                return result
+            great = infinite & np.isfinite(low) & np.isfinite(high)
             with np.errstate(invalid="ignore"):
                 exact = np.where(great, low / 2 + high / 2, result)
         if out is None:
@@ -127,8 +124,7 @@ class _Part:
     def result(self, out):
         """All that lies between, into `out` where NumPy's sum would be cast to it."""
         a, b, t = self.of.a, self.of.b, self.t
-        dtype = np.result_type(a.dtype, t if type(t) is float else t.dtype) if self.of.narrow is None else np.result_type(
-            a.dtype, self.of.narrow)
+        dtype = self.of.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
         if dtype.char in "efd":
             found = interpolated(a, b, t, dtype)
             if isinstance(t, _ndarray) and type(t) is not _ndarray:
@@ -138,6 +134,18 @@ class _Part:
         return found if out is None else np.add(found, found.dtype.type(-0.0), out=out)
 
 
+def _are_near(a):
+    """Whether NumPy's formula is sound between any two of a few elements."""
+    low, high = a.min(), a.max()
+    if a.dtype.kind == "f":
+        return -_GREAT[a.dtype.char] < low and high < _GREAT[a.dtype.char]
+    most = np.iinfo(a.dtype).max
+    return int(high) - int(low) <= most and (a.dtype.itemsize < 8 or -2**52 < low and high < 2**52)
+
+
+_GREAT = {char: np.finfo(char).max / 4 for char in "efd"}
+
+
 def applied(function, a, *arguments, **keywords):
     """NumPy's function of medians or quantiles of what masu's own ways do not take, with masu's rule between elements."""
     data = _kinds.as_numpy(a)
@@ -145,9 +153,11 @@ def applied(function, a, *arguments, **keywords):
         data = data.view(_ndarray)
     if type(data) is not _ndarray or data.dtype.char not in _kinds.NATIVE or data.dtype.char == "?":
         return function(a, *arguments, **keywords)
+    if 0 < data.size < _small.limit and _are_near(data):
+        return function(data, *arguments, **keywords)
     data = data.view(Interpolated)
     if arguments and "median" not in function.__name__:
         q, data.narrow = exact_q(function, data.dtype, arguments[0], data.size)
         arguments = (q, *arguments[1:])
     result = function(data, *arguments, **keywords)
-    return result.view(_ndarray) if isinstance(result, (Interpolated, _Neighbours)) else result
+    return result.view(_ndarray) if isinstance(result, (Interpolated, Neighbours)) else result

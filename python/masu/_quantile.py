@@ -89,19 +89,19 @@ class _Told(Exception):
     """What NumPy's function seeks is known."""
 
 
-class _Element(np.ndarray):
-    """Stands for elements in NumPy's interpolation: b - a, a + (b - a) * t, b - (b - a) * (1 - t). Notes t and 1 - t."""
+class _Element(_interpolation.Neighbours):
+    """Stands for elements in NumPy's interpolation: notes at which t it is."""
 
     weights: list
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
-        if ufunc is np.multiply and len(inputs) == 2:
-            self.weights.append(inputs[1] if isinstance(inputs[0], _Element) else inputs[0])
-            if len(self.weights) == 2:
-                raise _Told
-        elif ufunc not in (np.subtract, np.add) or self.dtype == np.bool:
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **keywords):
+        if ufunc is not np.subtract or self.dtype == np.bool:
             raise Unforeseen
         return self
+
+    def __mul__(self, t):
+        self.weights.append(t)
+        raise _Told
 
 
 class _Sought(_Parted):
@@ -147,11 +147,11 @@ def points(function, count, dtype, q, method):
     places = [np.asarray(part, np.int64) % count for part in data.places]
     if len(places) == 1:
         weights, kinds = np.zeros(places[0].shape), np.zeros(places[0].shape, np.uint8)
-    elif len(places) == 2 and len(data.weights) == 2:
-        t, rest = data.weights
-        dtype = np.result_type(dtype, narrow or (t if type(t) is float else t.dtype))
+    elif len(places) == 2 and data.weights:
+        t, = data.weights
+        dtype = narrow or np.result_type(dtype, t if type(t) is float else t.dtype)
         kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
-        weights = np.where(kinds == 2, rest, t)
+        weights = np.where(kinds == 2, 1 - np.asarray(t), t)
         whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
         if weights.shape != places[0].shape or not (whole or dtype.char in "efd"):
             raise Unforeseen
@@ -384,8 +384,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
 
     `axis`: an axis, several, or None for the flattened array. `out`: an array for the result. `overwrite_input`:
     allowed as NumPy has it; `a` is left as it is. `keepdims`: the reduced axes stay with length 1. The mean of the
-    middle two is computed by NumPy, in the dtype that it uses; a NaN makes the median NaN. Returns float64, or a's
-    dtype for floats.
+    middle two is rounded once; it does not overflow. A NaN makes the median NaN. Returns float64, or a's dtype for floats.
 
     Raises what NumPy raises, and hands to NumPy what `sort` does.
 
@@ -414,9 +413,11 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     """Quantiles along an axis, as `numpy.quantile`.
 
     `q`: a number from 0 to 1, or an array of them, whose shape comes first in the result's. `axis`, `out`,
-    `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places and interpolation are
-    computed by NumPy, in the dtypes that it uses; a NaN makes every quantile NaN. With `weights` the whole is NumPy's, but
-    that zeros of both signs are ordered stably; of arrays on a device it is the element at which the exact running sum of the weights reaches the quantile.
+    `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places are computed by NumPy, in the
+    dtype of `q`, among more than 65,504 elements in float64. What lies between two elements is NumPy's, to the bit, but where
+    its formula wraps round, overflows or loses digits: there it is the real number, rounded once. A NaN makes every quantile
+    NaN. With `weights`: the first element at which the exact running sum of the weights reaches the quantile of their exact
+    sum; zeros of both signs are ordered stably.
 
     Raises ValueError for a q outside of 0 to 1 and for an unknown method, and hands to NumPy what `sort` does.
 

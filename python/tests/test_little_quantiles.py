@@ -174,3 +174,49 @@ def test_whole_q_of_devices(device, dtype):
         as_on_the_host(masu.nanquantile, x, device, q)
     with pytest.raises(TypeError, match="not supported with arrays on a device"):
         masu.nanquantile(masu.to_device(np.ones((2, 3), "f"), device), [[0.1], [0.2]], ())
+
+
+@pytest.mark.parametrize("name", OF_Q)
+def test_places_of_more_elements_than_the_dtype_of_q_counts(name, limit):
+    """numpy 31487: float16 ends at 65,504, and float32 rounds places of many elements."""
+    percent = 100 if "percent" in name else 1
+    function = getattr(masu, name)
+    zeros = np.zeros(65_521, "e")
+    rising = np.random.default_rng(8).permutation(70_001)
+    for q in (0.5, np.float16(0.5), np.array([0.25, 0.5], "e"), np.float32(0.5)):
+        for method in ("linear", "lower", "hazen", "closest_observation"):
+            found = function(zeros, q * percent, method=method)
+            assert not np.any(found) and found.dtype == np.quantile(zeros[:5], q, method=method).dtype, (q, method)
+    for kind in "ef":
+        for dtype in "fdi":
+            found = function(rising.astype(dtype), np.array([0.25, 0.75], kind) * percent)
+            assert found.tolist() == [17_500, 52_500]
+            assert found.dtype == np.quantile(np.arange(5, dtype=dtype), np.zeros(1, kind)).dtype
+    found = function(np.stack([rising, rising[::-1]], 1).astype("f"), np.float32(0.5) * percent, axis=0, keepdims=True)
+    assert found.tolist() == [[35_000, 35_000]] and found.dtype == np.float32
+    if not name.startswith("nan"):
+        assert function(masu.to_device(zeros, "cpu"), np.float16(0.5) * percent).get() == 0
+        assert function(masu.to_device(rising.astype("f"), "cpu"), np.array([0.25], "f") * percent).get().tolist() == [17_500]
+
+
+def test_known_values(limit):
+    """Right values beside their reports: numpy 30376, 21091, 27549."""
+    inf = np.inf
+    for function in (masu.quantile, masu.nanquantile):
+        for dtype, values, q, right in (
+                ("i1", [127, -128], 0.5, -0.5), ("i2", [32767, -1], 0.5, 16383), ("i8", [2**53 + 1, 2**53 + 3], 0.5, 2**53 + 2),
+                ("i8", [-2**63, 2**63 - 1], 0.5, -0.5), ("u8", [0, 2**64 - 1], 0.25, 2.0**62), ("f8", [inf, inf], 0.3, inf),
+                ("f8", [0, inf], 0, 0), ("f8", [0, inf], 0.5, inf), ("f8", [1, 2, inf], 1, inf), ("f8", [-inf, 0], 1, 0),
+                ("f8", [-1.5e308, 1.5e308], 0.5, 0), ("f4", [-3e38, 3e38], 0.5, 0), ("f2", [65504, -65504], 0.75, 32752)):
+            x = np.array(values, dtype)
+            for data in (x, x[::-1], x.astype(x.dtype.newbyteorder()), np.stack([x, x]), masu.to_device(x, "cpu")):
+                found = function(data, q) if data.ndim == 1 else function(data, q, axis=1)
+                assert np.all((found.get() if isinstance(found, masu.DeviceArray) else found) == right), (dtype, values, q)
+    for weights, place in (([1e16, 1, 1, 1, 1e16], 2), ([2**53, 1, 1, 2**53], 1), ([1e16] + [1] * 5 + [1e16], 3), ([1] * 10, 4)):
+        for kind in ("f8", "i8", "u8"):
+            by, data = np.array(weights, kind), np.arange(len(weights))
+            options = {"weights": by, "method": "inverted_cdf"}
+            assert masu.quantile(data, 0.5, **options) == masu.percentile(data, 50, **options) == place
+            assert masu.nanquantile(data * 1.0, 0.5, **options) == place
+            assert masu.quantile(np.stack([data, data]), [0.5, 0.5], axis=1, **options).tolist() == [[place] * 2] * 2
+            assert masu.quantile(masu.to_device(data, "cpu"), 0.5, **options).get() == place

@@ -2,7 +2,7 @@
 // IEEE 754's arithmetic in integers, rounded to nearest, ties to even, in OpenCL C 1.2 (and, behind the CUDA prelude,
 // in CUDA C++): for the few values of a result whose bits must be the same on devices without double or without
 // subnormals. A float is its bits in an ulong. Its format is three numbers: precision, the exponent of the lowest bit,
-// bits. Behind elements.cl.
+// bits. Behind elements.cl, or in C++ by soft_float.h.
 
 #define MASU_HALF_FORMAT 11u, -24, 16u
 #define MASU_SINGLE_FORMAT 24u, -149, 32u
@@ -167,6 +167,7 @@ inline ulong exact_step(const bool base_minus, const ulong base, const int expon
          ((turned ? minus : base_minus) ? (ulong)1 << (bits - 1) : 0);
 }
 
+#ifdef MASU_ELEMENT_BYTES  // behind elements.cl
 // An element that is an integer as a double; the format of one that is a float.
 #if !MASU_FLOAT
 inline bool is_below_zero(const MASU_BITS element) { return MASU_SIGNED && (element & MASU_SIGN) != 0; }
@@ -243,3 +244,4 @@ inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool on
   return rounded_number(mantissa, over ? 0 : -1, MASU_DOUBLE_FORMAT) | (below && sum != 0 ? (ulong)1 << 63 : 0);
 #endif
 }
+#endif

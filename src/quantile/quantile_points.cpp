@@ -212,12 +212,9 @@ std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t 
 void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
                  MutableArrayView result) {
   constexpr std::string_view name = "interpolate";
-  if (first.dtype != second.dtype) {
-    call::refuse(name, fmt::format("first and second must have one dtype, got {} and {}", to_string(first.dtype),
-                                   to_string(second.dtype)));
-  }
-  if (!is_float(result.dtype)) {
-    call::refuse(name, fmt::format("results must be f16, f32 or f64, got {}", to_string(result.dtype)));
+  if (first.dtype != second.dtype || !is_float(result.dtype)) {
+    call::refuse(name, fmt::format("first and second must have one dtype, results f16, f32 or f64, got {}, {} and {}",
+                                   to_string(first.dtype), to_string(second.dtype), to_string(result.dtype)));
   }
   if (first.count != weights.size() || second.count != weights.size() || result.count != weights.size()) {
     call::refuse(name, fmt::format("all counts must be equal, got {}, {}, {} and {}", first.count, second.count,

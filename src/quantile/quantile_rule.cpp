@@ -2,10 +2,10 @@
 #include "quantile/quantile_rule.h"
 
 #include "elements/order.h"
+#include "elements/soft_float.h"
 #include "runtime/half.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -91,101 +91,41 @@ double rounded(double number, Dtype dtype) {
   }
 }
 
-// (minus ? -1 : 1) * mantissa * 2^exponent.
-struct Number {
-  bool minus = false;
-  std::uint64_t mantissa = 0;
-  int exponent = 0;
-};
-
+// The magnitude of a finite number as an integer in units of 2^exponent.
 template <class T>
-Number number_of(T x) {
+std::uint64_t magnitude_of(T x, [[maybe_unused]] int& exponent) {
   if constexpr (is_float(dtype_of<T>)) {
-    int exponent = 0;
-    const double fraction = std::frexp(std::fabs(to_f64(x)), &exponent);
-    return {std::signbit(to_f64(x)), static_cast<std::uint64_t>(std::ldexp(fraction, double_bits)),
-            exponent - double_bits};
+    return soft::number_of(std::bit_cast<std::uint64_t>(std::fabs(to_f64(x))), MASU_DOUBLE_FORMAT, &exponent);
   } else {
-    const auto bits = static_cast<std::uint64_t>(x);
-    return {x < 0, x < 0 ? 0 - bits : bits, 0};
+    return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
   }
 }
 
-// The mantissa's lowest bit may stand for all that is less than it.
-double rounded(const Number& number, Dtype dtype) {
-  if (number.mantissa == 0) return 0;
-  const int digits = dtype == Dtype::f16 ? 11 : dtype == Dtype::f32 ? 24 : double_bits;
-  const int least = dtype == Dtype::f16 ? -24 : dtype == Dtype::f32 ? -149 : -1074;
-  const int top = static_cast<int>(std::bit_width(number.mantissa)) - 1;
-  const int low = std::max(top - digits + 1, least - number.exponent);
-  double kept = 0;
-  if (low <= 0) {
-    kept = static_cast<double>(number.mantissa);
-  } else if (low <= top + 1) {
-    const std::uint64_t whole = low > top ? 0 : number.mantissa >> low;
-    const std::uint64_t rest = number.mantissa - (low > top ? 0 : whole << low);
-    const std::uint64_t half_unit = std::uint64_t{1} << (low - 1);
-    const bool up = rest > half_unit || (rest == half_unit && (whole & 1) != 0);
-    kept = std::ldexp(static_cast<double>(whole + (up ? 1 : 0)), low);
+// x + (y - x) * weight, or y - (y - x) * weight, rounded once; x < y.
+template <class T>
+double exactly_between(bool from_next, double weight, T x, T y, Dtype result) {
+  int exponent_of_x = 0;
+  int exponent_of_y = 0;
+  const std::uint64_t less = magnitude_of(x, exponent_of_x);
+  const std::uint64_t more = magnitude_of(y, exponent_of_y);
+  const int exponent = std::min(exponent_of_x, exponent_of_y);
+  Wide step = 0;
+  if constexpr (is_float(dtype_of<T>)) {  // on both sides of zero
+    step = (static_cast<Wide>(less) << (exponent_of_x - exponent)) +
+           (static_cast<Wide>(more) << (exponent_of_y - exponent));
+  } else {
+    step = static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x);
   }
-  const double magnitude = rounded(std::ldexp(kept, number.exponent), dtype);  // infinite where the dtype ends
-  return number.minus ? -magnitude : magnitude;
-}
-
-using Words = std::array<std::uint64_t, 4>;  // of an integer, the lowest first
-
-// Moves it down; the lowest bit tells of all that is lost.
-void move_down(Words& words, unsigned by) {
-  bool lost = false;
-  for (; by >= 64; by -= 64) {
-    lost = lost || words[0] != 0;
-    words = {words[1], words[2], words[3], 0};
-  }
-  if (by != 0) {
-    lost = lost || words[0] << (64 - by) != 0;
-    for (std::size_t i = 0; i < 4; ++i) words[i] = words[i] >> by | (i < 3 ? words[i + 1] << (64 - by) : 0);
-  }
-  words[0] |= lost ? 1 : 0;
-}
-
-// base +- (high * 2^64 + low) * 2^exponent * weight, rounded once. The step is at most a few times the base's highest
-// unit times 2^64, as the callers' are.
-double exact_step(const Number& base, std::uint64_t high, std::uint64_t low, int exponent, double weight, bool minus,
-                  Dtype dtype) {
-  constexpr int below = 140;  // bits under the base's lowest that are kept: more than a step that cancels it has
-  const Number by = number_of(weight);
-  const Wide lower = static_cast<Wide>(low) * by.mantissa;
-  const Wide upper = static_cast<Wide>(high) * by.mantissa + static_cast<std::uint64_t>(lower >> 64U);
-  Words step{static_cast<std::uint64_t>(lower), static_cast<std::uint64_t>(upper),
-             static_cast<std::uint64_t>(upper >> 64U), 0};
-  exponent += by.exponent;
-  const int begin = base.mantissa != 0 ? base.exponent : exponent;
-  const int bottom = std::max(exponent, begin - below);
-  move_down(step, static_cast<unsigned>(bottom - exponent));
-  const auto up = static_cast<unsigned>(begin - bottom);
-  Words all{};
-  all[up / 64] = base.mantissa << up % 64;
-  if (up % 64 != 0) all[up / 64 + 1] = base.mantissa >> (64 - up % 64);
-  const bool adds = base.minus == minus;
-  bool negative = base.minus;
-  std::uint64_t carry = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const Wide one = adds ? static_cast<Wide>(all[i]) + step[i] + carry : static_cast<Wide>(all[i]) - step[i] - carry;
-    all[i] = static_cast<std::uint64_t>(one);
-    carry = static_cast<std::uint64_t>(one >> 64U) & 1U;
-  }
-  if (!adds && carry != 0) {
-    negative = minus;
-    for (std::size_t i = 0; i < 4; ++i) {
-      all[i] = ~all[i] + carry;
-      carry = carry != 0 && all[i] == 0 ? 1 : 0;
-    }
-  }
-  std::size_t top = 3;
-  while (top > 0 && all[top] == 0) --top;
-  const int above = static_cast<int>(64 * top) + static_cast<int>(std::bit_width(all[top])) - 64;
-  if (above > 0) move_down(all, static_cast<unsigned>(above));
-  return rounded({negative, all[0], bottom + std::max(above, 0)}, dtype);
+  const auto in_format = [&](unsigned precision, int least, unsigned bits) {
+    const std::uint64_t found = soft::exact_step(
+        to_f64(from_next ? y : x) < 0, from_next ? more : less, from_next ? exponent_of_y : exponent_of_x,
+        static_cast<std::uint64_t>(step >> 64U), static_cast<std::uint64_t>(step), exponent,
+        soft::float_as(std::bit_cast<std::uint64_t>(weight), MASU_DOUBLE_FORMAT, precision, least, bits), from_next,
+        precision, least, bits);
+    return std::bit_cast<double>(soft::float_as(found, precision, least, bits, MASU_DOUBLE_FORMAT));
+  };
+  if (result == Dtype::f16) return in_format(MASU_HALF_FORMAT);
+  return result == Dtype::f32 ? in_format(MASU_SINGLE_FORMAT) : in_format(MASU_DOUBLE_FORMAT);
 }
 
 // Whether a dtype of floats has an integer.
@@ -223,26 +163,17 @@ double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype re
     const double difference = rounded(rounded(to_f64(b) - to_f64(a), dtype_of<T>), result);
     if (!std::isinf(difference)) return numpys_between(from_next, weight, x, y, difference, result);
     if (weight == 0) return from_next ? y : x;
-    // Far apart, on both sides of zero.
-    const Number less = number_of(a);
-    const Number more = number_of(b);
-    const int exponent = std::min(less.exponent, more.exponent);
-    const Wide sum = (static_cast<Wide>(less.mantissa) << (less.exponent - exponent)) +
-                     (static_cast<Wide>(more.mantissa) << (more.exponent - exponent));
-    return exact_step(from_next ? more : less, static_cast<std::uint64_t>(sum >> 64U), static_cast<std::uint64_t>(sum),
-                      exponent, weight, from_next, result);
   } else {
-    const Number less = number_of(a);
-    const Number more = number_of(b);
+    int none = 0;
     const std::uint64_t difference = static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
     const bool fits = difference <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-    if (fits && has_integer(result, less.mantissa) && has_integer(result, more.mantissa) &&
+    if (fits && has_integer(result, magnitude_of(a, none)) && has_integer(result, magnitude_of(b, none)) &&
         has_integer(result, difference)) {
       return numpys_between(from_next, weight, x, y, static_cast<double>(difference), result);
     }
     if (difference == 0 || weight == 0) return from_next ? y : x;
-    return exact_step(from_next ? more : less, 0, difference, 0, weight, from_next, result);
   }
+  return exactly_between(from_next, weight, a, b, result);
 }
 
 #define MASU_INSTANTIATE(T) template double value_between<T>(QuantilePoint::Kind, double, T, T, Dtype);

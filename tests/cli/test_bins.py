@@ -66,6 +66,51 @@ class LargeIntegers(CommandTest):
             self.assertEqual(len(self.ok("unique", path, "--dtype", dtype).splitlines()), 21)
 
 
+class NearAndFarValues(CommandTest):
+    """Default bins and those of a rule hold every file."""
+
+    FILES = (
+        ("f16", "e", [16, 16]), ("f16", "e", [65504, 65504]), ("f16", "e", [-65504, 65504]), ("f16", "e", [2**-24, 2**-23]),
+        ("f16", "e", [2048, 2050]), ("f32", "f", [131072, 131072]), ("f32", "f", [3e38, 3e38]), ("f32", "f", [-3.4e38, 3.4e38]),
+        ("f32", "f", [1e-45, 3e-45, 0]), ("f64", "d", [1e300, 1e300]), ("f64", "d", [-1e300]), ("f64", "d", [5e-324, 0.0]),
+        ("f64", "d", [1.0, 1.0 + 2**-52]), ("f64", "d", [1e17, 1e17 + 16]), ("f64", "d", [-1.7e308, 1.7e308]),
+        ("f64", "d", [1.7976931348623157e308] * 3), ("f64", "d", [-1.7976931348623157e308, 1.7976931348623157e308]),
+    )
+
+    def test_default_bins(self):
+        for i, (dtype, form, values) in enumerate(self.FILES):
+            path = self.write(f"{i}.raw", raw(form, values))
+            found = self.json(path, "--dtype", dtype, "--verify")
+            edges, counts = found["edges"], found["counts"]
+            self.assertEqual((len(counts), sum(counts)), (100, len(values)), values)
+            self.assertTrue(all(a < b for a, b in zip(edges, edges[1:])), (values, edges))
+            self.assertTrue(edges[0] <= min(values) and edges[-1] >= max(values) * (1 - 1e-3), (values, edges))
+            self.ok("histogram", path, "--dtype", dtype)
+            self.ok("histogram", path, "--dtype", dtype, "--rows", "1", "--json")
+
+    def test_rules(self):
+        for i, (dtype, form, values) in enumerate(self.FILES):
+            path = self.write(f"{i}.raw", raw(form, values * 20))
+            for rule in ("auto", "sqrt", "sturges", "rice", "scott", "doane", "fd", "stone"):
+                if max(values) - min(values) == float("inf"):
+                    self.fails(1, "histogram", path, "--dtype", dtype, "--bins", rule, says="give --range LO:HI")
+                    continue
+                counts = self.json(path, "--dtype", dtype, "--bins", rule, "--verify")["counts"]
+                self.assertEqual(sum(counts), 20 * len(values), (values, rule))
+
+    def test_a_given_range(self):
+        path = self.write("a.raw", raw("f", [131072, 131072.01]))
+        found = self.json(path, "--dtype", "f32", "--range", "131072:131072.5", "--verify")
+        self.assertEqual((len(found["counts"]), sum(found["counts"])), (20, 2))
+        self.fails(2, "histogram", path, "--dtype", "f32", "--range", "131072:131072.5", "--bins", "100",
+                   says="give fewer bins, a wider range or edges")
+        self.fails(2, "histogram", path, "--dtype", "f32", "--bins", "1000", says="give fewer bins, a wider range or edges")
+
+    def test_rules_find_no_billions(self):
+        self.fails(1, "histogram", self.write("a.txt", "\n".join(map(str, [*range(100), 1e12]))), "--bins", "fd",
+                   says="the rule must find at most 16777216 bins")
+
+
 class Rules(CommandTest):
     def test_small_pieces_and_pipes_give_the_same(self):
         data = b"".join(b"%d\n" % (i * i % 1009) for i in range(5000))

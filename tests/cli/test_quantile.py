@@ -56,6 +56,26 @@ class QuantileTest(CommandTest):
                     self.assertEqual(found["q"], list(Q))
                     self.assertEqual((found["n"], found["dtype"], found["method"]), (count, name, method))
 
+    def test_where_numpys_formula_is_wrong(self):
+        inf, most = np.inf, float(np.finfo("f8").max)
+        for code, values, q, right in (
+                ("i1", [127, -128], [0.5], [-0.5]), ("i2", [32767, -1], [0.25, 0.5], [8191, 16383]),
+                ("i4", [2**31 - 1, -2**31], [0.25], [-1073741824.25]), ("i8", [2**53 + 1, 2**53 + 3], [0.5], [2**53 + 2]),
+                ("u8", [2**64 - 1, 0], [0.5, 0.75], [2**63, 3 * 2**62]), ("i8", [2**63 - 1, -2**63], [0.5], [-0.5]),
+                ("f8", [most, -most], [0.25, 0.5], [-most / 2, 0]), ("f4", [3e38, -3e38], [0.5], [0]),
+                ("f2", [65504, -65504], [0.5, 0.75], [0, 32752]), ("f8", [inf, inf], list(Q), [inf] * len(Q)),
+                ("f8", [0, inf], [0, 0.25, 0.5, 1], [0, inf, inf, inf]), ("f4", [-inf, 7], [0, 0.5, 1], [-inf, -inf, 7]),
+                ("f8", [-inf, inf], [0, 1], [-inf, inf])):
+            file = self.save_npy("in.npy", np.array(values, code))
+            for device in ("cpu", *usable_devices("opencl")[:1]):
+                found = self.quantile(file, "-q", ",".join(map(repr, q)), "--verify", device=device)
+                self.assertEqual([number(x) for x in found["values"]], right, (code, values, device))
+        found = self.quantile(self.save_npy("in.npy", np.array([-inf, inf])), "-q", "0.5")
+        self.assertTrue(np.isnan(number(found["values"][0])))
+        # 65,521 elements, more than f16 can count
+        found = self.quantile(self.save_npy("in.npy", np.zeros(65_521, "f2")))
+        self.assertEqual(found["values"], [0] * 5)
+
     def test_pieces(self):
         for code in ("u2", "f4", "f8"):
             values = ordinary(code, 200_007, seed=5)
@@ -116,12 +136,17 @@ class QuantileTest(CommandTest):
         self.assertEqual(self.quantile(big, "-q", "0.5,1", "--method", "nearest")["values"], [2**63 + 1, 2**64 - 1])
 
     def test_nan_and_infinities(self):
-        for values in ([np.nan] * 9, [1, 2, np.nan], [-np.inf, -np.inf, 1, np.inf, np.inf], [np.inf], [-np.inf, np.inf]):
+        nan, inf = np.nan, np.inf
+        for values, linear in (([nan] * 9, [nan] * 5), ([1, 2, nan], [nan] * 5), ([inf], [inf] * 5),
+                               ([-inf, -inf, 1, inf, inf], [-inf, -inf, 1, inf, inf]),
+                               ([-inf, inf], [-inf, nan, nan, nan, inf])):
             for code in ("f2", "f4", "f8"):
                 data = np.array(values, code)
-                for method in ("linear", "lower"):
-                    found = self.quantile(self.save_npy("in.npy", data), "--method", method, "--verify")
-                    self.check(found["values"], data, found["q"], method)
+                file = self.save_npy("in.npy", data)
+                found = self.quantile(file, "--method", "lower", "--verify")
+                self.check(found["values"], data, found["q"], "lower")
+                found = self.quantile(file, "--verify")["values"]
+                np.testing.assert_array_equal([number(x) for x in found], linear)
 
     def test_nothing(self):
         self.fails(1, "quantile", "zeros:f32:0", says="zeros:f32:0: there are no values")

@@ -366,10 +366,11 @@ struct BinEstimator::State {
   double found() const {
     if (!automatic) return static_cast<double>(bins.size_);
     if (data.n == 0) return 1;
-    if (!given && !std::isfinite(data.spread)) return std::ceil(std::log2(static_cast<double>(data.n)) + 1);
     double delta = data.spread;
     if (given) delta = bins.lo_ == bins.hi_ ? (bins.hi_ + 0.5) - (bins.lo_ - 0.5) : bins.hi_ - bins.lo_;
-    return std::max(bins_of_width(bins.estimator_, data, delta, given), 1.0);
+    BinStatistics of = data;
+    if (!std::isfinite(rounded_to(dtype, data.spread))) of.dtype = Dtype::f64;  // where NumPy's arithmetic ends
+    return std::max(bins_of_width(bins.estimator_, of, delta, given), 1.0);
   }
 
   Bins result() const {

@@ -183,5 +183,27 @@ TEST(BinsTest, bad_bins) {
   EXPECT_EQ(Bins::automatic(Estimator::fd, 0, 1).size(), 0U);
 }
 
+TEST(BinsTest, default_bins_hold_near_and_far_values) {
+  const double most = std::numeric_limits<double>::max();
+  const double one_ulp = 1 + 0x1p-52;
+  const auto check = [](Dtype dtype, double lo, double hi) {
+    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{100}, std::uint64_t{5000}}) {
+      const BinRule rule(bins_that_hold(n, {lo, hi, lo == hi}, dtype), dtype, false);
+      EXPECT_EQ(rule.n, n);
+      for (std::uint64_t i = 0; i < n; ++i) ASSERT_LT(rule.edge(i), rule.edge(i + 1)) << to_string(dtype) << ' ' << lo;
+      EXPECT_LT(rule.slot(lo), n) << to_string(dtype) << ' ' << lo;
+      EXPECT_LT(rule.slot(hi), n) << to_string(dtype) << ' ' << hi;
+    }
+  };
+  for (const double x : {0.0, 16.0, 2048.0, 65504.0, -65504.0, 0x1p-24}) check(Dtype::f16, x, x);
+  for (const double x : {131072.0, 0x1p127, -0x1p127, 0x1p-149}) check(Dtype::f32, x, x);
+  for (const double x : {1e300, -most, most, 5e-324}) check(Dtype::f64, x, x);
+  check(Dtype::f64, 1, one_ulp);
+  check(Dtype::f64, 0, 5e-324);
+  check(Dtype::f64, -most, most);
+  check(Dtype::f64, -1e308, most);
+  EXPECT_EQ(BinRule(bins_that_hold(10, {0, 1, false}, Dtype::f64), Dtype::f64, false).edge(3), 3 * 0.1);
+}
+
 }  // namespace
 }  // namespace masu
