@@ -167,7 +167,11 @@ def taken(array, device, name="masu"):
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         if (way := _way_out(array)) is None:
             raise
-        raise TypeError(f"{name}: the {type(array).__name__} {way}") from error
+        raise Unusable(f"{name}: the {type(array).__name__} {way} ({error})") from error
+
+
+class Unusable(TypeError, BufferError):
+    """Of an array whose library does not give its memory: a TypeError, and what DLPack has for it."""
 
 
 def _way_out(array):

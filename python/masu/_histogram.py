@@ -87,7 +87,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if found is None:
         found = _count(on, data, bins, range, by, axis, device, there=on is not _host and not density)
     if found is None and on is not _host:
-        raise _counts.NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device")
+        of = f", got edges of {_kinds.in_words(np.asarray(bins).dtype)}" if np.ndim(bins) else ""
+        raise _counts.NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device{of}")
     if found is None:
         if axis is not None:
             raise TypeError(f"histogram: with axis {lacking(data, by, bins)}")
@@ -165,14 +166,14 @@ def everything(a, bins, range, weights, device):
 def lacking(data, weights, bins):
     """What of a call is of a dtype that masu lacks, in words."""
     if not _kinds.has_dtype(data):
-        return f"the data must be of a dtype that masu has, got {data.dtype}"
+        return f"the data must be of a dtype that masu has, got {_kinds.in_words(data.dtype)}"
     if weights is not None and weights.shape != data.shape:
         return f"the weights must have the shape of the data, {data.shape}, got {weights.shape}"
     if weights is not None and (weights.dtype.kind == "b" or not _kinds.has_dtype(weights)):
         return f"the weights must be integers or float16 to float64, got {weights.dtype}"
     if isinstance(bins, str):
         return f"rules for bins by name take no weights, got {bins!r}"
-    return f"these bins are not supported for data of {data.dtype}, got edges of {np.asarray(bins).dtype}" if np.ndim(
+    return f"these bins are not supported for data of {data.dtype}, got edges of {_kinds.in_words(np.asarray(bins).dtype)}" if np.ndim(
         bins) else f"this range is not supported for data of {data.dtype}"
 
 

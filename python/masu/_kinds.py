@@ -146,6 +146,11 @@ def numpy_dtype(name, dtype):
         raise TypeError(f"{name}: dtype must be one of NumPy's, got {dtype}") from None
 
 
+def in_words(dtype):
+    """A dtype that masu lacks, in an error; of dates with what to do."""
+    return f"{dtype}; take the numbers of dates, view('int64'), with edges of the same unit" if dtype.kind in "mM" else str(dtype)
+
+
 def code_of(dtype):
     """NumPy's code of one of its dtypes, "f4", in which a call that only enqueues takes it."""
     return None if dtype is None else dtype.str[1:]

@@ -81,7 +81,7 @@ namespace {
 
 // Whether these are truth values that a plain call may take as bytes.
 bool are_usable(const NumpyArray& array) noexcept {
-  constexpr std::uint64_t most = 1U << 16;  // more are looked at once, by truth_values()
+  constexpr std::uint64_t most = 1U << 18;  // more are looked at once, by truth_values()
   constexpr int contiguous = 0x3;           // in C's order or in Fortran's
   return array.count() <= most && (array.flags & contiguous) != 0 &&
          are_truth_values(static_cast<const std::uint8_t*>(array.data), array.count());
@@ -133,12 +133,10 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
     static_cast<void>(PyLong_AsLongLongAndOverflow(number, &overflow));
     return (overflow != 0) == is_signed;
   };
-  const bool is_list = PyList_CheckExact(numbers) != 0;
-  if (is_list || PyTuple_CheckExact(numbers) != 0) {
-    for (Py_ssize_t i = 0; i < PySequence_Size(numbers); ++i) {
-      if (beyond(is_list ? PyList_GetItem(numbers, i) : PyTuple_GetItem(numbers, i))) return true;
-    }
-    return false;
+  if (PyList_CheckExact(numbers) != 0 || PyTuple_CheckExact(numbers) != 0) {  // of edges, which rise or fall
+    const Py_ssize_t count = PySequence_Size(numbers);
+    const auto at = [&](Py_ssize_t i) { return beyond(nb::steal(PySequence_GetItem(numbers, i)).ptr()); };
+    return count != 0 && (at(0) || at(count - 1));
   }
   static const nb::handle integers = nb::object(nb::module_::import_("numpy").attr("integer")).release();
   return beyond(numbers) || PyObject_IsInstance(numbers, integers.ptr()) == 1;
