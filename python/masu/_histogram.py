@@ -50,7 +50,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     real sum, rounded to float64 once and then to the weights' dtype, where NumPy's carry rounding errors; totals of
     integer weights are exact, modulo the weights' dtype. Data, edges or weights of a dtype that masu lacks (object,
     longdouble, datetime; complex data) are NumPy's to count; with ``axis`` they are a TypeError. Where NumPy sums the
-    weights, masu.Fallback is issued.
+    weights, masu.Fallback is issued. Masked elements are left out, which NumPy counts; with ``axis`` they are a ValueError.
 
     >>> import numpy as np, masu
     >>> masu.histogram([1, 2, 1], bins=[0, 1, 2, 3])
@@ -72,7 +72,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
                 return found
         return in_kind(histogram, locals())
     if on is _host:
-        a, weights = _kinds.unmasked(a, weights) if axis is None else (_kinds.whole(a), weights)
+        a, weights = _kinds.unmasked(a, weights) if axis is None else (_kinds.whole(a), None if weights is None else _kinds.whole(weights))
         bins = bins if type(bins) in _kinds.PLAIN or np.ndim(bins) == 0 else _kinds.as_numpy(bins)
     data = _counts.subtractable(on.plain(a))
     by = None if weights is None else on.sent(data, on.plain(weights))

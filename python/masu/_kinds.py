@@ -145,7 +145,7 @@ def numpy_dtype(name, dtype):
     torchs = type(dtype).__module__ == "torch"
     try:
         found = np.dtype(str(dtype).removeprefix("torch.") if torchs else dtype)
-        if torchs and found.isbuiltin != 1:  # ml_dtypes adds the name bfloat16
+        if (torchs or type(dtype) is str) and found.isbuiltin > 1:  # ml_dtypes adds the name bfloat16
             raise TypeError
         return found
     except TypeError:

@@ -99,24 +99,16 @@ const NumpyArray* numpy_array(PyObject* object) noexcept {
 }
 
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
-  constexpr bool long_is_wide = sizeof(long) == 8;
-  switch (array.dtype->number) {
-    case 0:
-    case 2: dtype = masu::Dtype::u8; return true;
-    case 1: dtype = masu::Dtype::i8; return true;
-    case 3: dtype = masu::Dtype::i16; return true;
-    case 4: dtype = masu::Dtype::u16; return true;
-    case 5: dtype = masu::Dtype::i32; return true;
-    case 6: dtype = masu::Dtype::u32; return true;
-    case 7: dtype = long_is_wide ? masu::Dtype::i64 : masu::Dtype::i32; return true;
-    case 8: dtype = long_is_wide ? masu::Dtype::u64 : masu::Dtype::u32; return true;
-    case 9: dtype = masu::Dtype::i64; return true;
-    case 10: dtype = masu::Dtype::u64; return true;
-    case 11: dtype = masu::Dtype::f32; return true;
-    case 12: dtype = masu::Dtype::f64; return true;
-    case 23: dtype = masu::Dtype::f16; return true;
-    default: return false;
-  }
+  using masu::Dtype;
+  constexpr Dtype i_long = sizeof(long) == 8 ? Dtype::i64 : Dtype::i32;
+  constexpr Dtype u_long = sizeof(long) == 8 ? Dtype::u64 : Dtype::u32;
+  constexpr std::array by_number = {Dtype::u8, Dtype::i8, Dtype::u8,  Dtype::i16, Dtype::u16, Dtype::i32, Dtype::u32,
+                                    i_long,    u_long,    Dtype::i64, Dtype::u64, Dtype::f32, Dtype::f64};
+  const auto number = static_cast<unsigned>(array.dtype->number);
+  const bool is_half = number == 23;
+  if (!is_half && number >= by_number.size()) return false;
+  dtype = is_half ? Dtype::f16 : by_number[number];
+  return true;
 }
 
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {

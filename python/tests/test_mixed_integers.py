@@ -96,7 +96,3 @@ def test_histogram(edges, data):
         assert masu.histogram(np.tile(data, 1000), given)[0].tolist() == [1000 * one for one in want]
         assert masu.histogram(data.reshape(1, -1), given, weights=weights.reshape(1, -1))[0].tolist() == totals
 
-
-def test_numpy_rounds():
-    """Where this fails, NumPy (issue 29727) compares integers too, and the list in docs/coming-from-numpy.md is to be changed."""
-    assert np.searchsorted(np.array([2**53, 2**53 + 1], "u8"), np.array([2**53 + 1])) == 0
