@@ -61,6 +61,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     """
     if type(a) is list:
         return histogram(np.asarray(a), bins, range, density, weights, axis=axis, device=device)
+    a, weights, bins = _given(a, weights, bins, axis)
     if (on := adapter(device, a, bins, weights)) is None:
         if weights is None and axis is None and not density and device is None:
             found = None
@@ -71,9 +72,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
             if found is not None:
                 return found
         return in_kind(histogram, locals())
-    if on is _host:
-        a, weights = _kinds.unmasked(a, weights) if axis is None else (_kinds.whole(a), None if weights is None else _kinds.whole(weights))
-        bins = bins if type(bins) in _kinds.PLAIN or np.ndim(bins) == 0 else _kinds.as_numpy(bins)
     data = _counts.subtractable(on.plain(a))
     by = None if weights is None else on.sent(data, on.plain(weights))
     if on is _host and axis is None and data.dtype.kind in "iu" and np.ndim(bins) == 1:
@@ -118,14 +116,13 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     """
     if type(a) is list:
         a = np.asarray(a)
+    a, weights, bins = _given(a, weights, bins, None)
     if (on := adapter(device, a, bins)) is None:
         if range is None and weights is None and device is None:
             found = _masu.enqueue_bin_edges(a, bins, _bins.over)
             if found is not None:
                 return found
         return in_kind(histogram_bin_edges, locals())
-    if on is _host:
-        a, weights = _kinds.unmasked(a, weights)
     if on is _host and (type(a) is np.ndarray and a.size < 4 * _small.limit or isinstance(bins, str) or weights is not None):
         return np.histogram_bin_edges(a, bins, range, weights)
     data = on.plain(a)
@@ -161,6 +158,14 @@ def everything(a, bins, range, weights, device):
     if found is None:
         raise TypeError(f"Histogram: {lacking(given, by, bins)}")
     return found
+
+
+def _given(a, weights, bins, axis):
+    """The arguments without what is masked, and bins of Arrow's as an array."""
+    if isinstance(a, np.ma.MaskedArray) or isinstance(weights, np.ma.MaskedArray):
+        a, weights = _kinds.unmasked(a, weights) if axis is None else (
+            _kinds.whole(a), None if weights is None else _kinds.whole(weights))
+    return a, weights, _kinds.for_numpy(bins)
 
 
 def lacking(data, weights, bins):

@@ -6,8 +6,10 @@ import numpy as np
 
 import masu
 
-from . import FLOATS, INTEGERS, arrays, as_numpy, found_as_integers, generator, one_of, outcome, rounded_by_numpy, same
-from .data import HUGE, array, bins, edges, other_bytes, span, values
+from . import FLOATS, INTEGERS, as_numpy, generator, one_of, outcome, same
+from .data import HUGE, array, bins, edges, span, values
+from . import arrays, found_as_integers, rounded_by_numpy
+from .data import other_bytes
 
 DTYPES = ["?", *INTEGERS, *FLOATS]
 SORTS = [None, "stable", "quicksort", "mergesort", "heapsort", "no such"]
