@@ -167,23 +167,30 @@ def taken(array, device, name="masu"):
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         if (way := _way_out(array)) is None:
             raise
-        raise TypeError(f"{name}: the {type(array).__name__} {way}") from error
+        raise Unusable(f"{name}: the {type(array).__name__} {way} ({error})") from error
+
+
+class Unusable(TypeError, BufferError):
+    """Of an array whose library does not give its memory: a TypeError, and what DLPack has for it."""
+
+
+_WAYS = {  # of attributes that are True
+    "is_nested": "must not be nested; use unbind(), or torch.nested.to_padded_tensor, first",
+    "is_meta": "must hold data, got one on the device meta",
+    "is_quantized": "must not be quantized; use dequantize() first",
+    "requires_grad": "must not require a gradient; use detach() first",
+}
 
 
 def _way_out(array):
     """What must hold of an array, in words, where a library as PyTorch does not give its memory as it is; None where it is
     unknown."""
-    if getattr(array, "is_nested", False) is True:
-        return "must not be nested; use unbind(), or torch.nested.to_padded_tensor, first"
-    if getattr(array, "is_meta", False) is True:
-        return "must hold data, got one on the device meta"
+    for attribute, way in _WAYS.items():
+        if getattr(array, attribute, False) is True:
+            return way
     layout = str(getattr(array, "layout", ""))
     if layout.startswith("torch.") and not layout.endswith("strided"):
         return f"must be dense, got the layout {layout}; use to_dense() first"
-    if getattr(array, "is_quantized", False) is True:
-        return f"must not be quantized, got {array.dtype}; use dequantize() first"
-    if getattr(array, "requires_grad", False) is True:
-        return "must not require a gradient; use detach() first"
     if hasattr(array, "resolve_conj") and array.is_conj():
         return "must not have the conjugate bit; use resolve_conj() first"
     dtype = str(getattr(array, "dtype", ""))

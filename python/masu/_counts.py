@@ -10,7 +10,6 @@ import numpy as np
 from . import _bins, _host, _masu, _on_device
 from ._kinds import native
 
-_MOST_ROWS = 2**20  # of one native call
 _MOST_CHANNELS = 16
 _SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
 
@@ -95,15 +94,8 @@ def _ordered(data, axes):
 def of_rows(data, spec, axes, device):
     """One histogram for each position of the axes that are not in `axes`."""
     values, rows, channels, shape = _ordered(data, axes)
-    pieces = [(values, rows)]
-    if rows > _MOST_ROWS and _on(data) is _host:
-        values = values.reshape(rows, -1)
-        pieces = [(piece, len(piece)) for start in range(0, rows, _MOST_ROWS) for piece in [values[start : start + _MOST_ROWS]]]
-    parts = [counted(piece, spec, number, channels, device) for piece, number in pieces]
-    if None in parts:
-        return None
-    counts = parts[0][0] if len(parts) == 1 else np.concatenate([part[0] for part in parts])
-    return counts.reshape(*shape, _bins.size(spec))
+    found = counted(values, spec, rows, channels, device)
+    return None if found is None else found[0].reshape(*shape, _bins.size(spec))
 
 
 def totals(data, weights, spec, axes, device, variances=False, dtype=None, wrap=True):

@@ -20,7 +20,7 @@ def dtype_name(dtype):
     dtype = np.dtype(dtype)
     name = _DTYPES.get(dtype.kind + str(dtype.itemsize)) if dtype.num in _kinds.NATIVE else None
     if name is None:
-        raise TypeError(f"masu: the dtype must be bool, an integer or float16 to float64, got {dtype}")
+        raise TypeError(f"masu: the dtype must be bool, an integer or float16 to float64, got {_kinds.in_words(dtype)}")
     return name
 
 

@@ -50,7 +50,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     real sum, rounded to float64 once and then to the weights' dtype, where NumPy's carry rounding errors; totals of
     integer weights are exact, modulo the weights' dtype. Data, edges or weights of a dtype that masu lacks (object,
     longdouble, datetime; complex data) are NumPy's to count; with ``axis`` they are a TypeError. Where NumPy sums the
-    weights, masu.Fallback is issued.
+    weights, masu.Fallback is issued. Masked elements are left out, which NumPy counts; with ``axis`` they are a ValueError.
 
     >>> import numpy as np, masu
     >>> masu.histogram([1, 2, 1], bins=[0, 1, 2, 3])
@@ -61,6 +61,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     """
     if type(a) is list:
         return histogram(np.asarray(a), bins, range, density, weights, axis=axis, device=device)
+    a, weights, bins = _given(a, weights, bins, axis)
     if (on := adapter(device, a, bins, weights)) is None:
         if weights is None and axis is None and not density and device is None:
             found = None
@@ -71,9 +72,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
             if found is not None:
                 return found
         return in_kind(histogram, locals())
-    if on is _host:
-        a, weights = _kinds.unmasked(a, weights) if axis is None else (_kinds.whole(a), weights)
-        bins = bins if type(bins) in _kinds.PLAIN or np.ndim(bins) == 0 else _kinds.as_numpy(bins)
     _bins.check_edges("histogram", bins := _rules.on_host(bins))
     data = on.plain(a)
     if on is _host and data.dtype.kind == "O" and weights is None and (range is not None or np.ndim(bins)):
@@ -91,7 +89,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if found is None:
         found = _count(on, data, bins, range, by, axis, device, there=on is not _host and not density)
     if found is None and on is not _host:
-        raise _counts.NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device")
+        of = f", got edges of {_kinds.in_words(np.asarray(bins).dtype)}" if np.ndim(bins) else ""
+        raise _counts.NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device{of}")
     if found is None:
         if axis is not None:
             raise TypeError(f"histogram: with axis {lacking(data, by, bins)}")
@@ -121,14 +120,13 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     """
     if type(a) is list:
         a = np.asarray(a)
+    a, weights, bins = _given(a, weights, bins, None)
     if (on := adapter(device, a, bins)) is None:
         if range is None and weights is None and device is None:
             found = _masu.enqueue_bin_edges(a, bins, _bins.over)
             if found is not None:
                 return found
         return in_kind(histogram_bin_edges, locals())
-    if on is _host:
-        a, weights = _kinds.unmasked(a, weights)
     _bins.check_edges("histogram_bin_edges", bins := _rules.on_host(bins))
     if on is _host and isinstance(bins, str) and weights is None:
         _check_rule("histogram_bin_edges", _kinds.as_numpy(a), bins, range)
@@ -176,17 +174,25 @@ def everything(a, bins, range, weights, device):
     return found
 
 
+def _given(a, weights, bins, axis):
+    """The arguments without what is masked, and bins of Arrow's as an array."""
+    if isinstance(a, np.ma.MaskedArray) or isinstance(weights, np.ma.MaskedArray):
+        a, weights = _kinds.unmasked(a, weights) if axis is None else (
+            _kinds.whole(a), None if weights is None else _kinds.whole(weights))
+    return a, weights, _kinds.for_numpy(bins)
+
+
 def lacking(data, weights, bins):
     """What of a call is of a dtype that masu lacks, in words."""
     if not _kinds.has_dtype(data):
-        return f"the data must be of a dtype that masu has, got {data.dtype}"
+        return f"the data must be of a dtype that masu has, got {_kinds.in_words(data.dtype)}"
     if weights is not None and weights.shape != data.shape:
         return f"the weights must have the shape of the data, {data.shape}, got {weights.shape}"
     if weights is not None and (weights.dtype.kind == "b" or not _kinds.has_dtype(weights)):
         return f"the weights must be integers or float16 to float64, got {weights.dtype}"
     if isinstance(bins, str):
         return f"rules for bins by name take no weights, got {bins!r}"
-    return f"these bins are not supported for data of {data.dtype}, got edges of {np.asarray(bins).dtype}" if np.ndim(
+    return f"these bins are not supported for data of {data.dtype}, got edges of {_kinds.in_words(np.asarray(bins).dtype)}" if np.ndim(
         bins) else f"this range is not supported for data of {data.dtype}"
 
 

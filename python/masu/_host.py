@@ -14,6 +14,7 @@ NUMPY = None
 
 _ndarray = np.ndarray
 _WORTH_TURNING = 1 << 14  # elements
+_MANY_TRUTHS = 1 << 15  # elements
 _MOST_OVERLAP_WORK = 10_000  # of NumPy's search for an element of two arrays
 
 
@@ -29,6 +30,13 @@ def data(a):
     if number not in _kinds.NATIVE or not a.size or not a.ndim:
         return NUMPY
     return a if number != _kinds.BOOL else _kinds.truths(a)
+
+
+def count_true(a, device):
+    """How many elements of a large bool array are true, whatever their bytes; None for all else."""
+    if type(a) is not _ndarray or a.dtype.num != _kinds.BOOL or a.size < _MANY_TRUTHS or not a.flags.forc or device_for(device, a).kind != "cpu":
+        return None
+    return _masu.count_true(a.reshape(-1, order="A").view(np.uint8))
 
 
 def words(a):

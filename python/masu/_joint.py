@@ -54,14 +54,14 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
            [1., 0., 1.]])
     """
     on = adapter(device, weights, *_each(sample), *_each(bins))
-    if on is _host:
-        sample, weights = _whole(sample, weights)
     if on is not None:
         _bins.check_edges("histogramdd", bins := _rules.on_host(bins))
     if on is _host and _small_enough(sample) and weights is None and device is None:
         return np.histogramdd(sample, bins, range, density)
     if on is None:
         return in_kind(histogramdd, locals())
+    if on is _host:
+        sample, weights = _whole(sample, weights)
     found = _count(on, sample, bins, range, weights, device)
     if found is None and on is not _host:
         raise _counts.NoSuchBins("histogramdd: these bins are not supported for the data on a device")

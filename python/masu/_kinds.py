@@ -70,10 +70,10 @@ def _of_pandas(a):
 
 def _nulls(a):
     """How many values of an array of Arrow's, of PyArrow or Polars, are null: NumPy gets NaN for them, and floats for integers."""
-    found = getattr(a, "null_count", 0)
-    if found == 0 and hasattr(type(a), "itercolumns"):  # a table
-        return sum(_nulls(column) for column in a.itercolumns())
-    found = found() if callable(found) else found
+    kind = type(a)
+    if not hasattr(kind, "null_count"):
+        return sum(map(_nulls, a.itercolumns())) if hasattr(kind, "itercolumns") else 0
+    found = a.null_count() if callable(kind.null_count) else a.null_count
     return found if isinstance(found, int) else int(np.sum(np.asarray(found)))
 
 
@@ -87,9 +87,11 @@ def as_numpy(a):
     if nulls := _nulls(a):
         raise ValueError(f"masu: the {type(a).__name__} must have no missing values (null), got {nulls}; use fill_null() first, "
                          "or drop_null() of PyArrow, drop_nulls() of Polars")
-    if _of_pandas(a) and getattr(getattr(a, "dtype", None), "na_value", None) is sys.modules["pandas"].NA and a.isna().any():
-        raise ValueError(f"masu: the {type(a).__name__} must have no missing values (NA), got some in dtype {a.dtype}; "
-                         "use dropna() or fillna() first")
+    if _of_pandas(a):
+        for column in [one for _, one in a.items()] if getattr(a, "ndim", 1) == 2 else [a]:
+            if getattr(getattr(column, "dtype", None), "na_value", None) is sys.modules["pandas"].NA and column.isna().any():
+                raise ValueError(f"masu: the {type(a).__name__} must have no missing values (NA), got some in dtype {column.dtype}; "
+                                 "use dropna() or fillna() first")
     a = np.asanyarray(a)
     return truths(a) if a.dtype.num == BOOL and type(a) is np.ndarray else a
 
@@ -101,8 +103,12 @@ def for_numpy(a):
 
 def plain(a):
     """The same as a plain array."""
-    a = np.asarray(as_numpy(a))
-    return truths(a) if a.dtype.num == BOOL else a
+    return _plain(as_numpy(a))
+
+
+def _plain(found):
+    a = np.asarray(found)
+    return truths(a) if a.dtype.num == BOOL and a is not found else a
 
 
 def whole(a):
@@ -110,7 +116,7 @@ def whole(a):
     a = as_numpy(a)
     if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         raise ValueError("masu: the MaskedArray must have no masked elements, got some; use compressed() or filled() first")
-    return plain(a)
+    return _plain(a)
 
 
 def unmasked(*arrays):
@@ -139,11 +145,16 @@ def numpy_dtype(name, dtype):
     torchs = type(dtype).__module__ == "torch"
     try:
         found = np.dtype(str(dtype).removeprefix("torch.") if torchs else dtype)
-        if torchs and found.isbuiltin != 1:  # ml_dtypes adds the name bfloat16
+        if (torchs or type(dtype) is str) and found.isbuiltin > 1:  # ml_dtypes adds the name bfloat16
             raise TypeError
         return found
     except TypeError:
         raise TypeError(f"{name}: dtype must be one of NumPy's, got {dtype}") from None
+
+
+def in_words(dtype):
+    """A dtype that masu lacks, in an error; of dates with what to do."""
+    return f"{dtype}; take the numbers of dates, view('int64'), with edges of the same unit" if dtype.kind in "mM" else str(dtype)
 
 
 def code_of(dtype):

@@ -81,6 +81,9 @@ def _spread(on, numpys, a, axis, dtype, out, ddof, keepdims, where, mean, correc
 
 def _found(on, numpys, a, axis, dtype, out, less, keepdims, where, more, device):
     """mean, var or std; `less`: what is taken from the number of elements, -1 for the mean, None where NumPy judges `more`."""
+    if less == -1 and on is _host and axis is dtype is out is None and keepdims is where is _NoValue:
+        if (found := _host.count_true(a, device)) is not None:
+            return np.float64(found / a.size)
     data, found = NUMPY if less is None else _host.data(a) if on is _host else a, NUMPY
     if data is not NUMPY and (where is _NoValue or where is True and on is not _host):
         found = _moment(on, numpys, data, axis, dtype, out, less, keepdims, device)

@@ -56,6 +56,9 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     def numpys(x):
         return _fallback.summed("sum", np.sum(x, axis, dtype, out, keepdims, initial, where), x)
 
+    if axis is dtype is out is None and on is _host and keepdims is initial is where is _NoValue:
+        if (found := _host.count_true(a, device)) is not None:
+            return np.intp(found)
     data = on.data(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray and out.dtype.num in NATIVE):
         return on.numpys("sum", a, numpys)

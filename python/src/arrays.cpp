@@ -81,7 +81,7 @@ namespace {
 
 // Whether these are truth values that a plain call may take as bytes.
 bool are_usable(const NumpyArray& array) noexcept {
-  constexpr std::uint64_t most = 1U << 16;  // more are looked at once, by truth_values()
+  constexpr std::uint64_t most = 1U << 18;  // more are looked at once, by truth_values()
   constexpr int contiguous = 0x3;           // in C's order or in Fortran's
   return array.count() <= most && (array.flags & contiguous) != 0 &&
          are_truth_values(static_cast<const std::uint8_t*>(array.data), array.count());
@@ -99,24 +99,16 @@ const NumpyArray* numpy_array(PyObject* object) noexcept {
 }
 
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
-  constexpr bool long_is_wide = sizeof(long) == 8;
-  switch (array.dtype->number) {
-    case 0:
-    case 2: dtype = masu::Dtype::u8; return true;
-    case 1: dtype = masu::Dtype::i8; return true;
-    case 3: dtype = masu::Dtype::i16; return true;
-    case 4: dtype = masu::Dtype::u16; return true;
-    case 5: dtype = masu::Dtype::i32; return true;
-    case 6: dtype = masu::Dtype::u32; return true;
-    case 7: dtype = long_is_wide ? masu::Dtype::i64 : masu::Dtype::i32; return true;
-    case 8: dtype = long_is_wide ? masu::Dtype::u64 : masu::Dtype::u32; return true;
-    case 9: dtype = masu::Dtype::i64; return true;
-    case 10: dtype = masu::Dtype::u64; return true;
-    case 11: dtype = masu::Dtype::f32; return true;
-    case 12: dtype = masu::Dtype::f64; return true;
-    case 23: dtype = masu::Dtype::f16; return true;
-    default: return false;
-  }
+  using masu::Dtype;
+  constexpr Dtype i_long = sizeof(long) == 8 ? Dtype::i64 : Dtype::i32;
+  constexpr Dtype u_long = sizeof(long) == 8 ? Dtype::u64 : Dtype::u32;
+  constexpr std::array by_number = {Dtype::u8, Dtype::i8, Dtype::u8,  Dtype::i16, Dtype::u16, Dtype::i32, Dtype::u32,
+                                    i_long,    u_long,    Dtype::i64, Dtype::u64, Dtype::f32, Dtype::f64};
+  const auto number = static_cast<unsigned>(array.dtype->number);
+  const bool is_half = number == 23;
+  if (!is_half && number >= by_number.size()) return false;
+  dtype = is_half ? Dtype::f16 : by_number[number];
+  return true;
 }
 
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
@@ -133,12 +125,10 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
     static_cast<void>(PyLong_AsLongLongAndOverflow(number, &overflow));
     return (overflow != 0) == is_signed;
   };
-  const bool is_list = PyList_CheckExact(numbers) != 0;
-  if (is_list || PyTuple_CheckExact(numbers) != 0) {
-    for (Py_ssize_t i = 0; i < PySequence_Size(numbers); ++i) {
-      if (beyond(is_list ? PyList_GetItem(numbers, i) : PyTuple_GetItem(numbers, i))) return true;
-    }
-    return false;
+  if (PyList_CheckExact(numbers) != 0 || PyTuple_CheckExact(numbers) != 0) {  // of edges, which rise or fall
+    const Py_ssize_t count = PySequence_Size(numbers);
+    const auto at = [&](Py_ssize_t i) { return beyond(nb::steal(PySequence_GetItem(numbers, i)).ptr()); };
+    return count != 0 && (at(0) || at(count - 1));
   }
   static const nb::handle integers = nb::object(nb::module_::import_("numpy").attr("integer")).release();
   return beyond(numbers) || PyObject_IsInstance(numbers, integers.ptr()) == 1;

@@ -208,6 +208,12 @@ bool truth_values(nb::handle bytes) {
   return call([&] { return masu::reduce(this_cpu(), input.view(), masu::ReduceOp::max).max<std::uint8_t>() <= 1; });
 }
 
+// How many of the bytes are not 0.
+std::uint64_t count_true(nb::handle bytes) {
+  const Input input(bytes);
+  return call([&] { return masu::reduce(this_cpu(), input.view(), masu::ReduceOp::count_nonzero).nonzero()[0]; });
+}
+
 unsigned unordered_array(nb::handle array) {
   const MaybeInput input(array);
   if (input.count() == 0) return has_both_zeros | has_nan | has_other_nan;  // it cannot be looked at
@@ -405,6 +411,7 @@ void register_order(nb::module_& m) {
   m.def("chosen", chosen, arg("data"), arg("flags"), arg("result"));
   m.def("zeros_elsewhere", zeros_elsewhere, arg("data"), arg("flags"), arg("result"));
   m.def("are_truth_values", truth_values, arg("bytes"));
+  m.def("count_true", count_true, arg("bytes"));
   m.def("unordered", unordered_array, arg("data"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));

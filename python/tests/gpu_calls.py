@@ -370,6 +370,20 @@ def check_refused_captures():
         assert torch.equal(result, torch.sort(x).values)
 
 
+def check_truth_values():
+    """Every byte but 0 is True, also in calls that only enqueue."""
+    data = random.integers(0, 4, 300_007).astype("u1")
+    clean = data > 1
+    odd = torch.from_numpy(np.where(clean, data * 85, 0).astype("u1")).cuda().view(torch.bool)
+    for name, *more in (("sum",), ("mean",), ("var",), ("sort",), ("argsort",), ("unique",), ("cumsum",), ("topk", 3), ("partition", 5),
+                        ("median",), ("bincount",), ("quantile", 0.3), ("histogram",)):
+        options = {"method": "lower"} if name == "quantile" else {}
+        got, want = (each(getattr(masu, name)(x, *more, **options)) for x in (odd, torch.from_numpy(clean).cuda()))
+        for mine, theirs in zip(got, want, strict=True):
+            assert mine.dtype == theirs.dtype and torch.equal(mine.view(torch.uint8), theirs.view(torch.uint8)), name
+    assert masu.SumAccumulator.of(odd).sum() == clean.sum()
+
+
 def check_not_plain():
     x = torch.rand(100, 50, device="cuda")
     for call in (masu.sort, masu.sum):

@@ -105,6 +105,10 @@ def test_missing_values_are_an_error(dtype):
                 getattr(masu, name)(given, *more)
     with pytest.raises(ValueError, match="missing values"):
         masu.Histogram.of(series)
+    for call in (masu.sum, masu.unique, masu.sort, masu.SumAccumulator.of):
+        with pytest.raises(ValueError, match=r"the DataFrame must have no missing values \(NA\)"):
+            call(pandas.DataFrame({"a": [1, 2, 3], "b": series}))
+        call(pandas.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]}))
     with pytest.raises(ValueError, match="missing values"):
         masu.histogram([1, 2, 3], weights=series)
     whole = series.dropna()

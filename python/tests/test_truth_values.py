@@ -85,6 +85,29 @@ def test_other_kinds(tmp_path):
         assert masu.sum(given) == 2 and masu.mean(given) == 2 / 3 and masu.SumAccumulator.of(given).sum() == 2
 
 
+class OfALibrary:
+    """An array of another library, which tells the address of its memory and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+        self.__cuda_array_interface__ = {"shape": values.shape, "typestr": values.dtype.str, "data": (values.ctypes.data, False),
+                                         "strides": None, "version": 3, "stream": None}
+
+
+def test_memory_of_other_libraries_on_a_device():
+    mask = np.tile(np.array([2, 0, 1, 255, 0], "u1"), 2000).view(bool)
+    before, there = mask.tobytes(), OfALibrary(mask)
+    for name, *more in CALLS:
+        if name not in ("searchsorted", "quantile", "histogram_bin_edges") and more not in ([0, 1, 2], [True] * 3):
+            got, want = (outcome(getattr(masu, name), one, *more, device="cpu")[0] for one in (there, mask != 0))
+            assert [np.asarray(part).tobytes() for part in arrays(got)] == [np.asarray(part).tobytes() for part in arrays(want)], (name, more)
+    for kind in (masu.SumAccumulator, masu.ReduceAccumulator, masu.UniqueAccumulator):
+        assert kind.of(there, device="cpu") == kind.of(mask != 0)
+    numbers = np.arange(10_000.0)
+    assert masu.sum(OfALibrary(numbers), where=there, device="cpu").get() == masu.sum(numbers, where=mask)
+    assert mask.tobytes() == before
+
+
 def test_dask():
     da = pytest.importorskip("dask.array")
     import masu.dask

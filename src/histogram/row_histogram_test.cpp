@@ -114,12 +114,12 @@ TEST_P(RowHistogramTest, ChannelsClampAndRightOpen) {
 }
 
 TEST_P(RowHistogramTest, ManyRowsOfFewElements) {
-  for (const std::uint64_t rows : {std::uint64_t{1} << 20, std::uint64_t{2'100'003}}) {
-    const auto bytes = plain_data<std::uint8_t>(4, 0, 4, 3 * rows);
-    const RowHistograms found = row_histograms(device, bytes, rows, Bins::even(3, 1, 255));
-    expect_rows(found, bytes, false);
-    EXPECT_EQ(RowHistograms::from_bytes(found.bytes()), found);
-  }
+  const bool slow = device.kind() != DeviceKind::cpu;  // a row takes a work-group
+  const std::uint64_t rows = slow ? (std::uint64_t{1} << 20) + 3 : 2'100'003;
+  const auto bytes = plain_data<std::uint8_t>(4, 0, 4, 3 * rows);
+  const RowHistograms found = row_histograms(device, bytes, rows, Bins::even(3, 1, 255));
+  expect_rows(found, bytes, false);
+  EXPECT_EQ(RowHistograms::from_bytes(found.bytes()), found);
 }
 
 // Around the parts that a row of bytes is counted in, and the longest row that is; most rows begin at odd addresses.

@@ -220,6 +220,15 @@ class Plots(CommandTest):
         self.assertEqual(os.listdir(self.folder), [])
 
 
+class ManyRows(CommandTest):
+    def test_more_than_a_million(self):
+        out = self.path("counts.npy")
+        self.ok("histogram", "zeros:u8:2Mi", "--rows", "2Mi", "--bins", "1", "--range", "0:1", "--device", "cpu", "--format", "npy", "-o", out)
+        with open(out, "rb") as file:
+            self.assertIn(b"'shape': (2097152, 1)", file.read(128))
+        self.assertEqual(os.path.getsize(out), 128 + 8 * 2**21)
+
+
 class Strategies(CommandTest):
     def test_all_give_the_same(self):
         whole = self.json("random:u16:50000:dist=zipf", "--integers", "65536", "--device", "cpu")["counts"]

@@ -30,7 +30,7 @@ def taken(function, a):
                                                       and hasattr(kind, "__array_function__") and _kinds.in_memory(a._meta)):
         raise TypeError(f"{function}: the blocks of the Dask array must be NumPy arrays, or of a library as CuPy, got {kind.__name__}")
     if a.dtype.num not in _kinds.NATIVE:
-        raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {a.dtype}")
+        raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {_kinds.in_words(a.dtype)}")
     return a
 
 

@@ -53,6 +53,17 @@ def masu_itself():
         masu._small.limit = limit
 
 
+def rounded_by_numpy(a, b):
+    """Whether NumPy compares two arrays of integers as float64 (issue 29727), where masu compares integers."""
+    kinds = {a.dtype.kind, b.dtype.kind}
+    return kinds == {"i", "u"} and np.promote_types(a.dtype, b.dtype).kind == "f"
+
+
+def found_as_integers(a, v, side):
+    """np.searchsorted of the numbers of Python's, in the dtype and shape that it has."""
+    return np.searchsorted(a.astype(object), v.astype(object), side)
+
+
 def one_of(rng, choices):
     """One of a list of anything."""
     return choices[rng.integers(len(choices))]
@@ -112,17 +123,6 @@ def as_numpy(name, *args, device=None, zeros=True, **options):
     assert mine.keys() == said.keys(), (told, mine, said)
     if name in ("nanquantile", "nanpercentile") and not isinstance(want, Exception):
         assert mine <= said, (told, mine, said)  # a call that is left to NumPy after masu has warned warns twice
-
-
-def rounded_by_numpy(a, b):
-    """Whether NumPy compares two arrays of integers as float64 (issue 29727), where masu compares integers."""
-    kinds = {a.dtype.kind, b.dtype.kind}
-    return kinds == {"i", "u"} and np.promote_types(a.dtype, b.dtype).kind == "f"
-
-
-def found_as_integers(a, v, side):
-    """np.searchsorted of the numbers of Python's, in the dtype and shape that it has."""
-    return np.searchsorted(a.astype(object), v.astype(object), side)
 
 
 ARITHMETIC = "encountered in"  # in what NumPy warns of where its formulas overflow

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantiles, with sound and unsound arguments, and every function on dtypes that masu lacks."""
+import contextlib
+
 import numpy as np
 
 import masu
@@ -139,6 +141,35 @@ def zeros_of_both_signs(rng, form, device):
     want = np.moveaxis(np.sort(data, axis=1, kind="stable")[:, want], -1, 0)
     same(masu.quantile(data, q, axis=1, method="lower", device=device), want)
     same(masu.quantile(masu.to_device(data, device), q, axis=1, method="lower").get(), want)
+
+
+@generator(60, host=True)
+def columns_of_arrow(rng, form, device):
+    """Of PyArrow and Polars: with nulls an error, else what the same numbers give as an array of NumPy."""
+    masu._small.limit = int(rng.choice([0, 4096]))
+    data = numbers(rng, one_of(form, ["?", *INTEGERS, *FLOATS]), rng.integers(1, 60))
+    mask = rng.random(data.size) < one_of(rng, [0, 0, 0.1, 1])
+    values = [None if null else value for null, value in zip(mask, data.tolist())]
+    columns = []
+    with contextlib.suppress(ImportError):
+        import pyarrow
+
+        half = data.size // 2
+        kind = pyarrow.from_numpy_dtype(data.dtype)
+        parts = [pyarrow.array(data[part], kind, mask=mask[part]) for part in (slice(half), slice(half, None))]
+        columns += [pyarrow.array(data, kind, mask=mask), pyarrow.chunked_array(parts, kind)]
+    with contextlib.suppress(ImportError):
+        import polars
+
+        if data.dtype != "f2":  # which Polars 1 has not
+            columns.append(polars.Series(values, dtype=polars.Series(data).dtype))
+    for column in columns:
+        for name, *more in [("sum",), ("sort",), ("unique",), ("median",), ("histogram", 3), ("cumsum",), ("partition", 0), ("topk", 1)]:
+            got, want = (outcome(getattr(masu, name), given, *more)[0] for given in (column, data))
+            if mask.any():
+                assert type(got) is ValueError and "missing values" in str(got), (name, column, got)
+            else:
+                same(got, want, (name, column))
 
 
 FOREIGN = ["F", "D", "g", "O", "M8[s]", "m8[s]", "S3", "U3", "M8[D]", "V4", [("a", "i4"), ("b", "f4")]]
