@@ -37,9 +37,13 @@ struct InputOptions {
   std::string endian = "little";
   std::vector<std::string> columns;
   std::string delimiter;
-  std::string comment = "#";
+  std::string decimal;
+  std::optional<std::string> comment;
   bool header = false;
   bool strict = false;
+  bool alpha = true;
+  std::string needed_by;  // what needs every entry of a text
+  bool places = false;    // of numbers in a text will be asked for
 };
 
 // --device and --threads, for commands that compute.
@@ -48,6 +52,9 @@ void add_device_options(const Subcommand& app, CommonOptions& options);
 void add_common_options(const Subcommand& app, CommonOptions& options);
 // INPUT… and how it is read.
 void add_input_options(const Subcommand& app, InputOptions& options);
+
+// --alpha, for commands that take all numbers of an image alike: without it they leave alpha out.
+void add_alpha_option(const Subcommand& app, InputOptions& options);
 
 // --digits, for commands that print numbers as tables or lines.
 void add_digits_option(const Subcommand& app, CommonOptions& options);

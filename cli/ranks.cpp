@@ -120,7 +120,7 @@ class NoElements final : public io::Source {
 std::string text_of(const io::SourceInfo& info) {
   std::string text =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", info.name, info.format, static_cast<int>(info.dtype),
-                  info.count ? std::to_string(*info.count) : "", info.fortran_order ? 1 : 0, info.images);
+                  info.count ? std::to_string(*info.count) : "", info.fortran_order ? 1 : 0, info.largest);
   for (const std::uint64_t extent : info.shape) text += fmt::format("{},", extent);
   text += "\n";
   for (const std::string& channel : info.channels) text += channel + ",";
@@ -136,7 +136,7 @@ io::SourceInfo info_in(const std::string& text, const std::string& name) {
   info.dtype = static_cast<Dtype>(std::stoi(lines.at(1)));
   if (!lines.at(2).empty()) info.count = std::stoull(lines.at(2));
   info.fortran_order = lines.at(3) == "1";
-  info.images = std::stoull(lines.at(4));
+  info.largest = std::stoull(lines.at(4));
   // Each extent and each channel has a comma behind it.
   for (const std::string& extent : split(lines.at(5), ',')) {
     if (!extent.empty()) info.shape.push_back(std::stoull(extent));
@@ -163,7 +163,19 @@ void retype_all(io::Source& source) {
     has[1] = source.info().dtype == Dtype::u64 ? 1 : 0;
   }
   ranks().add("dtype of " + source.info().name, has);
-  (void)source.retype(has[0] != 0 ? Dtype::f64 : has[1] != 0 ? Dtype::u64 : Dtype::i64);
+  if (has[0] != 0 || has[1] == 0) {
+    (void)source.retype(has[0] != 0 ? Dtype::f64 : Dtype::i64);
+    return;
+  }
+  std::uint64_t fits = 1;
+  try {
+    (void)source.retype(Dtype::u64);
+  } catch (const Error&) {  // beside negative numbers, f64 may hold all
+    fits = 0;
+  }
+  if (ranks().sum("u64 of " + source.info().name, fits) != static_cast<std::uint64_t>(ranks().size())) {
+    (void)source.retype(Dtype::f64);
+  }
 }
 
 // The same file on every rank, as far as it can be told.

@@ -195,15 +195,15 @@ SharedSource open_array(const InputOptions& input, const CommonOptions& common, 
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
-  SharedSource shared = open_shared(input.inputs.front(), options, lines);
-  if (!common.quiet) note_images(shared.source->info());
-  return shared;
+  return open_shared(input.inputs.front(), options, lines);
 }
 
-SharedSource open_array(const std::string& path, const std::string& dtype, const CommonOptions& common) {
+SharedSource open_array(const std::string& path, const std::string& dtype, bool alpha, const CommonOptions& common) {
   InputOptions input;
   input.inputs = {path};
   input.dtype = dtype;
+  input.alpha = alpha;
+  input.needed_by = "--values";
   return open_array(input, common, false, false);
 }
 
@@ -247,22 +247,17 @@ std::string progress_mode(const CommonOptions& common) {
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
 }
 
-void note_images(const io::SourceInfo& info) {
-  if (info.images > 1 && ranks().first()) note(fmt::format("masu: {}: read image 1 of {}", info.name, info.images));
+std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
+  for (std::size_t i = from; i < info.notes.size() && ranks().first(); ++i)
+    note(fmt::format("masu: {}: {}", info.name, info.notes[i]));
+  return info.notes.size();
 }
 
-void note_bad_lines(const std::string& name, std::uint64_t bad_lines) {
-  if (bad_lines > 0) note(fmt::format("masu: {}: {} entries could not be read", name, bad_lines));
-}
-
-void note_result(const CommonOptions& common, const std::string& name, std::uint64_t bad_lines, std::uint64_t count) {
+void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
+                 std::uint64_t count) {
   if (common.quiet) return;
-  note_bad_lines(name, bad_lines);
+  note_report(name, report);
   if (common.verify) note(fmt::format("verified: {} values", count));
-}
-
-std::string json_bad_lines(std::uint64_t bad_lines) {
-  return bad_lines > 0 ? fmt::format(R"(,"bad_lines":{})", bad_lines) : "";
 }
 
 ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
@@ -270,6 +265,7 @@ ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common,
     : what_(std::move(what)),
       input_(input.inputs.front()),
       options_(source_options(input, common)),
+      quiet_(common.quiet),
       shared_(open_array(input, common, true, !whole_rows)),
       opening_(since(began_)),
       known_count_(shared_count(*source_, shared_.way)),
@@ -328,14 +324,15 @@ void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
     if (!take(piece)) break;
   }
   progress_.finish();
+  if (!quiet_) noted_ = tell_notes(info(), noted_);
 }
 
 std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   if (!ranks().several()) return counted;
-  std::array<std::uint64_t, 3> sums{counted, source_->bad_lines(), bytes_};
+  std::array<std::uint64_t, 2> sums{counted, bytes_};
   ranks().add(what_, sums);
-  bad_lines_ = sums[1];
-  bytes_ = sums[2];
+  report_ = report_of_ranks(source_->report());
+  bytes_ = sums[1];
   if (sums[0] == 0 && info().format == "text") {
     data_error("{}: {}has no number", info().name,
                options_.column.empty() ? "" : fmt::format("column {} ", options_.column));

@@ -40,12 +40,11 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   Sources sources;
   for (std::size_t i = 0; i < 2; ++i) {
     io::SourceOptions options = source_options(input, common);
-    options.strict = true;  // an entry that is left out would part the pairs behind it
+    options.needed_by = "dot";  // an entry that is left out would part the pairs behind it
     if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
     SharedSource shared = open_shared(columns ? first : input.inputs[i], options, columns);
     sources.push_back(std::move(shared.source));
     ways.push_back(shared.way);
-    if (!common.quiet) note_images(sources.back()->info());
   }
   io::unify_dtypes(sources);
   const io::SourceInfo& x = sources[0]->info();
@@ -129,7 +128,9 @@ Exit run_command(DotCommandOptions& asked) {
     output.write(table_element(value, 0) + "\n");
   }
   output.commit();
-  note_result(common, info.name, 0, sums.count());
+  for (const auto& source : sources)
+    if (!common.quiet) tell_notes(source->info());
+  note_result(common, info.name, sources.front()->report(), sums.count());
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;
 }
@@ -137,9 +138,12 @@ Exit run_command(DotCommandOptions& asked) {
 }  // namespace
 
 Command add_dot(CommandLine& line) {
-  return array_command<DotCommandOptions>(
-      line, "dot", "The exact dot product of two inputs", dot_examples, Printed::numbers, run_command,
-      [](const Subcommand& app, DotCommandOptions& options) { add_result_option(app, options.result); });
+  return array_command<DotCommandOptions>(line, "dot", "The exact dot product of two inputs", dot_examples,
+                                          Printed::numbers, run_command,
+                                          [](const Subcommand& app, DotCommandOptions& options) {
+                                            add_result_option(app, options.result);
+                                            add_alpha_option(app, options.input);
+                                          });
 }
 
 }  // namespace masu::cli

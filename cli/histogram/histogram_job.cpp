@@ -335,20 +335,19 @@ class Run {
     const Times times = counter->times();
     if (job_.verify) counter->compare(result);
     counter->share(result);
-    std::array<std::uint64_t, 2> sums{result.bytes, input_.bad_lines()};
-    ranks().add("histogram", sums);
-    result.bytes = sums[0];
+    result.bytes = ranks().sum("histogram", result.bytes);
     if (result.bytes == 0 && input_.info.format == "text") {
       data_error("{}: has no number", input_.info.name);
     }
     result.source = input_.info;
+    result.sources = input_.infos();
     result.device = device_.id();
     result.names = input_.names;
     result.column_edge_dtypes = finders_.edge_dtypes(job_.joint);
     result.edge_dtype = result.column_edge_dtypes.front();
     result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute,
                       since(began_) - verifying};
-    result.bad_lines = sums[1];
+    result.text = report_of_ranks(input_.sources.front()->report());  // of several, all need every entry
     return result;
   }
 

@@ -65,6 +65,7 @@ class Summary {
 // One of the three shapes: `channels`, `rows`, or `joint`.
 struct HistogramResult {
   io::SourceInfo source;
+  std::vector<io::SourceInfo> sources;  // of all inputs, for their notes
   std::vector<Histogram> channels;
   std::optional<RowHistograms> rows;
   std::optional<Histogram> first_row;  // of rows: stands for them where all have the same
@@ -76,7 +77,7 @@ struct HistogramResult {
   std::vector<Dtype> column_edge_dtypes;  // the same for the columns of a joint histogram
   std::string device;
   Seconds seconds;
-  std::uint64_t bad_lines = 0;
+  io::TextReport text;
   std::uint64_t bytes = 0;
 
   // What channels and rows have in common. `row` is 0 where there are no rows.
@@ -235,7 +236,8 @@ struct HistogramInput {
   // Of all ranks; and the bytes of this one.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
-  [[nodiscard]] std::uint64_t bad_lines() const;
+  // What is known of the sources when they have been read.
+  [[nodiscard]] std::vector<io::SourceInfo> infos() const;
   void keep_for_rewind();
   void add(SharedSource source);
 };
@@ -253,7 +255,8 @@ struct WeightedJob {
 
 struct WeightedResult {
   io::SourceInfo source;
-  std::string weights;  // the name of their input
+  std::vector<io::SourceInfo> sources;  // of all inputs and the weights, for their notes
+  std::string weights;                  // the name of their input
   WeightedHistogram histogram;
   bool by_rows = false;                   // --rows was given
   std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed

@@ -138,6 +138,8 @@ class WeightedRun {
     result.histogram = with_data(input_.info.name, [&] { return accumulator.result(); });
     progress_.finish();
     result.source = input_.info;
+    result.sources = input_.infos();
+    result.sources.push_back(weights_.front()->info());
     result.weights = weights_.front()->info().name;
     result.by_rows = job_.rows.has_value();
     result.device = device.id();

@@ -88,6 +88,7 @@ std::string headline(const HistogramResult& result) {
   if (source.format != "npy" && source.shape.size() >= 2) {
     text += fmt::format(", {} x {} pixels", source.shape[1], source.shape[0]);
   }
+  if (source.largest != 0) text += fmt::format(", values 0 to {}", source.largest);
   return text;
 }
 

@@ -277,7 +277,7 @@ void RunOptions::add_to(const Subcommand& app) {
   app.group("").add_option("--under-oclgrind", under_oclgrind, "FILE", "");  // what --check runs
   app.add_option("--device", device, "ID", "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)");
   app.add_flag("--json", json, "Write the result as JSON");
-  app.add_flag("--quiet", quiet, "No warnings of the compiler on standard error");
+  app.add_flag("--quiet", quiet, "No warnings of the compiler and no notes on standard error");
   app.add_flag("--time", time, "Print how long compiling, transfer and the kernel took");
   app.footer(run_examples);
 }
@@ -338,6 +338,8 @@ Exit run_command(const RunOptions& asked) {
   if (asked.check && !checked) return check_kernel(asked.check_request(job));
   const RunResult result = run_kernel(job);
   if (!asked.quiet && !checked && !result.log.empty()) note(result.log, "\n\t");
+  for (const io::SourceInfo& input : result.inputs)
+    if (!asked.quiet && !checked) tell_notes(input);
   if (asked.json) write_outputs_as_json(job, result);
   else write_outputs(result);
   if (asked.time) note_times(result);

@@ -308,6 +308,7 @@ class RunProgram {
       const std::vector<std::byte> all = io::read_all(*source, device_.info().memory_bytes);
       refuse_bad_entries(*source);
       lap(result_.seconds.input);
+      result_.inputs.push_back(source->info());
       RunBuffer buffer{argument, &request, dtype, device_.upload(all)};
       lap(result_.seconds.write);
       return buffer;
@@ -330,6 +331,7 @@ class RunProgram {
       done += got;
     }
     lap(result_.seconds.write);
+    result_.inputs.push_back(source->info());
     return buffer;
   }
   [[nodiscard]] std::vector<KernelArgument> arguments() const {

@@ -148,6 +148,7 @@ struct RunResult {
   std::string device;
   std::vector<std::size_t> global;
   std::string log;  // the compiler's
+  std::vector<io::SourceInfo> inputs;
   std::vector<RunOutput> outputs;
   std::vector<RunDifference> differences;  // an entry for each expectation
   Times seconds;

@@ -119,11 +119,13 @@ class SortRun {
     if (values_output_) values_output_->finish();
     if (output_) output_->commit();
     if (values_output_) values_output_->commit();
+    if (!asked_.common.quiet) tell_notes(keys_->info());
+    if (!asked_.common.quiet && values_) tell_notes(values_->info());
     result_.name = keys_->info().name;
     result_.dtype = shape_.keys;
     result_.device = device_.id();
     result_.rows = rows_;
-    result_.bad_lines = keys_->bad_lines();
+    result_.text = keys_->report();
     result_.bytes = result_.count * shape_.bytes();
     result_.seconds.read += opening_;
     result_.seconds.total = since(began_) - verifying;
@@ -134,7 +136,7 @@ class SortRun {
   void open_values() {
     if (asked_.index) shape_.payload_bytes = sizeof(std::uint64_t);
     if (asked_.values.empty()) return;
-    values_ = open_array(asked_.values, asked_.values_dtype, asked_.common).source;
+    values_ = open_array(asked_.values, asked_.values_dtype, asked_.input.alpha, asked_.common).source;
     shape_.payload_bytes = size_of(values_->info().dtype);
     const std::optional<std::uint64_t> other = values_->info().count;
     if (count_ && other && *count_ != *other) {
@@ -217,9 +219,9 @@ class SortRun {
   void take(const Records& records) {
     const std::uint64_t count = records.keys.count;
     if (reference_) reference_->compare(records);
-    const Dtype payload = values_ ? values_->info().dtype : Dtype::u64;
-    if (output_) output_->write(asked_.index ? ArrayView(payload, records.payload, count) : records.keys);
-    if (values_) values_output_->write({payload, records.payload, count});
+    if (output_ && asked_.index) output_->write(ArrayView(Places(*keys_, 0).of(records.payload, count)));
+    if (output_ && !asked_.index) output_->write(records.keys);
+    if (values_) values_output_->write({values_->info().dtype, records.payload, count});
   }
   void add_times(const ExternalSort& sorter) {
     result_.seconds.transfer += sorter.times().transfer;

@@ -87,7 +87,8 @@ class RleRows {
     if (at.row >= height_ && second != 0) at.ended = true;
   }
   void put(Position& at, std::span<std::byte> target, unsigned index) {
-    if (at.row >= height_ || at.x >= width_) reader_.fail("bmp: a run leaves the image at byte {}", reader_.position());
+    if (at.row >= height_) reader_.fail("bmp: a run leaves the image at byte {}", reader_.position());
+    if (at.x >= width_) return;  // writers pad rows: what does not fit is cut
     if (!target.empty()) target[at.x] = static_cast<std::byte>(index);
     ++at.x;
   }
@@ -123,6 +124,7 @@ struct BmpHeader {
   std::array<Mask, 4> masks{};
   std::vector<std::array<std::byte, 3>> palette;  // red, green, blue
   bool gray = false;                              // the palette has only grays
+  bool bilevel = false;                           // these are black (0) and white (1)
 
   [[nodiscard]] bool rle() const noexcept { return compression == 1 || compression == 2; }
   [[nodiscard]] std::uint64_t stride() const noexcept { return (width * bits + 31) / 32 * 4; }
@@ -151,6 +153,13 @@ void read_palette(Reader& reader, BmpHeader& header, std::uint32_t used, std::ui
     header.palette.push_back({entry[2], entry[1], entry[0]});
     header.gray = header.gray && entry[0] == entry[1] && entry[1] == entry[2];
   }
+  // Black and white are values of one bit, as in other formats.
+  auto& palette = header.palette;
+  constexpr std::byte white{255};
+  header.bilevel = header.gray && header.bits == 1 && entries == 2 && (palette[0][0] ^ palette[1][0]) == white &&
+                   (palette[0][0] == white || palette[1][0] == white);
+  if (header.bilevel)
+    for (auto& entry : palette) entry[0] = entry[0] == white ? std::byte{1} : std::byte{0};
 }
 
 void read_masks(Reader& reader, BmpHeader& header, std::span<const std::byte> info) {
@@ -212,7 +221,7 @@ BmpHeader read_bmp_header(Reader& reader) {
   header.height = static_cast<std::uint64_t>(height < 0 ? -height : height);
   if (planes != 1) reader.fail("bmp: planes must be 1, got {}", planes);
   const unsigned bits = header.bits;
-  const bool indexed = bits == 1 || bits == 4 || bits == 8;
+  const bool indexed = bits == 1 || bits == 2 || bits == 4 || bits == 8;
   if (!indexed && bits != 16 && bits != 24 && bits != 32) reader.fail("bmp: {} bits a pixel", bits);
   const unsigned compression = header.compression;
   const bool fits = compression == 0 || (compression == 1 && bits == 8) || (compression == 2 && bits == 4) ||
@@ -237,6 +246,7 @@ class BmpSource final : public RowSource {
   BmpSource(Input input, BmpHeader header)
       : RowSource(std::move(input), "bmp", Dtype::u8, header.height, header.width, channel_names(header.channels())),
         header_(std::move(header)) {
+    if (header_.bilevel) note_largest(1);
     const std::string what = fmt::format("bmp: {} x {} pixels of {} bits", header_.width, header_.height, header_.bits);
     if (header_.rle()) {
       // Runs can stand for many pixels, or none at all; what no such file holds is refused.
@@ -274,6 +284,7 @@ class BmpSource final : public RowSource {
     const std::byte* in = stored_.data();
     switch (header_.bits) {
       case 1: unpack<1>(in, target); break;
+      case 2: unpack<2>(in, target); break;
       case 4: unpack<4>(in, target); break;
       case 8: unpack<8>(in, target); break;
       case 16: unmask<std::uint16_t>(in, target); break;

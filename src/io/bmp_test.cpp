@@ -79,8 +79,7 @@ TEST(Bmp, TwentyFourBitsBottomUpAndTopDown) {
 
 TEST(Bmp, Palettes) {
   expect_values<std::uint8_t>(
-      Bmp{.width = 5, .bits = 1, .palette = grays(2, 255), .pixels = Bytes("\xa8\0\0\0", 4)}.bytes(),
-      V{255, 0, 255, 0, 255});
+      Bmp{.width = 5, .bits = 1, .palette = grays(2, 255), .pixels = Bytes("\xa8\0\0\0", 4)}.bytes(), V{1, 0, 1, 0, 1});
   expect_values<std::uint8_t>(
       Bmp{.width = 3, .bits = 4, .palette = grays(16, 17), .pixels = Bytes("\x1f\x20\0\0", 4)}.bytes(), V{17, 255, 34});
   expect_values<std::uint8_t>(
@@ -99,6 +98,24 @@ TEST(Bmp, Palettes) {
   expect_bad(Bmp{.width = 1, .bits = 4, .palette = colours, .used = 17, .pixels = Bytes(4, '\0')}.bytes(),
              "17 palette entries");
   expect_bad(Bmp{.width = 1, .bits = 8, .pixels = Bytes(4, '\0')}.bytes(), "no palette");
+}
+
+TEST(Bmp, BlackAndWhiteIsOfOneBit) {
+  const auto of_bit = [](const Bytes& palette) {
+    return Bmp{.width = 5, .bits = 1, .palette = palette, .pixels = Bytes("\xa8\0\0\0", 4)}.bytes();
+  };
+  const std::vector<std::string> said = {"values are 0 to 1 as stored, not scaled to 255"};
+  EXPECT_EQ(open_bytes(of_bit(grays(2, 255)))->info().notes, said);
+  EXPECT_EQ(open_bytes(of_bit(grays(2, 255)))->info().largest, 1U);
+  const Bytes turned = Bytes("\xff\xff\xff\0\0\0\0\0", 8);
+  expect_values<std::uint8_t>(of_bit(turned), V{0, 1, 0, 1, 0});
+  EXPECT_EQ(open_bytes(of_bit(turned))->info().notes, said);
+  expect_values<std::uint8_t>(of_bit(grays(2, 100)), V{100, 0, 100, 0, 100});
+  expect_values<std::uint8_t>(of_bit(grays(2, 0)), V{0, 0, 0, 0, 0});
+  EXPECT_TRUE(open_bytes(of_bit(grays(2, 100)))->info().notes.empty());
+  const Bytes two = Bmp{.width = 5, .bits = 2, .palette = grays(4, 85), .pixels = Bytes("\x1b\x40\0\0", 4)}.bytes();
+  expect_values<std::uint8_t>(two, V{0, 85, 170, 255, 85});
+  EXPECT_TRUE(open_bytes(two)->info().notes.empty());
 }
 
 TEST(Bmp, OldAndNewHeaders) {
@@ -153,7 +170,19 @@ TEST(Bmp, RunLengths) {
       Bmp{.width = 5, .height = 2, .bits = 4, .compression = 2, .palette = grays(4, 10), .used = 4, .pixels = four}
           .bytes(),
       V{30, 20, 10, 0, 0, 10, 20, 10, 20, 10});
-  expect_bad(in_runs(4, 1, Bytes("\x05\x01\0\1", 4)), "a run leaves the image");
+  // What writers put behind the end of a row is cut; below the last row is an error.
+  expect_values<std::uint8_t>(in_runs(3, 1, Bytes("\x04\x01\0\0\0\1", 6)), V{10, 10, 10});
+  expect_values<std::uint8_t>(in_runs(3, 2, Bytes("\x04\x01\0\0\0\4\2\3\1\2\0\1", 12)), V{20, 30, 10, 10, 10, 10});
+  expect_values<std::uint8_t>(Bmp{.width = 3,
+                                  .height = 2,
+                                  .bits = 4,
+                                  .compression = 2,
+                                  .palette = grays(4, 10),
+                                  .used = 4,
+                                  .pixels = Bytes("\x05\x12\0\0\0\4\x32\x11\0\1", 10)}
+                                  .bytes(),
+                              V{30, 20, 10, 10, 20, 10});
+  expect_bad(in_runs(4, 1, Bytes("\x04\x01\0\0\x01\x01\0\1", 8)), "a run leaves the image");
   expect_bad(in_runs(4, 1, Bytes("\0\2\5\0\0\1", 6)), "a skip leaves the image");
   expect_bad(in_runs(0x7fffffff, 0x7fffffff, Bytes("\0\1", 2)), "its runs end");
 }

@@ -179,27 +179,38 @@ class ZipDirectory {
  public:
   explicit ZipDirectory(Reader& reader) : reader_(reader), total_(reader.measured_size()) { find(); }
 
-  // As numpy.load: the entry of that very name before that with .npy behind it; of equal names the last.
+  // As numpy.load: the entry of that very name before that with .npy behind it; of equal names the last. Arrays are
+  // entries that end in .npy or begin as such a file.
   ZipEntry entry(std::string_view array) {
     ZipEntry chosen;
     const std::string with_ending = fmt::format("{}.npy", array);
+    std::vector<ZipEntry> others;
     std::string names;
     std::uint64_t arrays = 0;
+    const auto count = [&](std::string_view name) {
+      if (arrays++ < most_names) names += (names.empty() ? "" : ", ") + printable(name);
+    };
     reader_.seek(start_);
     for (std::uint64_t done = 0; done < size_;) {
       ZipEntry each = next(done);
-      if (!each.name.ends_with(".npy")) {
-        if (array.empty() || each.name != array) continue;
-      } else {
-        const std::string shown = printable(std::string_view(each.name).substr(0, each.name.size() - 4));
-        if (arrays++ < most_names) names += (names.empty() ? "" : ", ") + shown;
-      }
       const bool exact = each.name == array;
-      if (array.empty() || exact || (each.name == with_ending && chosen.name != array)) chosen = std::move(each);
+      if (each.name.ends_with(".npy")) count(std::string_view(each.name).substr(0, each.name.size() - 4));
+      else if (!exact && others.size() < most_others) others.push_back(std::move(each));
+      if (exact || (each.name == with_ending && chosen.name != array)) chosen = std::move(each);
+      else if (array.empty() && each.name.ends_with(".npy")) chosen = std::move(each);
+    }
+    for (ZipEntry& other : others) {
+      if (!chosen.name.empty() && !array.empty()) break;
+      if (!is_array(other)) continue;
+      count(other.name);
+      if (array.empty()) chosen = std::move(other);
     }
     if (arrays > most_names) names += ", ...";
-    if (array.empty() && arrays > 1)
-      reader_.fail("holds {} arrays ({}): say which, as in FILE.npz:NAME", arrays, names);
+    if (array.empty() && arrays > 1) {
+      const bool pipe = reader_.name() == "standard input";
+      reader_.fail("holds {} arrays ({}): {}", arrays, names,
+                   pipe ? "save it to a file, of which FILE.npz:NAME is one" : "say which, as in FILE.npz:NAME");
+    }
     if (chosen.name.empty()) {
       reader_.fail(arrays == 0 ? "is a ZIP archive without an array (.npy)"
                                : fmt::format("has no array {}; it has {}", printable(array), names));
@@ -209,7 +220,27 @@ class ZipDirectory {
   }
 
  private:
-  static constexpr std::uint64_t most_names = 8;  // in a message
+  static constexpr std::uint64_t most_names = 8;    // in a message
+  static constexpr std::uint64_t most_others = 64;  // without the ending, that are looked into
+
+  // What cannot be read is none.
+  bool is_array(ZipEntry entry) {
+    std::array<std::byte, 6> head{};
+    try {
+      locate(entry);
+      reader_.seek(entry.header);
+      const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(head.size(), entry.size));
+      Inflater inflater(reader_, "zip", Deflated::raw);
+      for (std::size_t got = 0, step = 1; got < most && step != 0; got += step) {
+        const std::span<std::byte> rest = std::span(head).first(most).subspan(got);
+        step = entry.method == 8 ? inflater.decode(reader_, rest.data(), rest.size())
+                                 : reader_.read(rest.data(), rest.size());
+      }
+      return is_npy(head);
+    } catch (const Error&) {
+      return false;
+    }
+  }
 
   template <class... Values>
   [[noreturn]] void damaged(fmt::format_string<Values...> what, Values&&... values) const {

@@ -274,6 +274,26 @@ TEST(Npz, OneArrayOrOneByName) {
   }
 }
 
+TEST(Npz, ArraysWithoutTheEnding) {
+  const auto values = numbers(300);
+  const ZipFile note{.name = "note.txt", .data = "a note, not an array"};
+  for (const bool deflate : {false, true}) {
+    const ZipFile plain{.name = "a", .data = npy(values), .deflate = deflate};
+    const ZipFile usual{.name = "b.npy", .data = npy({1}), .deflate = deflate};
+    expect_values(zip({plain}), values);
+    expect_values(zip({note, plain, {.name = "short", .data = "x", .deflate = deflate}}), values);
+    expect_bad(zip({plain, usual}), "holds 2 arrays (b, a): say which, as in FILE.npz:NAME");
+    const Folder folder;
+    const Bytes both = zip({plain, usual, note});
+    for (const auto& [name, bytes] : {std::pair{"x.npz", both}, {"x.npz.gz", gzip(both)}}) {
+      const std::string path = folder.write(name, bytes);
+      EXPECT_EQ(test::values<std::uint32_t>(*open(path + ":a")), values);
+      EXPECT_EQ(test::values<std::uint32_t>(*open(path + ":b")), (std::vector<std::uint32_t>{1}));
+      expect_error(ErrorCode::io, "has no array c; it has b, a", [&] { open(path + ":c"); });
+    }
+  }
+}
+
 TEST(Npz, TheLastOfEqualNames) {
   const Folder folder;
   const std::string path =

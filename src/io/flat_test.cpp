@@ -103,25 +103,75 @@ TEST(Npy, HeaderRoundTrip) {
             "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }   ");
 }
 
+TEST(Npy, DtypesAsNumpyTakesThem) {
+  const auto header = [](const std::string& descr) {
+    return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,), }";
+  };
+  const Bytes one = "\x01" + Bytes(7, '\0');
+  const auto expect_dtype = [&](const std::string& descr, Dtype dtype) {
+    const Bytes bytes = npy(header(descr), one.substr(0, size_of(dtype)));
+    EXPECT_EQ(open_bytes(bytes)->info().dtype, dtype) << descr;
+    EXPECT_EQ(read_all(*open_bytes(bytes))[0], descr[0] == '>' ? std::byte{0} : std::byte{1}) << descr;
+  };
+  // What numpy.dtype(text).str says in NumPy 2.4 for Linux.
+  const std::vector<std::pair<Dtype, std::vector<std::string>>> words = {
+      {Dtype::i8, {"b", "i1", "|i1", "int8", "byte"}},
+      {Dtype::u16, {"H", "=H", "|u2", "<H", "uint16", "ushort"}},
+      {Dtype::i16, {"h", "|h", "i2", "=i2", "int16", "short"}},
+      {Dtype::u32, {"I", "u4", "uint32", "uintc"}},
+      {Dtype::i32, {"i", "<i", "i4", "|i4", "int32", "intc"}},
+      {Dtype::u64, {"L", "Q", "P", "N", "u8", "uint64", "uint", "ulong", "ulonglong", "uintp"}},
+      {Dtype::i64, {"l", "q", "p", "n", "i8", "int64", "int", "int_", "long", "longlong", "intp"}},
+      {Dtype::f16, {"e", "f2", "float16", "half"}},
+      {Dtype::f32, {"f", "f4", "|f4", "=f4", "float32", "single"}},
+      {Dtype::f64, {"d", "<d", "f8", "float64", "double", "float"}}};
+  for (const auto& [dtype, texts] : words)
+    for (const std::string& text : texts) expect_dtype(text, dtype);
+  for (const std::string text : {"u1", "B", "|u1", ">B", "uint8", "ubyte"})
+    expect_values<std::uint8_t>(npy(header(text), "\x07"), {7});
+  expect_values<std::uint16_t>(npy(header(">H"), Bytes("\1\2", 2)), {0x102});
+}
+
+TEST(Npy, BooleansAreTrueWhateverTheirByte) {
+  const Bytes stored("\0\1\2\xff\0\3", 6);
+  const std::vector<std::uint8_t> expected = {0, 1, 1, 1, 0, 1};
+  for (const std::string descr : {"|b1", "?", "bool", "bool_", "b1", ">?"})
+    expect_values<std::uint8_t>(npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (6,), }", stored),
+                                expected);
+  SourceOptions raw;
+  raw.format = InputFormat::raw;
+  raw.dtype = Dtype::u8;
+  expect_values<std::uint8_t>(stored, {0, 1, 2, 255, 0, 3}, raw);
+  raw.boolean = true;
+  expect_values<std::uint8_t>(stored, expected, raw);
+}
+
 TEST(Npy, HostileHeaders) {
   const Bytes good = npy("{'descr': '<u2', 'fortran_order': False, 'shape': (2,), }", "abcd");
   SourceOptions options;
   options.format = InputFormat::npy;
   expect_every_cut_bad(good, options);
-  for (const std::string header :
-       {"", "{", "{}", "{'descr': '<u2'}", "{'descr': '<u2', 'fortran_order': False, 'shape': (2,), } x",
-        "{'descr': '<u2', 'descr': '<u2'}", "{'descr': [('a', '<u2')], 'fortran_order': False, 'shape': (2,)}",
-        "{'descr': '<c8', 'fortran_order': False, 'shape': (2,)}",
-        "{'descr': '|u2', 'fortran_order': False, 'shape': (2,)}",
-        "{'descr': '', 'fortran_order': False, 'shape': (2,)}", "{'descr': '<u2', 'fortran_order': 0, 'shape': (2,)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (2)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (-2,)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (3,)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (9223372036854775807,)}",
-        "{'descr': '<u2', 'fortran_order': False, 'shape': (2,), 'more': 1}",
-        "{'descr': '<u2' 'fortran_order': False, 'shape': (2,)}"}) {
+  for (const std::string header : {"",
+                                   "{",
+                                   "{}",
+                                   "{'descr': '<u2'}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (2,), } x",
+                                   "{'descr': '<u2', 'descr': '<u2'}",
+                                   "{'descr': [('a', '<u2')], 'fortran_order': False, 'shape': (2,)}",
+                                   "{'descr': '<c8', 'fortran_order': False, 'shape': (2,)}",
+                                   "{'descr': '<float32', 'fortran_order': False, 'shape': (1,)}",
+                                   "{'descr': 'f 4', 'fortran_order': False, 'shape': (1,)}",
+                                   "{'descr': 'F', 'fortran_order': False, 'shape': (1,)}",
+                                   "{'descr': '', 'fortran_order': False, 'shape': (2,)}",
+                                   "{'descr': '<u2', 'fortran_order': 0, 'shape': (2,)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (2)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (-2,)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (3,)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (9223372036854775807,)}",
+                                   "{'descr': '<u2', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+                                   "{'descr': '<u2' 'fortran_order': False, 'shape': (2,)}"}) {
     expect_bad(npy(header, "abcd"), "npy: ");
   }
   expect_bad("\x93NUMPY\x04" + Bytes(3, '\0') + "{}", "version 4.0");

@@ -7,11 +7,14 @@
 //
 #include <jerror.h>
 #include <jpeglib.h>
+//
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -49,6 +52,7 @@ struct JpegHeader {
   std::uint64_t blocks = 0;       // of 8 x 8 coefficients
   std::uint64_t frame_bytes = 0;  // of the coefficients, where they are held until the last scan is read; else 0
   bool arithmetic = false;        // arithmetic coding, which has no least number of bits for a block
+  bool unmarked_cmyk = false;     // CMYK without Adobe's marker
 };
 
 // A file that says nothing new in ever more scans would keep the decoder busy for hours.
@@ -66,11 +70,12 @@ std::vector<std::string> names_in(J_COLOR_SPACE space, int components) {
   return names;
 }
 
-// The samples are as good as without this warning.
+// The samples are as good as without this warning. Bytes in front of a marker are those of no segment and of no scan,
+// unless it is one of those inside a scan (RST).
 bool harmless(const jpeg_error_mgr& errors) noexcept {
-  constexpr int end_of_image = 0xd9;
+  const bool inside_scan = errors.msg_parm.i[1] >= JPEG_RST0 && errors.msg_parm.i[1] <= JPEG_RST0 + 7;
   return errors.msg_code == JWRN_JFIF_MAJOR || errors.msg_code == JWRN_ADOBE_XFORM ||
-         (errors.msg_code == JWRN_EXTRANEOUS_DATA && errors.msg_parm.i[1] == end_of_image);
+         (errors.msg_code == JWRN_EXTRANEOUS_DATA && !inside_scan);
 }
 
 // libjpeg reports an error by calling a function that must not return. Every call into it is made from a function
@@ -109,6 +114,7 @@ class JpegDecoder {
     header.height = info_.image_height;
     header.channels = names_in(info_.out_color_space, info_.num_components);
     header.arithmetic = info_.arith_code != 0;
+    header.unmarked_cmyk = info_.out_color_space == JCS_CMYK && !info_.saw_Adobe_marker;
     std::uint64_t held = 0;
     for (int i = 0; i < info_.num_components; ++i) {
       const jpeg_component_info& component = info_.comp_info[i];
@@ -133,8 +139,16 @@ class JpegDecoder {
       std::transform(row_, row_ + std::size_t{4} * info_.output_width, row_,
                      [](JSAMPLE value) { return static_cast<JSAMPLE>(255 - value); });
   }
-  // Reads up to the end of the image.
-  void end() { guarded(read_to_end); }
+  // Reads up to the end of the image; says whether another one follows.
+  bool end() {
+    guarded(read_to_end);
+    std::array<std::byte, 3> next{};
+    const std::size_t have = std::min(source_.bytes_in_buffer, next.size());
+    std::copy_n(reinterpret_cast<const std::byte*>(source_.next_input_byte), have, next.begin());
+    const auto more = reader_.peek(next.size() - have);
+    std::copy_n(more.begin(), std::min(more.size(), next.size() - have), next.begin() + have);
+    return is_jpeg(next);
+  }
 
  private:
   void close() noexcept {
@@ -237,11 +251,54 @@ constexpr std::uint64_t believed_blocks = std::uint64_t{1} << 20;
 constexpr std::uint64_t arithmetic_blocks = std::uint64_t{1} << 18;
 constexpr std::uint64_t arithmetic_blocks_a_byte = 64;
 
+// What the segments in front of the image data say of the image as a whole.
+struct JpegExtras {
+  std::uint32_t images = 1;  // in the file (MPF)
+  std::uint32_t orientation = 0;
+};
+
+JpegExtras read_jpeg_extras(Reader& reader) {
+  constexpr unsigned exif = 0xe1;
+  constexpr unsigned mpf = 0xe2;
+  JpegExtras extras;
+  reader.seek(2);
+  for (;;) {
+    const auto head = reader.peek(4);
+    if (head.size() < 4) return extras;
+    const auto marker = std::to_integer<unsigned>(head[1]);
+    if (head[0] != std::byte{0xff} || marker == 0xff || marker == 0) {  // no marker begins here
+      reader.consume(1);
+      continue;
+    }
+    constexpr unsigned end_of_image = 0xd9;
+    constexpr unsigned start_of_scan = 0xda;
+    const std::size_t bytes = load_big<std::uint16_t>(&head[2]);
+    if (marker == end_of_image || marker == start_of_scan || bytes < 2) return extras;
+    reader.consume(2);
+    const auto whole = reader.peek(bytes);
+    if (whole.size() < bytes) return extras;
+    const auto data = whole.subspan(2, bytes - 2);
+    const auto begins = [&](std::string_view name) {
+      return data.size() >= name.size() && std::memcmp(data.data(), name.data(), name.size()) == 0;
+    };
+    constexpr std::uint16_t number_of_images = 0xb001;
+    if (marker == exif && begins({"Exif\0\0", 6})) extras.orientation = exif_orientation(data);
+    if (marker == mpf && begins({"MPF\0", 4})) extras.images = directory_number(data.subspan(4), number_of_images);
+    reader.consume(bytes);
+  }
+}
+
 class JpegSource final : public RowSource {
  public:
-  JpegSource(Input input, JpegHeader header, const LibJpeg& library)
+  JpegSource(Input input, JpegHeader header, const JpegExtras& extras, const LibJpeg& library)
       : RowSource(std::move(input), "jpeg", Dtype::u8, header.height, header.width, std::move(header.channels)),
-        decoder_(reader_, library) {}
+        several_(extras.images > 1),
+        decoder_(reader_, library) {
+    if (header.unmarked_cmyk)
+      note("CMYK without Adobe's marker is read as stored; many readers take 255 for no ink here too");
+    if (several_) note(fmt::format("read image 1 of {}", extras.images));
+    note_orientation(extras.orientation);
+  }
 
  private:
   void start() override {
@@ -254,8 +311,12 @@ class JpegSource final : public RowSource {
     if (row == 0) decoder_.start();  // may read the whole file, which a pipe need not keep any more
     decoder_.read_row(target);
   }
-  void finish() override { decoder_.end(); }
+  void finish() override {
+    if (!decoder_.end() || std::exchange(several_, true)) return;
+    note("read the first image only, another one follows");
+  }
 
+  bool several_;  // this is noted
   JpegDecoder decoder_;
 };
 
@@ -287,9 +348,11 @@ std::unique_ptr<Source> open_jpeg(Input input) {
   const LibJpeg& library = opened<LibJpeg>();
   library.library.require(input.reader.name());
   // The header decides the channels, so it is read once before the source is made.
+  const JpegExtras extras = read_jpeg_extras(input.reader);
+  input.reader.seek(0);
   JpegHeader header = JpegDecoder(input.reader, library).open();
   check(input.reader, header);
-  return std::make_unique<JpegSource>(std::move(input), std::move(header), library);
+  return std::make_unique<JpegSource>(std::move(input), std::move(header), extras, library);
 }
 
 }  // namespace masu::io

@@ -228,6 +228,66 @@ TEST(Jpeg, BytesBeforeTheEndMarkerAreLeftOut) {
   EXPECT_EQ(values<std::uint8_t>(*open_bytes(bytes.substr(0, bytes.size() - 2) + "pad" + "\xff\xd9")), decode(bytes));
 }
 
+Bytes segment(unsigned char kind, const Bytes& data) {
+  return Bytes{'\xff', static_cast<char>(kind)} + big(data.size() + 2, 2) + data;
+}
+
+TEST(Jpeg, BytesBeforeMarkersAreLeftOut) {
+  const Picture picture = Picture::smooth(17, 13, 3);
+  const Bytes bytes = encode(picture);
+  for (const unsigned char kind : {0xdb, 0xc0, 0xc4, 0xda}) {  // tables, frame, codes, scan
+    Bytes padded = bytes;
+    expect_values<std::uint8_t>(padded.insert(marker(padded, kind), Bytes(2, '\0')), decode(bytes));
+  }
+  Bytes scans = encode(picture, {.progressive = true});
+  const V8 expected = decode(scans);
+  const std::size_t second = scans.find("\xff\xc4", marker(scans, 0xda));
+  expect_values<std::uint8_t>(scans.insert(second, Bytes(2, '\0')), expected);
+  Bytes torn = encode(picture, {.restart = 1});
+  expect_bad(torn.insert(marker(torn, 0xd1), Bytes(40, '\x11')), "jpeg: ");
+}
+
+TEST(Jpeg, Notes) {
+  using Notes = std::vector<std::string>;
+  const Bytes bytes = encode(Picture::smooth(17, 13, 3));
+  const auto notes = [](const Bytes& data, bool known_size = true) {
+    const auto source = open_bytes(data, {}, known_size);
+    read_all(*source);
+    source->rewind();
+    read_all(*source);
+    return source->info().notes;
+  };
+  const auto with = [&](const Bytes& segments) { return bytes.substr(0, 2) + segments + bytes.substr(2); };
+  const auto directory = [](bool big_endian, unsigned tag, unsigned type, unsigned value) {
+    const auto number = [&](unsigned some, int count) { return big_endian ? big(some, count) : little(some, count); };
+    const Bytes stored = type == 3 ? number(value, 2) + number(0, 2) : number(value, 4);
+    return (big_endian ? "MM" : "II") + number(42, 2) + number(8, 4) + number(2, 2) + number(0x100, 2) + number(4, 2) +
+           number(1, 4) + number(9, 4) + number(tag, 2) + number(type, 2) + number(1, 4) + stored + number(0, 4);
+  };
+  EXPECT_EQ(notes(bytes), Notes{});
+  for (const bool big_endian : {false, true}) {
+    for (const bool known_size : {true, false}) {
+      const Bytes exif = Bytes("Exif\0\0", 6) + directory(big_endian, 0x112, 3, 6);
+      EXPECT_EQ(notes(with(segment(0xe1, "http://") + segment(0xe1, exif)), known_size),
+                Notes{"rows are read as stored; orientation 6 of the file asks viewers to turn or mirror them"});
+      const Bytes mpf = Bytes("MPF\0", 4) + directory(big_endian, 0xb001, 4, 3);
+      EXPECT_EQ(notes(with(segment(0xe2, mpf)) + Bytes(9, '\0') + bytes, known_size), Notes{"read image 1 of 3"});
+      EXPECT_EQ(notes(with(segment(0xe2, mpf)) + bytes, known_size), Notes{"read image 1 of 3"});
+      for (std::size_t cut = 0; cut < exif.size(); ++cut)  // what ends early says nothing, or is right
+        EXPECT_LE(notes(with(segment(0xe1, exif.substr(0, cut)))).size(), 1U);
+    }
+  }
+  EXPECT_EQ(notes(with(segment(0xe1, Bytes("Exif\0\0", 6) + directory(false, 0x112, 3, 1)))), Notes{});
+  EXPECT_EQ(notes(bytes + bytes), Notes{"read the first image only, another one follows"});
+  EXPECT_EQ(notes(bytes + bytes, false), Notes{"read the first image only, another one follows"});
+  const Picture inks = Picture::smooth(20, 11, 4);
+  Bytes cmyk = encode(inks, {.given = JCS_CMYK, .stored = JCS_CMYK});
+  EXPECT_EQ(notes(cmyk), Notes{});
+  cmyk[marker(cmyk, 0xee) + 1] = '\xef';
+  EXPECT_EQ(notes(cmyk),
+            Notes{"CMYK without Adobe's marker is read as stored; many readers take 255 for no ink here too"});
+}
+
 TEST(Jpeg, Lies) {
   const Picture picture = Picture::smooth(17, 13, 3);
   for (const Coding& coding : {Coding{}, Coding{.progressive = true}, Coding{.arithmetic = true},

@@ -16,7 +16,7 @@
 namespace masu::io {
 
 SharedLibrary::SharedLibrary(std::string_view format, const char* file, std::string_view package)
-    : handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)), file_(file) {
+    : handle_((FloatingPointScope(), ::dlopen(file, RTLD_NOW | RTLD_LOCAL))), file_(file) {
   if (handle_ == nullptr)
     missing_ = fmt::format("{} needs the library {} (Debian: {}), which cannot be opened", format, file, package);
 }
@@ -99,7 +99,7 @@ bool is_named_compressed(std::string_view path) {
 
 // What a file is named as, "" where its name says nothing that masu could check.
 std::string_view named_as(std::string_view path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> endings = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> endings = {{
       {"png", "an image"},
       {"jpg", "an image"},
       {"jpeg", "an image"},
@@ -112,6 +112,7 @@ std::string_view named_as(std::string_view path) {
       {"pgm", "an image"},
       {"ppm", "an image"},
       {"pam", "an image"},
+      {"pfm", "an image"},
       {"npy", "a .npy file"},
       {"npz", "a .npz file"},
       {"gz", "compressed by gzip"},
@@ -126,11 +127,10 @@ std::string_view named_as(std::string_view path) {
 // Elements that read_all() asks for first.
 constexpr std::uint64_t first_step = std::uint64_t{1} << 16;
 
-constexpr std::string_view images = "BMP, JPEG, PNG, PNM, TIFF and WebP";
+constexpr std::string_view images = "BMP, JPEG, PNG, PNM, PFM, TIFF and WebP";
 constexpr std::string_view readable =
-    "masu reads images (BMP, JPEG, PNG, PNM, TIFF, WebP), .npy, .npz, text and raw files, and these compressed by gzip "
-    "or "
-    "zstd";
+    "masu reads images (BMP, JPEG, PNG, PNM, PFM, TIFF, WebP), .npy, .npz, text and raw files, and these compressed by "
+    "gzip or zstd";
 
 struct ImageFormat {
   bool (*is)(std::span<const std::byte> head) noexcept;
@@ -149,8 +149,14 @@ const ImageFormat* image_format(std::span<const std::byte> head) noexcept {
   return found == image_formats.end() ? nullptr : found;
 }
 
+std::unique_ptr<Source> open_format(const ImageFormat& format, Input input) {
+  const bool alpha = input.options.alpha;
+  std::unique_ptr<Source> source = format.open(std::move(input));
+  return alpha ? std::move(source) : without_alpha(std::move(source));
+}
+
 std::unique_ptr<Source> open_image(Input input, std::span<const std::byte> head) {
-  if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
+  if (const ImageFormat* format = image_format(head)) return open_format(*format, std::move(input));
   const std::string_view foreign = foreign_format(head);
   input.reader.fail("{}; the images masu reads are {}",
                     foreign.empty() ? "is not an image" : fmt::format("is {}", foreign), images);
@@ -226,7 +232,7 @@ std::unique_ptr<Source> open_input(Input input) {
     case InputFormat::automatic: break;
   }
   const auto head = input.reader.peek(4096);
-  if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
+  if (const ImageFormat* format = image_format(head)) return open_format(*format, std::move(input));
   if (is_npy(head)) return open_npy(std::move(input));
   const std::string_view named = named_as(name);
   if (zip && (named.empty() || named == named_as(".npz") || !input.array.empty())) return open_npz(std::move(input));
@@ -235,7 +241,8 @@ std::unique_ptr<Source> open_input(Input input) {
     input.reader.fail("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
                       foreign.empty() ? "none" : foreign);
   }
-  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
+  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || !options.decimal.empty() ||
+                         options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
   if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
   if (options.dtype) {
@@ -249,12 +256,19 @@ std::unique_ptr<Source> open_input(Input input) {
 }
 
 std::pair<std::string, std::string> file_and_array(const std::string& input) {
-  const std::size_t colon = input.rfind(".npz:");
-  if (colon == std::string::npos || ::access(input.c_str(), F_OK) == 0) return {input, ""};
-  return {input.substr(0, colon + 4), input.substr(colon + 5)};
+  if (::access(input.c_str(), F_OK) == 0) return {input, ""};
+  std::size_t found = std::string::npos;
+  for (const std::string_view ending : {".npz:", ".npz.gz:", ".npz.zst:"}) {
+    const std::size_t at = input.rfind(ending);
+    if (at != std::string::npos && (found == std::string::npos || at + ending.size() > found))
+      found = at + ending.size();
+  }
+  if (found == std::string::npos) return {input, ""};
+  return {input.substr(0, found - 1), input.substr(found)};
 }
 
 std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options) {
+  const FloatingPointScope usual;
   if (is_generator(input)) return open_generator(input, options);
   const std::string name = input == "-" ? "standard input" : input;
   const auto [path, array] = file_and_array(input);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded.
+// PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded, those that
+// libpng would rescale, or read beyond their end, by masu.
 #include "io/sources.h"
 
+#include <fmt/format.h>
 #include <png.h>
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <csetjmp>
@@ -20,10 +23,10 @@ struct LibPng {
 #define MASU_PNG_FUNCTIONS(X)                                                                                   \
   X(png_create_read_struct) X(png_create_info_struct) X(png_destroy_read_struct) X(png_error)                   \
   X(png_get_bit_depth) X(png_get_channels) X(png_get_color_type) X(png_get_image_height) X(png_get_image_width) \
-  X(png_get_interlace_type) X(png_get_io_ptr) X(png_get_rowbytes) X(png_get_error_ptr) X(png_get_tRNS)          \
-  X(png_get_valid) X(png_longjmp) X(png_read_end) X(png_read_info) X(png_read_row) X(png_read_update_info)      \
-  X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn) X(png_set_packing)         \
-  X(png_set_palette_to_rgb) X(png_set_read_fn) X(png_set_swap) X(png_set_tRNS_to_alpha) X(png_set_user_limits)
+  X(png_get_PLTE) X(png_get_interlace_type) X(png_get_io_ptr) X(png_get_rowbytes) X(png_get_error_ptr)          \
+  X(png_get_tRNS) X(png_get_valid) X(png_longjmp) X(png_read_end) X(png_read_info) X(png_read_row)              \
+  X(png_read_update_info) X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn)    \
+  X(png_set_packing) X(png_set_read_fn) X(png_set_swap) X(png_set_tRNS_to_alpha) X(png_set_user_limits)
   // clang-format on
   MASU_PNG_FUNCTIONS(MASU_FOUND)
 };
@@ -81,6 +84,11 @@ class PngDecoder {
   [[nodiscard]] std::uint64_t row_bytes() const { return png_.png_get_rowbytes(read_, info_); }
   // The transparent value of a gray image below 8 bits, which libpng would rescale; else -1.
   [[nodiscard]] int transparent() const noexcept { return transparent_; }
+  // Red, green, blue and alpha of each index, where the rows are indices.
+  [[nodiscard]] std::span<const std::array<std::byte, 4>> palette() const noexcept {
+    return std::span(palette_).first(entries_);
+  }
+  [[nodiscard]] bool palette_has_alpha() const noexcept { return palette_has_alpha_; }
 
  private:
   void guarded(void (*body)(PngDecoder*)) {
@@ -113,8 +121,10 @@ class PngDecoder {
     const int colour = png.png_get_color_type(read, self->info_);
     const bool has_transparency = png.png_get_valid(read, self->info_, PNG_INFO_tRNS) != 0;
     self->transparent_ = -1;
+    self->entries_ = 0;
     if (colour == PNG_COLOR_TYPE_PALETTE) {
-      png.png_set_palette_to_rgb(read);
+      self->read_palette(has_transparency);
+      png.png_set_packing(read);
     } else if (has_transparency && depth < 8) {
       png_color_16p value = nullptr;
       png.png_get_tRNS(read, self->info_, nullptr, nullptr, &value);
@@ -127,6 +137,21 @@ class PngDecoder {
     if (depth == 16 && std::endian::native == std::endian::little) png.png_set_swap(read);
     self->passes_ = png.png_set_interlace_handling(read);
     png.png_read_update_info(read, self->info_);
+  }
+  void read_palette(bool has_transparency) {
+    png_colorp colours = nullptr;
+    int entries = 0;
+    if (png_.png_get_PLTE(read_, info_, &colours, &entries) == 0) return;
+    png_bytep alphas = nullptr;
+    int alpha_entries = 0;
+    if (has_transparency) png_.png_get_tRNS(read_, info_, &alphas, &alpha_entries, nullptr);
+    palette_has_alpha_ = has_transparency;
+    entries_ = static_cast<std::size_t>(std::clamp(entries, 0, static_cast<int>(palette_.size())));
+    for (std::size_t i = 0; i < entries_; ++i) {
+      const bool given = alphas != nullptr && i < static_cast<std::size_t>(std::max(alpha_entries, 0));
+      palette_[i] = {std::byte{colours[i].red}, std::byte{colours[i].green}, std::byte{colours[i].blue},
+                     given ? std::byte{alphas[i]} : std::byte{255}};
+    }
   }
   static void read_one_row(PngDecoder* self) {
     self->png_.png_read_row(self->read_, reinterpret_cast<png_bytep>(self->row_), nullptr);
@@ -175,6 +200,9 @@ class PngDecoder {
   bool any_size_ = false;
   int passes_ = 1;
   int transparent_ = -1;
+  std::array<std::array<std::byte, 4>, 256> palette_{};
+  std::size_t entries_ = 0;
+  bool palette_has_alpha_ = false;
   std::byte* row_ = nullptr;
   std::uint64_t rows_ = 0;
   std::uint64_t row_bytes_ = 0;
@@ -217,24 +245,56 @@ PngHeader read_png_header(Reader& reader) {
 struct PngLayout {
   unsigned channels = 0;
   int transparent = -1;
+  bool indexed = false;
 };
 
 PngLayout probe(Reader& reader, const LibPng& library) {
   PngDecoder decoder(reader, library);
   decoder.open(reader.size().has_value());
-  PngLayout layout{decoder.channels(), decoder.transparent()};
+  PngLayout layout{decoder.channels(), decoder.transparent(), !decoder.palette().empty()};
   if (layout.transparent >= 0) layout.channels = 2;
+  if (layout.indexed) layout.channels = decoder.palette_has_alpha() ? 4 : 3;
   return layout;
+}
+
+// What the chunks in front of the pixels say of the image as a whole.
+struct PngExtras {
+  std::uint32_t frames = 1;  // of an animation (APNG)
+  std::uint32_t orientation = 0;
+};
+
+PngExtras read_png_extras(Reader& reader) {
+  constexpr std::uint32_t largest_skipped = std::uint32_t{1} << 24;  // of a pipe, which keeps what it passes
+  PngExtras extras;
+  for (std::uint64_t at = signature.size();;) {
+    reader.seek(at);
+    const auto head = reader.peek(8);
+    if (head.size() < 8) return extras;
+    const auto bytes = load_big<std::uint32_t>(head.data());
+    const auto is = [&](const char* type) { return std::memcmp(&head[4], type, 4) == 0; };
+    if (is("IDAT") || is("IEND") || (!reader.size() && bytes > largest_skipped)) return extras;
+    if (is("acTL") || is("eXIf")) {
+      const bool animation = is("acTL");
+      const auto body = reader.peek(std::min<std::size_t>(bytes, Reader::peek_limit - 8) + 8).subspan(8);
+      const auto data = body.first(std::min<std::size_t>(bytes, body.size()));
+      if (!animation) extras.orientation = exif_orientation(data);
+      else if (data.size() >= 4) extras.frames = load_big<std::uint32_t>(data.data());
+    }
+    at += std::uint64_t{bytes} + 12;
+  }
 }
 
 class PngSource final : public RowSource {
  public:
-  PngSource(Input input, const PngHeader& header, PngLayout layout, const LibPng& library)
+  PngSource(Input input, const PngHeader& header, PngLayout layout, const PngExtras& extras, const LibPng& library)
       : RowSource(std::move(input), "png", header.depth == 16 ? Dtype::u16 : Dtype::u8, header.height, header.width,
                   channel_names(layout.channels)),
         header_(header),
         layout_(layout),
         decoder_(reader_, library) {
+    if (header.depth < 8 && !layout.indexed) note_largest((1U << header.depth) - 1);
+    if (extras.frames > 1) note(fmt::format("read the first image of an animation of {} frames", extras.frames));
+    note_orientation(extras.orientation);
     const auto frame = checked_product(row_elements() * size_of(info_.dtype), header_.height);
     if (header_.interlaced && (!frame || *frame > largest_png_frame))
       reader_.fail("png: an interlaced image is held in memory as a whole; {} x {} pixels need more than {} MiB",
@@ -245,8 +305,10 @@ class PngSource final : public RowSource {
   void start() override {
     reader_.seek(0);
     decoder_.open(reader_.size().has_value());
-    const std::uint64_t bytes = row_elements() * size_of(info_.dtype) / (layout_.transparent >= 0 ? 2 : 1);
-    if (decoder_.row_bytes() != bytes) reader_.fail("png: the file changed while it was read");
+    const bool bytewise = layout_.indexed || layout_.transparent >= 0;
+    const std::uint64_t bytes = bytewise ? header_.width : row_elements() * size_of(info_.dtype);
+    if (decoder_.row_bytes() != bytes || layout_.indexed == decoder_.palette().empty())
+      reader_.fail("png: the file changed while it was read");
     if (!header_.interlaced) return;
     frame_.resize(bytes * header_.height);
     decoder_.read_frame(frame_.data(), header_.height, bytes);
@@ -254,15 +316,17 @@ class PngSource final : public RowSource {
 
   void next_row(std::uint64_t row, std::byte* target) override {
     const std::uint64_t bytes = row_elements() * size_of(info_.dtype);
-    if (layout_.transparent >= 0) {
-      // libpng would stretch the gray values, so the transparent one is looked up here.
+    if (layout_.indexed || layout_.transparent >= 0) {
+      // One byte a pixel, at the end of the row's memory: each is read before its channels are written over it.
       const std::uint64_t width = header_.width;
-      std::byte* gray = target + width;
-      if (header_.interlaced) std::memcpy(gray, frame_.data() + row * width, width);
-      else decoder_.read_row(gray);
+      std::byte* stored = target + bytes - width;
+      if (header_.interlaced) std::memcpy(stored, frame_.data() + row * width, width);
+      else decoder_.read_row(stored);
+      if (layout_.indexed) return look_up(stored, target);
+      // libpng would stretch the gray values, so the transparent one is looked up here.
       const auto opaque = static_cast<std::byte>((1U << header_.depth) - 1);
       for (std::uint64_t x = 0; x < width; ++x) {
-        const std::byte value = gray[x];
+        const std::byte value = stored[x];
         target[2 * x] = value;
         target[2 * x + 1] = std::to_integer<int>(value) == layout_.transparent ? std::byte{0} : opaque;
       }
@@ -276,6 +340,16 @@ class PngSource final : public RowSource {
   void finish() override {
     frame_ = {};
     decoder_.end();
+  }
+
+  void look_up(const std::byte* indices, std::byte* target) const {
+    const auto palette = decoder_.palette();
+    for (std::uint64_t x = 0; x < header_.width; ++x, target += layout_.channels) {
+      const auto index = std::to_integer<std::size_t>(indices[x]);
+      if (index >= palette.size())
+        reader_.fail("png: a pixel has palette index {}, but there are {}", index, palette.size());
+      std::copy_n(palette[index].begin(), layout_.channels, target);
+    }
   }
 
   PngHeader header_;
@@ -294,8 +368,10 @@ std::unique_ptr<Source> open_png(Input input) {
   const PngHeader header = read_png_header(input.reader);
   const LibPng& library = opened<LibPng>();
   library.library.require(input.reader.name());
+  const PngExtras extras = read_png_extras(input.reader);
+  input.reader.seek(0);
   const PngLayout layout = probe(input.reader, library);
-  return std::make_unique<PngSource>(std::move(input), header, layout, library);
+  return std::make_unique<PngSource>(std::move(input), header, layout, extras, library);
 }
 
 }  // namespace masu::io

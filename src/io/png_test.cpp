@@ -84,6 +84,103 @@ TEST(Png, Colours) {
       V8{'d', 'e', 'f', 'a', 'b', 'c', 'd', 'e', 'f'});
 }
 
+TEST(Png, PaletteIndexOutOfRange) {
+  const Bytes palette = chunk("PLTE", "abcdefghi");
+  const Bytes rows("\0\x1b", 2);  // 0 1 2 3
+  expect_bad(Png{.width = 4, .depth = 2, .colour = 3, .rows = rows, .chunks = palette}.bytes(),
+             "png: a pixel has palette index 3, but there are 3");
+  expect_values<std::uint8_t>(Png{.width = 3, .depth = 2, .colour = 3, .rows = rows, .chunks = palette}.bytes(),
+                              V8{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'});
+  for (const bool interlaced : {false, true})
+    for (const Bytes& transparent : {Bytes(), chunk("tRNS", "\x07")})
+      expect_bad(Png{.colour = 3, .rows = Bytes("\0\xff", 2), .chunks = palette + transparent, .interlaced = interlaced}
+                     .bytes(),
+                 "palette index 255");
+  expect_values<std::uint8_t>(Png{.width = 2,
+                                  .depth = 4,
+                                  .colour = 3,
+                                  .rows = Bytes("\0\x20", 2),
+                                  .chunks = palette + chunk("tRNS", Bytes("\x07\0\x09", 3)),
+                                  .interlaced = false}
+                                  .bytes(),
+                              V8{'g', 'h', 'i', 9, 'a', 'b', 'c', 7});
+}
+
+// EXIF data of one tag.
+Bytes exif(unsigned orientation, bool big_endian) {
+  const auto number = [&](unsigned value, int bytes) { return big_endian ? big(value, bytes) : little(value, bytes); };
+  return (big_endian ? "MM" : "II") + number(42, 2) + number(8, 4) + number(1, 2) + number(0x112, 2) + number(3, 2) +
+         number(1, 4) + number(orientation, 2) + number(0, 2) + number(0, 4);
+}
+
+TEST(Png, Notes) {
+  using Notes = std::vector<std::string>;
+  const auto notes = [](const Png& png) {
+    const Bytes bytes = png.bytes();
+    const auto source = open_bytes(bytes, {}, false);
+    read_all(*source);
+    EXPECT_EQ(source->info().notes, open_bytes(bytes)->info().notes);
+    return source->info().notes;
+  };
+  const Png plain{.rows = Bytes("\0a", 2)};
+  EXPECT_EQ(notes(plain), Notes{});
+  for (const unsigned depth : {1U, 2U, 4U}) {
+    const unsigned largest = (1U << depth) - 1;
+    const Png png{.depth = depth, .rows = Bytes("\0\0", 2)};
+    EXPECT_EQ(notes(png), Notes{"values are 0 to " + std::to_string(largest) + " as stored, not scaled to 255"});
+    EXPECT_EQ(open_bytes(png.bytes())->info().largest, largest);
+  }
+  EXPECT_EQ(notes(Png{.depth = 1, .colour = 3, .rows = Bytes("\0\0", 2), .chunks = chunk("PLTE", "abc")}), Notes{});
+  for (const bool big_endian : {false, true}) {
+    for (unsigned orientation = 0; orientation < 10; ++orientation) {
+      Png png = plain;
+      png.chunks = chunk("eXIf", exif(orientation, big_endian));
+      const std::string said = "rows are read as stored; orientation " + std::to_string(orientation) +
+                               " of the file asks viewers to turn or mirror them";
+      EXPECT_EQ(notes(png), orientation < 2 || orientation > 8 ? Notes{} : Notes{said});
+    }
+  }
+  Png animated = plain;
+  animated.chunks = chunk("acTL", big(3, 4) + big(0, 4));
+  EXPECT_EQ(notes(animated), Notes{"read the first image of an animation of 3 frames"});
+  animated.chunks = chunk("acTL", big(1, 4) + big(0, 4));
+  EXPECT_EQ(notes(animated), Notes{});
+  const Bytes whole = exif(6, true);
+  for (std::size_t length = 0; length < whole.size(); ++length) {  // what ends early says nothing, or is right
+    animated.chunks = chunk("eXIf", whole.substr(0, length));
+    EXPECT_LE(notes(animated).size(), 1U);
+  }
+}
+
+TEST(Png, AlphaIsLeftOutOnRequest) {
+  SourceOptions opaque;
+  opaque.alpha = false;
+  const Bytes rgba = Png{.width = 2, .colour = 6, .rows = Bytes("\0abcdefgh", 9)}.bytes();
+  expect_values<std::uint8_t>(rgba, V8{'a', 'b', 'c', 'e', 'f', 'g'}, opaque);
+  const auto source = open_bytes(rgba, opaque);
+  EXPECT_EQ(source->info().channels, (std::vector<std::string>{"red", "green", "blue"}));
+  EXPECT_EQ(source->info().shape, (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(source->info().count, 6U);
+  EXPECT_EQ(source->info().notes, std::vector<std::string>{"alpha is left out (--alpha reads it)"});
+  expect_values<std::uint16_t>(Png{.width = 1, .depth = 16, .colour = 4, .rows = Bytes("\0\1\2\3\4", 5)}.bytes(),
+                               V16{0x102}, opaque);
+  const Bytes keyed = Png{.width = 2, .rows = Bytes("\0ab", 3), .chunks = chunk("tRNS", Bytes("\0a", 2))}.bytes();
+  expect_values<std::uint8_t>(keyed, V8{'a', 'b'}, opaque);
+  const Bytes gray = Png{.width = 2, .rows = Bytes("\0ab", 3)}.bytes();
+  expect_values<std::uint8_t>(gray, V8{'a', 'b'}, opaque);
+  EXPECT_TRUE(open_bytes(gray, opaque)->info().notes.empty());
+  V8 many;
+  Png large{.width = 300, .height = 200, .colour = 4};
+  for (unsigned y = 0; y < large.height; ++y) {
+    large.rows += '\0';
+    for (unsigned x = 0; x < large.width; ++x) {
+      many.push_back(static_cast<std::uint8_t>(x + y));
+      large.rows += Bytes{static_cast<char>(x + y), '\x7f'};
+    }
+  }
+  expect_values<std::uint8_t>(large.bytes(), many, opaque);
+}
+
 TEST(Png, TransparentColoursBecomeAlpha) {
   const Bytes palette = chunk("PLTE", "abcdef") + chunk("tRNS", "\x07");
   expect_values<std::uint8_t>(Png{.width = 2, .colour = 3, .rows = Bytes("\0\1\0", 3), .chunks = palette}.bytes(),

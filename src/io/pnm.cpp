@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// PBM, PGM, PPM (P1 to P6) and PAM (P7). Samples keep the values of the file; of a PBM, 1 is black.
+// PBM, PGM, PPM (P1 to P6), PAM (P7) and PFM (Pf, PF). Samples keep the values of the file; of a PBM, 1 is black.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "io/sources.h"
@@ -93,6 +95,88 @@ void read_pam_header(Reader& reader, PnmHeader& header) {
   if (header.depth < 1 || header.depth > 4) reader.fail("pam: depth must be 1 to 4, got {}", header.depth);
 }
 
+struct PfmHeader {
+  bool colour = false;
+  std::uint64_t width = 0;
+  std::uint64_t height = 0;
+  double scale = 1;      // below 0: the samples are little-endian
+  std::size_t data = 0;  // byte of the first sample
+};
+
+// Two letters and three numbers, which a text with a heading may begin with too: what follows is more than numbers
+// then.
+std::optional<PfmHeader> pfm_header(std::span<const std::byte> head) noexcept {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  PfmHeader header;
+  header.colour = text.starts_with("PF");
+  if (!header.colour && !text.starts_with("Pf")) return std::nullopt;
+  std::size_t at = 2;
+  const auto number = [&](auto& value) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_space(text[at])) ++at;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    const bool apart = at > begin;
+    at = static_cast<std::size_t>(end - text.data());
+    return apart && error == std::errc() && at < text.size() && is_space(text[at]);
+  };
+  if (!number(header.width)) return std::nullopt;
+  const bool one_line = text[at] == ' ' || text[at] == '\t';
+  if (!number(header.height) || !number(header.scale)) return std::nullopt;
+  constexpr std::uint64_t most = 0x7fffffff;
+  const bool possible = header.width - 1 < most && header.height - 1 < most && header.scale != 0;
+  if (!possible || !std::isfinite(header.scale)) return std::nullopt;
+  header.data = at + 1;
+  const std::string_view rest = text.substr(header.data);
+  const bool numbers = rest.find_first_not_of("0123456789+-.eE,; \t\r\n") == std::string_view::npos;
+  if (rest.empty() ? !one_line : numbers) return std::nullopt;
+  return header;
+}
+
+// Whether another image follows.
+bool next_image(Reader& reader) {
+  auto head = reader.peek(64);
+  while (!head.empty() && is_space(static_cast<char>(head[0]))) head = head.subspan(1);
+  return is_pnm(head);
+}
+
+constexpr const char* another_follows = "read the first image only, another one follows";
+
+// Rows stand from the bottom up.
+class PfmSource final : public RowSource {
+ public:
+  PfmSource(Input input, const PfmHeader& header)
+      : RowSource(std::move(input), "pfm", Dtype::f32, header.height, header.width,
+                  channel_names(header.colour ? 3 : 1)),
+        header_(header) {
+    const std::uint64_t row_bytes = row_elements() * sizeof(float);
+    const auto bytes = checked_product(row_bytes, header.height);
+    if (!bytes) reader_.fail("pfm: {} x {} pixels are absurd", header.width, header.height);
+    reader_.require(header.data, *bytes, row_bytes,
+                    fmt::format("pfm: {} x {} pixels of {} channels", header.width, header.height, info_.shape[2]));
+    if (std::abs(header.scale) != 1)
+      note(fmt::format("values are as stored, not multiplied by the scale {}", std::abs(header.scale)));
+    keep_all();
+  }
+
+ private:
+  void start() override {}
+  void next_row(std::uint64_t row, std::byte* target) override {
+    const std::uint64_t bytes = row_elements() * sizeof(float);
+    const std::uint64_t end = header_.data + header_.height * bytes;
+    if (row == 0 && !std::exchange(ended_, true)) {
+      reader_.seek(end);
+      if (next_image(reader_)) note(another_follows);
+    }
+    reader_.seek(end - (row + 1) * bytes);
+    reader_.read_exact(target, bytes, "the pixels");
+    const bool big = header_.scale > 0;
+    if (big != (std::endian::native == std::endian::big)) swap_bytes(target, row_elements(), sizeof(float));
+  }
+
+  PfmHeader header_;
+  bool ended_ = false;  // what is behind the image has been looked at
+};
+
 PnmHeader read_pnm_header(Reader& reader) {
   PnmHeader header;
   std::byte magic[2];
@@ -131,6 +215,12 @@ class PnmSource final : public RowSource {
     if (header_.kind == 2 || header_.kind == 3) --*least;
     reader_.require(header_.data, *least, row_bytes,
                     fmt::format("pnm: {} x {} pixels of {} channels", header_.width, header_.height, header_.depth));
+    note_largest(header_.largest);
+    if (header_.kind == 1 || header_.kind == 4) note("0 is white and 1 black, as stored");
+    if (header_.ascii() || !reader_.size()) return;
+    reader_.seek(header_.data + *least);  // a part of the image may be all that is read
+    several_ = next_image(reader_);
+    if (several_) note(another_follows);
   }
 
  private:
@@ -179,17 +269,25 @@ class PnmSource final : public RowSource {
     }
   }
 
+  void finish() override {
+    if (several_ || !next_image(reader_)) return;
+    several_ = true;
+    note(another_follows);
+  }
+
   [[noreturn]] void too_large(std::uint64_t value) const {
     reader_.fail("pnm: a sample is {}, above the largest value {}", value, header_.largest);
   }
 
   PnmHeader header_;
   std::vector<std::byte> bits_;
+  bool several_ = false;  // it is noted that another image follows
 };
 
 }  // namespace
 
 bool is_pnm(std::span<const std::byte> head) noexcept {
+  if (pfm_header(head)) return true;
   if (head.size() < 3 || head[0] != std::byte{'P'}) return false;
   const char kind = static_cast<char>(head[1]);
   const char next = static_cast<char>(head[2]);
@@ -197,6 +295,8 @@ bool is_pnm(std::span<const std::byte> head) noexcept {
 }
 
 std::unique_ptr<Source> open_pnm(Input input) {
+  if (const auto header = pfm_header(input.reader.peek(4096)))
+    return std::make_unique<PfmSource>(std::move(input), *header);
   const PnmHeader header = read_pnm_header(input.reader);
   return std::make_unique<PnmSource>(std::move(input), header);
 }

@@ -22,7 +22,7 @@ class FlatSource final : public Source {
       : reader_(std::move(input.reader)),
         info_(std::move(info)),
         layout_(layout),
-        may_map_(input.options.map && !layout.swap && info_.count) {}
+        may_map_(input.options.map && !layout.swap && !layout.boolean && info_.count) {}
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
 
@@ -46,6 +46,10 @@ class FlatSource final : public Source {
                          : fmt::format("inside an element of {} bytes", element));
     const std::uint64_t elements = got / element;
     if (layout_.swap) swap_bytes(target, elements, element);
+    if (layout_.boolean) {
+      auto* bytes = static_cast<std::uint8_t*>(target);
+      std::transform(bytes, bytes + elements, bytes, [](std::uint8_t byte) -> std::uint8_t { return byte != 0; });
+    }
     done_ += elements;
     if (layout_.whole && done_ == *layout_.count) reader_.compare_checksum();
     return elements;
@@ -123,6 +127,7 @@ std::unique_ptr<Source> open_raw(Input input) {
   FlatLayout layout;
   layout.start = options.offset;
   layout.count = options.count;
+  layout.boolean = options.boolean && element == 1;
   layout.swap = element > 1 && (options.endian == Endian::big) != (std::endian::native == std::endian::big);
   if (const auto size = reader.size()) {
     if (options.offset > *size) reader.fail("offset {} lies behind its end at byte {}", options.offset, *size);
@@ -150,6 +155,7 @@ std::unique_ptr<Source> open_raw(Input input) {
 Source::~Source() = default;
 
 void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
+  const FloatingPointScope usual;
   std::optional<Dtype> fixed;
   std::optional<Dtype> needed;
   constexpr std::array order = {Dtype::i64, Dtype::u64, Dtype::f64};
@@ -159,8 +165,16 @@ void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
     if (!source->retype(own)) fixed = fixed.value_or(own);
     else if (!needed || place(own) > place(*needed)) needed = own;
   }
-  for (const auto& source : sources)
-    if (needed) source->retype(fixed.value_or(*needed));
+  if (!needed) return;
+  const auto retype_all = [&](Dtype dtype) {
+    for (const auto& source : sources) source->retype(dtype);
+  };
+  if (fixed || *needed != Dtype::u64) return retype_all(fixed.value_or(*needed));
+  try {
+    retype_all(Dtype::u64);
+  } catch (const Error&) {  // beside negative numbers, f64 may hold all
+    retype_all(Dtype::f64);
+  }
 }
 
 void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noexcept {
@@ -178,70 +192,6 @@ void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noex
   if (element_bytes == 8) swap_all(+[](std::uint64_t v) -> std::uint64_t { return __builtin_bswap64(v); });
 }
 
-std::vector<std::string> channel_names(std::uint64_t count) {
-  if (count <= 2) return count == 1 ? std::vector<std::string>{"gray"} : std::vector<std::string>{"gray", "alpha"};
-  std::vector<std::string> names = {"red", "green", "blue"};
-  if (count == 4) names.emplace_back("alpha");
-  return names;
-}
-
-RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t height, std::uint64_t width,
-                     std::vector<std::string> channels)
-    : reader_(std::move(input.reader)) {
-  const auto asked = input.options.dtype;
-  if (asked && *asked != dtype)
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: the image holds {}, but dtype {} was asked for",
-                                                         reader_.name(), to_string(dtype), to_string(*asked)));
-  info_.name = reader_.name();
-  info_.format = std::move(format);
-  info_.dtype = dtype;
-  info_.shape = {height, width, channels.size()};
-  info_.channels = std::move(channels);
-  const auto pixels = checked_product(height, width);
-  info_.count = pixels ? checked_product(*pixels, info_.shape[2]) : std::nullopt;
-  if (!info_.count) reader_.fail("{} x {} pixels are more than masu can count", width, height);
-}
-
-std::uint64_t RowSource::read(void* target, std::uint64_t count) {
-  if (!started_) {
-    started_ = true;
-    start();
-    if (!keep_) reader_.forget();
-  }
-  const std::uint64_t bytes = size_of(info_.dtype);
-  const std::uint64_t row = row_elements();
-  auto* out = static_cast<std::byte*>(target);
-  std::uint64_t done = 0;
-  while (done < count) {
-    if (pending_ != 0) {
-      const std::uint64_t step = std::min(pending_, count - done);
-      std::memcpy(out + done * bytes, row_.data() + offset_ * bytes, step * bytes);
-      offset_ += step;
-      pending_ -= step;
-      done += step;
-      continue;
-    }
-    if (next_ == info_.shape[0]) break;
-    const bool whole = count - done >= row;
-    if (!whole) row_.resize(row * bytes);
-    next_row(next_, whole ? out + done * bytes : row_.data());
-    if (++next_ == info_.shape[0]) finish();
-    if (whole) {
-      done += row;
-    } else {
-      offset_ = 0;
-      pending_ = row;
-    }
-  }
-  return done;
-}
-
-void RowSource::rewind() {
-  if (!started_) return;
-  next_ = offset_ = pending_ = 0;
-  start();
-}
-
 // NumPy's .npy, versions 1 to 3. The header is a Python literal; only the form that NumPy writes is read:
 // a dictionary of 'descr', 'fortran_order' and 'shape'.
 
@@ -251,22 +201,37 @@ constexpr std::array<char, 6> magic = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t largest_header = std::size_t{1} << 20;
 constexpr std::size_t largest_rank = 64;
 
+// What numpy.dtype() takes for a dtype of masu's, on systems whose `long` has 64 bits. A byte order may stand before
+// the first form, which NumPy writes, and the characters.
 struct Descr {
-  std::string_view name;  // without the byte order
+  std::string_view name;
+  std::string_view characters;
+  std::string_view words;  // with a blank before and behind each
   Dtype dtype;
 };
-constexpr std::array<Descr, 12> descrs = {{{"b1", Dtype::u8},
-                                           {"u1", Dtype::u8},
-                                           {"i1", Dtype::i8},
-                                           {"u2", Dtype::u16},
-                                           {"i2", Dtype::i16},
-                                           {"u4", Dtype::u32},
-                                           {"i4", Dtype::i32},
-                                           {"u8", Dtype::u64},
-                                           {"i8", Dtype::i64},
-                                           {"f2", Dtype::f16},
-                                           {"f4", Dtype::f32},
-                                           {"f8", Dtype::f64}}};
+constexpr std::array<Descr, 12> descrs = {{{"b1", "?", " bool bool_ ", Dtype::u8},
+                                           {"u1", "B", " uint8 ubyte ", Dtype::u8},
+                                           {"i1", "b", " int8 byte ", Dtype::i8},
+                                           {"u2", "H", " uint16 ushort ", Dtype::u16},
+                                           {"i2", "h", " int16 short ", Dtype::i16},
+                                           {"u4", "I", " uint32 uintc ", Dtype::u32},
+                                           {"i4", "i", " int32 intc ", Dtype::i32},
+                                           {"u8", "LQPN", " uint64 uint ulong ulonglong uintp ", Dtype::u64},
+                                           {"i8", "lqpn", " int64 int int_ long longlong intp ", Dtype::i64},
+                                           {"f2", "e", " float16 half ", Dtype::f16},
+                                           {"f4", "f", " float32 single ", Dtype::f32},
+                                           {"f8", "d", " float64 double float ", Dtype::f64}}};
+
+const Descr* find_descr(std::string_view text) {
+  const bool ordered = !text.empty() && std::string_view("<>=|").find(text[0]) != std::string_view::npos;
+  const std::string_view name = text.substr(ordered ? 1 : 0);
+  const auto* found = std::find_if(descrs.begin(), descrs.end(), [&](const Descr& each) {
+    const bool word = !ordered && name.find(' ') == std::string_view::npos && name.size() > 2 &&
+                      each.words.find(fmt::format(" {} ", name)) != std::string_view::npos;
+    return word || name == each.name || (name.size() == 1 && each.characters.find(name) != std::string_view::npos);
+  });
+  return found == descrs.end() ? nullptr : found;
+}
 
 class HeaderParser {
  public:
@@ -394,11 +359,8 @@ std::unique_ptr<Source> open_npy(Input input) {
 
   const std::string_view name = header.descr;
   const char order = name.empty() ? ' ' : name[0];
-  const auto found = std::find_if(descrs.begin(), descrs.end(),
-                                  [&](const Descr& each) { return !name.empty() && each.name == name.substr(1); });
-  const bool one_byte = found != descrs.end() && size_of(found->dtype) == 1;
-  if (found == descrs.end() || (order != '<' && order != '>' && order != '=' && !(order == '|' && one_byte)))
-    reader.fail("npy: dtype '{}' is not one that masu reads", printable(name));
+  const Descr* const found = find_descr(name);
+  if (found == nullptr) reader.fail("npy: dtype '{}' is not one that masu reads", printable(name));
   if (input.options.dtype && *input.options.dtype != found->dtype)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: the file holds {}, but dtype {} was asked for", reader.name(), to_string(found->dtype),
@@ -424,8 +386,9 @@ std::unique_ptr<Source> open_npy(Input input) {
   layout.start = reader.position();
   layout.count = count;
   layout.whole = true;
-  layout.swap =
-      !one_byte && (order == '<' || order == '>') && (order == '>') != (std::endian::native == std::endian::big);
+  layout.boolean = found == descrs.data();
+  layout.swap = size_of(info.dtype) > 1 && (order == '<' || order == '>') &&
+                (order == '>') != (std::endian::native == std::endian::big);
   reader.require(layout.start, *bytes, 0, fmt::format("npy: {} elements of {}", count, to_string(info.dtype)));
   return flat_source(std::move(input), std::move(info), layout);
 }

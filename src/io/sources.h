@@ -4,6 +4,7 @@
 
 #include "io/reader.h"
 
+#include <masu/floating_point.h>
 #include <masu/io.h>
 
 #include <cstddef>
@@ -58,6 +59,7 @@ struct FlatLayout {
   std::optional<std::uint64_t> count;  // elements; none: to the end of a stream
   bool swap = false;                   // the bytes of an element are in the other order
   bool whole = false;                  // all that the file is read for: then its checksum is compared
+  bool boolean = false;                // bytes other than 0 become 1
 };
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
 
@@ -83,6 +85,10 @@ class RowSource : public Source {
   virtual void finish() {}
 
   [[nodiscard]] std::uint64_t row_elements() const noexcept { return info_.shape[1] * info_.shape[2]; }
+  // What SourceInfo::notes says of the image.
+  void note(std::string text);
+  void note_largest(std::uint64_t largest);
+  void note_orientation(std::uint32_t orientation);
   // A reader that goes back inside the file while it decodes calls this from its constructor.
   void keep_all() noexcept { keep_ = true; }
 
@@ -97,6 +103,14 @@ class RowSource : public Source {
   bool started_ = false;
   bool keep_ = false;
 };
+
+// The source, or its image without the channel alpha.
+std::unique_ptr<Source> without_alpha(std::unique_ptr<Source> source);
+
+// The one number that a tag has in the first directory of a TIFF structure in memory, as EXIF and MPF are; else 0.
+std::uint32_t directory_number(std::span<const std::byte> tiff, std::uint16_t tag) noexcept;
+// That of the orientation in EXIF data, with or without the name in front.
+std::uint32_t exif_orientation(std::span<const std::byte> exif) noexcept;
 
 // Throws invalid_argument unless the part lies within the elements, whose number is known.
 void check_part(const SourceInfo& info, std::uint64_t first, std::uint64_t count);

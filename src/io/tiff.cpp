@@ -79,7 +79,10 @@ class TiffSource final : public RowSource {
         layout_(std::move(layout)),
         way_(way_of(layout_)),
         rows_(band_rows(layout_)) {
-    info_.images = images;
+    if (images > 1) note(fmt::format("read image 1 of {}", images));
+    for (std::string& text : layout_.notes) note(std::move(text));
+    if (layout_.palette.empty() && layout_.bits < 16) note_largest((std::uint64_t{1} << layout_.bits) - 1);
+    note_orientation(layout_.orientation);
     keep_all();
   }
 

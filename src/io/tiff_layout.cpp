@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/tiff_layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,8 +79,10 @@ void read_dtype(TiffFile& file, Reader& reader, TiffLayout& layout) {
 // The colours' names, then alpha where the file says so; what has no name has its number.
 void name_channels(TiffFile& file, unsigned photometric, TiffLayout& layout) {
   std::vector<std::string>& names = layout.channels;
-  if (photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_YCBCR) {
-    if (layout.samples >= 3) names = {"red", "green", "blue"};
+  const bool palette = photometric == PHOTOMETRIC_PALETTE;
+  const unsigned channels = layout.samples + (palette ? 2 : 0);
+  if (photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_YCBCR || palette) {
+    if (channels >= 3) names = {"red", "green", "blue"};
   } else if (photometric == PHOTOMETRIC_SEPARATED) {
     const auto inks = file.field<std::uint16_t>(TIFFTAG_INKSET);
     if (layout.samples >= 4 && inks == INKSET_CMYK) names = {"cyan", "magenta", "yellow", "black"};
@@ -87,17 +92,25 @@ void name_channels(TiffFile& file, unsigned photometric, TiffLayout& layout) {
   std::uint16_t extras = 0;
   std::uint16_t* kinds = nullptr;
   const bool told = file.library().TIFFGetField(file.handle(), TIFFTAG_EXTRASAMPLES, &extras, &kinds) == 1;
-  const bool alpha = told && extras != 0 && kinds != nullptr &&
-                     (kinds[0] == EXTRASAMPLE_ASSOCALPHA || kinds[0] == EXTRASAMPLE_UNASSALPHA);
-  if (alpha && !names.empty() && names.size() < layout.samples) names.emplace_back("alpha");
-  if (names.size() == 1 && layout.samples > 1) names.clear();
-  while (names.size() < layout.samples) names.push_back(std::to_string(names.size()));
+  if (!told || kinds == nullptr || extras > layout.samples) extras = 0;
+  const auto is_alpha = [&](std::size_t i) {
+    return kinds[i] == EXTRASAMPLE_ASSOCALPHA || kinds[i] == EXTRASAMPLE_UNASSALPHA;
+  };
+  const std::size_t colours = channels - extras;
+  if (names.size() == 1 && channels > 1 && (extras == 0 || !is_alpha(0))) names.clear();
+  bool alpha = false;
+  for (std::size_t i = names.size(); i < channels; ++i) {
+    const bool first_alpha = i >= colours && is_alpha(i - colours) && !std::exchange(alpha, true);
+    names.push_back(first_alpha ? "alpha" : std::to_string(i));
+    if (first_alpha && kinds[i - colours] == EXTRASAMPLE_ASSOCALPHA)
+      layout.notes.emplace_back("colours are read as stored, multiplied by alpha (associated alpha)");
+  }
 }
 
 // Entries of 16 bits that stand for 8 become 8: whole numbers below 256, multiples of 257, and multiples of 256, as
 // writers of different ages have them.
 void read_palette(TiffFile& file, Reader& reader, TiffLayout& layout) {
-  if (layout.samples != 1 || (layout.dtype != Dtype::u8 && layout.dtype != Dtype::u16))
+  if (layout.samples > 2 || (layout.dtype != Dtype::u8 && layout.dtype != Dtype::u16))
     reader.fail("tiff: a palette for {} samples of {} bits is not read", layout.samples, layout.bits);
   std::array<std::uint16_t*, 3> colours{};
   if (file.library().TIFFGetField(file.handle(), TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]) != 1)
@@ -110,18 +123,41 @@ void read_palette(TiffFile& file, Reader& reader, TiffLayout& layout) {
   if (all([](unsigned value) { return value < 256; })) step = 1;
   else if (all([](unsigned value) { return value % 257 == 0; })) step = 257;
   else if (all([](unsigned value) { return value % 256 == 0; })) step = 256;
+  if (layout.samples == 2 && layout.bits > 8) step = 0;  // the other sample may need all of its bits
   if (step != 0)
     for (std::uint16_t& value : layout.palette) value = static_cast<std::uint16_t>(value / step);
   layout.dtype = step != 0 ? Dtype::u8 : Dtype::u16;
-  layout.channels = {"red", "green", "blue"};
+}
+
+// Text of a tag that libtiff does not know, up to its first zero; "" where there is none.
+std::string unknown_text(TiffFile& file, std::uint32_t tag) {
+  const LibTiff& library = file.library();
+  const TIFFField* const field = library.TIFFFindField(file.handle(), tag, TIFF_ASCII);
+  if (field == nullptr || library.TIFFFieldPassCount(field) == 0 || library.TIFFFieldReadCount(field) != TIFF_VARIABLE2)
+    return {};
+  std::uint32_t count = 0;
+  const char* text = nullptr;
+  if (library.TIFFGetField(file.handle(), tag, &count, &text) != 1 || text == nullptr) return {};
+  return {text, ::strnlen(text, count)};
+}
+
+// What the tags say of the samples that their values do not.
+void note_meaning(TiffFile& file, unsigned photometric, TiffLayout& layout) {
+  constexpr std::uint32_t gdal_nodata = 42113;
+  if (photometric == PHOTOMETRIC_MINISWHITE) layout.notes.emplace_back("0 is white (WhiteIsZero), as stored");
+  std::string nodata = unknown_text(file, gdal_nodata);
+  while (!nodata.empty() && nodata.back() == ' ') nodata.pop_back();
+  if (!nodata.empty())
+    layout.notes.push_back(
+        fmt::format("the file calls {} no data (GDAL_NODATA); it is read as any value", printable(nodata)));
+  if ((file.field<std::uint32_t>(TIFFTAG_SUBFILETYPE).value_or(0) & FILETYPE_REDUCEDIMAGE) != 0)
+    layout.notes.emplace_back("the file calls this image a smaller version of another one in it");
+  layout.orientation = file.field<std::uint16_t>(TIFFTAG_ORIENTATION).value_or(1);
 }
 
 void read_colours(TiffFile& file, Reader& reader, TiffLayout& layout) {
   const unsigned photometric = file.field<std::uint16_t>(TIFFTAG_PHOTOMETRIC).value_or(PHOTOMETRIC_MINISBLACK);
-  if (photometric == PHOTOMETRIC_PALETTE) {
-    read_palette(file, reader, layout);
-    return;
-  }
+  if (photometric == PHOTOMETRIC_PALETTE) read_palette(file, reader, layout);
   if (photometric == PHOTOMETRIC_YCBCR) {
     if (layout.compression != COMPRESSION_JPEG || layout.planes != 1 || layout.samples != 3)
       reader.fail("tiff: YCbCr is read only where its three components are compressed together as JPEG");
@@ -129,6 +165,7 @@ void read_colours(TiffFile& file, Reader& reader, TiffLayout& layout) {
     file.library().TIFFSetField(file.handle(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
   }
   name_channels(file, photometric, layout);
+  note_meaning(file, photometric, layout);
 }
 
 void read_cells(TiffFile& file, Reader& reader, TiffLayout& layout) {
@@ -209,14 +246,23 @@ void unpack_samples(const std::byte* row, std::uint64_t count, unsigned bits, st
   else std::memcpy(target, row, count * (bits / 8));
 }
 
+// Pixels of a palette: indices become colours; the sample behind them, where there is one, has the range of the dtype
+// where it is alpha.
 template <class T>
-void look_up(const std::vector<std::uint16_t>& palette, const std::byte* indices, std::uint64_t count, bool wide,
+void look_up(const TiffLayout& layout, const std::byte* samples, std::uint64_t count, unsigned plane,
              std::byte* target) noexcept {
+  const bool wide = layout.bits > 8;
+  const unsigned largest = (1U << layout.bits) - 1;
+  const unsigned scale = layout.channels.back() == "alpha" ? std::numeric_limits<T>::max() : largest;
+  const std::uint64_t pixel = layout.channels.size() * sizeof(T);
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint16_t index = std::to_integer<std::uint8_t>(indices[i]);
-    if (wide) std::memcpy(&index, indices + 2 * i, 2);
-    for (std::uint64_t c = 0; c < 3; ++c)
-      store(target + (3 * i + c) * sizeof(T), static_cast<T>(palette[std::uint64_t{3} * index + c]));
+    std::uint16_t sample = std::to_integer<std::uint8_t>(samples[i]);
+    if (wide) std::memcpy(&sample, samples + 2 * i, 2);
+    const std::uint64_t number = plane + i % layout.cell_samples();  // of the pixel's samples
+    std::byte* to = target + i / layout.cell_samples() * pixel;
+    for (std::uint64_t c = 0; c < 3 && number == 0; ++c)
+      store(to + c * sizeof(T), static_cast<T>(layout.palette[std::uint64_t{3} * sample + c]));
+    if (number == 1) store(to + 3 * sizeof(T), static_cast<T>((std::uint64_t{sample} * scale + largest / 2) / largest));
   }
 }
 
@@ -231,11 +277,10 @@ void unpack_tiff_row(const TiffLayout& layout, const std::byte* row, std::uint64
                      std::byte* target, std::vector<std::byte>& scratch) {
   const std::uint64_t count = pixels * layout.cell_samples();
   if (!layout.palette.empty()) {
-    const bool wide = layout.bits > 8;
-    scratch.resize(count * (wide ? 2 : 1));
+    scratch.resize(count * (layout.bits > 8 ? 2 : 1));
     unpack_samples(row, count, layout.bits, scratch.data());
-    if (layout.dtype == Dtype::u8) look_up<std::uint8_t>(layout.palette, scratch.data(), count, wide, target);
-    else look_up<std::uint16_t>(layout.palette, scratch.data(), count, wide, target);
+    if (layout.dtype == Dtype::u8) look_up<std::uint8_t>(layout, scratch.data(), count, plane, target);
+    else look_up<std::uint16_t>(layout, scratch.data(), count, plane, target);
     return;
   }
   if (layout.planes == 1) {

@@ -27,6 +27,7 @@ struct LibTiff {
   // clang-format off
 #define MASU_TIFF_FUNCTIONS(X)                                                                     \
   X(TIFFClientOpenExt) X(TIFFClose) X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFSetField)       \
+  X(TIFFFindField) X(TIFFFieldPassCount) X(TIFFFieldReadCount)                                     \
   X(TIFFGetStrileByteCount) X(TIFFGetStrileOffset) X(TIFFIsByteSwapped) X(TIFFIsCODECConfigured)   \
   X(TIFFIsTiled) X(TIFFLastDirectory) X(TIFFNumberOfDirectories) X(TIFFNumberOfStrips) X(TIFFNumberOfTiles) X(TIFFOpenOptionsAlloc)                \
   X(TIFFOpenOptionsFree) X(TIFFOpenOptionsSetErrorHandlerExtR) X(TIFFOpenOptionsSetMaxSingleMemAlloc) \
@@ -114,6 +115,8 @@ struct TiffLayout {
   Dtype dtype = Dtype::u8;             // of an element of the result
   std::vector<std::string> channels;   // of the result
   std::vector<std::uint16_t> palette;  // red, green, blue of each index; or empty
+  std::vector<std::string> notes;      // for SourceInfo
+  unsigned orientation = 1;
   [[nodiscard]] unsigned cell_samples() const noexcept { return samples / planes; }
   [[nodiscard]] std::uint64_t columns() const noexcept { return (width + cell_width - 1) / cell_width; }
   [[nodiscard]] std::uint64_t bands() const noexcept { return (height + cell_height - 1) / cell_height; }

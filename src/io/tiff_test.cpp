@@ -179,6 +179,87 @@ TEST(Tiff, Palettes) {
                                std::vector<std::uint16_t>{771, 7710, 65535, 0, 2570, 64250, 1000, 2827, 64507});
 }
 
+TEST(Tiff, PalettesWithAlpha) {
+  TiffSpec spec{.width = 3, .samples = 2, .bits = 8, .photometric = PHOTOMETRIC_PALETTE};
+  spec.palette.resize(768);
+  for (std::size_t i = 0; i < 256; ++i)
+    for (std::size_t c = 0; c < 3; ++c)
+      spec.palette[256 * c + i] = static_cast<std::uint16_t>(257 * ((i + 50 * c) % 256));
+  const std::vector<std::uint8_t> stored = {3, 7, 0, 255, 250, 0};
+  const std::vector<std::uint8_t> expected = {3, 53, 103, 7, 0, 50, 100, 255, 250, 44, 94, 0};
+  for (const bool separate : {false, true}) {
+    for (const unsigned tile : {0U, 16U}) {
+      spec.separate = separate;
+      spec.tile = tile;
+      spec.extras = {EXTRASAMPLE_UNASSALPHA};
+      expect_values<std::uint8_t>(write_tiff(spec, stored), expected);
+      EXPECT_EQ(open_bytes(write_tiff(spec, stored))->info().channels, (Names{"red", "green", "blue", "alpha"}));
+      spec.extras = {EXTRASAMPLE_UNSPECIFIED};
+      expect_values<std::uint8_t>(write_tiff(spec, stored), expected);
+      EXPECT_EQ(open_bytes(write_tiff(spec, stored))->info().channels, (Names{"red", "green", "blue", "3"}));
+    }
+  }
+  // Alpha has the range of the colours.
+  spec = {.width = 2, .samples = 2, .bits = 4, .photometric = PHOTOMETRIC_PALETTE, .extras = {EXTRASAMPLE_UNASSALPHA}};
+  for (unsigned i = 0; i < 48; ++i) spec.palette.push_back(static_cast<std::uint16_t>(i));
+  expect_values<std::uint8_t>(write_tiff(spec, std::vector<std::uint8_t>{1, 15, 2, 5}),
+                              std::vector<std::uint8_t>{1, 17, 33, 255, 2, 18, 34, 85});
+  spec.palette[1] = 1000;
+  expect_values<std::uint16_t>(write_tiff(spec, std::vector<std::uint8_t>{1, 15, 2, 5}),
+                               std::vector<std::uint16_t>{1000, 17, 33, 65535, 2, 18, 34, 21845});
+}
+
+TEST(Tiff, Notes) {
+  const auto notes = [](const Bytes& bytes) {
+    const auto source = open_bytes(bytes);
+    read_all(*source);
+    return source->info().notes;
+  };
+  const auto largest = [](unsigned value, unsigned most) {
+    return "values are 0 to " + std::to_string(value) + " as stored, not scaled to " + std::to_string(most);
+  };
+  const std::string white = "0 is white (WhiteIsZero), as stored";
+  for (const unsigned bits : {1U, 2U, 4U}) {
+    for (const unsigned photometric : {PHOTOMETRIC_MINISBLACK, PHOTOMETRIC_MINISWHITE}) {
+      const TiffSpec spec{.width = 4, .bits = bits, .photometric = photometric};
+      const Bytes bytes = write_tiff(spec, std::vector<std::uint8_t>{1, 0, 1, 0});
+      Names expected = {largest((1U << bits) - 1, 255)};
+      if (photometric == PHOTOMETRIC_MINISWHITE) expected.insert(expected.begin(), white);
+      EXPECT_EQ(notes(bytes), expected);
+      expect_values<std::uint8_t>(bytes, std::vector<std::uint8_t>{1, 0, 1, 0});
+    }
+  }
+  EXPECT_EQ(notes(write_tiff(TiffSpec{.bits = 12}, std::vector<std::uint16_t>{4095})), Names{largest(4095, 65535)});
+  EXPECT_EQ(notes(write_tiff(TiffSpec{}, std::vector<std::uint8_t>{1})), Names{});
+  EXPECT_EQ(notes(write_tiff(TiffSpec{.photometric = PHOTOMETRIC_MINISWHITE}, std::vector<std::uint8_t>{1})),
+            Names{white});
+  const TiffSpec float_bits{.bits = 32, .format = SAMPLEFORMAT_IEEEFP};
+  EXPECT_EQ(notes(write_tiff(float_bits, std::vector<float>{1})), Names{});
+  const TiffSpec premultiplied{.samples = 4, .photometric = PHOTOMETRIC_RGB, .extras = {EXTRASAMPLE_ASSOCALPHA}};
+  EXPECT_EQ(notes(write_tiff(premultiplied, std::vector<std::uint8_t>{1, 2, 3, 4})),
+            Names{"colours are read as stored, multiplied by alpha (associated alpha)"});
+
+  std::vector<TiffTag> tags = {{256, 4, 1, 2}, {257, 4, 1, 1}, {258, 3, 1, 8}, {259, 3, 1, 1}, {262, 3, 1, 1},
+                               {273, 4, 1, 8}, {274, 3, 1, 4}, {278, 4, 1, 1}, {279, 4, 1, 2}};
+  const std::string turned = "rows are read as stored; orientation 4 of the file asks viewers to turn or mirror them";
+  EXPECT_EQ(notes(tiff_of_tags(tags, "ab")), Names{turned});
+  tags[6].value = 1;
+  EXPECT_EQ(notes(tiff_of_tags(tags, "ab")), Names{});
+  tags.push_back({42113, 2, 4, 0x00353532});
+  const auto no_data = [](const std::string& value) {
+    return "the file calls " + value + " no data (GDAL_NODATA); it is read as any value";
+  };
+  EXPECT_EQ(notes(tiff_of_tags(tags, "ab")), Names{no_data("255")});
+  for (const TiffTag& other :
+       {TiffTag{42113, 1, 4, 0x0a353532}, {42113, 3, 1, 9}, {42113, 4, 1, 9}, {42113, 2, 0, 0}}) {
+    tags.back() = other;
+    EXPECT_LE(notes(tiff_of_tags(tags, "ab")).size(), 1U);
+  }
+  tags.pop_back();
+  tags.insert(tags.begin(), {254, 4, 1, 1});
+  EXPECT_EQ(notes(tiff_of_tags(tags, "ab")), Names{"the file calls this image a smaller version of another one in it"});
+}
+
 TEST(Tiff, NamesOfChannels) {
   const auto names = [](unsigned samples, unsigned photometric, std::vector<std::uint16_t> extras = {}) {
     TiffSpec spec{.samples = samples, .photometric = photometric, .extras = std::move(extras)};
@@ -192,6 +273,16 @@ TEST(Tiff, NamesOfChannels) {
   EXPECT_EQ(names(3, PHOTOMETRIC_RGB), (Names{"red", "green", "blue"}));
   EXPECT_EQ(names(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNASSALPHA}), (Names{"red", "green", "blue", "alpha"}));
   EXPECT_EQ(names(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNSPECIFIED}), (Names{"red", "green", "blue", "3"}));
+  EXPECT_EQ(names(5, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA}),
+            (Names{"red", "green", "blue", "3", "alpha"}));
+  EXPECT_EQ(names(5, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_UNASSALPHA}),
+            (Names{"red", "green", "blue", "alpha", "4"}));
+  EXPECT_EQ(names(3, PHOTOMETRIC_MINISBLACK, {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA}),
+            (Names{"0", "1", "alpha"}));
+  EXPECT_EQ(names(3, PHOTOMETRIC_MINISBLACK, {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_UNSPECIFIED}),
+            (Names{"gray", "alpha", "2"}));
+  EXPECT_EQ(names(5, PHOTOMETRIC_SEPARATED, {EXTRASAMPLE_UNASSALPHA}),
+            (Names{"cyan", "magenta", "yellow", "black", "alpha"}));
   EXPECT_EQ(names(4, PHOTOMETRIC_SEPARATED), (Names{"cyan", "magenta", "yellow", "black"}));
   EXPECT_EQ(names(5, PHOTOMETRIC_MINISBLACK, {0, 0, 0, 0}), (Names{"0", "1", "2", "3", "4"}));
 }
@@ -204,6 +295,7 @@ TEST(Tiff, OnlyTheFirstImageIsRead) {
   bytes += bytes.substr(10);
   bytes[second + 2 + 4 * 12 + 8] = 9;  // its photometry makes no sense
   expect_values<std::uint8_t>(bytes, std::vector<std::uint8_t>{'a', 'b'});
+  EXPECT_EQ(open_bytes(bytes)->info().notes, Names{"read image 1 of 2"});
 }
 
 TEST(Tiff, FilesByHand) {

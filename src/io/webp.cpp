@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory.
+// WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory. Of an animation, the
+// first frame on its canvas.
 #include "io/sources.h"
 
 #include <fmt/format.h>
 #include <webp/decode.h>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace masu::io {
@@ -62,22 +63,74 @@ WebPBitstreamFeatures read_features(const std::vector<std::byte>& data, const Re
   const VP8StatusCode status =
       library.WebPGetFeaturesInternal(octets(data), data.size(), &features, WEBP_DECODER_ABI_VERSION);
   if (status != VP8_STATUS_OK) fail(reader, status);
-  if (features.has_animation != 0) reader.fail("webp: is an animation; masu reads still images");
   if (features.width < 1 || features.height < 1) reader.fail("webp: {} x {} pixels", features.width, features.height);
   const std::uint64_t pixels = static_cast<std::uint64_t>(features.width) * static_cast<std::uint64_t>(features.height);
+  constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;  // an animation's canvas has no other limit
+  if (pixels > most_pixels)
+    reader.fail("webp: {} x {} pixels, the limit is {}", features.width, features.height, most_pixels);
   if (pixels > free_pixels && pixels / pixels_a_byte > data.size())
     reader.fail("webp: {} x {} pixels are more than is believed of a file of {} bytes", features.width, features.height,
                 data.size());
   return features;
 }
 
+// Where the image's data stand in the file, and its place on the canvas.
+struct WebpImage {
+  std::size_t start = 0;
+  std::size_t bytes = 0;
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t frames = 0;  // of an animation; else 0
+  std::uint32_t orientation = 0;
+};
+
+WebpImage find_image(const std::vector<std::byte>& data, const WebPBitstreamFeatures& canvas, const Reader& reader,
+                     const LibWebp& library) {
+  constexpr std::size_t chunk_header = 8;
+  constexpr std::size_t frame_header = 16;
+  WebpImage image{0, data.size()};
+  const auto of_24_bits = [&](std::size_t at) {
+    return std::uint64_t{load_little<std::uint16_t>(&data[at])} | std::to_integer<std::uint64_t>(data[at + 2]) << 16;
+  };
+  for (std::size_t at = header_bytes; data.size() - at >= chunk_header;) {
+    const std::size_t body = at + chunk_header;
+    const std::size_t bytes = std::min<std::size_t>(load_little<std::uint32_t>(&data[at + 4]), data.size() - body);
+    const auto is = [&](const char* name) { return std::memcmp(&data[at], name, 4) == 0; };
+    if (is("EXIF")) image.orientation = exif_orientation(std::span(data).subspan(body, bytes));
+    const bool frame = canvas.has_animation != 0 && is("ANMF") && bytes >= frame_header;
+    if (frame && image.frames++ == 0) {
+      image.x = 2 * of_24_bits(body);
+      image.y = 2 * of_24_bits(body + 3);
+      image.start = body + frame_header;
+      image.bytes = bytes - frame_header;
+    }
+    at = std::min(data.size(), body + bytes + bytes % 2);
+  }
+  if (canvas.has_animation == 0) return image;
+  if (image.frames == 0) reader.fail("webp: is an animation without a frame");
+  WebPBitstreamFeatures first{};
+  const VP8StatusCode status =
+      library.WebPGetFeaturesInternal(octets(data) + image.start, image.bytes, &first, WEBP_DECODER_ABI_VERSION);
+  if (status != VP8_STATUS_OK) fail(reader, status);
+  if (image.x + static_cast<std::uint64_t>(first.width) > static_cast<std::uint64_t>(canvas.width) ||
+      image.y + static_cast<std::uint64_t>(first.height) > static_cast<std::uint64_t>(canvas.height))
+    reader.fail("webp: a frame of {} x {} pixels at {},{} leaves the canvas of {} x {}", first.width, first.height,
+                image.x, image.y, canvas.width, canvas.height);
+  return image;
+}
+
 class WebpSource final : public RowSource {
  public:
-  WebpSource(Input input, std::vector<std::byte> data, const WebPBitstreamFeatures& features, const LibWebp& library)
+  WebpSource(Input input, std::vector<std::byte> data, const WebPBitstreamFeatures& features, const WebpImage& image,
+             const LibWebp& library)
       : RowSource(std::move(input), "webp", Dtype::u8, static_cast<std::uint64_t>(features.height),
                   static_cast<std::uint64_t>(features.width), channel_names(features.has_alpha != 0 ? 4 : 3)),
         library_(library),
-        data_(std::move(data)) {}
+        data_(std::move(data)),
+        image_(image) {
+    if (image.frames > 1) note(fmt::format("read the first image of an animation of {} frames", image.frames));
+    note_orientation(image.orientation);
+  }
 
  private:
   void start() override {
@@ -85,15 +138,17 @@ class WebpSource final : public RowSource {
     if (library_.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION) == 0)
       reader_.fail("webp: libwebp cannot be started");
     const std::uint64_t bytes = row_elements() * info_.shape[0];
-    frame_.reset(new (std::nothrow) std::byte[bytes]);
+    // What a frame leaves of its canvas is transparent black, and takes no memory before it is read.
+    frame_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
     if (frame_ == nullptr)
       throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for {} bytes", reader_.name(), bytes));
+    const std::uint64_t first = image_.y * row_elements() + image_.x * info_.shape[2];
     config.output.colorspace = info_.shape[2] == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = reinterpret_cast<std::uint8_t*>(frame_.get());
+    config.output.u.RGBA.rgba = reinterpret_cast<std::uint8_t*>(frame_.get() + first);
     config.output.u.RGBA.stride = static_cast<int>(row_elements());
-    config.output.u.RGBA.size = bytes;
-    const VP8StatusCode status = library_.WebPDecode(octets(data_), data_.size(), &config);
+    config.output.u.RGBA.size = bytes - first;
+    const VP8StatusCode status = library_.WebPDecode(octets(data_) + image_.start, image_.bytes, &config);
     if (status == VP8_STATUS_OK) return;
     frame_.reset();
     fail(reader_, status);
@@ -108,7 +163,8 @@ class WebpSource final : public RowSource {
 
   const LibWebp& library_;
   std::vector<std::byte> data_;
-  std::unique_ptr<std::byte[]> frame_;
+  WebpImage image_;
+  std::unique_ptr<std::byte, decltype(&std::free)> frame_{nullptr, &std::free};
 };
 
 }  // namespace
@@ -123,7 +179,8 @@ std::unique_ptr<Source> open_webp(Input input) {
   std::vector<std::byte> data = read_file(input.reader);
   library.library.require(input.reader.name());
   const WebPBitstreamFeatures features = read_features(data, input.reader, library);
-  return std::make_unique<WebpSource>(std::move(input), std::move(data), features, library);
+  const WebpImage image = find_image(data, features, input.reader, library);
+  return std::make_unique<WebpSource>(std::move(input), std::move(data), features, image, library);
 }
 
 }  // namespace masu::io

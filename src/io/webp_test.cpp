@@ -101,6 +101,58 @@ TEST(Webp, ChunksAroundTheImage) {
   EXPECT_EQ(values<std::uint8_t>(*open_bytes(bytes + "what follows is not read")), pixels);
 }
 
+Bytes frame_of(const Bytes& image, int x, int y, int width, int height) {
+  const auto number = [](int value) { return little(static_cast<unsigned>(value), 3); };
+  return riff_chunk("ANMF", number(x / 2) + number(y / 2) + number(width - 1) + number(height - 1) + number(100) +
+                                Bytes(1, '\0') + image.substr(12));
+}
+
+TEST(Webp, TheFirstFrameOfAnAnimation) {
+  for (const int channels : {3, 4}) {
+    const int flags = channels == 4 ? 0x12 : 0x02;
+    const V8 first = picture(5, 3, channels);
+    const Bytes frame = frame_of(lossless(first, 5, 3, channels), 2, 4, 5, 3);
+    const Bytes other = frame_of(lossless(picture(9, 9, channels), 9, 9, channels), 0, 0, 9, 9);
+    const Bytes loop = riff_chunk("ANIM", Bytes(6, '\x55'));  // the background is not used
+    const auto canvas = static_cast<std::size_t>(channels);
+    V8 expected(9 * 9 * canvas, 0);
+    for (std::size_t y = 0; y < 3; ++y)
+      std::copy_n(&first[y * 5 * canvas], 5 * canvas, &expected[((y + 4) * 9 + 2) * canvas]);
+    const Bytes bytes = riff(extended(flags, 9, 9) + loop + frame + other);
+    expect_values<std::uint8_t>(bytes, expected);
+    EXPECT_EQ(open_bytes(bytes)->info().notes, Names{"read the first image of an animation of 2 frames"});
+    EXPECT_EQ(open_bytes(bytes)->info().channels.size(), canvas);
+    const Bytes alone = riff(extended(flags, 9, 9) + loop + frame);
+    expect_values<std::uint8_t>(alone, expected);
+    EXPECT_TRUE(open_bytes(alone)->info().notes.empty());
+    expect_every_cut_bad(alone, webp_only());
+    expect_bad(riff(extended(flags, 6, 9) + loop + frame), "leaves the canvas");
+    expect_bad(riff(extended(flags, 9, 6) + loop + frame), "leaves the canvas");
+    expect_bad(riff(extended(flags, 1 << 24, 1 << 24) + loop + frame), "webp: ");
+    expect_bad(riff(extended(flags, 1 << 20, 1 << 9) + loop + frame), "webp: ");
+    expect_bad(riff(extended(flags, 9, 9) + loop + riff_chunk("ANMF", Bytes(16, '\0'))), "webp: ");
+    // A lossy frame with alpha begins with a chunk of its own.
+    const Bytes soft = lossy(first, 5, 3, channels);
+    const Bytes still = soft.substr(soft.compare(12, 4, "VP8X") == 0 ? 12 + 18 : 12);
+    V8 shown(9 * 9 * canvas, 0);
+    const V8 pixels = values<std::uint8_t>(*open_bytes(soft));
+    for (std::size_t y = 0; y < 3; ++y)
+      std::copy_n(&pixels[y * 5 * canvas], 5 * canvas, &shown[((y + 4) * 9 + 2) * canvas]);
+    expect_values<std::uint8_t>(riff(extended(flags, 9, 9) + loop + frame_of(Bytes(12, ' ') + still, 2, 4, 5, 3)),
+                                shown);
+  }
+}
+
+TEST(Webp, Orientation) {
+  const V8 pixels = picture(17, 13, 3);
+  const Bytes image = lossless(pixels, 17, 13, 3).substr(12);
+  const Bytes exif = "MM" + big(42, 2) + big(8, 4) + big(1, 2) + big(0x112, 2) + big(3, 2) + big(1, 4) + big(8, 2) +
+                     big(0, 2) + big(0, 4);
+  for (const Bytes& prefix : {Bytes(), Bytes("Exif\0\0", 6)})
+    EXPECT_EQ(open_bytes(riff(extended(0x08, 17, 13) + image + riff_chunk("EXIF", prefix + exif)))->info().notes,
+              Names{"rows are read as stored; orientation 8 of the file asks viewers to turn or mirror them"});
+}
+
 TEST(Webp, CutFiles) {
   const V8 pixels = picture(17, 13, 4);
   for (const Bytes& bytes : {lossless(pixels, 17, 13, 4), lossy(pixels, 17, 13, 4)}) {
@@ -144,7 +196,7 @@ TEST(Webp, Lies) {
     bytes.replace(21, 4, "\xff\xff\xff\x0f");  // 14 bits each for width and height, less one
     expect_bad(bytes, "more than is believed of a file", {}, known_size);
     expect_bad(riff(""), "webp: ", {}, known_size);
-    expect_bad(riff(extended(0x02, 20, 10)), "is an animation", {}, known_size);
+    expect_bad(riff(extended(0x02, 20, 10)), "an animation without a frame", {}, known_size);
     expect_bad(riff(extended(0, 20, 10)), "webp: ", {}, known_size);
     expect_bad(riff(extended(0, 18, 13) + good.substr(12)), "webp: ", {}, known_size);
   }
