@@ -98,7 +98,7 @@ def changes(rng, case, rows):
             drawn.append(("hash line", one(rng, ["# made by hand", "#1,2", "#"])))
         elif some(rng, 0.04):
             drawn.append(("comments", one(rng, ["#", "%", "//", "!"])))
-        if some(rng, 0.03) and case["header"]:
+        if some(rng, 0.03) and case["header"] and not any(change[0] in ("one more", "one less") for change in drawn):
             drawn.append(("row names",))
         if some(rng, 0.03) and case["header"]:
             drawn.append(("title", one(rng, ["Sales of 2026", "Sales, by shop", "made; by hand"])))

@@ -308,8 +308,8 @@ class Checker:
         if refused:
             counts.note("parts refused: " + in_general(str(refused[0])))
             return
-        got = [float(v) for p in parts for v in p["elements"].tolist()]
-        want = [float(v) for v in answer["elements"].tolist()]
+        got = [float(v) + 0.0 for p in parts for v in p["elements"].tolist()]  # -0 is whole in a part of whole numbers
+        want = [float(v) + 0.0 for v in answer["elements"].tolist()]
         good = repr(got) == repr(want) and sum(p["bad"] for p in parts) == answer["bad"]
         counts.note("parts: " + ("same" if good else "differ"))
         if not good:
