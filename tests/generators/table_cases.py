@@ -97,7 +97,8 @@ def changes(rng, case, rows):
         if some(rng, 0.04) and not case["header"]:
             drawn.append(("hash line", one(rng, ["# made by hand", "#1,2", "#"])))
         elif some(rng, 0.04):
-            drawn.append(("comments", one(rng, ["#", "%", "//", "!"])))
+            cells = [v for values in [case["names"], *case["columns"]] for v in values if isinstance(v, str)]
+            drawn.append(("comments", "%" if any("#" in v for v in cells) else one(rng, ["#", "%", "//", "!"])))
         if some(rng, 0.03) and case["header"] and not any(change[0] in ("one more", "one less") for change in drawn):
             drawn.append(("row names",))
         if some(rng, 0.03) and case["header"]:

@@ -257,8 +257,10 @@ class Checker:
     def name(self, case, at):
         """A column by its name, or by its number where there is no header; so that it can only be the one where it could be both."""
         name = case["names"][at]
-        if not case["header"] or not name:
+        if not case["header"]:
             return str(at + 1)
+        if not name:
+            return f"number:{at + 1}"
         return f"name:{name}" if NUMERIC_NAME.fullmatch(name) else name
 
     def not_skipped(self, plain, answer, kinds, rows):
