@@ -18,43 +18,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-template <class Options>
-void newer(Options& options, const Json& asked) {
-  if constexpr (requires { options.decimal; }) options.decimal = asked.value("decimal", options.decimal);
-  if constexpr (requires { options.places; }) options.places = asked.value("places", options.places);
-  if constexpr (requires { options.alpha; }) options.alpha = asked.value("alpha", options.alpha);
-}
-
 // What a text left out, by kind, and the rows of its numbers.
-template <class Source>
-void add_report(Source& source, const Json& asked, std::uint64_t count, Json& answer) {
-  if constexpr (requires { source.report(); }) {
-    const auto report = source.report();
-    for (const auto& kind : report.left_out)
-      answer["left_out"].push_back({{"count", kind.count}, {"first", kind.first}});
-    answer["rows"] = report.places;
-    answer["lines"] = report.lines;
-    answer["columns"] = report.columns;
-    answer["ragged_line"] = report.ragged_line;
-    answer["comment_lines"] = report.comment_lines;
-    answer["row_names"] = report.row_names;
-    answer["delimiter"] = std::string(1, report.delimiter);
-    if (!asked.value("places", false)) return;
-    std::vector<std::uint64_t> places(count);
-    std::iota(places.begin(), places.end(), std::uint64_t{0});
-    source.to_places(places);
-    answer["places"] = places;
-  }
-}
-
-template <class Info>
-void add_notes(const Info& info, Json& answer) {
-  if constexpr (requires { info.notes; }) {
-    answer["notes"] = info.notes;
-    answer["largest"] = info.largest;
-  } else if (info.images > 1) {
-    answer["notes"] = {"read image 1 of " + std::to_string(info.images)};
-  }
+void add_report(masu::io::Source& source, bool with_places, std::uint64_t count, Json& answer) {
+  const masu::io::TextReport report = source.report();
+  for (const auto& kind : report.left_out) answer["left_out"].push_back({{"count", kind.count}, {"first", kind.first}});
+  answer["rows"] = report.places;
+  answer["comment_lines"] = report.comment_lines;
+  answer["row_names"] = report.row_names;
+  if (!with_places) return;
+  std::vector<std::uint64_t> places(count);
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  source.to_places(places);
+  answer["places"] = places;
 }
 
 masu::io::SourceOptions options_of(const Json& asked) {
@@ -69,7 +44,8 @@ masu::io::SourceOptions options_of(const Json& asked) {
   options.map = asked.value("map", options.map);
   options.part = asked.value("part", options.part);
   options.parts = asked.value("parts", options.parts);
-  newer(options, asked);
+  options.decimal = asked.value("decimal", options.decimal);
+  options.places = asked.value("places", options.places);
   return options;
 }
 
@@ -85,18 +61,15 @@ std::string in_hexadecimal(const std::vector<std::byte>& bytes) {
 }
 
 Json read(const Json& asked) {
-  const auto source = masu::io::open(asked.at("input").get<std::string>(), options_of(asked));
+  const masu::io::SourceOptions options = options_of(asked);
+  const auto source = masu::io::open(asked.at("input").get<std::string>(), options);
   const std::vector<std::byte> elements = masu::io::read_all(*source, std::uint64_t{1} << 26);
   const masu::io::SourceInfo& info = source->info();
-  Json answer{{"format", info.format},
-              {"dtype", masu::to_string(info.dtype)},
-              {"shape", info.shape},
-              {"fortran_order", info.fortran_order},
-              {"channels", info.channels},
-              {"bad", source->bad_lines()},
-              {"elements", in_hexadecimal(elements)}};
-  add_notes(info, answer);
-  if (info.format == "text") add_report(*source, asked, elements.size() / masu::size_of(info.dtype), answer);
+  Json answer{{"format", info.format},      {"dtype", masu::to_string(info.dtype)},
+              {"shape", info.shape},        {"fortran_order", info.fortran_order},
+              {"channels", info.channels},  {"notes", info.notes},
+              {"bad", source->bad_lines()}, {"elements", in_hexadecimal(elements)}};
+  if (info.format == "text") add_report(*source, options.places, elements.size() / masu::size_of(info.dtype), answer);
   return answer;
 }
 

@@ -90,12 +90,16 @@ def changes(rng, case, rows):
         if some(rng, 0.06) and len(case["columns"]) > 1:
             drawn.append(("one less", int(rng.integers(rows))))
         if some(rng, 0.06):
-            drawn.append(("blank line", int(rng.integers(rows + 1))))
+            blank = "  " if case["delimiter"] == " " and case["writer"] == "hand" and some(rng, 0.5) else ""
+            drawn.append(("blank line", int(rng.integers(rows + 1)), blank))
+        if some(rng, 0.05) and case["writer"] == "hand" and case["end"] != "\r":
+            drawn.append(("mixed ends",))
         if some(rng, 0.04) and not case["header"]:
             drawn.append(("hash line", one(rng, ["# made by hand", "#1,2", "#"])))
         elif some(rng, 0.04):
-            drawn.append(("comments", one(rng, ["#", "%", "//", "!"])))
-        if some(rng, 0.03) and case["header"]:
+            cells = [v for values in [case["names"], *case["columns"]] for v in values if isinstance(v, str)]
+            drawn.append(("comments", "%" if any("#" in v for v in cells) else one(rng, ["#", "%", "//", "!"])))
+        if some(rng, 0.03) and case["header"] and not any(change[0] in ("one more", "one less") for change in drawn):
             drawn.append(("row names",))
         if some(rng, 0.03) and case["header"]:
             drawn.append(("title", one(rng, ["Sales of 2026", "Sales, by shop", "made; by hand"])))
@@ -129,6 +133,13 @@ def draw(rng):
         case["delimiter"] = ","
     if not case["header"] and case["delimiter"] in ":^~!":
         case["tell"] = True
+    if writer != "savetxt" and case["delimiter"] != " " and some(rng, 0.06):  # as pandas writes its index
+        case["names"], case["columns"] = ["", *case["names"]], [list(range(rows)), *case["columns"]]
+        case["styles"] = ["{!r}", *case["styles"]]
+    if some(rng, 0.02) and width > 1 and writer != "savetxt" and case["delimiter"] != " ":
+        case["columns"][0] = ["long " * int(rng.integers(1000, 20000)), *case["columns"][0][1:]]
+    if some(rng, 0.02) and writer in ("hand", "csv") and width > 1:
+        case["names"][-1] = case["names"][0]
     case["changes"] = changes(rng, case, rows)
     case["columns"] = [values * case["repeat"] for values in case["columns"]]
     return case

@@ -108,7 +108,7 @@ def by_loadtxt(case, data, path, typed):
     delimiter = None if case["delimiter"] == " " else case["delimiter"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        array = np.loadtxt(io.BytesIO(data), delimiter=delimiter, ndmin=2, encoding="utf-8-sig")
+        array = np.loadtxt(io.BytesIO(data), delimiter=delimiter, ndmin=2, comments=None, encoding="utf-8-sig")
     return [[cell(v) for v in column] for column in array.T.tolist()]
 
 

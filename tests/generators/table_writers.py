@@ -68,7 +68,7 @@ def with_blank_lines(lines, case):
     for change in case["changes"]:
         if change[0] == "blank line":
             at = change[1] + case["header"]
-            lines = [*lines[:at], "", *lines[at:]]
+            lines = [*lines[:at], change[2], *lines[at:]]
     return lines
 
 
@@ -95,7 +95,8 @@ def hand_text(case):
             lines.append("  ".join(parts) if form != "{}" else " ".join(parts))
         else:
             lines.append(delimiter.join(form.format(part) for part in parts))
-    return end.join([*with_blank_lines(lines, case), ""])
+    ends = ["\n", "\r\n", end] if ("mixed ends",) in case["changes"] else [end]
+    return "".join(line + ends[at % len(ends)] for at, line in enumerate(with_blank_lines(lines, case)))
 
 
 def csv_text(case):
@@ -137,6 +138,8 @@ def pandas_text(case):
                               for key, values in frame(case).items()})
     table.columns = case["names"]
     index = ("row names",) in case["changes"]
+    if case["end"] == "\r" and case["quoting"] != "all" and any("\n" in str(v) for values in case["columns"] for v in values):
+        raise Refused("pandas leaves line ends of another kind without quotes")
     try:
         return table.to_csv(sep=case["delimiter"], header=case["header"], index=index, index_label=False if index else None, na_rep=case["missing"],
                             quoting=QUOTING[case["quoting"]], lineterminator=case["end"], decimal=case["decimal"])

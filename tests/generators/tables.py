@@ -106,11 +106,13 @@ def values_of(answer):
 
 
 def record_marks(text):
-    """Of each record that is not an empty line, whether it begins with #."""
+    """Of each record that is not an empty line, whether it begins with #; None where such a record goes on in another line."""
     marks, quoted, start = [], False, True
-    for at, c in enumerate(text):
+    for c in text:
         if quoted:
             quoted = c != '"'
+            if c in "\r\n" and marks[-1]:
+                return None
         elif c == '"':
             quoted = True
         elif c in "\r\n":
@@ -206,6 +208,9 @@ class Checker:
             want = majority(votes, own[at] if own else None)
             if want is None and "row names" in kinds and own:
                 want = own[at]
+            if case["header"] and case["names"][at] and case["names"].count(case["names"][at]) > 1 and "title" not in kinds:
+                self.check_twice(case, mine, plain, at, counts, faults)
+                continue
             self.check_ambiguous(case, mine, plain, at, counts, faults)
             asked = self.ask(case, mine, plain, column=self.name(case, at), places=True)
             answer = self.masu.read(**asked)
@@ -223,6 +228,9 @@ class Checker:
                 counts.note("by the rule: " + EXPLAINED["row names"])
                 continue
             kept = self.not_skipped(plain, answer, kinds, len(want))
+            if kept is None:
+                counts.note("by the rule: " + EXPLAINED["hash lines"])
+                continue
             want, exact = [want[i] for i in kept], exact and [exact[i] for i in kept if i < len(exact)]
             if sum(v is not None for v in want) == 0 and "error" in answer:
                 counts.note("same: no number")
@@ -239,18 +247,31 @@ class Checker:
                 self.check_command(asked, answer, counts, faults)
         self.check_matrix(case, mine, plain, others, counts, faults, kinds)
 
+    def check_twice(self, case, mine, plain, at, counts, faults):
+        """A name of two columns is an error."""
+        answer = self.masu.read(**self.ask(case, mine, plain, column=self.name(case, at)))
+        counts.note("a name of two columns: " + ("an error" if "error" in answer else "read"), answer)
+        if "error" not in answer:
+            faults.append(("name of two columns", f"{case['names']}: {answer['elements'][:5]}, bad {answer['bad']}"))
+
     def name(self, case, at):
         """A column by its name, or by its number where there is no header; so that it can only be the one where it could be both."""
         name = case["names"][at]
         if not case["header"]:
             return str(at + 1)
+        if not name:
+            return f"number:{at + 1}"
         return f"name:{name}" if NUMERIC_NAME.fullmatch(name) else name
 
     def not_skipped(self, plain, answer, kinds, rows):
         """The rows of the other readers that masu has: without those that begin with #, where it says that it skipped them."""
-        more = "hash line" in kinds
-        hashes = record_marks(plain)[more:]
-        if not answer.get("comment_lines") or "comments" in kinds or sum(hashes) + more != answer["comment_lines"] or len(hashes) != rows:
+        if not answer.get("comment_lines") or "comments" in kinds:
+            return range(rows)
+        more, hashes = "hash line" in kinds, record_marks(plain)
+        if hashes is None:
+            return None
+        hashes = hashes[more:]
+        if sum(hashes) + more != answer["comment_lines"] or len(hashes) != rows:
             return range(rows)
         return [row for row, mark in enumerate(hashes) if not mark]
 
@@ -289,8 +310,8 @@ class Checker:
         if refused:
             counts.note("parts refused: " + in_general(str(refused[0])))
             return
-        got = [float(v) for p in parts for v in p["elements"].tolist()]
-        want = [float(v) for v in answer["elements"].tolist()]
+        got = [float(v) + 0.0 for p in parts for v in p["elements"].tolist()]  # -0 is whole in a part of whole numbers
+        want = [float(v) + 0.0 for v in answer["elements"].tolist()]
         good = repr(got) == repr(want) and sum(p["bad"] for p in parts) == answer["bad"]
         counts.note("parts: " + ("same" if good else "differ"))
         if not good:
@@ -306,6 +327,9 @@ class Checker:
             return
         answer = self.masu.read(**self.ask(case, mine, plain))
         kept = self.not_skipped(plain, answer, kinds, len(columns[0]))
+        if kept is None:
+            counts.note("matrix: by the rule: " + EXPLAINED["hash lines"])
+            return
         columns = [[column[i] for i in kept] for column in columns]
         rows = [value for row in zip(*columns) for value in row]
         if all(v is None for v in rows):
@@ -322,7 +346,7 @@ def show(case):
     except table_writers.Refused as error:
         data = error
     shown = {k: v for k, v in case.items() if k not in ("columns", "styles", "names")}
-    return f"{data!r}\n  {shown}"
+    return f"{repr(data)[:3000]}\n  {shown}"
 
 
 def main():
