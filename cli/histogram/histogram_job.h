@@ -252,7 +252,8 @@ struct WeightedJob {
 
 struct WeightedResult {
   io::SourceInfo source;
-  std::string weights;  // the name of their input
+  std::string weights;      // the name of their input
+  io::TextReport texts[2];  // of both
   WeightedHistogram histogram;
   bool by_rows = false;                   // --rows was given
   std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed
