@@ -365,9 +365,12 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
   }
   write_weighted(result, form, asked.density, [&](std::string_view text) { output->write(text); });
   output->commit();
-  for (const io::SourceInfo& source : result.sources)
-    if (!common.quiet) tell_notes(source);
-  if (!common.quiet && common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
+  if (!common.quiet) {
+    for (const io::SourceInfo& source : result.sources) tell_notes(source);
+    note_report(result.source.name, result.texts[0]);
+    note_report(result.weights, result.texts[1]);
+    if (common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
+  }
   if (common.time) note_times(result.seconds, result.bytes);
   return Exit::done;
 }

@@ -257,6 +257,7 @@ struct WeightedResult {
   io::SourceInfo source;
   std::vector<io::SourceInfo> sources;  // of all inputs and the weights, for their notes
   std::string weights;                  // the name of their input
+  io::TextReport texts[2];              // of both
   WeightedHistogram histogram;
   bool by_rows = false;                   // --rows was given
   std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed

@@ -141,6 +141,8 @@ class WeightedRun {
     result.sources = input_.infos();
     result.sources.push_back(weights_.front()->info());
     result.weights = weights_.front()->info().name;
+    result.texts[0] = report_of_ranks(input_.sources.front()->report());
+    result.texts[1] = report_of_ranks(weights_.front()->report());
     result.by_rows = job_.rows.has_value();
     result.device = device.id();
     result.column_edge_dtypes = finders.edge_dtypes(job_.joint);

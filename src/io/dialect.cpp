@@ -148,11 +148,6 @@ std::uint64_t TextFields::find_column(const std::string& column) const {
   const bool as_name = column.starts_with("name:");
   const bool as_number = column.starts_with("number:");
   const std::string text = as_name ? column.substr(5) : as_number ? column.substr(7) : column;
-  const auto trimmed = [](std::string_view name) {
-    while (!name.empty() && white_space.find(name.front()) != std::string_view::npos) name.remove_prefix(1);
-    while (!name.empty() && white_space.find(name.back()) != std::string_view::npos) name.remove_suffix(1);
-    return name;
-  };
   std::vector<std::uint64_t> named;
   const auto look = [&](const auto& is) {
     for (std::uint64_t i = 0; i < names_.size() && named.size() < 2; ++i) {

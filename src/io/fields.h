@@ -20,6 +20,15 @@ namespace masu::io {
 inline constexpr std::size_t longest_entry = std::size_t{1} << 15;
 inline constexpr std::string_view white_space = " \t\v\f";
 
+constexpr bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+}
+constexpr std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 // Throws invalid_argument: "text: WHY".
 [[noreturn]] void refuse_text(const std::string& why);
 

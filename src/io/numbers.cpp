@@ -239,6 +239,10 @@ TextNumber parse_any_number(std::string_view text) {
     const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), number.magnitude).ec;
     const bool fits = error == std::errc() && !(number.negative && number.magnitude > std::uint64_t{1} << 63);
     number.kind = fits ? TextNumber::whole : TextNumber::beyond_64_bits;
+    if (!fits && parse_float(text, number.value) == Fit::number) {  // f64 may hold it as it is
+      const std::size_t first = std::min(digits.find_first_not_of('0'), digits.size());
+      if (fmt::format("{:.0f}", std::fabs(number.value)) == digits.substr(first)) number.kind = TextNumber::decimal;
+    }
     return number;
   }
   const Fit fit = parse_float(text, number.value);

@@ -45,7 +45,8 @@ struct TextNumber {
   Kind kind = no_number;
   bool negative = false;        // whole, also of -0
   std::uint64_t magnitude = 0;  // whole: at most 2^63 of negative ones
-  double value = 0;             // decimal: what has a point, an exponent, or a name (nan, inf)
+  double value = 0;             // decimal: what has a point, an exponent or a name (nan, inf), or is whole, beyond 64
+                                // bits, and as it is in f64
 };
 TextNumber parse_any_number(std::string_view text);
 

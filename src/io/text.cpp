@@ -25,16 +25,6 @@ namespace {
 constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
 constexpr std::uint64_t most_held = std::uint64_t{1} << 26;  // bytes of a line behind a header
 
-constexpr bool is_blank(char c) noexcept {
-  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 bool has_digits_only(std::string_view text) noexcept {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }

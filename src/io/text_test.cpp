@@ -129,14 +129,16 @@ TEST(Text, NumbersThatNoDtypeHoldsTogether) {
   expect_bad("-1\n9223372036854775809", "line 1 has -1 and line 2 has 9223372036854775809", untyped());
   expect_bad("9223372036854775808\n-9007199254740993", "f64 does not hold -9007199254740993 of line 2", untyped());
   expect_bad("9223372036854775808\n9007199254740993\n-1", rounds, untyped());
-  expect_bad("18446744073709551616", "line 1: 18446744073709551616 does not fit 64 bits " + rounds, untyped());
+  expect_bad("18446744073709551617", "line 1: 18446744073709551617 does not fit 64 bits " + rounds, untyped());
+  expect_bad("9007199254740993\n36893488147419103232", "line 2 has 36893488147419103232, which needs f64", untyped());
   expect_bad("0.5\n-9223372036854775809", "line 2: -9223372036854775809 does not fit 64 bits", untyped());
   expect_text("9007199254740993 0.5 18446744073709551616", {0x1p53, 0.5, 0x1p64}, 0);  // with a dtype
 }
 
 TEST(Text, NumbersThatF64HoldsStayBesideDecimals) {
-  for (const Bytes wide : {"9007199254740994", "-9007199254740994", "1152921504606846976", "-9223372036854775808",
-                           "9223372036854775808", "18446744073709549568"}) {
+  for (const Bytes wide :
+       {"9007199254740994", "-9007199254740994", "1152921504606846976", "-9223372036854775808", "9223372036854775808",
+        "18446744073709549568", "18446744073709551616", "-36893488147419103232", "+0036893488147419103232"}) {
     const double value = std::strtod(wide.c_str(), nullptr);
     expect_values<double>(wide + "\n1.5", {value, 1.5}, untyped());
     expect_values<double>("1.5\n" + wide, {1.5, value}, untyped());

@@ -149,6 +149,9 @@ class LeftOut(TableTest):
                          "masu: standard input: 1 of 4 entries: 1 empty (line 2)\n")
         self.assertEqual(self.said("reduce", "-", stdin="# a\n1\n#2\n"),
                          "masu: standard input: 2 lines begin with # and were skipped (--comment '' reads such lines)\n")
+        weights = self.write("w.txt", "# kg\n2\n3\n")
+        self.assertEqual(self.said("histogram", "-", "--weights", weights, "--bins", "1", stdin="1\n2\n"),
+                         f"masu: {weights}: 1 line begins with # and was skipped (--comment '' reads such lines)\n")
         self.assertIn("names of rows", self.said("reduce", "-", "--column", "x", stdin="x,y\n1,10,100\n"))
         self.assertEqual(self.said("reduce", "-", "--comment", "#", stdin="# a\n1\n#2\n"), "")
 

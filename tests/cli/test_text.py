@@ -42,10 +42,10 @@ class Column:
         """The dtype of the rule; None where the column is an error."""
         if not self.whole and not self.decimals:
             return None
-        if any(not -(1 << 63) <= v < 1 << 64 for v in self.whole) or any(math.isinf(v) for v in self.decimals):
+        if any(math.isinf(v) for v in self.decimals):
             return None
         f64 = "f64" if all(int(float(v)) == v for v in self.whole) else None
-        if self.decimals:
+        if self.decimals or any(not -(1 << 63) <= v < 1 << 64 for v in self.whole):
             return f64
         if max(self.whole) < 1 << 63:
             return "i64"
