@@ -143,4 +143,13 @@ for changes, error, text in (({"strides": (4, 8)}, ValueError, "C-contiguous"), 
                              ({"typestr": ">f4"}, TypeError, "byte order"), ({"shape": (-1,)}, ValueError, "lengths")):
     fails(error, text, lambda: masu.sort(Interface(there, **changes)))
 
+# A forked child gets an error from the driver's device and from what is on it, and frees that without the driver.
+child = os.fork()
+if child == 0:
+    for call in (lambda: masu.to_device(DATA, "cuda"), there.get, lambda: masu.Device("cuda:0")):
+        fails(RuntimeError, "spawn", call)
+    del there
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0 and there.get().tolist() == DATA.tolist()
+
 print("done")
