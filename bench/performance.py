@@ -56,8 +56,8 @@ NOTES = {
     "Histograms on a GPU": """
 ![GB/s of masu through CUDA and OpenCL and of CUB, for five distributions](images/h200-u8-256.svg)
 
-CUB wrote outside its tables with 10^6 and 10^7 bins; its figures there are of runs of their own. `pinned` and `pageable` rows start
-with data in host memory and are held against the plain copy to the device.""",
+Rows of CUB with 10^6 bins and more are of runs of their own, as CUB 3.0.1 wrote outside of its tables with very many bins (mended in 3.6).
+`pinned` and `pageable` rows start with data in host memory and are held against the plain copy to the device.""",
     "Sorting on a GPU": "CUB sorts with a 64-bit number of items.",
     "Sorting on a GPU, by distribution": "masu's speed as a multiple of CUB 3.6's. Below 1 masu is slower.",
     "Exact sums and dot products on a GPU": "masu's results are exact; those of CUB and cuBLAS are rounded in every step.",

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -145,6 +146,8 @@ Option Subcommand::add_option(const std::string& names, Value& value, const std:
   return Option(app_->add_option(names, value, description)->type_name(type)->group(group_));
 }
 template Option Subcommand::add_option(const std::string&, std::string&, const std::string&, const std::string&) const;
+template Option Subcommand::add_option(const std::string&, std::optional<std::string>&, const std::string&,
+                                       const std::string&) const;
 template Option Subcommand::add_option(const std::string&, std::vector<std::string>&, const std::string&,
                                        const std::string&) const;
 template Option Subcommand::add_option(const std::string&, unsigned&, const std::string&, const std::string&) const;

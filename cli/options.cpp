@@ -57,12 +57,16 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
   in.add_option("--count", options.count, "N", "Raw input: read at most N elements");
   in.add_option("--endian", options.endian, "little|big", "Raw input: the order of bytes (little)");
   in.add_option("--column", options.columns, "NAME|N",
-                "Text input: its name, which implies --header, or its number from 1")
+                "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which")
       .one_value();
-  in.add_option("--delimiter", options.delimiter, "C", "Text input: the character between entries");
-  in.add_option("--comment", options.comment, "TEXT", "Text input: what starts a comment (#)");
+  in.add_option("--delimiter", options.delimiter, "tab|comma|semicolon|pipe|space|blanks|C",
+                "Text input: what separates fields (the first line decides); blanks: runs of white space");
+  in.add_option("--decimal", options.decimal, ".|,", "Text input: the decimal mark (.)");
+  in.add_option("--comment", options.comment, "TEXT",
+                "Text input: what starts a comment where a line or a field begins (lines that begin with #,\n"
+                "where there is no header)");
   in.add_flag("--header", options.header, "Text input: the first line names the columns");
-  in.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error");
+  in.add_flag("--strict", options.strict, "Text input: an entry or a line that cannot be read is an error");
 }
 
 void add_alpha_option(const Subcommand& app, InputOptions& options) {
@@ -107,7 +111,8 @@ std::optional<std::uint64_t> memory_limit(const CommonOptions& options) {
 }
 
 bool is_column_name(const std::string& column) {
-  return column.find_first_not_of("0123456789") != std::string::npos;
+  const std::size_t begin = column.starts_with("number:") ? std::string_view("number:").size() : 0;
+  return column.find_first_not_of("0123456789", begin) != std::string::npos;
 }
 
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common) {
@@ -122,7 +127,10 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
   result.header = input.header || std::ranges::any_of(input.columns, is_column_name);
   result.comment = input.comment;
+  result.decimal = input.decimal;
   result.strict = input.strict;
+  result.needed_by = input.needed_by;
+  result.places = input.places;
   result.map = true;
   result.tmpdir = common.tmpdir;
   result.memory = memory_limit(common).value_or(0) / 2;

@@ -37,10 +37,13 @@ struct InputOptions {
   std::string endian = "little";
   std::vector<std::string> columns;
   std::string delimiter;
-  std::string comment = "#";
+  std::string decimal;
+  std::optional<std::string> comment;
   bool header = false;
   bool strict = false;
   bool alpha = true;
+  std::string needed_by;  // what needs every entry of a text
+  bool places = false;    // of numbers in a text will be asked for
 };
 
 // --device and --threads, for commands that compute.

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <masu/error.h>
+#include <masu/floating_point.h>
 #include <masu/io.h>
 #include <masu/version.h>
 #include <unistd.h>
@@ -157,6 +158,7 @@ Ending run_guarded(const CommandProgram& program, int argc, char** argv) {
 }  // namespace
 
 int run_program(const CommandProgram& program, int argc, char** argv) {
+  const FloatingPointScope usual;
   occupy_standard_streams();
   handle_signals(program.interrupted);
   const Ending ending = ranks().end(run_guarded(program, argc, argv));

@@ -163,7 +163,19 @@ void retype_all(io::Source& source) {
     has[1] = source.info().dtype == Dtype::u64 ? 1 : 0;
   }
   ranks().add("dtype of " + source.info().name, has);
-  (void)source.retype(has[0] != 0 ? Dtype::f64 : has[1] != 0 ? Dtype::u64 : Dtype::i64);
+  if (has[0] != 0 || has[1] == 0) {
+    (void)source.retype(has[0] != 0 ? Dtype::f64 : Dtype::i64);
+    return;
+  }
+  std::uint64_t fits = 1;
+  try {
+    (void)source.retype(Dtype::u64);
+  } catch (const Error&) {  // beside negative numbers, f64 may hold all
+    fits = 0;
+  }
+  if (ranks().sum("u64 of " + source.info().name, fits) != static_cast<std::uint64_t>(ranks().size())) {
+    (void)source.retype(Dtype::f64);
+  }
 }
 
 // The same file on every rank, as far as it can be told.

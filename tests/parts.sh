@@ -5,10 +5,16 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy posed intel oclgrind install aarch64 asan tsan fuzz tidy)
+more_parts=(vocabulary numpy generators posed intel oclgrind install aarch64 asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
 alone=(build single aarch64 asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
+all_differs=(unit python cli mpi)  # parts of ./test that do more with --all
 declare -A shards=([unit]=4)
+# Seconds that a part, or each of its shards, takes on two cores beside another one. ./test --ci starts what ends in time, on
+# a machine that is as much slower as `build` took longer. Measured on two cores of an AMD EPYC, 2026-11.
+declare -A seconds=([build]=280 [unit]=240 [python]=420 [cli]=300 [mpi]=200 [selftest]=200 [format]=20 [shell]=10 [layout]=30
+  [vocabulary]=60 [numpy]=60 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [aarch64]=300 [asan]=600 [tsan]=500 [fuzz]=200
+  [tidy]=400 [all:unit]=300 [all:python]=600 [all:cli]=500 [all:mpi]=500)
 test_build=${root:?}/build/release
 
 # check NAME COMMAND…: runs it and says how it went.
@@ -73,12 +79,15 @@ part_format() {
 }
 
 part_shell() {
-  { printf '%s\n' run test .ci/run && find tools tests -name '*.sh'; } | xargs shellcheck -x &&
+  { printf '%s\n' run test .ci/run && find tools tests findings -name '*.sh'; } | xargs shellcheck -x &&
     echo "passed: shellcheck"
 }
 
 part_layout() {
-  python3 tests/layout/layout_test.py -v
+  local status=0
+  python3 tests/layout/layout_test.py -v || status=1
+  python3 tests/layout/ci_test.py -v || status=1
+  return $status
 }
 
 # From here on PoCL compiles kernels in a third of the time, without optimising them. The self-tests run them optimised.
@@ -180,8 +189,15 @@ part_selftest() {
   "$test_build/masu" selftest "${quick[@]}"
 }
 
-# Installs the Python package, with the library that the build has made, in a virtual environment of its own.
+# Installs the Python package, with the library that the build has made, in a virtual environment of its own: once in a run.
 install_python() {
+  (
+    flock 9
+    [[ -n ${MASU_TEST_RUN-} && -f build/python/run && $(<build/python/run) == "$MASU_TEST_RUN" ]] && exit
+    install_python_now && echo "${MASU_TEST_RUN-}" >build/python/run
+  ) 9>build/.python.lock
+}
+install_python_now() {
   local prefix=$root/build/python/prefix venv=$root/build/python/venv wanted options component
   need_build
   mapfile -t wanted < <(grep -v '^#' python/tests/requirements.txt)
@@ -208,16 +224,36 @@ part_python() {
   tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
 }
 
+# Random tables and pictures beside other readers, and generated calls in other floating-point environments, on threads and
+# after a fork. A library without a wheel for this Python is left out, and a line says so.
+part_generators() {
+  local venv=$root/build/generators/venv wanted package tables=300 pictures=100 seeds=24 status=0
+  [[ -z ${MASU_TEST_LONG-} ]] || tables=10000 pictures=2000 seeds=400
+  need_build
+  [[ -x build/python/venv/bin/python ]] || install_python || return
+  mapfile -t wanted < <(grep -v '^#' tests/generators/requirements.txt)
+  (virtual_environment "$venv" --only-binary=:all: "${wanted[@]}") || {
+    virtual_environment "$venv" "${wanted[0]}"
+    for package in "${wanted[@]:1}"; do
+      "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary=:all: "$package" || echo "skipped: $package has no wheel"
+    done
+  }
+  "$venv/bin/python" tests/generators/tables.py --seed 1 --count $tables || status=1
+  "$venv/bin/python" tests/generators/pictures.py --seed 1 --count $pictures || status=1
+  check "calls in other environments" build/python/venv/bin/python python/tests/seeds.py cpu --environment all --seeds $seeds --silence 60 --jobs 1 || status=1
+  return $status
+}
+
 # The Python package with every interpreter that is there, each with the oldest and the newest NumPy that it can have.
 part_interpreters() {
-  [[ -x build/python/venv/bin/python ]] || install_python || return
+  install_python || return
   MASU_PYTHON_TESTS="${MASU_PYTHON_TESTS-python/tests/test_order.py python/tests/test_sums.py python/tests/test_histogram.py}" \
     bash tests/python_matrix.sh build/python/prefix
 }
 
 # NumPy's own tests, their calls redirected to masu.
 part_numpy() {
-  [[ -x build/python/venv/bin/python ]] || install_python || return
+  install_python || return
   tests_python -s python/tests/test_numpy_redirect.py
 }
 

@@ -74,6 +74,10 @@ std::string cub_version() {
          std::to_string(CUB_SUBMINOR_VERSION);
 }
 
+bool cub_keeps_to_its_tables() {
+  return CUB_MAJOR_VERSION > 3 || (CUB_MAJOR_VERSION == 3 && CUB_MINOR_VERSION >= 6);
+}
+
 CubResult cub_histogram(const CubTask& task) {
   if (!task.edges.empty()) return run_range(task);
   if (task.channels == 3) return run_channels<3>(task);

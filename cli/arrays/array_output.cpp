@@ -36,6 +36,23 @@ void write_lines(const ArrayView& array, const Lines& to) {
   });
 }
 
+void write_lines(const ArrayView& array, LineForm& form, const Lines& to) {
+  if (form.columns == 1) return write_lines(array, to);
+  dispatch(array.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* values = static_cast<const T*>(array.data);
+    std::array<char, lines_bytes> lines;
+    std::size_t length = 0;
+    for (std::uint64_t i = 0; i < array.count; ++i) {
+      if (lines.size() - length < io::number_room) to({lines.data(), std::exchange(length, 0)});
+      length += io::put_number(lines.data() + length, io::number_room - 1, values[i]);
+      form.within = form.within + 1 == form.columns ? 0 : form.within + 1;
+      lines[length++] = form.within == 0 ? '\n' : form.delimiter;
+    }
+    if (length != 0) to({lines.data(), length});
+  });
+}
+
 bool is_standard_output(const std::string& path) {
   return path.empty() || path == "-";
 }
@@ -86,14 +103,18 @@ ArrayForm array_form(const std::string& path, const io::SourceInfo& from) {
 }
 
 ArrayOutput::ArrayOutput(const std::string& path, const io::SourceInfo& from)
-    : form_(array_form(path, from)), file_(is_standard_output(path) ? "-" : path) {}
+    : form_(array_form(path, from)), csv_(path.ends_with(".csv")), file_(is_standard_output(path) ? "-" : path) {}
+
+void ArrayOutput::set_columns(std::uint64_t columns, const io::TextReport& from) {
+  lines_ = {std::max<std::uint64_t>(columns, 1), from.delimiter != '\0' ? from.delimiter : csv_ ? ',' : ' ', 0};
+}
 
 void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
   if (form_ == ArrayForm::npy) file_.write(io::npy_header(dtype, shape, fortran_order));
 }
 
 void ArrayOutput::write(const ArrayView& piece) {
-  if (form_ == ArrayForm::text) write_lines(piece, [&](std::string_view lines) { file_.write(lines); });
+  if (form_ == ArrayForm::text) write_lines(piece, lines_, [&](std::string_view lines) { file_.write(lines); });
   else file_.write(piece.data, piece.count * size_of(piece.dtype));
 }
 
@@ -115,10 +136,10 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
     io::OutputFile output("-");
     output.write(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}\"device\":{}{},{}}}\n", done.count,
                              to_string(stream.info().dtype), done.json_more, json_string(stream.device().id()),
-                             json_bad_lines(stream.bad_lines()), json_seconds(seconds)));
+                             json_report(stream.report()), json_seconds(seconds)));
     output.commit();
   }
-  note_result(common, stream.info().name, stream.bad_lines(), done.count);
+  note_result(common, stream.info().name, stream.report(), done.count);
   if (common.time) note_times(seconds, stream.bytes());
 }
 

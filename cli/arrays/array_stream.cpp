@@ -203,6 +203,7 @@ SharedSource open_array(const std::string& path, const std::string& dtype, bool 
   input.inputs = {path};
   input.dtype = dtype;
   input.alpha = alpha;
+  input.needed_by = "--values";
   return open_array(input, common, false, false);
 }
 
@@ -252,18 +253,11 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
   return info.notes.size();
 }
 
-void note_bad_lines(const std::string& name, std::uint64_t bad_lines) {
-  if (bad_lines > 0) note(fmt::format("masu: {}: {} entries could not be read", name, bad_lines));
-}
-
-void note_result(const CommonOptions& common, const std::string& name, std::uint64_t bad_lines, std::uint64_t count) {
+void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
+                 std::uint64_t count) {
   if (common.quiet) return;
-  note_bad_lines(name, bad_lines);
+  note_report(name, report);
   if (common.verify) note(fmt::format("verified: {} values", count));
-}
-
-std::string json_bad_lines(std::uint64_t bad_lines) {
-  return bad_lines > 0 ? fmt::format(R"(,"bad_lines":{})", bad_lines) : "";
 }
 
 ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
@@ -335,10 +329,10 @@ void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
 
 std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   if (!ranks().several()) return counted;
-  std::array<std::uint64_t, 3> sums{counted, source_->bad_lines(), bytes_};
+  std::array<std::uint64_t, 2> sums{counted, bytes_};
   ranks().add(what_, sums);
-  bad_lines_ = sums[1];
-  bytes_ = sums[2];
+  report_ = report_of_ranks(source_->report());
+  bytes_ = sums[1];
   if (sums[0] == 0 && info().format == "text") {
     data_error("{}: {}has no number", info().name,
                options_.column.empty() ? "" : fmt::format("column {} ", options_.column));

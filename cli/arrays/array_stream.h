@@ -141,10 +141,33 @@ std::string progress_mode(const CommonOptions& common);
 // Says on standard error what is noted of an input that has been read, from that note on. Returns the number of notes.
 std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 // What all these commands say on standard error behind a result, but for --quiet.
-void note_bad_lines(const std::string& name, std::uint64_t bad_lines);
-void note_result(const CommonOptions& common, const std::string& name, std::uint64_t bad_lines, std::uint64_t count);
-// `,"bad_lines":N` of JSON where there are any.
-std::string json_bad_lines(std::uint64_t bad_lines);
+void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
+                 std::uint64_t count);
+
+// What texts have besides their numbers (text_report.cpp).
+
+// Of all ranks. Collective.
+io::TextReport report_of_ranks(const io::TextReport& mine);
+// Says on standard error what was left out, and which lines were skipped.
+void note_report(const std::string& name, const io::TextReport& report);
+// The same as members of JSON, `,"bad_lines":N,…`, where there are any.
+std::string json_report(const io::TextReport& report);
+
+// Makes indices of numbers, counted over all ranks, places in the text: rows or entries that were left out have such
+// too. Other inputs have their numbers at each place.
+class Places {
+ public:
+  // Collective; when all has been read. This rank has read so many numbers; the source was opened with
+  // SourceOptions::places.
+  Places(io::Source& source, std::uint64_t numbers);
+  void apply(std::span<std::uint64_t> indices) const;
+  // A copy, of u64 at any address.
+  [[nodiscard]] std::vector<std::uint64_t> of(const void* indices, std::uint64_t count) const;
+
+ private:
+  io::Source* source_;
+  std::vector<io::Source::Gap> gaps_;  // of all ranks, where there are several
+};
 
 // A pass, or several, over the one input of a command that takes its numbers piece by piece.
 class ArrayStream {
@@ -179,7 +202,9 @@ class ArrayStream {
   std::uint64_t settle(std::uint64_t counted);
 
   // Of all ranks, when the passes have ended.
-  [[nodiscard]] std::uint64_t bad_lines() const { return bad_lines_.value_or(source_->bad_lines()); }
+  [[nodiscard]] io::TextReport report() const { return report_ ? *report_ : source_->report(); }
+  // The same, of numbers of which this rank has read so many. Collective.
+  [[nodiscard]] Places places(std::uint64_t numbers) { return {*source_, numbers}; }
   // What was read in all passes.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // What it took since the beginning.
@@ -203,7 +228,7 @@ class ArrayStream {
   bool cut_ = false;
   std::uint64_t rows_ = 0;
   std::uint64_t bytes_ = 0;
-  std::optional<std::uint64_t> bad_lines_;  // of all ranks
+  std::optional<io::TextReport> report_;  // of all ranks
   double aside_ = 0;
 };
 
@@ -230,7 +255,14 @@ Command array_command(CommandLine& line, const char* name, const char* descripti
 
 // One number a line, in the shortest form that reads back; given piece by piece.
 using Lines = std::function<void(std::string_view)>;
+// Or rows of several numbers.
+struct LineForm {
+  std::uint64_t columns = 1;
+  char delimiter = ',';
+  std::uint64_t within = 0;  // a row: the numbers of it that were written
+};
 void write_lines(const ArrayView& array, const Lines& to);
+void write_lines(const ArrayView& array, LineForm& form, const Lines& to);
 
 // How an array is written to a path; "" and "-" are standard output. `from` is the input that it is made of.
 enum class ArrayForm { raw, text, npy };
@@ -243,12 +275,16 @@ class ArrayOutput {
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   void write(const ArrayView& piece);
+  // Before the first piece: text has rows of so many numbers, with a delimiter as the input has it.
+  void set_columns(std::uint64_t columns, const io::TextReport& from);
   // For several outputs that appear together: each is finished before the first is committed.
   void finish() { file_.finish(); }
   void commit() { file_.commit(); }
 
  private:
   ArrayForm form_;
+  LineForm lines_;
+  bool csv_;
   io::OutputFile file_;
 };
 

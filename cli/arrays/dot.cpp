@@ -40,7 +40,7 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   Sources sources;
   for (std::size_t i = 0; i < 2; ++i) {
     io::SourceOptions options = source_options(input, common);
-    options.strict = true;  // an entry that is left out would part the pairs behind it
+    options.needed_by = "dot";  // an entry that is left out would part the pairs behind it
     if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
     SharedSource shared = open_shared(columns ? first : input.inputs[i], options, columns);
     sources.push_back(std::move(shared.source));
@@ -130,7 +130,7 @@ Exit run_command(DotCommandOptions& asked) {
   output.commit();
   for (const auto& source : sources)
     if (!common.quiet) tell_notes(source->info());
-  note_result(common, info.name, 0, sums.count());
+  note_result(common, info.name, sources.front()->report(), sums.count());
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;
 }

@@ -181,6 +181,7 @@ Exit run_command(ScanCommandOptions& asked) {
   how.op = named("--op", "sum, min or max", asked.op, scan_op_from_name);
   how.exclusive = asked.exclusive;
   const std::uint64_t rows = row_count(asked.rows);
+  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
   ArrayStream stream(asked.input, common, Work::moving, "scan");
   const std::uint64_t row_length = asked.rows.empty() ? 0 : stream.row_length(rows);
   const std::vector<std::uint64_t> shape = flat_shape(stream, common, rows);
@@ -197,6 +198,7 @@ constexpr std::uint64_t least_piece = std::uint64_t{16} << 10;  // bytes
 constexpr const char* transpose_examples = R"(Examples:
   masu transpose table.npy -o transposed.npy
   masu transpose photo.png -o transposed.npy
+  masu transpose table.csv -o transposed.csv
   masu transpose samples.raw --dtype f32 --shape 1000,250 -o channels.raw)";
 
 struct TransposeCommandOptions {
@@ -235,6 +237,17 @@ Matrix asked_matrix(const std::string& shape, const io::SourceInfo& info, std::u
   return matrix;
 }
 
+// Lines of as many fields.
+Matrix text_matrix(ArrayStream& stream) {
+  const std::uint64_t count = stream.count();
+  const io::TextReport report = stream.report();
+  if (report.columns == 0) {
+    data_error("{}: transpose needs as many fields in each line, but line {} has more or fewer than the first; {}",
+               stream.info().name, report.ragged_line, report.how_cut);
+  }
+  return {count / report.columns, report.columns, 1, false};
+}
+
 Matrix own_matrix(const io::SourceInfo& info) {
   const std::vector<std::uint64_t>& shape = info.shape;
   const bool image = !info.channels.empty();
@@ -258,6 +271,7 @@ class TransposeJob {
   // As many columns at a time as memory holds, each time reading all of the data.
   ArrayDone operator()(std::uint64_t memory) {
     output_.begin(stream_.info().dtype, matrix_.turned_shape());
+    output_.set_columns(matrix_.rows * matrix_.depth, stream_.report());
     const bool copied = matrix_.by_columns || matrix_.rows <= 1 || matrix_.columns <= 1;
     if (copied) copy();
     const std::uint64_t column_bytes = std::max<std::uint64_t>(1, matrix_.rows * pixel_);
@@ -350,9 +364,12 @@ class TransposeJob {
 Exit run_command(TransposeCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   check_array_output(common);
+  asked.input.needed_by = "transpose";
   ArrayStream stream(asked.input, common, Work::moving, "transpose");
-  const Matrix matrix =
-      asked.shape.empty() ? own_matrix(stream.info()) : asked_matrix(asked.shape, stream.info(), stream.count());
+  const bool text = stream.info().format == "text";
+  const Matrix matrix = !asked.shape.empty() ? asked_matrix(asked.shape, stream.info(), stream.count())
+                        : text               ? text_matrix(stream)
+                                             : own_matrix(stream.info());
   ArrayDone done = TransposeJob(stream, matrix, common)(memory_budget(memory_limit(common)));
   done.json_more = fmt::format(R"("shape":[{}],)", fmt::join(matrix.turned_shape(), ","));
   tell_array(stream, common, done);
@@ -389,8 +406,9 @@ Command add_transpose(CommandLine& line) {
   return array_command<TransposeCommandOptions>(
       line, "transpose", "Transpose a matrix", transpose_examples, Printed::nothing, run_command,
       [](const Subcommand& app, TransposeCommandOptions& options) {
-        app.add_option("--shape", options.shape, "R,C",
-                       "The rows and columns of the input (those of a .npy file or image)");
+        app.add_option(
+            "--shape", options.shape, "R,C",
+            "The rows and columns of the input (those of a .npy file or image, the lines and fields of a text)");
       });
 }
 

@@ -180,6 +180,7 @@ Exit run_command(QuantileCommandOptions& asked) {
   request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
+  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
   ArrayStream stream(asked.input, common, Work::reading, "quantile", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
@@ -203,9 +204,9 @@ Exit run_command(QuantileCommandOptions& asked) {
   if (request.row_length) result.rows.assign(request.rows, number);
   result.json_rest =
       fmt::format(R"("method":"{}","n":{},"dtype":"{}","device":{}{},{})", asked.method, found.count, to_string(dtype),
-                  json_string(stream.device().id()), json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+                  json_string(stream.device().id()), json_report(stream.report()), json_seconds(seconds));
   write_columns(result, form, common);
-  note_result(common, stream.info().name, stream.bad_lines(), found.count);
+  note_result(common, stream.info().name, stream.report(), found.count);
   if (common.time) note_times(seconds, stream.bytes());
   return Exit::done;
 }

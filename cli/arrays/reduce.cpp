@@ -13,6 +13,7 @@
 #include <masu/sum.h>
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace masu::cli {
 namespace {
@@ -22,6 +23,7 @@ namespace {
 struct ReduceFound {
   std::vector<ReduceColumn> columns;  // in the order of the operations
   std::uint64_t count = 0;
+  std::uint64_t own_count = 0;  // of this rank
   Times times;
 };
 
@@ -148,6 +150,7 @@ class ReduceJob {
       if (!reductions_.empty()) rows.add(piece);
     });
     const bool none = found_.count == 0;
+    found_.own_count = found_.count;
     found_.count = stream_.settle(found_.count);
     check_count(request_.row_length ? length : found_.count);
     if (totals_.sums) found_.times += totals_.sums->times();
@@ -278,6 +281,15 @@ std::vector<std::string> parse_ops(const std::string& text) {
   return ops;
 }
 
+bool is_place(const std::string& op) {
+  return op == "argmin" || op == "argmax";
+}
+
+// Of the input, and not of its rows.
+bool needs_places(const ReduceCommandOptions& asked, const ReduceRequest& request) {
+  return asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
+}
+
 void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFound& found) {
   const std::vector<ReduceColumn> expected = reference_reduce(data, request);
   for (std::size_t op = 0; op < expected.size(); ++op) {
@@ -338,22 +350,32 @@ Exit run_command(ReduceCommandOptions& asked) {
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
+  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
+  asked.input.places = needs_places(asked, request);
   ArrayStream stream(asked.input, common, Work::reading, "reduce", !asked.rows.empty());
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
   // A total that no integer of 64 bits holds is the data's fault.
-  const ReduceFound found = with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
+  ReduceFound found = with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
   const Seconds seconds = stream.seconds(found.times);
   const Dtype dtype = stream.info().dtype;
+  std::optional<Places> places;
+  if (asked.input.places) places.emplace(stream.places(found.own_count));
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
+  for (std::size_t op = 0; places && op < request.ops.size(); ++op) {
+    if (!is_place(request.ops[op])) continue;
+    ReduceColumn& column = found.columns[op];
+    const std::vector<std::uint64_t> moved = places->of(column.bytes.data(), column.view().count);
+    std::memcpy(column.bytes.data(), moved.data(), column.bytes.size());
+  }
 
   const std::string rest =
       fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", found.count, to_string(dtype),
-                  json_string(stream.device().id()), json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+                  json_string(stream.device().id()), json_report(stream.report()), json_seconds(seconds));
   if (form == ColumnsForm::table || form == ColumnsForm::json) write_values(request, found, rest, common, form);
   else write_table(request, found, common, form);
-  note_result(common, stream.info().name, stream.bad_lines(), found.count);
+  note_result(common, stream.info().name, stream.report(), found.count);
   if (common.time) note_times(seconds, stream.bytes());
   return Exit::done;
 }

@@ -276,14 +276,18 @@ void verify(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const To
   });
 }
 
-ColumnsResult columns_of(const TopkCommandOptions& asked, const TopkTable::Result& found) {
+ColumnsResult columns_of(const TopkCommandOptions& asked, const TopkTable::Result& found,
+                         const std::optional<Places>& places) {
   ColumnsResult result;
   if (!asked.index) result.heads.push_back({"value", "values"});
   result.heads.push_back({"index", "indices"});
-  result.pieces = [&asked, &found](const ColumnsResult::Taker& take) {
+  result.pieces = [&asked, &found, &places](const ColumnsResult::Taker& take) {
     found.entries.each([&](const ArrayView& values, const ArrayView& indices) {
-      if (asked.index) take(std::array{indices});
-      else take(std::array{values, indices});
+      std::vector<std::uint64_t> moved;
+      if (places) moved = places->of(indices.data, indices.count);
+      const ArrayView there = places ? ArrayView(moved) : indices;
+      if (asked.index) take(std::array{there});
+      else take(std::array{values, there});
     });
   };
   if (!asked.rows.empty()) result.rows = found.found;
@@ -302,6 +306,8 @@ Exit run_command(TopkCommandOptions& asked) {
   how.largest = !asked.smallest;
   how.nan = is_second("--nan", asked.nan, "last", "skip") ? NanPolicy::skip : NanPolicy::last;
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
+  asked.input.places = asked.rows.empty();
+  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
   ArrayStream stream(asked.input, common, Work::reading, "topk", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
   const std::uint64_t rows = row_count(asked.rows);
@@ -318,17 +324,19 @@ Exit run_command(TopkCommandOptions& asked) {
   if (row_length == 0) found.found.assign(rows, 0);  // rows of nothing
   if (row_length == 0) found.skipped.assign(rows, 0);
   const Seconds seconds = stream.seconds(table.times());
+  std::optional<Places> places;
+  if (asked.input.places) places.emplace(stream.places(table.count()));
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), count}, rows, k, how, found);
 
-  ColumnsResult result = columns_of(asked, found);
+  ColumnsResult result = columns_of(asked, found, places);
   result.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{},"nan_skipped":{}{},{})", count, to_string(dtype),
                                  json_string(stream.device().id()), json_skipped(asked, found.skipped),
-                                 json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+                                 json_report(stream.report()), json_seconds(seconds));
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
   if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", stream.info().name, skipped));
-  note_result(common, stream.info().name, stream.bad_lines(), count);
+  note_result(common, stream.info().name, stream.report(), count);
   if (common.time) note_times(seconds, stream.bytes());
   return Exit::done;
 }

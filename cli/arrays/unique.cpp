@@ -262,12 +262,12 @@ Exit run_command(UniqueCommandOptions& asked) {
   };
   result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", count,
                                  found.distinct, to_string(dtype), json_string(stream.device().id()), table.runs(),
-                                 json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+                                 json_report(stream.report()), json_seconds(seconds));
   write_columns(result, form, common);
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
   }
-  note_result(common, stream.info().name, stream.bad_lines(), count);
+  note_result(common, stream.info().name, stream.report(), count);
   if (common.time) note_times(seconds, stream.bytes());
   return Exit::done;
 }

@@ -20,6 +20,8 @@ constexpr std::uint64_t most_bins = std::uint64_t{1} << 31U;
 std::vector<double> numbers_in_file(const std::string& path) {
   io::SourceOptions options;
   options.strict = true;
+  options.comment = "#";
+  options.decimal = ".";
   const std::unique_ptr<io::Source> source = io::open(path, options);
   const std::vector<std::byte> bytes = io::read_all(*source);
   const Dtype dtype = source->info().dtype;
@@ -114,7 +116,19 @@ Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
   const double values = hi - lo;
   const bool whole = !is_float(dtype) && values == std::floor(values) && values >= 1;
   const bool each = whole && lo == std::floor(lo) && values <= most_default_bins;
-  return Bins::even(request.bins.value_or(each ? static_cast<std::uint64_t>(values) : default_bins), lo, hi);
+  if (request.bins || each || !is_float(dtype)) {
+    return Bins::even(request.bins.value_or(each ? static_cast<std::uint64_t>(values) : default_bins), lo, hi);
+  }
+  // As many of the default as have a width.
+  for (const std::uint64_t fewer : {default_bins, default_bins / 2, default_bins / 5, default_bins / 10}) {
+    try {
+      const Bins bins = Bins::even(fewer, lo, hi);
+      (void)bin_edges(bins, dtype);
+      return bins;
+    } catch (const Error&) {
+    }
+  }
+  return Bins::even(1, lo, hi);
 }
 
 // The bins, where they do not depend on the data.

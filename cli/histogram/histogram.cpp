@@ -168,7 +168,7 @@ HistogramJob HistogramCommandOptions::job() const {
   job.options.strategy = strategy_from_name(strategy);
   job.options.outside = is_second("--outside", outside, "drop", "clamp") ? Outside::clamp : Outside::drop;
   if (!channels.empty()) job.channels = static_cast<unsigned>(whole_number("--channels", channels, 1, 16));
-  if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 20U);
+  if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 32U);
   if (joint && job.rows) usage_error("--joint and --rows exclude each other");
   if (joint && cumulative) usage_error("--joint and --cumulative exclude each other");
   if (!region.empty()) job.region = parse_region(region);
@@ -214,7 +214,7 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   job.from.column = weights_column;
   job.from.header = input.header || is_column_name(weights_column);
   // An entry left out would part the weights from their values.
-  job.from.strict = true;
+  job.from.needed_by = "--weights";
   return job;
 }
 
@@ -286,7 +286,7 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;
   const char* const what = result.joint ? "points" : "values";
   for (const io::SourceInfo& source : result.sources) tell_notes(source);
-  note_bad_lines(name, result.bad_lines);
+  note_report(name, result.text);
   if (outsiders && result.outsiders() > 0) {
     note(fmt::format("masu: {}: {} {} lie in no bin", name, result.outsiders(), what));
   }
@@ -348,7 +348,7 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
   const CommonOptions& common = asked.common;
   HistogramJob work = asked.job();
   // A value that cannot be read would part the weights from their values.
-  work.source.strict = true;
+  work.source.needed_by = "--weights";
   work.paired = true;
   const std::string_view form = asked.chosen_format().name;
   const bool to_stdout = common.output.empty() || common.output == "-";

@@ -60,6 +60,7 @@ class StridedSource final : public io::Source {
   }
   void keep_for_rewind() override { source_->keep_for_rewind(); }
   [[nodiscard]] std::uint64_t bad_lines() const noexcept override { return source_->bad_lines(); }
+  [[nodiscard]] io::TextReport report() const override { return source_->report(); }
 
  private:
   void skip_to(std::uint64_t position) {
@@ -155,7 +156,10 @@ std::unique_ptr<io::Source> region_source(std::unique_ptr<io::Source> source, co
 constexpr std::uint64_t most_columns = 8;
 
 // `lines`: as open_shared() takes it.
-SharedSource open_one(const HistogramJob& job, const std::string& input, const io::SourceOptions& options, bool lines) {
+SharedSource open_one(const HistogramJob& job, const std::string& input, io::SourceOptions options, bool lines) {
+  if (job.rows && options.needed_by.empty()) options.needed_by = "--rows";
+  if (job.channels.value_or(1) > 1 && options.needed_by.empty()) options.needed_by = "--channels";
+  if (job.region && options.needed_by.empty()) options.needed_by = "--region";
   if (!job.region)
     return open_shared(input, options, lines && !job.rows && !job.paired && job.channels.value_or(1) == 1);
   const auto open = [&] {
@@ -264,7 +268,7 @@ HistogramInput separate_columns(const HistogramJob& job, std::span<const std::st
 HistogramInput open_columns(const HistogramJob& job, std::span<const std::string> inputs) {
   HistogramJob strict = job;
   // An entry left out of one column would part the coordinates of every later point.
-  strict.source.strict = true;
+  strict.source.needed_by = "--joint";
   if (inputs.size() > 1 || job.columns.size() > 1) return separate_columns(strict, inputs);
   return columns_of_one(strict, inputs.front());
 }
@@ -283,12 +287,6 @@ std::optional<std::uint64_t> HistogramInput::bytes() const {
 void HistogramInput::add(SharedSource source) {
   sources.push_back(std::move(source.source));
   ways.push_back(source.way);
-}
-
-std::uint64_t HistogramInput::bad_lines() const {
-  std::uint64_t sum = 0;
-  for (const auto& source : sources) sum += source->bad_lines();
-  return sum;
 }
 
 std::vector<io::SourceInfo> HistogramInput::infos() const {

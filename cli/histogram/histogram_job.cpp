@@ -335,9 +335,7 @@ class Run {
     const Times times = counter->times();
     if (job_.verify) counter->compare(result);
     counter->share(result);
-    std::array<std::uint64_t, 2> sums{result.bytes, input_.bad_lines()};
-    ranks().add("histogram", sums);
-    result.bytes = sums[0];
+    result.bytes = ranks().sum("histogram", result.bytes);
     if (result.bytes == 0 && input_.info.format == "text") {
       data_error("{}: has no number", input_.info.name);
     }
@@ -349,7 +347,7 @@ class Run {
     result.edge_dtype = result.column_edge_dtypes.front();
     result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute,
                       since(began_) - verifying};
-    result.bad_lines = sums[1];
+    result.text = report_of_ranks(input_.sources.front()->report());  // of several, all need every entry
     return result;
   }
 

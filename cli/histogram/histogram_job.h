@@ -77,7 +77,7 @@ struct HistogramResult {
   std::vector<Dtype> column_edge_dtypes;  // the same for the columns of a joint histogram
   std::string device;
   Seconds seconds;
-  std::uint64_t bad_lines = 0;
+  io::TextReport text;
   std::uint64_t bytes = 0;
 
   // What channels and rows have in common. `row` is 0 where there are no rows.
@@ -236,7 +236,6 @@ struct HistogramInput {
   // Of all ranks; and the bytes of this one.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
-  [[nodiscard]] std::uint64_t bad_lines() const;
   // What is known of the sources when they have been read.
   [[nodiscard]] std::vector<io::SourceInfo> infos() const;
   void keep_for_rewind();

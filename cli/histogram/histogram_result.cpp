@@ -293,7 +293,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   add_json_notes(result.sources, to);
   if (result.joint) write_joint(result, options, to);
   else write_channels(result, options, to);
-  if (result.bad_lines > 0) to.add(fmt::format(R"(,"bad_lines":{})", result.bad_lines));
+  to.add(json_report(result.text));
   to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();
 }

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -176,13 +175,13 @@ class SharedSort {
     progress_.finish();
 
     if (!asked_.common.quiet) tell_notes(keys_.info());
-    std::array<std::uint64_t, 2> sums{keys_.count(), keys_.source().bad_lines()};
-    ranks().add("sort", sums);
-    if (sums[0] == 0 && keys_.info().format == "text") {
+    const std::uint64_t count = ranks().sum("sort", keys_.count());
+    if (count == 0 && keys_.info().format == "text") {
       data_error("{}: has no number", keys_.info().name);
     }
-    std::vector<std::uint64_t> shape{sums[0]};
-    if (rows_ > 1) shape = {rows_, sums[0] / rows_};
+    std::vector<std::uint64_t> shape{count};
+    if (rows_ > 1) shape = {rows_, count / rows_};
+    if (asked_.index && rows_ == 1) Places(keys_.source(), keys_.count()).apply(indices_);
     output.write(asked_.index ? ArrayView(indices_) : ArrayView(keys_.view()), shape);
     if (values_) values_output->write(values_->view(), shape);
     output.finish();
@@ -194,8 +193,8 @@ class SharedSort {
     result.dtype = keys_.info().dtype;
     result.device = device.id();
     result.rows = rows_;
-    result.count = sums[0];
-    result.bad_lines = sums[1];
+    result.count = count;
+    result.text = report_of_ranks(keys_.source().report());
     result.bytes = result.count * (size_of(result.dtype) + payload_bytes());
     result.seconds.total = since(began_);
     return result;

@@ -92,7 +92,7 @@ struct OrderCheck {
   std::string name;
   Dtype dtype = Dtype::u8;
   std::string device;
-  std::uint64_t bad_lines = 0;
+  io::TextReport text;
   Seconds seconds;
 };
 
@@ -229,10 +229,12 @@ OrderCheck check_order(const SortCommandOptions& asked) {
     return kept;
   });
   (void)stream.settle(found.count);
+  const Places places = stream.places(found.count + (found.out_of_order ? 1 : 0));
   check.share(found);
+  if (found.out_of_order && asked.row_count() == 1) places.apply({&*found.out_of_order, 1});
   found.name = stream.info().name;
   found.device = stream.device().id();
-  found.bad_lines = stream.bad_lines();
+  found.text = stream.report();
   found.seconds = stream.seconds({0, computing});
   return found;
 }
@@ -249,10 +251,10 @@ Exit check(const SortCommandOptions& asked) {
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
     print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
-                           to_string(found.dtype), json_string(found.device), place, json_bad_lines(found.bad_lines),
+                           to_string(found.dtype), json_string(found.device), place, json_report(found.text),
                            json_seconds(found.seconds)));
   }
-  if (!asked.common.quiet) note_bad_lines(found.name, found.bad_lines);
+  if (!asked.common.quiet) note_report(found.name, found.text);
   if (asked.common.time) note_times(found.seconds, found.count * size_of(found.dtype));
   if (!found.out_of_order) return Exit::done;
   if (!asked.common.json && !asked.common.quiet) {
@@ -274,6 +276,9 @@ std::string trace(std::uint64_t length) {
 Exit run_command(SortCommandOptions& asked) {
   asked.check();
   apply(asked.common);
+  if (!asked.values.empty()) asked.input.needed_by = "--values";
+  if (asked.row_count() > 1) asked.input.needed_by = "--rows";
+  asked.input.places = asked.index || asked.is_sorted;
   if (asked.is_sorted) return check(asked);
   Progress progress(progress_mode(asked.common));
   const SortSummary done = run_sort(asked, progress);
@@ -284,10 +289,10 @@ Exit run_command(SortCommandOptions& asked) {
         fmt::format("{{\"n\":{},\"dtype\":\"{}\",\"device\":{},\"algorithm\":\"{}\",\"order\":\"{}\",\"rows\":{},"
                     "\"runs\":{}{},{}}}\n",
                     done.count, to_string(done.dtype), json_string(done.device), asked.algorithm,
-                    asked.descending ? "descending" : "ascending", done.rows, done.runs, json_bad_lines(done.bad_lines),
+                    asked.descending ? "descending" : "ascending", done.rows, done.runs, json_report(done.text),
                     json_seconds(done.seconds)));
   }
-  note_result(asked.common, done.name, done.bad_lines, done.count);
+  note_result(asked.common, done.name, done.text, done.count);
   if (asked.common.time) note_times(done.seconds, done.bytes);
   return Exit::done;
 }

@@ -125,7 +125,7 @@ class SortRun {
     result_.dtype = shape_.keys;
     result_.device = device_.id();
     result_.rows = rows_;
-    result_.bad_lines = keys_->bad_lines();
+    result_.text = keys_->report();
     result_.bytes = result_.count * shape_.bytes();
     result_.seconds.read += opening_;
     result_.seconds.total = since(began_) - verifying;
@@ -219,9 +219,9 @@ class SortRun {
   void take(const Records& records) {
     const std::uint64_t count = records.keys.count;
     if (reference_) reference_->compare(records);
-    const Dtype payload = values_ ? values_->info().dtype : Dtype::u64;
-    if (output_) output_->write(asked_.index ? ArrayView(payload, records.payload, count) : records.keys);
-    if (values_) values_output_->write({payload, records.payload, count});
+    if (output_ && asked_.index) output_->write(ArrayView(Places(*keys_, 0).of(records.payload, count)));
+    if (output_ && !asked_.index) output_->write(records.keys);
+    if (values_) values_output_->write({values_->info().dtype, records.payload, count});
   }
   void add_times(const ExternalSort& sorter) {
     result_.seconds.transfer += sorter.times().transfer;

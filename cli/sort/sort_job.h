@@ -8,6 +8,7 @@
 #include "text.h"
 
 #include <masu/device.h>
+#include <masu/io.h>
 #include <masu/sort.h>
 
 #include <cstddef>
@@ -168,7 +169,7 @@ struct SortSummary {
   std::string device;
   std::uint64_t rows = 1;
   std::uint64_t runs = 0;  // that were put into temporary files; 0: all was sorted in memory
-  std::uint64_t bad_lines = 0;
+  io::TextReport text;
   std::uint64_t bytes = 0;
   Seconds seconds;
 };

@@ -14,7 +14,8 @@
 /// - `wrap`: to an integer the value modulo 2^bits (two's complement), NaN and infinities 0; to a float what IEEE 754
 /// gives:
 ///   infinity, or the greatest finite number, depending on the rounding.
-/// **To the same dtype** elements are copied, bit by bit; with ConvertOptions::negate floats get the other sign.
+/// **To the same dtype** elements are copied, bit by bit; with ConvertOptions::negate floats get the other sign, with
+/// ConvertOptions::truth bytes become truth values.
 /// **Limits.** Every pair of dtypes; up to 2^48 elements. No device needs fp64 for it.
 /// **Overlap** of `in` and `out` is an error.
 /// **Complexity.** O(n). **Memory.** On a device a few KiB in addition to the data; on `cpu` none.
@@ -63,6 +64,8 @@ struct ConvertOptions {
   /// Of floats to the same dtype: changes the sign bit of each, also of zeros and NaNs; nothing fails to fit then. So
   /// the ascending order of the result is the descending order of the data with NaNs last.
   bool negate = false;
+  /// Of u8 to u8: 1 for each element that is not 0, whatever it is.
+  bool truth = false;
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
   /// of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;

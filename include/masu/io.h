@@ -7,6 +7,8 @@
 #include <masu/dtype.h>
 #include <masu/version.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,11 +35,17 @@ struct SourceOptions {
   Endian endian = Endian::little;      ///< raw
   bool boolean = false;                ///< raw of u8: bytes other than 0 are read as 1
   bool alpha = true;                   ///< images: false leaves the alpha channel out
-  std::string column;                  ///< text: a name (needs header) or a number from 1; empty: every token
-  std::string delimiter;               ///< text: one character; empty: white space, comma, semicolon, tab
+  std::string column;                  ///< text: a name of the header, or a number from 1 (name:X, number:N where it
+                                       ///< could be both); empty: every field
+  std::string delimiter;               ///< text: one character, or tab, comma, semicolon, pipe, space, or blanks (runs
+                                       ///< of white space); empty: the first line decides
   bool header = false;                 ///< text: the first line names the columns
-  std::string comment = "#";           ///< text: the rest of a line after this is ignored; empty: none
-  bool strict = false;                 ///< text: an entry that cannot be read is an error
+  std::optional<std::string> comment;  ///< text: starts a comment where a line or a field begins; "": nothing does;
+                                       ///< not given: # at the beginning of a line does, in texts without a header
+  std::string decimal;                 ///< text: "." or ",", the mark in decimals; empty: "."
+  bool strict = false;                 ///< text: an entry or a line that cannot be read is an error
+  std::string needed_by;               ///< text: what needs every entry ("--rows"): errors name it, as with `strict`
+  bool places = false;                 ///< text: keeps where they were, for Source::to_places
   bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
   std::uint64_t memory = 0;            ///< text without a dtype: bytes of its numbers kept in memory; 0: 1 GiB
@@ -59,6 +67,32 @@ struct SourceInfo {
   std::uint64_t largest = 0;           ///< images: the greatest value of a sample, where the dtype holds greater ones
   std::vector<std::string> notes;      ///< what the numbers do not show, one sentence each: "read image 1 of 3". More
                                        ///< may follow while the source is read
+};
+
+/// Why an entry of a text, or a line, was not read.
+enum class LeftOut { empty, not_a_number, wrong_fields, no_column, too_long };
+
+/// What a text has besides the numbers that were read so far.
+struct TextReport {
+  struct Kind {
+    std::uint64_t count = 0;
+    std::uint64_t line = 0;  ///< of the first of them
+    std::string first;       ///< what it has: "'1.#QNAN'"
+  };
+  std::array<Kind, 5> left_out;     ///< by LeftOut
+  std::uint64_t places = 0;         ///< rows of one column, else entries: those read and those left out
+  bool rows = true;                 ///< whether places are rows
+  std::uint64_t lines = 0;          ///< with data
+  std::uint64_t columns = 0;        ///< fields of each of these lines, or the number of columns read; 0: they differ
+  std::uint64_t begin_line = 1;     ///< where the data begin
+  std::uint64_t end_line = 1;       ///< and where they end
+  bool lines_known = true;          ///< else they count from the beginning of a part
+  std::uint64_t ragged_line = 0;    ///< the first line that has another number of fields than the first one; 0: none
+  std::uint64_t comment_lines = 0;  ///< that begin with #, where no comment mark was given
+  bool row_names = false;           ///< the header is one name short: the first column has names of rows
+  char delimiter = '\0';            ///< '\0': runs of white space
+  std::string how_cut;              ///< "the delimiter is comma, the first line has 'place', 'price'"
+  [[nodiscard]] const Kind& operator[](LeftOut kind) const { return left_out[static_cast<std::size_t>(kind)]; }
 };
 
 /// Numbers that are read in pieces, in native byte order. One thread at a time.
@@ -91,8 +125,20 @@ class MASU_EXPORT Source {
   /// and no change, where a part cannot be taken: files of raw and .npy, arrays of .npz and generators can. What is
   /// compressed is decompressed up to the part. Throws invalid_argument for a part beyond the elements.
   virtual bool take_part(std::uint64_t /*first*/, std::uint64_t /*count*/) { return false; }
-  /// Text: entries so far that were empty or unreadable.
+  /// Text: entries and lines so far that were left out, as TextReport::left_out counts them.
   [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }
+  [[nodiscard]] virtual TextReport report() const { return {}; }
+  /// Text with SourceOptions::places: makes indices of numbers that were read, from 0, the places of these in the text:
+  /// data rows of one column from 0, else fields line by line. What was left out has places, empty lines have none.
+  virtual void to_places(std::span<std::uint64_t> /*indices*/) {}
+  /// Of number `number` on, `missing` places more lie in front of a number than numbers.
+  struct Gap {
+    std::uint64_t number = 0;
+    std::uint64_t missing = 0;
+  };
+  /// The gaps that to_places() looks up, by number, from gap `first` on: as many as `target` has room for, fewer only
+  /// at the end.
+  virtual std::uint64_t gaps(std::uint64_t /*first*/, std::span<Gap> /*target*/) { return 0; }
 };
 
 /// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`). Files

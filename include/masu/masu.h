@@ -10,6 +10,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/error.h>
+#include <masu/floating_point.h>
 #include <masu/gather.h>
 #include <masu/histogram.h>
 #include <masu/interrupt.h>

@@ -6,10 +6,15 @@
 /// **Order.** That of sort.h: floats by value, -0 equal to +0, NaN greater than all else. A result that is a zero is
 /// +0, one that is NaN the quiet NaN with no other bit set: which of several equal elements is at a place does not
 /// matter.
-/// **Quantiles** are those of numpy.quantile (NumPy 2 and later) with an array of f64 quantiles: the place is computed
-/// in f64 from n and q by the method's own formula; between two neighbours a and b, b - a is taken in the dtype, all
-/// else in f64. Any NaN in the data makes every quantile and the median NaN. Where b - a of integers overflows NumPy's
-/// dtype NumPy's result is wrong; here it is exact.
+/// **Quantiles** have NumPy's places (NumPy 2 and later; of f64 quantiles, in f64, from n and q by the method's own
+/// formula). Between two neighbours a and b, at a weight t from 0 to 1, lies the real number a + (b - a) t. It is
+/// computed as NumPy computes it, rounded at each step (b - a in the dtype; a + (b - a) t, from t = 1/2 on
+/// b - (b - a) (1 - t), in the result's), where b - a does not overflow the dtype and, for integers, the result's dtype
+/// has a, b and b - a. Else, where NumPy's formula wraps round, overflows or loses digits, the real number is rounded
+/// once. With infinities: the element itself at t = 0 and t = 1, and between equal ones; NaN between -inf and inf; else
+/// the infinite one. So a quantile is never below a nor above b. Any NaN in the data makes every quantile and the
+/// median NaN.
+/// **Medians** are (a + b) / 2 of the two in the middle, rounded once.
 /// **Complexity.** O(n) a pass over the data: as a rule one to three passes; many quantiles or rows on a device: a
 /// sort. **Memory.** quantile_workspace() bytes on a device; on `cpu` a few percent of the data, from 16
 /// places on a copy of it, and at most 8 MiB a thread for data that come in pieces; partition: one copy.
@@ -194,8 +199,8 @@ MASU_EXPORT std::vector<double> quantiles(const Device& device, const ArrayView&
 MASU_EXPORT std::vector<double> quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
                                           const QuantileOptions& options = {});
 
-/// The median as numpy.median has it: the middle element, or the mean of the two in the middle (for floats computed in
-/// the dtype, f16 in f32; for integers in f64).
+/// The median as numpy.median has it: the middle element, or the mean of the two in the middle, rounded once (to the
+/// dtype of floats, to f64 for integers).
 MASU_EXPORT double median(const Device& device, const ArrayView& data);
 MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 
@@ -221,12 +226,16 @@ MASU_EXPORT std::vector<QuantilePoint> quantile_points(QuantileMethod method, st
 /// The quantiles at these points of rows of device memory to memory there, as many as rows for each point, one
 /// point after the other. Nothing waits. `result_dtype`: that of the data where all points are elements, or f16, f32
 /// or f64, to which elements (of 64-bit integers by way of f64) and weights are rounded and in which all is computed
-/// but for b - a: that is taken in the data's dtype, of integers modulo its range, as NumPy does. A zero has the sign
-/// that comes out; NaN is the quiet NaN. Throws invalid_argument for places that are not below the length of a row, and
-/// for empty rows.
+/// but for b - a of floats, by the rule above. A zero has the sign that comes out; NaN is the quiet NaN. Throws
+/// invalid_argument for places that are not below the length of a row, and for empty rows.
 MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
                                     std::span<const QuantilePoint> points, const BufferBase& result, Dtype result_dtype,
                                     const SelectionOptions& options = {});
+/// What lies between first[i] and second[i], which is not less, at weights[i] from 0 to 1, by the rule above: host
+/// memory of equal counts, `result` of f16, f32 or f64. NaN where one of them is NaN. Throws invalid_argument for other
+/// dtypes and counts.
+MASU_EXPORT void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
+                             MutableArrayView result);
 /// Bytes of its temporary memory for `count` elements in all. 0 on `cpu`.
 MASU_EXPORT std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                               std::span<const QuantilePoint> points,

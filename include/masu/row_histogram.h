@@ -4,7 +4,7 @@
 ///
 /// **Rule.** Row r is elements [r * m, (r + 1) * m) of the data, m elements a row; each row is counted as histogram.h
 /// says. With `channels`, a row has a histogram for each channel.
-/// **Limits.** 1 to 2^20 rows; rows * channels * bins at most 2^33. **Memory.** 8 bytes a bin, row and channel for the
+/// **Limits.** 1 to 2^32 rows; rows * channels * bins at most 2^33. **Memory.** 8 bytes a bin, row and channel for the
 /// result; on a device as much again. **Exceptions.** As in histogram.h.
 ///
 /// Example:

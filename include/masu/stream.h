@@ -6,6 +6,7 @@
 
 #include <masu/buffer.h>
 #include <masu/device.h>
+#include <masu/floating_point.h>
 #include <masu/version.h>
 
 #include <cstdint>
@@ -189,6 +190,7 @@ class Pending {
   [[nodiscard]] bool ready() const { return event_.ready(); }
   /// Waits and returns the result, or throws what went wrong. Call it once.
   [[nodiscard]] T get() {
+    const FloatingPointScope usual;
     event_.wait();
     return std::exchange(finish_, nullptr)();
   }

@@ -12,7 +12,7 @@
 /// has that infinity. With `variances` each bin also has the exact sum of its squared weights, rounded once to f64: the
 /// variance of the total of counted events. Nothing depends on the order of the data, on its pieces or on the device.
 ///
-/// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^20 rows; rows * joint
+/// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^32 rows; rows * joint
 /// bins at most 2^31. **Memory.** The exact sums, of integers and f16, f32, f64 weights at most 33, 81, 537 bytes a bin
 /// and row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three times
 /// as much.

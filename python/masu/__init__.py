@@ -3,6 +3,7 @@
 from ._arrays import to_device
 from ._bincount import bincount, digitize
 from ._device_array import DeviceArray
+from ._entries import enter as _enter
 from ._fallback import Fallback
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
@@ -66,3 +67,4 @@ __all__ = [
     "unique",
     "var",
 ]
+_enter(globals(), __all__)

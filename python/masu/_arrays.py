@@ -7,9 +7,9 @@ import sys
 import numpy as np
 
 from . import _device, _device_array, _fallback, _host, _masu, _on_device
-from ._kinds import FLAGS, NATIVE, PLAIN, code_of, foreign, in_memory, native, numpy_dtype, whole
+from ._kinds import FLAGS, NATIVE, PLAIN, as_numpy, code_of, foreign, in_memory, native, numpy_dtype, whole
 
-_GIVEN = NATIVE | frozenset("FD")  # what DLPack has
+_GIVEN = NATIVE | {14, 15}  # what DLPack has: complex64 and complex128 too
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
 _CUDA_MEMORY = frozenset((2, 13))
 _LEGACY_STREAM = 1
@@ -42,8 +42,8 @@ def in_kind(function, given, first=1):
             options |= {} if out is None else {"out": out}
             return _its_own(array, function, [options.pop(name) for name in [*options][:first]], options, device)
     give = _giver(there[0])
-    options = {name: [_taken(part, device) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
-               else taken(value, device) if type(value) not in PLAIN and foreign(value) else value
+    options = {name: [_taken(part, device, function.__name__) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
+               else _taken(value, device, function.__name__) if type(value) not in PLAIN else value
                for name, value in options.items()}
     if out is not None:
         target = _target(function.__name__, out, device)
@@ -113,11 +113,20 @@ def _target(name, out, device):
         raise TypeError(f"{name}: out must be writable, got an array of JAX, whose arrays are immutable")
     if hasattr(out, "is_neg") and out.is_neg():
         raise ValueError(f"{name}: out must not have the negative bit; use resolve_neg() first")
-    return taken(out, device)
+    return taken(out, device, name)
 
 
-def _taken(value, device):
-    return taken(value, device) if foreign(value) else value
+def _taken(value, device, name):
+    return read(value, device, name) if foreign(value) else value
+
+
+def read(array, device, name="masu"):
+    """`taken` of what is only read: truth values on a device as bytes 0 and 1."""
+    found = taken(array, device, name)
+    if found is array or not isinstance(found, _masu.DeviceArray) or found._dtype != "bool" or not found.size:
+        return found
+    with _masu.OnStream([found]):
+        return _on_device.truths(found)
 
 
 def _its_own(array, function, arrays, options, device):
@@ -145,22 +154,54 @@ def on_devices(*arrays):
     return [array for array in arrays if isinstance(array, _masu.DeviceArray)]
 
 
-def taken(array, device):
-    """Another library's array as a NumPy array, or, on a device, as a DeviceArray; without a copy.
+def taken(array, device, name="masu"):
+    """Another library's array as a NumPy array, or, on a device, as a DeviceArray; without a copy. `name`: the function that
+    an error names.
 
     The library's work on a DeviceArray may be under way: what uses it stands in `with _masu.OnStream(arrays)`.
     """
     if isinstance(array, _masu.DeviceArray):
         return array
+    try:
+        return _memory(array, device)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        if (way := _way_out(array)) is None:
+            raise
+        raise TypeError(f"{name}: the {type(array).__name__} {way}") from error
+
+
+def _way_out(array):
+    """What must hold of an array, in words, where a library as PyTorch does not give its memory as it is; None where it is
+    unknown."""
+    if getattr(array, "is_nested", False) is True:
+        return "must not be nested; use unbind(), or torch.nested.to_padded_tensor, first"
+    if getattr(array, "is_meta", False) is True:
+        return "must hold data, got one on the device meta"
+    layout = str(getattr(array, "layout", ""))
+    if layout.startswith("torch.") and not layout.endswith("strided"):
+        return f"must be dense, got the layout {layout}; use to_dense() first"
+    if getattr(array, "is_quantized", False) is True:
+        return f"must not be quantized, got {array.dtype}; use dequantize() first"
+    if getattr(array, "requires_grad", False) is True:
+        return "must not require a gradient; use detach() first"
+    if hasattr(array, "resolve_conj") and array.is_conj():
+        return "must not have the conjugate bit; use resolve_conj() first"
+    dtype = str(getattr(array, "dtype", ""))
+    if dtype.startswith("torch.") and ("float" in dtype or dtype.endswith(("bits8", "int4"))) and not hasattr(np, dtype[6:]):
+        return f"must be of a dtype that NumPy has, got {dtype}; use float() first"
+    return None
+
+
+def _memory(array, device):
     if hasattr(type(array), "__dlpack__"):
         try:
             memory, ordinal = array.__dlpack_device__()
         except (TypeError, BufferError):  # as pyarrow says of an array with nulls
             if not hasattr(type(array), "__array__"):
                 raise
-            return np.asarray(array)
+            return np.asarray(as_numpy(array))
         if memory in _HOST_MEMORY:
-            return np.asarray(array) if hasattr(type(array), "__array__") else np.from_dlpack(array)
+            return np.asarray(as_numpy(array)) if hasattr(type(array), "__array__") else np.from_dlpack(array)
         if memory in _CUDA_MEMORY:
             if hasattr(array, "resolve_neg"):  # the memory, which DLPack tells alone, may have the other signs
                 array = array.resolve_neg()
@@ -189,10 +230,10 @@ def to_device(array, device):
     return _device_array.upload(array.get() if isinstance(array, _device_array.DeviceArray) else whole(array), device)
 
 
-def placed(x, device):
-    """`x` as a plain array or a DeviceArray, and the device on which work on it is done."""
+def placed(x, device, name="masu"):
+    """`x` as a plain array or a DeviceArray, and the device on which work on it is done. `name`: what an error names."""
     if foreign(x):
-        x = taken(x, device)
+        x = read(x, device, name)
     if isinstance(x, _masu.DeviceArray):
         return x, x.device
     x = whole(x)
@@ -225,17 +266,29 @@ def _giver(array):
     return None if isinstance(array, _masu.DeviceArray) else getattr(_library(array), "from_dlpack", None)
 
 
+def _is_narrower(given, dtype):
+    """Whether an array has elements of less bytes than the dtype; one that does not tell has not."""
+    if dtype.itemsize < 8:
+        return False
+    name = str(getattr(given, "dtype", dtype)).rpartition(".")[2]
+    return name != dtype.name and name.rstrip("0123456789") == dtype.name.rstrip("0123456789")
+
+
 def _given(result, give):
+    """A result as an array that `give` makes; as it is where its library has it in a narrower dtype only, as JAX has without
+    jax_enable_x64."""
     if give is None:
         return result
     if isinstance(result, (np.ndarray, np.generic)):
-        result = np.asarray(result)  # of a scalar, an array without dimensions
-        if result.dtype.char not in _GIVEN:
-            return result
-        return give(result if result.flags.writeable and result.dtype.isnative else native(result).copy())
+        array = np.asarray(result)  # of a scalar, an array without dimensions
+        if array.dtype.num not in _GIVEN:
+            return array
+        given = give(array if array.flags.writeable and array.dtype.isnative else native(array).copy())
+        return result if _is_narrower(given, array.dtype) else given
     if isinstance(result, _masu.DeviceArray):
         # PyTorch takes a capsule too, and then asks for no stream: masu's work is done.
-        return give(result._dlpack(False)) if give.__module__ == "torch.utils.dlpack" else give(result)
+        given = give(result._dlpack(False)) if give.__module__ == "torch.utils.dlpack" else give(result)
+        return result if _is_narrower(given, result.dtype) else given
     if isinstance(result, list):
         return [_given(part, give) for part in result]
     if isinstance(result, tuple):

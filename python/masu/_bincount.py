@@ -13,7 +13,7 @@ from ._device import device_for
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
 _MOST_BINS = 2**31
-_UNCOUNTED = 2**63 - 1  # for which NumPy writes outside of its memory; one less is its ValueError
+_UNCOUNTED = 2**62  # from here on no memory is enough; NumPy (2.4.6) does not check all of these, and may damage its own
 
 
 @_masu.with_plain_calls
@@ -109,12 +109,18 @@ def _numpys(x, weights, minlength):
     if type(x) in (list, tuple):
         x = np.asarray(x, np.intp)  # as NumPy converts it
     data = np.asarray(x)
-    if data.ndim == 1 and data.size and data.dtype.kind in "iu" and data.dtype.itemsize == 8 and data.max() == _UNCOUNTED:
+    if (data.ndim == 1 and data.size and data.dtype.kind in "iu" and data.dtype.itemsize == 8 and data.min() >= 0
+            and _UNCOUNTED <= data.max() < 2**63):
         np.bincount(np.array([_UNCOUNTED - 1]))
     result = np.bincount(x, weights, minlength)
-    if weights is not None and (by := np.asarray(weights)).dtype.kind in _fallback.SUMMED and by.size:
+    if weights is not None and (by := np.asarray(weights)).dtype.kind in _fallback.SUMMED and by.size and not _few_bits(by):
         _fallback.warn("bincount", f"weights of {by.dtype} in {result.size} bins")
     return result
+
+
+def _few_bits(weights):
+    """Whether the weights are integers whose sums are exact as float64."""
+    return weights.dtype.kind in "iu" and max(int(weights.max()), -int(weights.min())) * weights.size <= 2**53
 
 
 def _weighted(x, weights, minlength, device):
@@ -176,6 +182,8 @@ def digitize(x, bins, right=False, *, device=None):
     if (on := adapter(device, x, bins)) is None:
         return in_kind(digitize, locals())
     data, edges = on.plain(x), _kinds.plain(_rules.on_host(bins))
+    if data.ndim == 0 and on is _host and data.dtype.kind in "iu" and edges.dtype.kind in "iu":
+        return digitize(data.reshape(1), edges, right, device=device)[0]
     if data.ndim == 0 and on is _host or not (_kinds.has_dtype(data) and _kinds.has_dtype(edges)) or edges.dtype.kind == "b":
         return on.numpys("digitize", x, lambda x: np.digitize(x, bins, right))
     np.digitize(np.empty(0, data.dtype), edges, right)  # NumPy's errors
@@ -185,7 +193,9 @@ def digitize(x, bins, right=False, *, device=None):
     if decreasing:
         edges = edges[::-1]
     common = np.result_type(np.uint8 if data.dtype.kind == "b" else data.dtype, edges.dtype)
-    if data.dtype.itemsize == 8 and data.dtype.kind in "iu":
+    if common.kind == "f" and data.dtype.kind in "iu" and edges.dtype.kind in "iu":
+        common = edges.dtype  # which thresholds compare with the data's integers
+    if data.dtype.itemsize == 8 and data.dtype.kind in "iu" and common.kind == "f":
         data = on.converted(data, common)
     values = on.words(on.native(data))
     before, limits = _thresholds(edges.astype(common, copy=False), values.dtype, right)

@@ -18,6 +18,17 @@ _MOST_KEPT_BINS = 10_000  # of edges that are kept
 _PLAIN = frozenset((int, float))
 
 
+def check_edges(name, bins):
+    """ValueError where a NaN is among edges, of which NumPy makes counts that may be negative. `bins`: of one column or several."""
+    several = type(bins) in (list, tuple) and any(map(np.ndim, bins))
+    for part in bins if several else [bins]:
+        if type(part) in (int, str) or not np.ndim(part):
+            continue
+        edges = np.asarray(part)
+        if edges.dtype.kind == "f" and (nan := np.isnan(edges)).any():
+            raise ValueError(f"{name}: edges must be numbers, got NaN at {int(np.flatnonzero(nan)[0])}")
+
+
 def _beyond_exact(number):
     """Whether NumPy compares this end of a range exactly with 64-bit integers where masu rounds them to f64."""
     try:

@@ -9,9 +9,10 @@ import numpy as np
 
 from . import _bins, _counts, _masu
 from ._device import device_for
-from ._kinds import has_dtype
+from ._kinds import WIDE_FLOATS, has_dtype
 
 _MOST_BINS = 2**31
+_COMPLEX = (14, 15)  # NumPy's numbers of complex64 and complex128
 
 
 def histogram(data, bins, range, weights, device):
@@ -82,7 +83,7 @@ def histogramdd(sample, bins, range, weights, device):
 
 
 def _summed(weights, kinds):
-    return weights.dtype.kind in kinds and (has_dtype(weights) or weights.dtype.char in "FD")
+    return weights.dtype.kind in kinds and (has_dtype(weights) or weights.dtype.num in _COMPLEX)
 
 
 def _totals(places, weights, size, device, dtype=None):
@@ -93,7 +94,7 @@ def _totals(places, weights, size, device, dtype=None):
         result.imag = _totals(places, weights.imag, size, device)
         return result
     found = None
-    if weights.dtype.char in "fd" and device_for(device, places).kind == "cpu":
+    if weights.dtype.num in WIDE_FLOATS and device_for(device, places).kind == "cpu":
         found = _masu.weighted_bincount(places, weights, size + 1)
     if found is None:
         found = _counts.integers(places, weights, size + 1, None, device, dtype)

@@ -27,6 +27,18 @@ def subtractable(data):
     return _on(data).words(data)
 
 
+def as_integers_of(edges, data, weights):
+    """Integers and their weights to be counted between edges: where NumPy would round both to float64, the values that the
+    dtype of the edges holds, in that dtype. The others lie outside of all bins.
+    """
+    kinds = data.dtype.kind + edges.dtype.kind
+    if (kinds not in ("iu", "ui") or np.promote_types(data.dtype, edges.dtype).kind != "f" or not edges.size
+            or max(int(edges.max()), -int(edges.min())) < 2**53 or weights is not None and weights.shape != data.shape):
+        return data, weights
+    kept = data >= 0 if kinds == "iu" else data <= np.iinfo(edges.dtype).max
+    return data[kept].astype(edges.dtype), None if weights is None else weights[kept]
+
+
 def _on(data):
     return _on_device if isinstance(data, _masu.DeviceArray) else _host
 

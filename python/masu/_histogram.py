@@ -71,8 +71,18 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
             if found is not None:
                 return found
         return in_kind(histogram, locals())
-    data = _counts.subtractable(on.plain(a))
+    if on is _host:
+        a, weights = _kinds.unmasked(a, weights) if axis is None else (_kinds.whole(a), weights)
+        bins = bins if type(bins) in _kinds.PLAIN or np.ndim(bins) == 0 else _kinds.as_numpy(bins)
+    _bins.check_edges("histogram", bins := _rules.on_host(bins))
+    data = on.plain(a)
+    if on is _host and data.dtype.kind == "O" and weights is None and (range is not None or np.ndim(bins)):
+        data = data[np.equal(data, data, dtype=object).astype(bool)]  # NumPy sorts a NaN somewhere
+    data = _counts.subtractable(data)
     by = None if weights is None else on.sent(data, on.plain(weights))
+    if on is _host and axis is None and data.dtype.kind in "iu" and np.ndim(bins) == 1:
+        data, by = _counts.as_integers_of(np.asarray(bins), data, by)
+        weights = weights if by is None else by
     found = None
     if (by is not None and axis is None and type(bins) is int and on is _host
             and (data.size <= _FEW or bins > _MANY_BINS * data.size)
@@ -117,6 +127,11 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
             if found is not None:
                 return found
         return in_kind(histogram_bin_edges, locals())
+    if on is _host:
+        a, weights = _kinds.unmasked(a, weights)
+    _bins.check_edges("histogram_bin_edges", bins := _rules.on_host(bins))
+    if on is _host and isinstance(bins, str) and weights is None:
+        _check_rule("histogram_bin_edges", _kinds.as_numpy(a), bins, range)
     if on is _host and (type(a) is np.ndarray and a.size < 4 * _small.limit or isinstance(bins, str) or weights is not None):
         return np.histogram_bin_edges(a, bins, range, weights)
     data = on.plain(a)
@@ -125,8 +140,14 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     if weights is not None and np.shape(weights) != a.shape:
         raise ValueError(f"histogram_bin_edges: weights must have the shape {a.shape} of a, got {np.shape(weights)}")
     data = _counts.subtractable(data)
-    bins = _definite("histogram_bin_edges", data, _rules.on_host(bins), range, weights)
+    bins = _definite("histogram_bin_edges", data, bins, range, weights)
     return on.sent(data, _bins.edges_of(data.dtype, bins, range, lambda: _counts.extremes(data, device)))
+
+
+def _check_rule(name, data, rule, range):
+    """ValueError where a rule finds more bins of data of the host than memory should hold."""
+    if type(data) is np.ndarray and data.dtype.kind in "iuf" and _kinds.has_dtype(data):
+        _rules.check_number(name, rule, data, lambda x: _counts.extremes(x, None), range, _SUMMARIES)
 
 
 def _definite(name, data, bins, range, weights):
@@ -140,8 +161,9 @@ def _definite(name, data, bins, range, weights):
 
 def everything(a, bins, range, weights, device):
     """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances."""
-    data, by, bins = (_arrays.taken(x, device) if _kinds.foreign(x) else x for x in (a, weights, bins))
+    data, by, bins = (_arrays.read(x, device, "Histogram") if _kinds.foreign(x) else x for x in (a, weights, bins))
     with _masu.OnStream(_arrays.on_devices(data, by, bins)):
+        _bins.check_edges("Histogram", bins := _rules.on_host(bins))
         on, given = _on_device if isinstance(data, _masu.DeviceArray) else _host, data
         if on is _host or by is not None or data.dtype.kind == "b":
             # the weights' way is the host's
@@ -189,6 +211,7 @@ def _count(on, data, bins, range, weights, axis, device, complete=False, there=F
     axes = None if axis is None else normalize_axis_tuple(axis, data.ndim)
     uniform = np.ndim(bins) == 0
     if isinstance(bins, str):
+        _check_rule("histogram", data, bins, range)
         edges = np.histogram_bin_edges(data, bins, range)
         spec = _bins.spec(data.dtype.newbyteorder("="), edges, True, range)
     else:

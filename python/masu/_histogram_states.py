@@ -15,7 +15,7 @@ def _floats(data):
 
 def _taken(name, x, device):
     """`x` as contiguous native elements or a DeviceArray, and the device."""
-    x, where = _arrays.placed(x, device)
+    x, where = _arrays.placed(x, device, name)
     if isinstance(x, _masu.DeviceArray):
         if x.dtype == np.bool:
             raise TypeError(f"{name}: truth values on a device are not supported")
@@ -187,7 +187,7 @@ class WeightedHistogram(State):
         To be merged, histograms need the same bins: give edges or a range.
         """
         a, where = _taken("WeightedHistogram", a, device)
-        weights, _ = _arrays.placed(weights, device)
+        weights, _ = _arrays.placed(weights, device, "WeightedHistogram")
         if type(weights) is not type(a):
             raise TypeError("WeightedHistogram: the data and the weights must be in one memory")
         if weights.shape != a.shape or weights.dtype.kind == "b" or not _kinds.has_dtype(weights):

@@ -25,12 +25,15 @@ def data(a):
             a = a.view(_ndarray)
         elif type(a) is not _ndarray:
             return NUMPY
-    return a if a.dtype.char in _kinds.NATIVE and a.size and a.ndim else NUMPY
+    number = a.dtype.num
+    if number not in _kinds.NATIVE or not a.size or not a.ndim:
+        return NUMPY
+    return a if number != _kinds.BOOL else _kinds.truths(a)
 
 
 def words(a):
     """A contiguous array, bool as the bytes that it is stored in."""
-    return a.view(np.uint8) if a.dtype.char == "?" else a
+    return a.view(np.uint8) if a.dtype.num == _kinds.BOOL else a
 
 
 def contiguous(a, dtype):
@@ -120,6 +123,7 @@ def check_out(name, out, dtype, shape, *inputs):
 
 def numpys(name, a, call, out=None, *, ask=None, what="this"):
     """What NumPy gives, call(a), into `out` where its function has none. `ask`, `what`: for errors on devices."""
+    a = _kinds.for_numpy(a)
     return call(a) if out is None else written(name, out, call(a), a)
 
 
@@ -170,9 +174,9 @@ def distinct(a, index, inverse, counts, device):
 
 def chosen(name, a, where, axes):
     """The elements of an array where `where` tells so of each, to be reduced along `axes`; NUMPY for all else."""
-    if type(where) is not _ndarray or where.dtype.char != "?" or where.shape != a.shape:
+    if type(where) is not _ndarray or where.dtype.num != _kinds.BOOL or where.shape != a.shape:
         return NUMPY
-    return a[where]
+    return a[_kinds.truths(where)]
 
 
 def reduced(a, axis, keepdims):
@@ -191,9 +195,15 @@ def few(numpys, lines, shape, dtype, less):
 def zeros_elsewhere(name, a, where):
     """`a`, but zeros where `where` is not true; NUMPY where NumPy is to judge it."""
     mask = np.asarray(where, None if isinstance(where, _ndarray) else np.bool)
-    if mask.dtype.char != "?":
+    if mask.dtype.num != _kinds.BOOL:
         return NUMPY
+    mask = _kinds.truths(mask)
     return np.where(np.broadcast_to(mask, a.shape), a, a.dtype.type(0))
+
+
+def put(a, places, numbers):
+    """Writes elements at places of a contiguous array."""
+    a.reshape(-1)[places] = numbers
 
 
 def with_first(lines, number):
@@ -250,5 +260,5 @@ def _result_like(a, axes, dtype, write, out):
         straight, matrices, _ = found
         _masu.turn(rows, straight, matrices, out.shape[axes[-1]])
     else:
-        turned[...] = rows if out.dtype.char != "?" else rows.view(out.dtype)
+        turned[...] = rows if out.dtype.num != _kinds.BOOL else rows.view(out.dtype)
     return out

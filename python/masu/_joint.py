@@ -54,6 +54,10 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
            [1., 0., 1.]])
     """
     on = adapter(device, weights, *_each(sample), *_each(bins))
+    if on is _host:
+        sample, weights = _whole(sample, weights)
+    if on is not None:
+        _bins.check_edges("histogramdd", bins := _rules.on_host(bins))
     if on is _host and _small_enough(sample) and weights is None and device is None:
         return np.histogramdd(sample, bins, range, density)
     if on is None:
@@ -112,6 +116,8 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
            [1., 0., 1.]])
     """
     on = adapter(device, x, y, weights, *_each(bins))
+    if on is not None:
+        _bins.check_edges("histogram2d", bins := _rules.on_host(bins))
     if on is _host and weights is None and device is None and _small_enough((x, y)):
         return np.histogram2d(x, y, bins, range, density)
     if (on is _host and type(bins) is int and range is None and not density and device is None
@@ -126,6 +132,15 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
         raise ValueError("x and y must have the same length.")
     hist, edges = histogramdd([x, y], of_two(_rules.on_host(bins)), range, density, weights, device=device)
     return hist, edges[0], edges[1]
+
+
+def _whole(sample, weights):
+    """A sample and weights, where they are no arrays of NumPy as these."""
+    if type(sample) in (list, tuple):
+        sample = [column if type(column) in _kinds.PLAIN else _kinds.as_numpy(column) for column in sample]
+    elif type(sample) not in _kinds.PLAIN:
+        sample = _kinds.as_numpy(sample)
+    return sample, weights if type(weights) in _kinds.PLAIN else _kinds.as_numpy(weights)
 
 
 def _small_enough(sample):

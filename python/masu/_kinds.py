@@ -4,14 +4,31 @@ import sys
 
 import numpy as np
 
+from . import _masu
+
 FLAGS = frozenset((bool, type(np._NoValue)))  # what `keepdims` is in calls that only enqueue
-#: The dtypes that masu computes with, by NumPy's character, in native byte order and the other.
-NATIVE = frozenset("?bBhHiIlLqQefd")
+#: The dtypes that masu computes with, by NumPy's number, in native byte order and the other. Not by NumPy's character:
+#: float8_e4m3b11fnuz of ml_dtypes has that of uint64.
+NATIVE = frozenset((*range(13), 23))
+BOOL = 0
+#: masu's names of the float dtypes, by NumPy's number.
+FLOATS = {23: "f16", 11: "f32", 12: "f64"}
+WIDE_FLOATS = frozenset((11, 12))
 
 
 def has_dtype(array):
     """Whether masu has the dtype of a NumPy array; what it lacks is handed to NumPy's function."""
-    return array.dtype.char in NATIVE
+    return array.dtype.num in NATIVE
+
+
+def truths(a):
+    """A plain array of bool whose bytes are 0 or 1: itself where they are. Memory that others wrote may hold other bytes,
+    which stand for True; masu's functions count with the bytes."""
+    flags = a.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        if _masu.are_truth_values(a.reshape(-1, order="A").view(np.uint8)):
+            return a
+    return np.not_equal(a.view(np.uint8), 0)
 
 
 def native(array):
@@ -51,17 +68,41 @@ def _of_pandas(a):
         base.__module__.partition(".")[0] == "pandas" for base in kind.__mro__)
 
 
+def _nulls(a):
+    """How many values of an array of Arrow's, of PyArrow or Polars, are null: NumPy gets NaN for them, and floats for integers."""
+    found = getattr(a, "null_count", 0)
+    if found == 0 and hasattr(type(a), "itercolumns"):  # a table
+        return sum(_nulls(column) for column in a.itercolumns())
+    found = found() if callable(found) else found
+    return found if isinstance(found, int) else int(np.sum(np.asarray(found)))
+
+
 def as_numpy(a):
-    """`np.asanyarray(a)`; ValueError where `a` is of pandas and has missing values (NA), which no number stands for."""
+    """`np.asanyarray(a)`; ValueError where `a` is of pandas, PyArrow or Polars and has missing values (NA, null), which no
+    number stands for.
+    """
+    if type(a) in PLAIN:
+        a = np.asanyarray(a)
+        return truths(a) if a.dtype.num == BOOL else a
+    if nulls := _nulls(a):
+        raise ValueError(f"masu: the {type(a).__name__} must have no missing values (null), got {nulls}; use fill_null() first, "
+                         "or drop_null() of PyArrow, drop_nulls() of Polars")
     if _of_pandas(a) and getattr(getattr(a, "dtype", None), "na_value", None) is sys.modules["pandas"].NA and a.isna().any():
         raise ValueError(f"masu: the {type(a).__name__} must have no missing values (NA), got some in dtype {a.dtype}; "
                          "use dropna() or fillna() first")
-    return np.asanyarray(a)
+    a = np.asanyarray(a)
+    return truths(a) if a.dtype.num == BOOL and type(a) is np.ndarray else a
+
+
+def for_numpy(a):
+    """An array as NumPy's functions take it: of Arrow's as NumPy's array, since its own methods have not NumPy's parameters."""
+    return as_numpy(a) if type(a) not in PLAIN and hasattr(type(a), "null_count") else a
 
 
 def plain(a):
     """The same as a plain array."""
-    return np.asarray(as_numpy(a))
+    a = np.asarray(as_numpy(a))
+    return truths(a) if a.dtype.num == BOOL else a
 
 
 def whole(a):
@@ -69,7 +110,16 @@ def whole(a):
     a = as_numpy(a)
     if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         raise ValueError("masu: the MaskedArray must have no masked elements, got some; use compressed() or filled() first")
-    return np.asarray(a)
+    return plain(a)
+
+
+def unmasked(*arrays):
+    """Arrays of one shape, or None, without the elements that are masked in one of them; themselves where none is masked."""
+    masks = [a.mask for a in arrays if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a)]
+    if not masks or len({np.shape(a) for a in arrays if a is not None}) > 1:
+        return arrays
+    kept = ~np.logical_or.reduce(masks)
+    return tuple(None if a is None else np.asarray(a)[kept] for a in arrays)
 
 
 def is_series(a):
@@ -86,8 +136,12 @@ def numpy_dtype(name, dtype):
     """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
     if dtype is None:
         return None
+    torchs = type(dtype).__module__ == "torch"
     try:
-        return np.dtype(str(dtype).removeprefix("torch.") if type(dtype).__module__ == "torch" else dtype)
+        found = np.dtype(str(dtype).removeprefix("torch.") if torchs else dtype)
+        if torchs and found.isbuiltin != 1:  # ml_dtypes adds the name bfloat16
+            raise TypeError
+        return found
     except TypeError:
         raise TypeError(f"{name}: dtype must be one of NumPy's, got {dtype}") from None
 

@@ -7,11 +7,11 @@ import numpy as np
 from . import _fallback, _host, _masu
 from ._arrays import adapter, reduced_there
 from ._host import NUMPY
+from ._kinds import FLOATS
 
 __all__ = ["mean", "std", "var"]
 
 _NoValue = np._NoValue
-_names = {"e": "f16", "f": "f32", "d": "f64"}
 
 
 @_masu.with_plain_calls
@@ -120,16 +120,16 @@ def rounded_to(data, dtype):
         dtype = np.dtype(dtype)
     except TypeError:
         return None
-    return dtype if dtype.char in _names and dtype.isnative else None
+    return dtype if dtype.num in FLOATS and dtype.isnative else None
 
 
 def name_of(dtype):
-    return _names[dtype.char]
+    return FLOATS[dtype.num]
 
 
 def _moment(on, numpys, data, axis, dtype, out, less, keepdims, device):
     """Means, variances or their roots; NUMPY where they are NumPy's."""
-    if out is not None and (type(out) is not np.ndarray or out.dtype.kind != "f"):
+    if out is not None and (type(out) is not np.ndarray or out.dtype.num not in FLOATS):
         return NUMPY
     if dtype is None and out is not None and data.dtype.kind == "f":
         dtype = np.promote_types(data.dtype, out.dtype)  # as NumPy computes

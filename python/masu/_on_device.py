@@ -23,6 +23,13 @@ def data(a):
     return a if a.size else NUMPY
 
 
+def truths(a):
+    """A copy of truth values as bytes 0 and 1. Other libraries may have other bytes for True."""
+    result = empty(a)
+    _masu.convert(a, result, a.device)
+    return result
+
+
 def words(a):
     return DeviceArray(a, "u8", a.shape, a) if a._dtype == "bool" else a
 
@@ -68,8 +75,10 @@ def there(name, array, like):
         if array.dtype != like.dtype:
             raise TypeError(f"{name}: on a device the dtypes must be the same, got {like.dtype} and {array.dtype}")
         return array
-    changed = np.asarray(array).astype(like.dtype)
-    if not np.array_equal(changed, array):
+    array = np.asarray(array)
+    with np.errstate(all="ignore"):
+        changed = array.astype(like.dtype)
+    if not np.array_equal(changed, array, equal_nan=array.dtype.kind == changed.dtype.kind == "f"):
         raise TypeError(f"{name}: the values must be of the dtype {like.dtype} of the array on the device")
     return sent(like, changed)
 

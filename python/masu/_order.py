@@ -181,8 +181,9 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
     `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`:
-    "left", in front of what is equal, or "right", behind it. Both are compared in the dtype that NumPy promotes them
-    to. `out`: as `sort` has it. Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
+    "left", in front of what is equal, or "right", behind it. Integers are compared as integers, also int64 with uint64,
+    which NumPy rounds to float64; all else is compared in the dtype that NumPy promotes both to. `out`: as `sort` has it.
+    Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
 
     Raises what `numpy.searchsorted` does.
 
@@ -194,8 +195,22 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
         return in_kind(searchsorted, locals(), 2)
     if out is not None:
         return written("searchsorted", out, searchsorted(a, v, side, sorter, device=device), a, v)
-    if device is None and np.size(v) < _small.limit:
-        return np.searchsorted(_kinds.as_numpy(a), _kinds.as_numpy(v), side, sorter)
+    if on is _host:
+        a, v = _kinds.as_numpy(a), _kinds.as_numpy(v)
+    if (fits := _as_integers_of(a, v)) is None:
+        return _searched(on, a, v, side, sorter, device)
+    v, outside, limits = fits
+    found = _searched(on, a, v, side, sorter, device)
+    if outside.size:
+        found = found if on is not _host else np.asarray(found)
+        on.put(found, on.sent(found, outside), on.sent(found, limits))
+    return on.returned(found)
+
+
+def _searched(on, a, v, side, sorter, device):
+    """The same of values that NumPy compares as masu does."""
+    if device is None and v.size < _small.limit:
+        return np.searchsorted(a, v, side, sorter)
     data, sought = (_host.data(a), _host.data(v)) if on is _host else (a, v)
     if data is NUMPY or sought is NUMPY or data.ndim != 1 or side not in ("left", "right"):
         return on.numpys("searchsorted", v, lambda x: np.searchsorted(a, x, side, sorter),
@@ -211,6 +226,21 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     if found.size:
         _masu.searchsorted(data, sought, found, side == "right", on.device_for(device, data))
     return on.returned(found)
+
+
+def _as_integers_of(a, v):
+    """Integers of the host that are sought in integers of another dtype: (in that dtype, the places of those that it does not
+    hold, where these go). None for all else: what has one dtype, or what NumPy promotes to integers on the host.
+    """
+    if type(v) is not np.ndarray or v.dtype == a.dtype or v.dtype.kind not in "iu" or a.dtype.kind not in "iu":
+        return None
+    if type(a) is np.ndarray and np.promote_types(v.dtype, a.dtype).kind != "f":
+        return None
+    info = np.iinfo(a.dtype)
+    below, above = v < info.min, v > info.max
+    outside = np.flatnonzero(below | above)
+    return (np.where(below | above, 0, v).astype(a.dtype), outside,
+            np.where(below.reshape(-1)[outside], 0, a.size).astype(_INTP))
 
 
 @_masu.with_plain_calls

@@ -2,44 +2,41 @@
 """Medians and quantiles: NumPy's own rules, on elements that masu finds.
 
 NumPy's functions part a copy of the data around the places they need, and compute with what stands there. Here they get
-an array whose partition() has masu find those places' elements and writes these alone. So every rule, rounding, warning
-and error is that of the running NumPy.
+an array whose partition() has masu find those places' elements and writes these alone. So every rule, warning and error is
+that of the running NumPy, but for what lies between two elements (_interpolation.py).
 """
-import contextlib
+import functools
 import math
 import mmap
 
 import numpy as np
 
-from . import _device, _host, _kinds, _masu, _small, _weighted_quantile
+from . import _device, _host, _interpolation, _kinds, _masu, _small, _weighted_quantile
 from ._arrays import adapter, in_kind
 from ._axes import reduced
 from ._host import NUMPY, words
+from ._interpolation import Unforeseen, applied, exact_q
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
 _NoValue = np._NoValue
-_SHORT = 600  # NumPy's number
 _BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
-
-
-class Unforeseen(Exception):
-    """NumPy's function did something else with the data than part it and take elements."""
 
 
 # What a call ends with that NumPy's own function judges: which of several errors comes first is NumPy's to say.
 _NUMPYS = (Unforeseen, IndexError, TypeError, ValueError)
 
 
-class _Parted(np.ndarray):
+class _Parted(_interpolation.Interpolated):
     """Stands for data in NumPy's functions: only the places that partition() was asked for are there."""
 
     __array_ufunc__ = None  # type: ignore[assignment]
     find = None  # find(places): the elements at these places of each row's order, a row of them for each
 
     def __array_finalize__(self, base):
+        super().__array_finalize__(base)
         self.find = getattr(base, "find", None)
 
     def partition(self, kth, axis=-1, kind="introselect", order=None):
@@ -47,11 +44,9 @@ class _Parted(np.ndarray):
         places = np.unique(np.asarray(kth, np.intp) % out.shape[-1])
         out[..., places] = self.find(places).reshape(*out.shape[:-1], places.size)
 
-    def take(self, *args, **keywords):
-        return self.view(_ndarray).take(*args, **keywords)
-
     def __getitem__(self, index):
-        return self.view(_ndarray)[index]
+        found = super().__getitem__(index)
+        return found.view(_ndarray) if isinstance(found, _Parted) else found
 
     def _unforeseen(self, *args, **keywords):
         raise Unforeseen
@@ -73,6 +68,10 @@ def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **key
     kept = tuple(shape[i] for i in range(ndim) if i not in axes)
     parted = _unwritten((*kept, math.prod(shape[i] for i in axes)), np.dtype(dtype)).view(_Parted)
     parted.find = noted
+    if isinstance(function, functools.partial):
+        function, keywords = function.func, {**function.keywords, **keywords}
+    if "q" in keywords:
+        keywords["q"], parted.narrow = exact_q(function, dtype, keywords["q"], parted.shape[-1])
     target = out
     if keepdims and out is not None:
         target = out[(..., *(0 if i in axes else slice(None) for i in range(ndim)))]
@@ -136,6 +135,7 @@ def points(function, count, dtype, q, method):
     Raises NumPy's errors, and Unforeseen.
     """
     dtype = np.dtype(dtype)
+    q, narrow = exact_q(function, dtype, q, count)
     data = _unwritten((count,), dtype).view(_Sought)
     data.places, data.weights = [], []
     try:
@@ -149,7 +149,7 @@ def points(function, count, dtype, q, method):
         weights, kinds = np.zeros(places[0].shape), np.zeros(places[0].shape, np.uint8)
     elif len(places) == 2 and len(data.weights) == 2:
         t, rest = data.weights
-        dtype = np.result_type(dtype, t if type(t) is float else t.dtype)
+        dtype = np.result_type(dtype, narrow or (t if type(t) is float else t.dtype))
         kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
         weights = np.where(kinds == 2, rest, t)
         whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
@@ -240,27 +240,9 @@ def _reduced(function, data, axis, out, keepdims, device, **keywords):
 
 
 def _of_rows(plain, rows, count, alone, device, keywords):
-    """`plain` of the first `count` elements of the order of each row, all at once where NumPy's arithmetic with numbers
-    warns of nothing: its arithmetic with arrays has other words, and none for integers.
-    """
-    def of(some, shape, along):
-        def find(places):
-            return _at(some, places.tolist(), device)
-
-        return np.asarray(of_found(plain, shape, along, rows.dtype, find, **keywords))
-
-    if not alone and (rows.dtype.kind == "f" or _narrow(rows)):
-        with contextlib.suppress(FloatingPointError), np.errstate(over="raise", invalid="raise", divide="raise"):
-            return of(rows, (len(rows), count), (1,))
-    elif not alone and rows.shape[1] < _small.limit:  # one after the other, which NumPy does sooner
-        raise Unforeseen
-    each = [of(row[np.newaxis], (count,), (0,)) for row in rows]
-    return each[0] if alone else np.stack(each, axis=-1)
-
-
-def _narrow(rows):
-    """Whether no difference of two elements overflows."""
-    return rows.dtype.kind == "b" or int(rows.max()) - int(rows.min()) <= np.iinfo(rows.dtype).max
+    """`plain` of the first `count` elements of the order of each row."""
+    shape, axes = ((count,), (0,)) if alone else ((len(rows), count), (1,))
+    return np.asarray(of_found(plain, shape, axes, rows.dtype, lambda places: _at(rows, places.tolist(), device), **keywords))
 
 
 def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
@@ -277,8 +259,6 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
         raise Unforeseen
     rows = rows.reshape(-1, rows.shape[-1])
     length = rows.shape[1]
-    # of short lines NumPy's nanmedian is an arithmetic of its own
-    short = plain is np.median and kept != () and length < _SHORT
     counts = length - np.count_nonzero(np.isnan(rows), axis=1) if rows.dtype.kind == "f" else np.full(len(rows), length)
     parts = []
     for count in np.unique(counts)[::-1].tolist():  # NaNs alone are warned of, which must not happen before an error
@@ -287,8 +267,6 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
         if count == 0:
             nans = np.full((chosen.size, length)[not kept:], np.nan, rows.dtype)
             found = numpys(nans, axis=-1, **keywords)
-        elif short:
-            found = numpys(_at(these, sorted({(count - 1) // 2, count // 2}), device), axis=1)
         else:
             found = _of_rows(plain, these, count, kept == (), device, keywords)
         parts.append((chosen, np.asarray(found)))
@@ -319,23 +297,6 @@ def _little(a, device):
             and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))
 
 
-class _StablyOrdered(_ndarray):
-    """NumPy's functions of it order it stably, so that which of the zeros of both signs stands where is defined."""
-
-    def __array_function__(self, function, types, args, keywords):
-        if function is np.argsort:
-            keywords = {**keywords, "kind": "stable"}
-        return super().__array_function__(function, types, args, keywords)
-
-
-def _weighted(numpys, a, *arguments, weights):
-    """NumPy's function with weights."""
-    if type(a) is not _ndarray or a.dtype.kind != "f" or numpys not in (np.quantile, np.percentile):
-        return numpys(a, *arguments, weights=weights)
-    result = numpys(a.view(_StablyOrdered), *arguments, weights=weights)
-    return result.view(_ndarray) if type(result) is _StablyOrdered else result
-
-
 def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
     if weights is None and _brief(a, out, keepdims, device):
@@ -353,9 +314,9 @@ def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, me
             return _there(on, numpys, plain, a, axis, keepdims, q=q, method=method)
         return _weighted_quantile.found(on, numpys, plain, a, q, axis, keepdims, method, weights)
     if weights is not None:
-        return _weighted(numpys, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+        return _weighted_quantile.here(numpys, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     found = _here(numpys, plain, a, axis, out, keepdims, device, q=q, method=method)
-    return numpys(a, q, axis, out, overwrite_input, method, keepdims) if found is NUMPY else found
+    return applied(numpys, a, q, axis, out, overwrite_input, method, keepdims) if found is NUMPY else found
 
 
 def _of_middle(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device):
@@ -369,12 +330,13 @@ def _of_middle(function, numpys, plain, a, axis, out, overwrite_input, keepdims,
     if on is not _host:
         return _there(on, numpys, plain, a, axis, keepdims)
     found = _here(numpys, plain, a, axis, out, keepdims, device)
-    return numpys(a, axis, out, overwrite_input, keepdims) if found is NUMPY else found
+    return applied(numpys, a, axis, out, overwrite_input, keepdims) if found is NUMPY else found
 
 
 def _here(numpys, plain, a, axis, out, keepdims, device, **options):
     """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
-    data = NUMPY if _little(a, device) else _host.data(a)
+    rows = plain is np.median and axis is not None and np.ndim(a) > 1  # of which NumPy's is an arithmetic of its own
+    data = NUMPY if _little(a, device) and not rows else _host.data(a)
     if data is NUMPY or not data.dtype.isnative:
         return NUMPY
     try:

@@ -36,10 +36,10 @@ class _Summary:
         return self.spread / (2.0 * self.size ** (1.0 / 3))
 
     def scott(self):
-        return (24.0 * np.pi**0.5 / self.size) ** (1.0 / 3.0) * self.functions.std(self.there).get()[()]
+        return (24.0 * np.pi**0.5 / self.size) ** (1.0 / 3.0) * on_host(self.functions.std(self.there))[()]
 
     def fd(self):
-        quarters = self.functions.percentile(self.there, [75, 25]).get()
+        quarters = on_host(self.functions.percentile(self.there, [75, 25]))
         return 2.0 * np.subtract(*quarters) * self.size ** (-1.0 / 3.0)
 
     def auto(self):
@@ -64,6 +64,7 @@ class _Summary:
         return self.spread / best
 
 
+_MOST_BINS = 2**24  # that a rule may find: the command's limit too
 _RULES = frozenset(("auto", "fd", "rice", "scott", "sqrt", "stone", "sturges"))
 
 
@@ -92,7 +93,37 @@ def number_by(name, rule, there, extremes, range, functions):
         return 1
     if dtype.kind in "iu" and width < 1 and _at_least_one():
         width = 1
-    return int(np.ceil(_bins.difference(last, first) / width))
+    return int(_few_enough(name, rule, np.ceil(_bins.difference(last, first) / width)))
+
+
+def _few_enough(name, rule, number):
+    """The number of bins that a rule finds; ValueError for more than the memory for them is worth."""
+    if not number <= _MOST_BINS:
+        raise ValueError(f"{name}: the rule {rule!r} must find at most {_MOST_BINS} bins, got {number:.4g}; give a range, "
+                         "which leaves far values out, or a number of bins")
+    return number
+
+
+def check_number(name, rule, a, extremes, range, functions):
+    """ValueError where NumPy's rule finds so many bins of an array of the host, before it makes their edges."""
+    if rule not in (_RULES | {"doane"}) or not a.size or not (
+            range is not None or rule == "fd" or rule == "auto" and not _bounded()):
+        return  # no more than there are elements
+    try:
+        first, last = _bins.ends(map(float, range if range is not None else extremes(a)))
+    except (TypeError, ValueError):
+        return  # NumPy says what is wrong
+    inside = a if range is None else a[(a >= first) & (a <= last)]
+    pair = extremes(inside) if inside.size else ()
+    if not len(pair) or not np.isfinite(pair[1] - pair[0] if a.dtype.kind == "f" else 0):
+        return
+    summary = _Summary(inside, pair, (first, last), functions)
+    with np.errstate(all="ignore"):
+        width = (float(summary.spread) / max(100, summary.size**0.5) if rule == "stone" else  # or wider
+                 getattr(summary, "sturges" if rule == "doane" else rule)())
+        if width:
+            width = max(width, 1) if a.dtype.kind in "iu" and _at_least_one() else width
+            _few_enough(name, rule, (last - first) / float(width))
 
 
 @functools.cache

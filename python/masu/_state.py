@@ -99,7 +99,7 @@ def given(name, x, dtype, keep_order=True):
     """`x` as the extension takes it: elements of `dtype` in host memory, or a DeviceArray. TypeError where the conversion
     would change a value. `keep_order` False: in any order."""
     if _kinds.foreign(x):
-        x = _arrays.taken(x, None)
+        x = _arrays.read(x, None, name)
     if isinstance(x, _masu.DeviceArray):
         if plain(x.dtype) != dtype:
             raise TypeError(f"{name}: the data must be of {dtype}, got {x.dtype}")
@@ -113,7 +113,7 @@ def given(name, x, dtype, keep_order=True):
         raise TypeError(f"{name}: the data must be of {dtype}, got {x.dtype}")
     if not keep_order and not x.flags.c_contiguous and x.flags.f_contiguous:
         x = x.T
-    return words(contiguous(x, dtype if x.dtype.kind != "b" or dtype.char != "B" else np.dtype("?")))
+    return words(contiguous(x, dtype if x.dtype.kind != "b" or dtype.num != 2 else np.dtype("?")))
 
 
 def plain(dtype):
@@ -124,7 +124,7 @@ def plain(dtype):
 
 def name_of(name, dtype):
     """masu's name of a dtype: "f32"."""
-    if dtype.char not in _kinds.NATIVE:
+    if dtype.num not in _kinds.NATIVE:
         raise TypeError(f"{name}: the dtype must be bool, an integer or float16 to float64, got {dtype}")
     return f"{dtype.kind}{8 * dtype.itemsize}"
 

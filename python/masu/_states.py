@@ -72,7 +72,7 @@ class ReduceAccumulator(_Accumulator):
     @classmethod
     def of(cls, x, op="minmax", nan="propagate", *, device=None):
         """The state of an array."""
-        x, where = _arrays.placed(x, device)
+        x, where = _arrays.placed(x, device, cls.__name__)
         result = cls(x.dtype, op, nan, device=where)
         result.add(x)
         return result
@@ -146,7 +146,7 @@ class TopkAccumulator(_Accumulator):
     @classmethod
     def of(cls, x, k, *, largest=True, nan="last", device=None):
         """The state of an array, which may have less than k elements."""
-        x, where = _arrays.placed(x, device)
+        x, where = _arrays.placed(x, device, cls.__name__)
         result = cls(x.dtype, k, largest=largest, nan=nan, device=where)
         result.add(x)
         return result
@@ -191,14 +191,14 @@ class _OfHost(_Accumulator):
     @classmethod
     def of(cls, x, *, device=None):
         """The state of an array."""
-        x, where = _arrays.placed(x, device)
+        x, where = _arrays.placed(x, device, cls.__name__)
         result = cls(x.dtype, device=where)
         result.add(x)
         return result
 
     def add(self, x):
         if _kinds.foreign(x):
-            x = _arrays.taken(x, None)
+            x = _arrays.read(x, None)
         super().add(x.get() if isinstance(x, _masu.DeviceArray) else x)
 
     add.__doc__ = _Accumulator.add.__doc__

@@ -8,9 +8,8 @@ import operator
 import numpy as np
 
 from . import _arrays, _device, _masu
+from ._kinds import FLOATS
 from ._state import SumState, given, name_of, plain
-
-_FLOATS = {"e": "f16", "f": "f32", "d": "f64"}
 
 
 class SumAccumulator(SumState):
@@ -45,7 +44,7 @@ class SumAccumulator(SumState):
     @classmethod
     def of(cls, x, y=None, *, kind=None, device=None):
         """The sums of an array, or with ``y`` the dot product of two."""
-        x, where = _arrays.placed(x, device)
+        x, where = _arrays.placed(x, device, "SumAccumulator")
         result = cls(x.dtype, kind or ("squares" if y is None else "dot"), device=where)
         result.add(x, y)
         return result
@@ -114,9 +113,9 @@ class SumAccumulator(SumState):
                 raise TypeError(f"SumAccumulator: the {name} of {of} is {rounded}, got dtype {np.dtype(dtype)}")
         else:
             rounded = np.dtype(dtype or (of if of.kind == "f" else np.float64))
-            if rounded.char not in _FLOATS:
+            if rounded.num not in FLOATS:
                 raise TypeError(f"SumAccumulator: dtype must be float16, float32 or float64, got {rounded}")
-        return rounded.type(self._native.result(name, "f64" if whole else _FLOATS[rounded.char], ddof))
+        return rounded.type(self._native.result(name, "f64" if whole else FLOATS[rounded.num], ddof))
 
     def integers(self):
         """What it holds as int64 numbers, as many for every accumulator of one dtype and kind. Accumulators, up to 2^31

@@ -8,13 +8,12 @@ from . import _fallback, _host, _kinds, _masu, _small
 from ._arrays import adapter, in_kind, reduced_there
 from ._axes import one_axis
 from ._host import NUMPY, contiguous, words
-from ._kinds import code_of, numpy_dtype
+from ._kinds import FLOATS, NATIVE, WIDE_FLOATS, code_of, numpy_dtype
 
 __all__ = ["cumsum", "dot", "sum"]
 
 _ndarray = np.ndarray
 _NoValue = np._NoValue
-_names = {"e": "f16", "f": "f32", "d": "f64"}
 
 
 def _loop_dtype(data, dtype, out):
@@ -31,7 +30,7 @@ _WIDE = {"u": np.uintp, "i": np.intp, "b": np.intp}
 
 def _adds(on, data, dtype):
     """Whether masu adds so; on the host NumPy adds integers."""
-    return dtype.char in _names or on is not _host and data.dtype.kind != "f" and dtype.kind in "iu"
+    return dtype.num in FLOATS or on is not _host and data.dtype.kind != "f" and dtype.kind in "iu"
 
 
 @_masu.with_plain_calls
@@ -58,7 +57,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         return _fallback.summed("sum", np.sum(x, axis, dtype, out, keepdims, initial, where), x)
 
     data = on.data(a)
-    if data is NUMPY or not (out is None or type(out) is _ndarray):
+    if data is NUMPY or not (out is None or type(out) is _ndarray and out.dtype.num in NATIVE):
         return on.numpys("sum", a, numpys)
     rounded = _loop_dtype(data, dtype, out)
     if on is _host and data.dtype.kind != "f" and rounded.kind != "f":
@@ -83,7 +82,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         data = on.zeros_elsewhere("sum", data, where)
         if data is NUMPY:
             return numpys(a)
-    columns = (on is _host and initial is _NoValue and data.dtype.char in "fd" and data.dtype == rounded
+    columns = (on is _host and initial is _NoValue and data.dtype.num in WIDE_FLOATS and data.dtype == rounded
                and _by_columns(data, axes))
     if columns and on.device_for(device, data).kind == "cpu":
         found = np.empty(columns[1], rounded)
@@ -96,7 +95,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         wide = np.promote_types(lines.dtype, rounded) if rounded.kind == "f" else rounded
         lines = on.with_first(on.converted(lines, wide), np.asarray(initial, rounded))
     totals = on.totals(lines, shape, rounded)
-    _masu.sum_rows(lines, totals, _names.get(rounded.char, "f64"), on.device_for(device, lines))
+    _masu.sum_rows(lines, totals, FLOATS.get(rounded.num, "f64"), on.device_for(device, lines))
     return on.returned(on.converted(totals, rounded), out)
 
 
@@ -115,7 +114,7 @@ def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, nump
     plain = (data.size >= _small.limit and axis is None and dtype is None and out is None and initial is _NoValue
              and where is _NoValue and (keepdims is _NoValue or not keepdims) and data.flags.forc)
     if not plain:
-        return numpys(a)
+        return numpys(data if data.ndim == 1 else _kinds.for_numpy(a))
     flat = words(contiguous(data.reshape(-1, order="A"), data.dtype.newbyteorder("=")))
     total = _masu.sum_all(flat, _host.device_for(device, data))
     if data.dtype.itemsize == 8:
@@ -146,10 +145,11 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         found = _masu.enqueue_cumsum(a, axis, code_of(dtype), out) if device is None else None
         return in_kind(cumsum, locals()) if found is None else found
     data, summed = on.data(a), None
-    if data is not NUMPY and (out is None or type(out) is _ndarray):
+    if data is not NUMPY and (out is None or type(out) is _ndarray and out.dtype.num in NATIVE):
         summed = _loop_dtype(data, dtype, out)
     if summed is None or not _adds(on, data, summed) or out is not None and out.shape != (data.shape, (data.size,))[axis is None]:
-        if isinstance(out, _ndarray) and out.ndim == 0:  # which NumPy does not survive
+        # NumPy (2.4.6) does not check all of these, and may damage its memory.
+        if isinstance(out, _ndarray) and (out.ndim == 0 or np.ndim(a) == 1 and out.shape != np.shape(a)):
             raise ValueError("provided out is the wrong size for the accumulation.")
         return on.numpys("cumsum", a, lambda x: _fallback.summed("cumsum", np.cumsum(x, axis, dtype, out), x),
                          what=f"a sum as {summed}")
@@ -157,7 +157,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     where = on.device_for(device, data)
     sums = on.along("cumsum", data, axis, summed,
                     lambda lines, to, number: _masu.cumsum(
-                        lines if lines.dtype.kind != "f" and summed.char in "lLqQ" else on.converted(lines, summed), to, number, where))
+                        lines if lines.dtype.kind != "f" and summed.kind in "iu" and summed.itemsize == 8 else on.converted(lines, summed), to, number, where))
     return sums if out is None else _host.into(out, sums)
 
 
@@ -182,7 +182,7 @@ def dot(a, b, out=None, *, device=None):
     common = left.dtype
     if right.dtype != common or not common.isnative:
         common = np.promote_types(common, right.dtype)
-    if common.char not in _names or out is not None and not (
+    if common.num not in FLOATS or out is not None and not (
             type(out) is _ndarray and out.dtype == common and out.shape == () and out.flags.writeable):
         return _fallback.summed("dot", np.dot(a, b, out), a)
     product = common.type(_masu.dot(contiguous(left, common), contiguous(right, common), on.device_for(device, left)))

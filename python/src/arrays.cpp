@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 
+#include "module.h"
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -60,40 +63,85 @@ int number_of(masu::Dtype dtype) noexcept {
 }  // namespace
 
 bool NumpyArray::is_float() const noexcept {
-  return dtype->code == 'd' || dtype->code == 'f' || dtype->code == 'e';
+  return dtype->number == 11 || dtype->number == 12 || dtype->number == 23;
 }
 
-const NumpyArray* numpy_array(PyObject* object) noexcept {
+MASU_FOR_EVERY_PROCESSOR bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
+  constexpr std::uint64_t block = 4096;  // so that the first one that is not ends the search
+  for (std::uint64_t first = 0; first < count; first += block) {
+    std::uint8_t all = 0;
+    const std::uint64_t end = std::min(count, first + block);
+    for (std::uint64_t i = first; i < end; ++i) all |= bytes[i];
+    if (all > 1) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Whether these are truth values that a plain call may take as bytes.
+bool are_usable(const NumpyArray& array) noexcept {
+  constexpr std::uint64_t most = 1U << 16;  // more are looked at once, by truth_values()
+  constexpr int contiguous = 0x3;           // in C's order or in Fortran's
+  return array.count() <= most && (array.flags & contiguous) != 0 &&
+         are_truth_values(static_cast<const std::uint8_t*>(array.data), array.count());
+}
+
+const NumpyArray* any_array(PyObject* object) noexcept {
   return Py_TYPE(object) == numpy().array_type ? reinterpret_cast<const NumpyArray*>(object) : nullptr;
 }
 
+}  // namespace
+
+const NumpyArray* numpy_array(PyObject* object) noexcept {
+  const NumpyArray* const array = any_array(object);
+  return array == nullptr || !array->is_bool() || are_usable(*array) ? array : nullptr;
+}
+
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
-  const auto integer = [&](std::size_t bytes, bool is_signed) {
-    switch (bytes) {
-      case 1: dtype = is_signed ? masu::Dtype::i8 : masu::Dtype::u8; break;
-      case 2: dtype = is_signed ? masu::Dtype::i16 : masu::Dtype::u16; break;
-      case 4: dtype = is_signed ? masu::Dtype::i32 : masu::Dtype::u32; break;
-      default: dtype = is_signed ? masu::Dtype::i64 : masu::Dtype::u64; break;
-    }
-    return true;
-  };
-  switch (array.dtype->code) {
-    case '?':
-    case 'B': return integer(1, false);
-    case 'b': return integer(1, true);
-    case 'h': return integer(sizeof(short), true);
-    case 'H': return integer(sizeof(short), false);
-    case 'i': return integer(sizeof(int), true);
-    case 'I': return integer(sizeof(int), false);
-    case 'l': return integer(sizeof(long), true);
-    case 'L': return integer(sizeof(long), false);
-    case 'q': return integer(sizeof(long long), true);
-    case 'Q': return integer(sizeof(long long), false);
-    case 'e': dtype = masu::Dtype::f16; return true;
-    case 'f': dtype = masu::Dtype::f32; return true;
-    case 'd': dtype = masu::Dtype::f64; return true;
+  constexpr bool long_is_wide = sizeof(long) == 8;
+  switch (array.dtype->number) {
+    case 0:
+    case 2: dtype = masu::Dtype::u8; return true;
+    case 1: dtype = masu::Dtype::i8; return true;
+    case 3: dtype = masu::Dtype::i16; return true;
+    case 4: dtype = masu::Dtype::u16; return true;
+    case 5: dtype = masu::Dtype::i32; return true;
+    case 6: dtype = masu::Dtype::u32; return true;
+    case 7: dtype = long_is_wide ? masu::Dtype::i64 : masu::Dtype::i32; return true;
+    case 8: dtype = long_is_wide ? masu::Dtype::u64 : masu::Dtype::u32; return true;
+    case 9: dtype = masu::Dtype::i64; return true;
+    case 10: dtype = masu::Dtype::u64; return true;
+    case 11: dtype = masu::Dtype::f32; return true;
+    case 12: dtype = masu::Dtype::f64; return true;
+    case 23: dtype = masu::Dtype::f16; return true;
     default: return false;
   }
+}
+
+bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
+  masu::Dtype dtype{};
+  if (!dtype_of(array, dtype) || (dtype != masu::Dtype::i64 && dtype != masu::Dtype::u64)) return false;
+  const bool is_signed = dtype == masu::Dtype::i64;
+  if (const NumpyArray* const others = any_array(numbers)) {
+    masu::Dtype other{};
+    return dtype_of(*others, other) && other == (is_signed ? masu::Dtype::u64 : masu::Dtype::i64);
+  }
+  const auto beyond = [&](PyObject* number) {  // NumPy makes int64 of a number of Python's, and uint64 of a greater one
+    if (PyLong_CheckExact(number) == 0) return false;
+    int overflow = 0;
+    static_cast<void>(PyLong_AsLongLongAndOverflow(number, &overflow));
+    return (overflow != 0) == is_signed;
+  };
+  const bool is_list = PyList_CheckExact(numbers) != 0;
+  if (is_list || PyTuple_CheckExact(numbers) != 0) {
+    for (Py_ssize_t i = 0; i < PySequence_Size(numbers); ++i) {
+      if (beyond(is_list ? PyList_GetItem(numbers, i) : PyTuple_GetItem(numbers, i))) return true;
+    }
+    return false;
+  }
+  static const nb::handle integers = nb::object(nb::module_::import_("numpy").attr("integer")).release();
+  return beyond(numbers) || PyObject_IsInstance(numbers, integers.ptr()) == 1;
 }
 
 namespace {
@@ -191,7 +239,7 @@ bool dtype_of_format(std::string_view format, Py_ssize_t bytes, masu::Dtype& dty
 }  // namespace
 
 const NumpyArray* Array::take(PyObject* array, bool writable) noexcept {
-  const NumpyArray* const known = numpy_array(array);
+  const NumpyArray* const known = any_array(array);
   if (known == nullptr || !known->is_plain() || (writable && !known->is_writable()) || !dtype_of(*known, dtype_)) {
     return nullptr;
   }
@@ -229,6 +277,7 @@ MaybeInput::MaybeInput(nb::handle array) noexcept {
     view_.shape = known->lengths;
     view_.ndim = known->dimensions;
     boolean_ = known->is_bool();
+    if (boolean_ && !are_usable(*known)) count_ = 0;
     return;
   }
   if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
@@ -242,6 +291,7 @@ MaybeInput::MaybeInput(nb::handle array) noexcept {
   boolean_ = format.find('?') != std::string_view::npos;
   data_ = view_.buf;
   count_ = static_cast<std::uint64_t>(view_.len / view_.itemsize);
+  if (boolean_ && !are_truth_values(static_cast<const std::uint8_t*>(data_), count_)) count_ = 0;
 }
 
 Array::~Array() {

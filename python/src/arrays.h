@@ -51,8 +51,8 @@ struct NumpyArray {
     return product;
   }
   [[nodiscard]] bool is_native() const noexcept { return dtype->byte_order != '>'; }
-  [[nodiscard]] bool is_bool() const noexcept { return dtype->code == '?'; }
-  [[nodiscard]] bool is_integer() const noexcept { return dtype->kind == 'i' || dtype->kind == 'u'; }
+  [[nodiscard]] bool is_bool() const noexcept { return dtype->number == 0; }
+  [[nodiscard]] bool is_integer() const noexcept { return dtype->number >= 1 && dtype->number <= 10; }
   [[nodiscard]] bool is_float() const noexcept;  // of a dtype that masu has
   // C-contiguous, aligned and native.
   [[nodiscard]] bool is_plain() const noexcept { return (flags & plain_flags) == plain_flags && is_native(); }
@@ -62,11 +62,20 @@ struct NumpyArray {
   static constexpr int plain_flags = 0x101;
 };
 
-// An array whose type is numpy.ndarray itself; null for all else, and where NumPy is not one of these versions.
+// An array whose type is numpy.ndarray itself; null for all else, and where NumPy is not one of these versions. Null
+// too for truth values whose bytes are not all 0 or 1, and for many of them: truth_values() makes these usable.
 const NumpyArray* numpy_array(PyObject* object) noexcept;
 
-// masu's dtype of the elements, bool as u8; false where masu has none.
+// Whether all of these bytes are 0 or 1.
+bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept;
+
+// masu's dtype of the elements, bool as u8; false where masu has none. A dtype is known by its number: other libraries'
+// dtypes may have the characters of NumPy's.
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept;
+
+// Whether NumPy compares the elements of an array with these numbers as doubles, although all are integers: of 64 bits,
+// some with a sign and some without. Then integers beyond 2^53 are not told apart. False for what is not known.
+bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept;
 
 // Copies the elements, `size` bytes each, in the order of their indices.
 void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to);
@@ -99,6 +108,8 @@ class Array {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   // Null for an array in host memory.
   [[nodiscard]] bool on_device() const noexcept { return device_ != nullptr; }
+  // Whether it is on a device and of truth values.
+  [[nodiscard]] bool is_truth() const noexcept { return device_ != nullptr && device_->boolean; }
 
  protected:
   Array() = default;
@@ -126,7 +137,7 @@ class Input : public Array {
   }
 };
 
-// Memory of the host that may be an array in this shape: elsewhere its count is 0.
+// Memory of the host that may be an array in this shape: elsewhere, and where numpy_array() is null, its count is 0.
 class MaybeInput : public Array {
  public:
   explicit MaybeInput(nb::handle array) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "enqueue.h"
 
+#include <masu/convert.h>
 #include <masu/error.h>
 #include <masu/stream.h>
 
@@ -122,6 +123,7 @@ void EnqueuedCall::input(const Tensor& tensor) {
   key_.dtypes[inputs_] = tensor.dtype;
   key_.counts[inputs_] = tensor.count;
   key_.misaligned[inputs_] = misalignment(tensor.data);
+  key_.boolean[inputs_] = tensor.boolean;
   addresses_[inputs_++] = tensor.data;
 }
 
@@ -188,6 +190,18 @@ bool EnqueuedCall::zeros(std::uint64_t bytes) {
   return true;
 }
 
+namespace {
+
+// Bytes that are 0 or 1. Other libraries' truth values may be any bytes.
+masu::Buffer<std::byte> truth_values(const masu::Device& device, const masu::Buffer<std::byte>& bytes) {
+  masu::Buffer<std::byte> made(device, bytes.size());
+  masu::Stream stream(device, masu::Timing::off);
+  static_cast<void>(masu::convert(stream, bytes, masu::Dtype::u8, made, masu::Dtype::u8, {.truth = true}));
+  return made;
+}
+
+}  // namespace
+
 EnqueuedCall::Outcome EnqueuedCall::take_down(const Calls& calls, const Prepare& prepare) {
   std::vector<masu::Recording::Operand> operands;
   for (std::size_t i = 0; i < inputs_; ++i) {
@@ -200,7 +214,13 @@ EnqueuedCall::Outcome EnqueuedCall::take_down(const Calls& calls, const Prepare&
     known_->recording = call([&] {
       const masu::Device device = cuda_device(ordinal_);
       return masu::Recording(
-          device, operands, [&](auto buffers) { calls(device, buffers); },
+          device, operands,
+          [&](auto buffers) {
+            for (std::size_t i = 0; i < inputs_; ++i) {
+              if (key_.boolean[i]) buffers[i] = truth_values(device, buffers[i]);
+            }
+            calls(device, buffers);
+          },
           [&] {
             if (prepare) known_->prepared = prepare(device);
           });

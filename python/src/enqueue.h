@@ -134,6 +134,7 @@ class EnqueuedCall {
     Function function{};
     std::array<masu::Dtype, most_inputs> dtypes{};
     std::array<std::uint8_t, most_operands> misaligned{};
+    std::array<bool, most_inputs> boolean{};  // truth values, whose bytes may be others than 0 and 1
     std::int32_t ordinal = 0;
     std::array<std::uint64_t, most_inputs> counts{};
     std::array<std::uint64_t, most_options> options{};

@@ -3,6 +3,7 @@
 
 #include "module.h"
 
+#include <masu/floating_point.h>
 #include <structmember.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ struct CompiledFunction {
   vectorcallfunc call;
   PlainCall plain;            // null where there is none
   const TensorCall* tensors;  // likewise
+  bool method;
   PyObject* python;
   PyObject* attributes;
 };
@@ -32,6 +34,7 @@ CompiledFunction& compiled(PyObject* self) {
 }
 
 PyObject* called(PyObject* self, PyObject* const* values, std::size_t count, PyObject* names) {
+  const masu::FloatingPointScope usual;  // NumPy's part of the work, too
   const CompiledFunction& function = compiled(self);
   const auto positional = static_cast<std::size_t>(PyVectorcall_NARGS(count));
   try {
@@ -78,9 +81,12 @@ PyObject* represent(PyObject* self) {
   return PyObject_Repr(compiled(self).python);
 }
 
-// Of a class it is no method, as a function of NumPy's is none.
-PyObject* bind(PyObject* self, PyObject* /*instance*/, PyObject* /*type*/) {
-  return Py_NewRef(self);
+// Unless it was made one, it is no method of a class, as a function of NumPy's is none.
+PyObject* bind(PyObject* self, PyObject* instance, PyObject* /*type*/) {
+  if (!compiled(self).method || instance == nullptr || instance == Py_None) return Py_NewRef(self);
+  static PyObject* const method = nb::object(nb::module_::import_("types").attr("MethodType")).release().ptr();
+  PyObject* const both[] = {self, instance};
+  return PyObject_Vectorcall(method, both, 2, nullptr);
 }
 
 // Pickled by its name.
@@ -133,6 +139,23 @@ std::vector<const char*> names_of(std::span<const TensorCall::Parameter> paramet
   return names;
 }
 
+nb::object make(nb::object function, PlainCall plain, const TensorCall* tensors, bool method) {
+  static PyObject* const type = function_type();
+  if (type == nullptr) throw nb::python_error();
+  auto* const self = PyObject_GC_New(CompiledFunction, reinterpret_cast<PyTypeObject*>(type));
+  if (self == nullptr) throw nb::python_error();
+  self->call = called;
+  self->plain = plain;
+  self->tensors = tensors;
+  self->method = method;
+  self->python = function.inc_ref().ptr();
+  self->attributes = nullptr;
+  nb::object made = nb::steal(reinterpret_cast<PyObject*>(self));
+  PyObject_GC_Track(made.ptr());
+  nb::module_::import_("functools").attr("update_wrapper")(made, function);
+  return made;
+}
+
 // A decorator: the function, whose plain calls are compiled.
 nb::object with_plain_calls(nb::object function) {
   const std::string name = nb::borrow<nb::str>(function.attr("__name__")).c_str();
@@ -143,19 +166,12 @@ nb::object with_plain_calls(nb::object function) {
   const TensorCall* const tensors = tensor_call(name);
   if (plain == nullptr && tensors == nullptr)
     throw nb::value_error(("with_plain_calls: no plain calls of " + name + " are compiled").c_str());
-  static PyObject* const type = function_type();
-  if (type == nullptr) throw nb::python_error();
-  auto* const self = PyObject_GC_New(CompiledFunction, reinterpret_cast<PyTypeObject*>(type));
-  if (self == nullptr) throw nb::python_error();
-  self->call = called;
-  self->plain = plain;
-  self->tensors = tensors;
-  self->python = function.inc_ref().ptr();
-  self->attributes = nullptr;
-  nb::object made = nb::steal(reinterpret_cast<PyObject*>(self));
-  PyObject_GC_Track(made.ptr());
-  nb::module_::import_("functools").attr("update_wrapper")(made, function);
-  return made;
+  return make(std::move(function), plain, tensors, false);
+}
+
+// A decorator: the function, or the method, in masu's floating-point environment.
+nb::object in_usual_arithmetic(nb::object function, bool method) {
+  return make(std::move(function), nullptr, nullptr, method);
 }
 
 }  // namespace
@@ -271,6 +287,7 @@ PyObject* numpy_function(const char* name) {
 
 void register_functions(nb::module_& m) {
   m.def("with_plain_calls", with_plain_calls, nb::arg("function"));
+  m.def("in_usual_arithmetic", in_usual_arithmetic, nb::arg("function"), nb::arg("method") = false);
   m.def("stays_here", stays_here, nb::arg("count"));
 }
 

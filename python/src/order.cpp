@@ -7,6 +7,7 @@
 
 #include <masu/gather.h>
 #include <masu/quantile.h>
+#include <masu/reduce.h>
 #include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
@@ -196,6 +197,15 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
       masu::argpartition_rows(input.view(), rows, places, {output.data<std::uint64_t>(), output.count()});
     }
   });
+}
+
+// Whether all bytes in host memory are 0 or 1.
+bool truth_values(nb::handle bytes) {
+  constexpr std::uint64_t worth_threads = std::uint64_t{4} << 20;
+  const Input input(bytes);
+  const auto* const values = input.data<std::uint8_t>();
+  if (input.count() < worth_threads) return are_truth_values(values, input.count());
+  return call([&] { return masu::reduce(this_cpu(), input.view(), masu::ReduceOp::max).max<std::uint8_t>() <= 1; });
 }
 
 unsigned unordered_array(nb::handle array) {
@@ -394,6 +404,7 @@ void register_order(nb::module_& m) {
   }
   m.def("chosen", chosen, arg("data"), arg("flags"), arg("result"));
   m.def("zeros_elsewhere", zeros_elsewhere, arg("data"), arg("flags"), arg("result"));
+  m.def("are_truth_values", truth_values, arg("bytes"));
   m.def("unordered", unordered_array, arg("data"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));

@@ -60,8 +60,9 @@ MASU_FOR_EVERY_PROCESSOR std::uint64_t greatest(const std::uint64_t* numbers, st
   return most;
 }
 
-// NumPy's counts of few integers. Null for 2^63 - 1, for which it writes outside of its memory, and for what may be
-// that; those of 64 bits in few bins are counted here, as NumPy takes longer to find the greatest one.
+// NumPy's counts of few integers. Null for integers that are too great to count, as NumPy (2.4.6) does not check all of
+// these and may damage its memory, and for what may have such integers; those of 64 bits in few bins are counted here,
+// as NumPy takes longer to find the greatest one.
 PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& given) {
   static PyObject* const numpys = numpy_function("bincount");
   masu::Dtype dtype{};
@@ -72,7 +73,7 @@ PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& g
   const auto* const numbers = static_cast<const std::uint64_t*>(x.data);
   const std::uint64_t count = x.count();
   const std::uint64_t most = greatest(numbers, count);  // a negative one is greater than all others
-  if (most == (std::uint64_t{1} << 63) - 1) return nullptr;
+  if (most >> 62 == 1) return nullptr;
   if (x.dtype->kind == 'u') return by_numpy(numpys, given);  // an error before NumPy 2.2
   std::int64_t least = 0;
   const bool whole = minlength == nullptr || integer(minlength, least);
@@ -118,6 +119,27 @@ PyObject* plain::bincount(const Given& given) {
   return weighted_bincount(values[0], values[1], static_cast<std::uint64_t>(least)).release().ptr();
 }
 
+namespace {
+
+// Whether edges are plain numbers, none of them NaN; other ones are looked at in Python.
+bool are_plain_edges(PyObject* bins) {
+  if (const NumpyArray* const array = numpy_array(bins)) {
+    if (array->is_integer()) return true;
+    const auto* const edges = static_cast<const double*>(array->data);
+    return array->dtype->code == 'd' && array->is_plain() &&
+           std::none_of(edges, edges + array->count(), [](double edge) { return edge != edge; });
+  }
+  if (PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Size(bins); ++i) {
+    PyObject* const edge = PyList_CheckExact(bins) != 0 ? PyList_GetItem(bins, i) : PyTuple_GetItem(bins, i);
+    if (PyLong_CheckExact(edge) != 0) continue;
+    if (PyFloat_Check(edge) == 0 || PyFloat_AsDouble(edge) != PyFloat_AsDouble(edge)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 PyObject* plain::histogram(const Given& given) {
   static const Parameters parameters(5, {"a", "bins", "range", "density", "weights", "axis", "device"});
   static PyObject* const numpys = numpy_function("histogram");
@@ -130,13 +152,11 @@ PyObject* plain::histogram(const Given& given) {
   PyObject* const bins = values[1] == nullptr ? ten : values[1];
   std::int64_t count = 0;
   const bool even = integer(bins, count);
-  if (!even && PyUnicode_CheckExact(bins) == 0 && PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0 &&
-      numpy_array(bins) == nullptr) {
-    return nullptr;
-  }
+  if ((!even && !are_plain_edges(bins)) || a->dtype->code == 'O') return nullptr;
   // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
-  const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->code == 'e';
+  const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->number == 23;
   if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;
+  if (!even && compares_as_doubles(*a, bins)) return nullptr;
   PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
                           values[3] == nullptr ? Py_None : values[3]};
   return PyObject_Vectorcall(numpys, of, 4, nullptr);
@@ -149,7 +169,9 @@ PyObject* plain::digitize(const Given& given) {
   if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
   const NumpyArray* const x = numpy_array(values[0]);
   const bool known = numpy_array(values[1]) != nullptr || PyList_CheckExact(values[1]) != 0;
-  return x != nullptr && known && x->count() < small_limit() ? by_numpy(numpys, given) : nullptr;
+  return x != nullptr && known && x->count() < small_limit() && !compares_as_doubles(*x, values[1])
+             ? by_numpy(numpys, given)
+             : nullptr;
 }
 
 // The same, None in place of what is invalid.

@@ -287,7 +287,9 @@ PyObject* plain::searchsorted(const Given& given) {
   static PyObject* const left = PyUnicode_InternFromString("left");
   static PyObject* const scalar = numpy_function("generic");
   Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr || numpy_array(values[0]) == nullptr) return nullptr;
+  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
+  const NumpyArray* const sorted = numpy_array(values[0]);
+  if (sorted == nullptr || compares_as_doubles(*sorted, values[1])) return nullptr;
   if (const NumpyArray* const sought = numpy_array(values[1])) {
     if (sought->count() >= small_limit()) return nullptr;
   } else if (small_limit() == 0 || (PyLong_CheckExact(values[1]) == 0 && PyFloat_CheckExact(values[1]) == 0 &&

@@ -216,62 +216,6 @@ bool all_finite(std::span<const std::byte> bytes, Dtype dtype) {
   }
 }
 
-// Whether a sum or a difference of two elements may be infinite, or NaN where neither of them is.
-bool any_great(const masu::ArrayView& data) {
-  const auto any = [&](const auto* x) {
-    using T = std::remove_cvref_t<decltype(*x)>;
-    return std::any_of(x, x + data.count, [](T one) { return std::abs(one) > std::numeric_limits<T>::max() / 2; });
-  };
-  const auto half_is_great = [](std::uint16_t bits) { return (bits & 0x7fff) > 0x77ff && (bits & 0x7fff) <= 0x7c00; };
-  switch (data.dtype) {
-    case Dtype::f16: {
-      const auto* const x = static_cast<const std::uint16_t*>(data.data);
-      return std::any_of(x, x + data.count, half_is_great);
-    }
-    case Dtype::f32: return any(static_cast<const float*>(data.data));
-    case Dtype::f64: return any(static_cast<const double*>(data.data));
-    default: return false;
-  }
-}
-
-// Whether two integers that follow each other in the order are so far apart that NumPy warns of their difference: such
-// two have no other between them and zero.
-bool are_far_apart(const masu::ArrayView& data) {
-  const auto look = [&](const auto* x) {
-    using T = std::remove_cvref_t<decltype(*x)>;
-    constexpr T most = std::numeric_limits<T>::max();
-    constexpr T least = std::numeric_limits<T>::min();
-    T below = least;
-    T above = most;
-    T any_below = 0;
-    T any_above = -1;
-    for (std::uint64_t i = 0; i < data.count; ++i) {
-      below = std::max(below, x[i] < 0 ? x[i] : least);
-      above = std::min(above, x[i] < 0 ? most : x[i]);
-      any_below |= x[i];
-      any_above &= x[i];
-    }
-    return any_below < 0 && any_above >= 0 && above >= most + (below + 1);
-  };
-  switch (data.dtype) {
-    case Dtype::i8: return look(static_cast<const std::int8_t*>(data.data));
-    case Dtype::i16: return look(static_cast<const std::int16_t*>(data.data));
-    case Dtype::i32: return look(static_cast<const std::int32_t*>(data.data));
-    case Dtype::i64: return look(static_cast<const std::int64_t*>(data.data));
-    default: return false;
-  }
-}
-
-// The same of any of the rows.
-bool any_far_apart(const Rows& rows) {
-  const std::size_t bytes = rows.length * masu::size_of(rows.data.dtype);
-  for (std::uint64_t row = 0; row < rows.number; ++row) {
-    const void* const from = static_cast<const std::byte*>(rows.data.data) + row * bytes;
-    if (are_far_apart({rows.data.dtype, from, rows.length})) return true;
-  }
-  return false;
-}
-
 void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
   const auto fill = [&](auto nan) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof nan) std::memcpy(bytes.data() + i, &nan, sizeof nan);
@@ -283,12 +227,12 @@ void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
 
 // An array of NumPy's of that shape behind `front`, or its element where it has no dimension, filled by work(stream,
 // data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
-// NumPy takes it from the data. None where not all is finite, and where NumPy may warn of what is beside a NaN.
+// NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
 nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype,
                   bool boolean, const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-  if (nan && (rows.number != 1 || !masu::is_float(dtype) || any_great(rows.data))) return nb::none();
+  if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nb::none();
   std::vector<std::int64_t> shape = front;
   if (axis != Py_None) {
     const auto kept = rows.input.shape();
@@ -362,11 +306,6 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
     return nb::none();
   }
   if (points->list.empty()) return nb::none();
-  const auto is_between = [](const masu::QuantilePoint& point) {
-    return point.kind != masu::QuantilePoint::Kind::element;
-  };
-  if ((rows.number == 1 || skip) && std::ranges::any_of(points->list, is_between) && any_far_apart(rows))
-    return nb::none();
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;
@@ -434,6 +373,15 @@ nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle 
   return nb::make_tuple(previous, next, weights, kinds);
 }
 
+// Of arrays of the host.
+void interpolate(nb::handle first, nb::handle second, nb::handle weights, nb::handle result) {
+  const Input a(first);
+  const Input b(second);
+  const Input t(weights);
+  const Output output(result);
+  call([&] { masu::interpolate(a.view(), b.view(), {t.data<double>(), t.count()}, output.view()); });
+}
+
 void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
                nb::handle weights, nb::handle kinds) {
   const Input input(data);
@@ -453,6 +401,7 @@ void register_quantiles(nb::module_& m) {
   using nb::arg;
   m.def("medians", medians, arg("data"), arg("result"), arg("rows"), arg("nan"));
   m.def("nan_quantiles", nan_quantiles, arg("data"), arg("result"), arg("rows"), arg("method"), arg("q"));
+  m.def("interpolate", interpolate, arg("first"), arg("second"), arg("weights"), arg("result"));
   m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
   m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
         arg("kinds"));

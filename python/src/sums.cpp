@@ -145,12 +145,14 @@ void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device
   });
 }
 
-// Each element in the result's dtype: integers modulo its range, floats rounded to nearest.
+// Each element in the result's dtype: integers modulo its range, floats rounded to nearest; truth values on a device as
+// bytes 0 and 1.
 void convert(nb::handle data, nb::handle result, const Device& device) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const masu::ConvertOptions options{.overflow = masu::Overflow::wrap};
+    const masu::ConvertOptions options{.overflow = masu::Overflow::wrap,
+                                       .truth = input.is_truth() && output.is_truth()};
     if (input.on_device()) masu::convert(input.buffer(), input.dtype(), output.buffer(), output.dtype(), options);
     else masu::convert(device, input.view(), output.view(), options);
   });

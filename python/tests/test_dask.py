@@ -148,6 +148,28 @@ def test_bincount(weights):
         md.bincount(da.zeros((2, 2), int))
 
 
+def test_the_first_counts_are_there_before():
+    """As many as minlength says, whatever the length comes to."""
+    for data, minlength in (([0, 1, 2, 3], 6), ([0, 1, 2, 9], 6), ([], 6), ([0, 1, 2, 3], 4)):
+        x = np.array(data, int)
+        for weights in (None, x * 0.5):
+            want = np.bincount(x, weights, minlength)
+            counts = md.bincount(da.from_array(x, chunks=2), None if weights is None else da.from_array(weights, chunks=2), minlength)
+            assert np.isnan(counts.size)
+            same(counts, want)
+            same(counts[2:4], want[2:4])
+            assert counts[2:4].shape == (2,) and counts[:minlength].shape == (minlength,) and counts[1:4:2].shape == (2,)
+            same(counts[:minlength], want[:minlength])
+            assert counts[3].compute() == want[3] and counts[np.int64(0),].compute() == want[0]
+            same(counts + 1, want + 1)
+            for unknown in (slice(2, minlength + 1), slice(2, None), slice(-1, None), minlength, -1):
+                with pytest.raises(ValueError, match="unknown"):
+                    counts[unknown]
+            assert counts.compute_chunk_sizes()[-1].compute() == want[-1]
+    with pytest.raises(ValueError, match="unknown"):
+        md.bincount(da.from_array(np.array([0, 1]), chunks=1))[0:1]
+
+
 def test_totals_of_cells_beyond_float64():
     """Of a chunk, whose total of digits passes 2^53."""
     w = np.random.default_rng(5).integers(0, 2**32, 12_000_001)

@@ -79,11 +79,56 @@ BINS = [
     {"bins": []},
     {"bins": [1]},
     {"bins": [[1, 2]]},
-    {"bins": [0, np.nan, 50]},
     {"range": (3, 1)},
     {"range": (0, np.inf)},
     {"range": (0, 1e-300), "bins": 1_000_000},
 ]
+
+
+@pytest.mark.parametrize("limit", [0, 4096])
+def test_no_edge_is_nan(limit, monkeypatch):
+    """NumPy counts negative numbers between such edges."""
+    monkeypatch.setattr(masu._small, "limit", limit)
+    data, nan = np.arange(4.0), np.nan
+    for edges in ([nan, 0, 2, 4], (0, 2, nan), np.array([0, nan, 4.0]), np.array([0, nan], "f4"), np.array([0, nan], ">f2"),
+                  [np.float32(nan), 1]):
+        for there in (data, data.astype("i4"), data.astype("f2"), data.tolist(), masu.to_device(data, "cpu")):
+            for call in (lambda: masu.histogram(there, edges), lambda: masu.histogram_bin_edges(there, edges)):
+                with pytest.raises(ValueError, match="edges must be numbers, got NaN at "):
+                    call()
+        with pytest.raises(ValueError, match="histogram: edges must be numbers"):
+            masu.histogram(data, edges, weights=data)
+        with pytest.raises(ValueError, match="histogram: edges must be numbers"):
+            masu.histogram(data, edges, axis=0)
+        with pytest.raises(ValueError, match="edges must be numbers"):
+            masu.Histogram.of(data, edges)
+        for bins in ([3, edges], [edges, 3], [edges, [0, 1]]):
+            with pytest.raises(ValueError, match="histogram2d: edges must be numbers"):
+                masu.histogram2d(data, data, bins)
+            with pytest.raises(ValueError, match="histogramdd: edges must be numbers"):
+                masu.histogramdd(np.stack([data, data], 1), bins)
+
+
+def test_a_rule_that_finds_too_many_bins_takes_no_memory():
+    """numpy 15332 and 28400: NumPy makes the edges of billions of bins."""
+    far = np.concatenate([np.arange(100.0), [1e12]])
+    for data, rule, limits in ((np.array([0.0, 1, 2]), "auto", (0, 2e9)), (np.array([0.0, 1, 2]), "sqrt", (0, 3e9)),
+                               (np.array([0, 1, 2]), "doane", (0, 10**10)), (np.array([0, 1, 2], "f4"), "scott", (0, 3e9)),
+                               (np.array([0.0, 1, 2]), "stone", (0, 3e9)), (far, "fd", None), (far.astype("i8"), "fd", None)):
+        for there in (data, data.tolist(), masu.to_device(data, "cpu")) if rule != "doane" else (data,):
+            for name in ("histogram", "histogram_bin_edges"):
+                with pytest.raises(ValueError, match=rf"{name}: the rule '{rule}' must find at most 16777216 bins, got "):
+                    getattr(masu, name)(there, rule, limits)
+    assert masu.histogram(far[:-1], "fd")[0].sum() == 100
+
+
+def test_nan_among_objects():
+    """numpy 28730: it lies in no bin."""
+    data = np.array([0.0, 1, np.nan], object)
+    assert masu.histogram(data, np.arange(5))[0].tolist() == [1, 1, 0, 0]
+    assert masu.histogram(data, [0, 1, 2])[0].tolist() == [1, 1]
+    assert masu.histogram(data, 2, (0, 2))[0].tolist() == [1, 1]
+    assert masu.histogram(np.array([3, 2**70, 1], object), [0, 2, 5])[0].tolist() == [1, 1]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -220,6 +265,24 @@ def test_columns_without_a_common_dtype():
     for other in (x.astype("M8[s]"), x.view("V4")):
         got, want = (outcome(module.histogram2d, (x, other, 3), {})[0] for module in (masu, np))
         assert type(got) is type(want) is TypeError, (got, want)
+
+
+def test_masked_elements_are_left_out(monkeypatch):
+    """NumPy counts them (issue 10019), and refuses a range that a masked NaN has part in."""
+    a = np.ma.array([1, 2, np.nan, 3], mask=[0, 0, 1, 0])
+    weights = np.array([1.0, 2, 4, 8])
+    for limit in (0, 4096):
+        monkeypatch.setattr(masu._small, "limit", limit)
+        for rule in (3, [1, 2, 3, 4], "sqrt"):
+            for mine, theirs in zip(masu.histogram(a, rule), np.histogram(a.compressed(), rule)):
+                np.testing.assert_array_equal(mine, theirs)
+            np.testing.assert_array_equal(masu.histogram_bin_edges(a, rule), np.histogram_bin_edges(a.compressed(), rule))
+        assert masu.histogram(a, 3)[0].tolist() == [1, 1, 1] and masu.histogram(a, 3, weights=weights)[0].tolist() == [1, 2, 8]
+        assert masu.histogram(a, 3, weights=np.ma.array(weights, mask=[1, 0, 0, 0]))[0].tolist() == [2, 0, 8]
+        assert masu.histogram(np.tile(a.data, (3, 1)), 3, weights=np.ma.array(np.tile(weights, (3, 1)), mask=np.tile(a.mask, (3, 1))))[0].sum() == 33
+        assert masu.histogram(np.ma.array([1, 2]), 2)[0].tolist() == [1, 1]
+        with pytest.raises(ValueError, match="masked elements"):
+            masu.histogram(a.reshape(2, 2), 3, axis=1)
 
 
 def test_masked_points_are_numpys():
@@ -383,8 +446,8 @@ def test_bincount_of_values_that_a_sample_does_not_show():
 
 
 def test_bincount_of_the_greatest_values():
-    """Of 2**63 - 1 NumPy itself writes outside of its memory."""
-    for most in (2**63 - 2, 2**63 - 1):
+    """They are refused before NumPy is asked, which does not check all of them (2.4.6). These it does check."""
+    for most in (2**62 - 1, 2**62, 2**62 + 12345):
         data = np.array([1, most])
         for weights in (None, np.ones(2), np.ones(2, "i8"), np.ones(2, "f2")):
             with pytest.raises(ValueError, match="array is too big"):

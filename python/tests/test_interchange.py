@@ -5,6 +5,7 @@ import ctypes
 import mmap
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -290,8 +291,154 @@ def test_pyarrow():
     for given in (column, pyarrow.chunked_array([column.slice(0, 9), column.slice(9)])):
         np.testing.assert_array_equal(np.asarray(masu.sort(given)), np.sort(DATA))
         np.testing.assert_array_equal(np.asarray(masu.histogram(given, 10)[0]), np.histogram(DATA, 10)[0])
-    with_null = pyarrow.array([1.0, None, 0.5])
-    np.testing.assert_array_equal(np.asarray(masu.sort(with_null)), [0.5, 1.0, np.nan])
+
+
+NULLS = {
+    "pyarrow": lambda module, values, dtype: module.array(values, dtype),
+    "pyarrow chunks": lambda module, values, dtype: module.chunked_array([values[:1], values[1:]], dtype),
+    "pyarrow table": lambda module, values, dtype: module.table({"a": module.array(values, dtype)}),
+    "polars": lambda module, values, dtype: module.Series(values, dtype=getattr(module, {"double": "Float64", "bool": "Boolean"}.get(
+        dtype, dtype.title().replace("Ui", "UI")))),
+    "pandas": lambda module, values, dtype: module.Series(values, dtype=f"{dtype}[pyarrow]"),
+}
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_nulls_are_an_error(kind):
+    """NumPy gets NaN for a null, and floats for integers beside one: 2^53 + 1 would become 2^53."""
+    library = pytest.importorskip(kind.partition(" ")[0])
+    pytest.importorskip("pyarrow")
+    for values, dtype in (([2**53 + 1, 2**53, None], "int64"), ([1.5, None, 2], "double"), ([True, None, True], "bool"), ([None] * 3, "int8")):
+        column = NULLS[kind](library, values, dtype)
+        three = np.arange(3.0)
+        calls = [(name, column) for name in ("sum", "mean", "var", "cumsum", "sort", "argsort", "unique", "median", "nanmedian", "histogram",
+                                             "bincount", "histogram_bin_edges")]
+        calls += [("quantile", column, 0.5), ("topk", column, 1), ("partition", column, 1), ("digitize", column, [1]),
+                  ("digitize", three, column), ("searchsorted", column, 1), ("searchsorted", three, column), ("dot", column, column),
+                  ("histogram2d", column, column), ("histogramdd", [column, column]), ("histogram", three, 3, None, None, column),
+                  ("bincount", np.arange(3), column), ("histogram2d", three, three, 2, None, None, column)]
+        for name, *given in calls:
+            with pytest.raises(ValueError, match="missing values"):
+                getattr(masu, name)(*given)
+        for function in (masu.SumAccumulator.of, masu.UniqueAccumulator.of, masu.Histogram.of, masu.RowHistograms.of,
+                         lambda x: masu.to_device(x, "cpu")):
+            with pytest.raises(ValueError, match="missing values"):
+                function(column)
+
+
+@pytest.mark.parametrize("limit", [0, 4096])
+@pytest.mark.parametrize("kind", NULLS)
+def test_columns_without_nulls(kind, limit, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", limit)
+    library = pytest.importorskip(kind.partition(" ")[0])
+    pytest.importorskip("pyarrow")
+    for values, dtype in (([2**53 + 1, 2**53, -1], "int64"), ([2**64 - 2, 1], "uint64"), ([1.5, -2.5], "double"), ([True, False], "bool")):
+        column, array = NULLS[kind](library, values, dtype), np.array(values, {"double": "f8"}.get(dtype, dtype))
+        if kind == "pyarrow table":
+            array = array.reshape(-1, 1)
+        for name, *more in (("sum",), ("sort",), ("unique",), ("mean",), ("median",), ("cumsum",), ("histogram", 2), ("partition", 0)):
+            got, want = (outcome(getattr(masu, name), given, *more)[0] for given in (column, array))
+            for mine, theirs in zip(got, want) if isinstance(want, tuple) else [(got, want)]:
+                np.testing.assert_array_equal(np.asarray(mine), theirs)
+                assert np.asarray(mine).dtype == theirs.dtype
+        assert masu.SumAccumulator.of(column).sum() == masu.SumAccumulator.of(array).sum()
+
+
+def narrow_library(monkeypatch):
+    """A library that has no dtype of 64 bits, as JAX has none unless jax_enable_x64 is set: from_dlpack cuts."""
+    tensors = library("jaxlib")
+
+    def from_dlpack(other):
+        values = np.from_dlpack(other)
+        narrow = values.dtype.itemsize == 8
+        given = tensors.Tensor(values.astype(f"{values.dtype.kind}4") if narrow else values)
+        given.dtype = given.values.dtype
+        return given
+
+    monkeypatch.setitem(sys.modules, "jax.numpy", types.ModuleType("jax.numpy"))
+    sys.modules["jax.numpy"].from_dlpack = from_dlpack
+    return tensors.Tensor
+
+
+def test_results_of_64_bits_are_not_cut(monkeypatch):
+    Tensor = narrow_library(monkeypatch)
+    many = Tensor(np.full(5000, 2**30, "i4"))
+    total = masu.sum(many)
+    assert total == 5_368_709_120_000 and total.dtype == np.int64
+    assert masu.cumsum(many)[-1] == 5_368_709_120_000
+    assert masu.sum(Tensor(np.full(5000, 2**31, "u4")), dtype="u8") == 10_737_418_240_000
+    assert masu.median(Tensor(np.array([2**24 + 1, 2**24 + 2], "i4"))) == 16_777_217.5
+    assert masu.sum(many, dtype="float64").dtype == np.float64
+    counts, edges = masu.histogram(many, 3)
+    assert counts.dtype == np.int64 and edges.dtype == np.float64 and edges[0] == 2**30 - 0.5
+    values, counts = masu.unique(many, return_counts=True)
+    assert type(values) is Tensor and type(counts) is np.ndarray and counts.tolist() == [5000]
+    for name, dtype in (("sort", "i4"), ("sum", "f4"), ("mean", "f4"), ("median", "f2")):  # what it has comes back in kind
+        assert type(getattr(masu, name)(Tensor(np.arange(9).astype(dtype)))) is Tensor, name
+
+
+def test_jax(monkeypatch):
+    jax = pytest.importorskip("jax")
+    many = jax.numpy.full(5000, 2**30, "int32")
+    for wide in (False, True):
+        monkeypatch.setattr(masu._small, "limit", 4096)
+        with jax.enable_x64(wide):
+            assert int(masu.sum(many)) == 5_368_709_120_000 and int(masu.cumsum(many)[-1]) == 5_368_709_120_000
+            assert float(masu.median(jax.numpy.array([2**24 + 1, 2**24 + 2], "int32"))) == 16_777_217.5
+            assert isinstance(masu.sum(many), jax.Array) is wide and isinstance(masu.sort(many), jax.Array)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", masu.Fallback)
+                assert float(masu.bincount(many * 0, weights=many)[0]) == 5_368_709_120_000
+
+
+class Unusable:
+    """A tensor that PyTorch gives nobody the memory of, with the words that PyTorch has for it."""
+
+    is_nested = is_meta = is_quantized = requires_grad = False
+    layout, dtype = "torch.strided", "torch.float32"
+
+    def __init__(self, error, **about):
+        self.error = error
+        vars(self).update(about)
+
+    def is_conj(self):
+        return self.dtype == "torch.complex64"
+
+    def resolve_conj(self):
+        raise AssertionError("masu changes no tensor")
+
+    def __dlpack__(self, **keywords):
+        raise self.error
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
+@pytest.mark.parametrize("about, error, words", [
+    ({"dtype": "torch.bfloat16"}, TypeError("Got unsupported ScalarType BFloat16"), r"got torch.bfloat16; use float\(\)"),
+    ({"dtype": "torch.float8_e4m3fn"}, TypeError("Got unsupported ScalarType"), r"use float\(\)"),
+    ({"requires_grad": True}, RuntimeError("Can't call numpy()"), r"use detach\(\)"),
+    ({"layout": "torch.sparse_coo"}, TypeError("can't convert Sparse layout tensor to numpy"), r"got the layout torch.sparse_coo; use to_dense\(\)"),
+    ({"is_meta": True}, NotImplementedError("Cannot copy out of meta tensor"), "must hold data"),
+    ({"is_nested": True, "layout": "torch.jagged"}, RuntimeError("numpy is not supported"), r"use unbind\(\)"),
+    ({"is_quantized": True, "dtype": "torch.qint8"}, TypeError("Got unsupported ScalarType QInt8"), r"use dequantize\(\)"),
+    ({"dtype": "torch.complex64"}, RuntimeError("Can't call numpy() on Tensor that has conjugate bit set"), r"use resolve_conj\(\)"),
+])
+def test_tensors_without_usable_memory(about, error, words):
+    tensor = Unusable(error, **about)
+    for name, *given in (("sum", tensor), ("sort", tensor), ("searchsorted", DATA, tensor), ("histogram", tensor), ("quantile", tensor, 0.5),
+                         ("histogramdd", [tensor, tensor]), ("topk", tensor, 1)):
+        with pytest.raises(TypeError, match=f"^{name}: the Unusable .*{words}") as caught:
+            getattr(masu, name)(*given)
+        assert caught.value.__cause__ is error
+    with pytest.raises(TypeError, match=f"^SumAccumulator: the Unusable .*{words}"):
+        masu.SumAccumulator.of(tensor)
+    unknown = Unusable(RuntimeError("of its own"))
+    with pytest.raises(RuntimeError, match="of its own"):
+        masu.sum(unknown)
 
 
 def test_torch_on_the_cpu():

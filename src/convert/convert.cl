@@ -12,6 +12,7 @@
 // - MASU_ERROR        1: the first that does not fit is noted
 // - MASU_WRAP         1: integers modulo 2^bits
 // - MASU_NEGATE       1: floats of one dtype get the other sign, and nothing else
+// - MASU_TRUTH        1: bytes become 0 and 1
 // - MASU_FP64         1: the device has double
 // - MASU_TARGET_BITS  8, 16, 32 or 64
 // - MASU_TARGET_KIND  0: unsigned, 1: signed integers, 2: floats
@@ -60,6 +61,10 @@
 #if MASU_NEGATE
 
 inline MASU_TARGET converted(const MASU_BITS source, uint *bad) { return source ^ MASU_SIGN; }
+
+#elif MASU_TRUTH
+
+inline MASU_TARGET converted(const MASU_BITS source, uint *bad) { return source != 0; }
 
 #elif MASU_TARGET_KIND == 2
 

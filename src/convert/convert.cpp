@@ -27,6 +27,15 @@ constexpr std::array<std::string_view, 3> overflows = {"error", "saturate", "wra
 constexpr std::array<std::string_view, 4> roundings = {"nearest-even", "zero", "up", "down"};
 
 ConvertRule rule_for(Dtype in, Dtype out, const ConvertOptions& options) {
+  if (options.truth) {
+    if (in != Dtype::u8 || out != Dtype::u8 || options.negate) {
+      call::refuse(name,
+                   fmt::format("truth needs u8 to u8, without negate, got {} to {}", to_string(in), to_string(out)));
+    }
+    ConvertRule rule = make_rule(in, out, Overflow::wrap, options.rounding);
+    rule.truth = true;
+    return rule;
+  }
   if (!options.negate) return make_rule(in, out, options.overflow, options.rounding);
   if (in != out || !is_float(in)) {
     call::refuse(name, fmt::format("negate needs floats of one dtype, got {} to {}", to_string(in), to_string(out)));
@@ -161,6 +170,7 @@ std::uint64_t convert_workspace(const Device& device) noexcept {
 }
 
 void convert(const Device& device, const ArrayView& in, MutableArrayView out, const ConvertOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   call::check_count(name, in.count);
   if (in.count != out.count)
@@ -184,6 +194,7 @@ void convert(const Device& device, const ArrayView& in, MutableArrayView out, co
 }
 
 void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype, const ConvertOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
@@ -196,6 +207,7 @@ void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dt
 
 Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype,
                       const ConvertOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   call::check_stream(name, stream, in);
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);

@@ -51,6 +51,10 @@ void negate(const std::byte* in, std::byte* out, std::uint64_t count) {
   }
 }
 
+void make_truths(const std::byte* in, std::byte* out, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = static_cast<std::byte>(in[i] != std::byte{0});
+}
+
 }  // namespace
 
 std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, std::uint64_t count) {
@@ -59,7 +63,7 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
   const std::uint64_t in_bytes = rule.source.bits / 8;
   const std::uint64_t out_bytes = rule.target.bits / 8;
   const bool copies = rule.copies();
-  const bool fast = !rule.negate && has_fast_way(rule);
+  const bool fast = !rule.negate && !rule.truth && has_fast_way(rule);
   const bool streams = count * out_bytes >= runtime::stream_out_bytes;
   std::atomic<std::uint64_t> first{no_position};
   runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
@@ -72,6 +76,7 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
       if (streams) runtime::stream_out_end();
       return;
     }
+    if (rule.truth) return make_truths(from + begin, to + begin, end - begin);
     if (rule.negate) {
       dispatch(rule.source_dtype, [&](auto tag) {
         negate<KeyOf<typename decltype(tag)::type>>(from + begin * in_bytes, to + begin * out_bytes, end - begin);

@@ -111,6 +111,7 @@ std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
                     {"MASU_ERROR", rule.overflow == Overflow::error},
                     {"MASU_WRAP", rule.overflow == Overflow::wrap},
                     {"MASU_NEGATE", rule.negate},
+                    {"MASU_TRUTH", rule.truth},
                     {"MASU_FP64", fp64},
                     {"MASU_ELEMENT_BYTES", rule.source.bits / 8},
                     {"MASU_ELEMENT_CLASS", kind_of(rule.source)},

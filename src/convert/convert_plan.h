@@ -45,6 +45,7 @@ struct ConvertRule {
   Overflow overflow = Overflow::error;  // wrap where every value fits
   Rounding rounding = Rounding::nearest_even;
   bool negate = false;  // floats of one dtype: the other sign, and nothing else
+  bool truth = false;   // u8 to u8: 1 for what is not 0
   // To floats: whether values can overflow, and the first magnitudes that do (bits, of floats); what they become.
   bool limited = false;
   std::uint64_t limit_up = 0;
@@ -52,7 +53,7 @@ struct ConvertRule {
   std::uint64_t overflow_up = 0;
   std::uint64_t overflow_down = 0;
 
-  [[nodiscard]] bool copies() const noexcept { return source_dtype == target_dtype && !negate; }
+  [[nodiscard]] bool copies() const noexcept { return source_dtype == target_dtype && !negate && !truth; }
 };
 ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding rounding) noexcept;
 

@@ -76,6 +76,13 @@ TEST_P(ConvertNvrtc, Pairs) {
   }
 }
 
+TEST_P(ConvertNvrtc, TruthValues) {
+  ConvertRule rule = make_rule(Dtype::u8, Dtype::u8, Overflow::wrap, Rounding::nearest_even);
+  rule.truth = true;
+  const auto plan = convert_plan::make(test::nvrtc_gpu(), rule, 1 << 20, 0, 0);
+  expect_compiles(convert_plan::files, plan.defines(rule), {"convert_elements", "first_note"});
+}
+
 TEST_P(ConvertNvrtc, Negated) {
   for (const Dtype dtype : {Dtype::f16, Dtype::f32, Dtype::f64}) {
     ConvertRule rule = make_rule(dtype, dtype, Overflow::wrap, Rounding::nearest_even);

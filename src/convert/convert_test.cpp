@@ -373,6 +373,24 @@ void expect_negated(const Device& device) {
             bits_of(values.back()) ^ std::uint64_t{1} << (8 * sizeof(T) - 1));
 }
 
+TEST_P(ConvertTest, TruthValues) {
+  std::vector<std::uint8_t> bytes(70007);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i % 3 == 0 ? 0 : i * i % 256);
+  const Buffer<std::uint8_t> there = device.upload(bytes);
+  const Buffer<std::uint8_t> memory(device, bytes.size());
+  Stream stream(device, Timing::off);
+  for (const std::uint64_t from : {0, 1, 7}) {
+    Buffer<std::uint8_t> out = memory.slice(3, bytes.size() - 7);
+    convert(stream, there.slice(from, out.size()), Dtype::u8, out, Dtype::u8, {.truth = true}).get();
+    const std::vector<std::uint8_t> made = out.read();
+    for (std::size_t i = 0; i < made.size(); ++i) ASSERT_EQ(made[i], bytes[from + i] != 0 ? 1 : 0) << i;
+  }
+  EXPECT_EQ(convert<std::uint8_t>(device, std::vector<std::uint8_t>{0, 1, 2, 255}, {.truth = true}),
+            (std::vector<std::uint8_t>{0, 1, 1, 1}));
+  MASU_EXPECT_ERROR((void)convert<std::int8_t>(device, bytes, {.truth = true}), invalid_argument,
+                    "convert: truth needs u8 to u8, without negate, got u8 to i8");
+}
+
 TEST_P(ConvertTest, Negated) {
   expect_negated<Half>(device);
   expect_negated<float>(device);

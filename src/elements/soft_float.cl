@@ -110,12 +110,71 @@ inline ulong float_product(const ulong x, const ulong y, const uint precision, c
   return ((x ^ y) & sign) | rounded_number(product, exponent, precision, least, bits);
 }
 
+// base +- step, rounded once: base is a magnitude in units of 2^exponent, the step (high * 2^64 + low) * weight in units of
+// 2^step_exponent. At most a few times as great as the base's highest unit times 2^64.
+inline ulong exact_step(const bool base_minus, const ulong base, const int exponent, const ulong high, const ulong low,
+                        const int step_exponent, const ulong weight, const bool minus, const uint precision,
+                        const int least, const uint bits) {
+  int bottom = 0;
+  const ulong by = number_of(weight, precision, least, bits, &bottom);
+  bottom += step_exponent;
+  ulong step[4];
+  step[0] = low * by;
+  step[1] = mul_hi(low, by) + high * by;
+  step[2] = mul_hi(high, by) + (step[1] < high * by ? 1 : 0);
+  step[3] = 0;
+  // 140 bits under the base's lowest are kept, more than a step that cancels it has; the last one tells of all that is lost.
+  const int begin = base != 0 ? exponent : bottom;
+  ulong lost = 0;
+  while (bottom < begin - 140) {
+    const uint shift = (uint)min(begin - 140 - bottom, 32);
+    lost |= step[0] & (((ulong)1 << shift) - 1);
+    for (int i = 0; i < 4; ++i) step[i] = step[i] >> shift | (i < 3 ? step[i + 1] << (64 - shift) : 0);
+    bottom += (int)shift;
+  }
+  step[0] |= lost != 0 ? 1 : 0;
+  const uint up = (uint)(begin - bottom);
+  const bool adds = base_minus == minus;
+  ulong all[4];
+  ulong carry = 0;
+  for (uint i = 0; i < 4; ++i) {
+    const ulong part = i == up / 64 ? base << up % 64 : i == up / 64 + 1 && up % 64 != 0 ? base >> (64 - up % 64) : 0;
+    const ulong sum = adds ? part + step[i] : part - step[i];
+    const ulong over = (adds ? sum < part : sum > part) ? 1 : 0;
+    all[i] = adds ? sum + carry : sum - carry;
+    carry = over | ((adds ? all[i] < sum : all[i] > sum) ? 1 : 0);
+  }
+  const bool turned = !adds && carry != 0;
+  for (int i = 0; i < 4 && turned; ++i) {
+    all[i] = ~all[i] + carry;
+    carry = carry != 0 && all[i] == 0 ? 1 : 0;
+  }
+  int top = 3;
+  while (top > 0 && all[top] == 0) --top;
+  ulong mantissa = all[top];
+  if (mantissa == 0) return 0;
+  bottom += 64 * top;
+  if (top > 0) {
+    const uint room = (uint)clz(mantissa);
+    ulong rest = all[top - 1];
+    if (room > 0) mantissa = mantissa << room | rest >> (64 - room);
+    rest <<= room;
+    for (int i = 0; i < top - 1; ++i) rest |= all[i];
+    mantissa |= rest != 0 ? 1 : 0;
+    bottom -= (int)room;
+  }
+  return rounded_number(mantissa, bottom, precision, least, bits) |
+         ((turned ? minus : base_minus) ? (ulong)1 << (bits - 1) : 0);
+}
+
 // An element that is an integer as a double; the format of one that is a float.
 #if !MASU_FLOAT
+inline bool is_below_zero(const MASU_BITS element) { return MASU_SIGNED && (element & MASU_SIGN) != 0; }
+inline ulong magnitude_of(const MASU_BITS element) {
+  return is_below_zero(element) ? (0 - (ulong)element) & MASU_ALL_BITS : (ulong)element;
+}
 inline ulong integer_as_double(const MASU_BITS element) {
-  const bool minus = MASU_SIGNED && (element & MASU_SIGN) != 0;
-  const ulong magnitude = minus ? (0 - (ulong)element) & MASU_ALL_BITS : (ulong)element;
-  return rounded_number(magnitude, 0, MASU_DOUBLE_FORMAT) | (minus ? (ulong)1 << 63 : 0);
+  return rounded_number(magnitude_of(element), 0, MASU_DOUBLE_FORMAT) | (is_below_zero(element) ? (ulong)1 << 63 : 0);
 }
 #elif MASU_ELEMENT_BYTES == 2
 #define MASU_ELEMENT_FORMAT MASU_HALF_FORMAT
@@ -125,20 +184,20 @@ inline ulong integer_as_double(const MASU_BITS element) {
 #define MASU_ELEMENT_FORMAT MASU_DOUBLE_FORMAT
 #endif
 
-// The mean of two elements as NumPy's median has it: their sum, which begins with +0, rounded, then its half.
+// The mean of two elements, rounded once.
 
-// The format in which two are added, and that of the mean.
+// The format of the mean, and that in which two floats are added.
+#if MASU_FLOAT
+#define MASU_MEAN_FORMAT MASU_ELEMENT_FORMAT
+#else
+#define MASU_MEAN_FORMAT MASU_DOUBLE_FORMAT
+#endif
 #if MASU_FLOAT && MASU_ELEMENT_BYTES < 8
 #define MASU_SUM_FORMAT MASU_SINGLE_FORMAT
 #define MASU_SUM_SIGN 0x80000000UL
 #else
 #define MASU_SUM_FORMAT MASU_DOUBLE_FORMAT
 #define MASU_SUM_SIGN 0x8000000000000000UL
-#endif
-#if MASU_FLOAT
-#define MASU_MEAN_FORMAT MASU_ELEMENT_FORMAT
-#else
-#define MASU_MEAN_FORMAT MASU_DOUBLE_FORMAT
 #endif
 #if MASU_FLOAT && MASU_ELEMENT_BYTES == 2
 #define MASU_MEAN ushort
@@ -153,19 +212,34 @@ inline ulong integer_as_double(const MASU_BITS element) {
 inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool one) {
 #if MASU_FLOAT
   if (one) return (MASU_MEAN)((a & (MASU_SIGN - 1)) == 0 ? 0 : a);
-  const ulong x = float_as(a, MASU_ELEMENT_FORMAT, MASU_SUM_FORMAT);
-  const ulong y = float_as(b, MASU_ELEMENT_FORMAT, MASU_SUM_FORMAT);
-#else
-  const ulong x = integer_as_double(a);
-  const ulong y = integer_as_double(b);
-#endif
   const ulong sign = MASU_SUM_SIGN;
-  const ulong sum = float_sum(x, y, MASU_SUM_FORMAT);
+  ulong x = float_as(a, MASU_ELEMENT_FORMAT, MASU_SUM_FORMAT);
+  ulong y = float_as(b, MASU_ELEMENT_FORMAT, MASU_SUM_FORMAT);
+  const ulong infinity = infinity_of(MASU_SUM_FORMAT);
+  ulong sum = float_sum(x, y, MASU_SUM_FORMAT);
+  if ((sum & (sign - 1)) == infinity && (x & (sign - 1)) != infinity && (y & (sign - 1)) != infinity) {
+    // Both are great, so that their halves are exact.
+    const ulong unit = infinity & (0 - infinity);
+    return (MASU_MEAN)float_as(float_sum(x - unit, y - unit, MASU_SUM_FORMAT), MASU_SUM_FORMAT, MASU_MEAN_FORMAT);
+  }
   const ulong magnitude = sum & (sign - 1);
   if (magnitude == 0) return 0;
-  if (magnitude >= infinity_of(MASU_SUM_FORMAT)) return (MASU_MEAN)float_as(sum, MASU_SUM_FORMAT, MASU_MEAN_FORMAT);
+  if (magnitude >= infinity) return (MASU_MEAN)float_as(sum, MASU_SUM_FORMAT, MASU_MEAN_FORMAT);
   int exponent = 0;
   const ulong mantissa = number_of(magnitude, MASU_SUM_FORMAT, &exponent);
   const ulong half_of_it = rounded_number(mantissa, exponent - 1, MASU_MEAN_FORMAT);
   return (MASU_MEAN)(half_of_it | ((sum & sign) != 0 ? (ulong)1 << (8 * sizeof(MASU_MEAN) - 1) : 0));
+#else
+  const ulong x = magnitude_of(a);
+  const ulong y = magnitude_of(b);
+  const bool minus = is_below_zero(a);
+  if (one) return integer_as_double(a);
+  // a <= b: of two signs the difference of the magnitudes, else their sum, which has up to 65 bits.
+  const bool apart = minus != is_below_zero(b);
+  const ulong sum = apart ? max(x, y) - min(x, y) : x + y;
+  const bool over = !apart && sum < x;
+  const ulong mantissa = over ? (ulong)1 << 63 | sum >> 1 | (sum & 1) : sum;
+  const bool below = apart ? x > y : minus;
+  return rounded_number(mantissa, over ? 0 : -1, MASU_DOUBLE_FORMAT) | (below && sum != 0 ? (ulong)1 << 63 : 0);
+#endif
 }

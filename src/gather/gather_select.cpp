@@ -243,6 +243,7 @@ Pending<void> fill(Stream& stream, BufferBase& out, const void* element, std::si
 
 void iota(const Device& device, MutableArrayView out, const void* start, const void* step,
           const GatherOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   check_rows("iota", options);
   call::check_count("iota", out.count);
@@ -272,6 +273,7 @@ void iota(BufferBase& out, Dtype dtype, const void* start, const void* step, con
 
 Pending<void> iota(Stream& stream, BufferBase& out, Dtype dtype, const void* start, const void* step,
                    const GatherOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t count = checked_iota(out, dtype, options);
   call::check_stream("iota", stream, out);
   if (count == 0) return {Event(), [] {}};

@@ -76,6 +76,7 @@ ImageRows rows_of(const ImageLayout& layout, unsigned channels, Dtype dtype, std
 
 HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
                                            const HistogramOptions& options) {
+  const FloatingPointScope usual;
   check_channels("histogram", options.channels);
   auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
   const std::uint64_t slots = histogram_plan::slots_of(*rule);
@@ -98,6 +99,7 @@ HistogramAccumulator& HistogramAccumulator::operator=(HistogramAccumulator&&) no
 HistogramAccumulator::~HistogramAccumulator() = default;
 
 void HistogramAccumulator::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype("histogram", s.rule->dtype, data.dtype);
   if (data.count % s.options.channels != 0) {
@@ -113,6 +115,7 @@ void HistogramAccumulator::add(const ArrayView& data) {
 }
 
 void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Stream* stream) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
   call::check_device("histogram", s.device, data);
@@ -125,6 +128,7 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Strea
 }
 
 void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype("histogram", s.rule->dtype, data.dtype);
   const std::size_t size = size_of(data.dtype);
@@ -152,6 +156,7 @@ void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout)
 }
 
 void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, const ImageLayout& layout, Stream* stream) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const ImageRows image = rows_of(layout, s.options.channels, dtype, data.size_bytes());
   const std::uint64_t row_bytes = image.elements * size_of(dtype);
@@ -166,6 +171,7 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, const
 }
 
 std::vector<Histogram> HistogramAccumulator::result() const try {
+  const FloatingPointScope usual;
   const State& s = *state_;
   const std::vector<std::uint64_t> of_device = s.counter ? s.counter->totals() : std::vector<std::uint64_t>();
   const std::vector<std::uint64_t>& totals = s.counter ? of_device : s.totals;
@@ -191,11 +197,13 @@ Times HistogramAccumulator::times() const {
 }
 
 std::optional<ValueRange> finite_range(const Device& device, const ArrayView& data) {
+  const FloatingPointScope usual;
   if (call::on_cpu(device)) return cpu::finite_range(data);
   return device_finite_range(device, data);
 }
 
 std::optional<ValueRange> finite_range(const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   if (call::on_cpu(data.device())) return cpu::finite_range(call::host_view(data, dtype));
   return device_finite_range(data, dtype);
 }
@@ -296,6 +304,7 @@ struct JointHistogramAccumulator::State : AccumulatorState {
 
 JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
                                                      const HistogramOptions& options) {
+  const FloatingPointScope usual;
   std::vector<std::shared_ptr<const BinRule>> rules = checked_joint_rules(dtype, bins, options);
   state_ = std::make_unique<State>(State{{device}, dtype, std::move(rules), options});
   State& s = *state_;
@@ -318,6 +327,7 @@ JointHistogramAccumulator& JointHistogramAccumulator::operator=(JointHistogramAc
 JointHistogramAccumulator::~JointHistogramAccumulator() = default;
 
 void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
+  const FloatingPointScope usual;
   State& s = *state_;
   check_columns(joint_name, s.rules.size(), columns.size());
   for (const ArrayView& column : columns) {
@@ -330,6 +340,7 @@ void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
 }
 
 void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(joint_name, s.dtype, points.dtype);
   const std::size_t columns = s.rules.size();
@@ -343,6 +354,7 @@ void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
 }
 
 void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream) {
+  const FloatingPointScope usual;
   State& s = *state_;
   check_columns(joint_name, s.rules.size(), columns.size());
   call::check_dtype(joint_name, s.dtype, dtype);
@@ -355,6 +367,7 @@ void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> c
 }
 
 JointHistogram JointHistogramAccumulator::result() const try {
+  const FloatingPointScope usual;
   const State& s = *state_;
   return JointHistogram(counts_of_table(s.counter ? s.counter->totals() : s.totals, s.rules, joint_extra_bins,
                                         s.counter ? s.counter->strategy() : s.counted->strategy()));

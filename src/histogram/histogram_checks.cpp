@@ -232,10 +232,12 @@ detail::Counts with_numbers(std::string_view type, detail::Counts counts, std::s
 }  // namespace
 
 std::vector<double> Histogram::edges() const {
+  const FloatingPointScope usual;
   return all_.rules.front()->all_edges();
 }
 
 double Histogram::edge(std::uint64_t i) const {
+  const FloatingPointScope usual;
   if (i > size()) {
     call::refuse("Histogram::edge", fmt::format("i must be <= {}, got {}", size(), i));
   }
@@ -247,11 +249,13 @@ std::uint64_t Histogram::n() const noexcept {
 }
 
 void Histogram::merge(const Histogram& other) {
+  const FloatingPointScope usual;
   check_edges("Histogram::merge", all_, other.all_);
   add_counts("Histogram::merge", all_, other.all_);
 }
 
 bool operator==(const Histogram& a, const Histogram& b) {
+  const FloatingPointScope usual;
   return same(a.all_, b.all_);
 }
 
@@ -263,6 +267,7 @@ std::vector<std::byte> Histogram::bytes() const {
 }
 
 Histogram Histogram::from_bytes(std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   call::StateReader from(histogram_state, bytes);
   Histogram h;
   h.all_.dtype = from.dtype();
@@ -277,6 +282,7 @@ std::vector<std::int64_t> Histogram::integers() const {
 }
 
 Histogram Histogram::with_integers(std::span<const std::int64_t> integers) const {
+  const FloatingPointScope usual;
   return Histogram(with_numbers("Histogram", all_, integers));
 }
 
@@ -308,6 +314,7 @@ std::uint64_t RowHistograms::nan(std::uint64_t row, unsigned channel) const {
 }
 
 Histogram RowHistograms::histogram(std::uint64_t row, unsigned channel) const {
+  const FloatingPointScope usual;
   const std::span<const std::uint64_t> bins = counts(row, channel);
   const auto outside = std::span(all_.outside).subspan(index(row, channel) * extra_slots, extra_slots);
   return Histogram(
@@ -315,10 +322,12 @@ Histogram RowHistograms::histogram(std::uint64_t row, unsigned channel) const {
 }
 
 std::vector<double> RowHistograms::edges() const {
+  const FloatingPointScope usual;
   return all_.rules.front()->all_edges();
 }
 
 void RowHistograms::merge(const RowHistograms& other) {
+  const FloatingPointScope usual;
   if (rows_ != other.rows_ || channels_ != other.channels_ || !same_edges(all_.rules, other.all_.rules)) {
     const auto text = [](const RowHistograms& h, const RowHistograms& beside) {
       return fmt::format("{} rows of {} channels and {}", h.rows_, h.channels_,
@@ -332,6 +341,7 @@ void RowHistograms::merge(const RowHistograms& other) {
 }
 
 bool operator==(const RowHistograms& a, const RowHistograms& b) {
+  const FloatingPointScope usual;
   return a.rows_ == b.rows_ && a.channels_ == b.channels_ && same(a.all_, b.all_);
 }
 
@@ -345,6 +355,7 @@ std::vector<std::byte> RowHistograms::bytes() const {
 }
 
 RowHistograms RowHistograms::from_bytes(std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   call::StateReader from(rows_state, bytes);
   detail::Counts all;
   all.dtype = from.dtype();
@@ -361,6 +372,7 @@ std::vector<std::int64_t> RowHistograms::integers() const {
 }
 
 RowHistograms RowHistograms::with_integers(std::span<const std::int64_t> integers) const {
+  const FloatingPointScope usual;
   return {with_numbers("RowHistograms", all_, integers), rows_, channels_};
 }
 
@@ -380,6 +392,7 @@ std::uint64_t JointHistogram::size(unsigned d) const {
 }
 
 std::vector<double> JointHistogram::edges(unsigned d) const {
+  const FloatingPointScope usual;
   return column_rule(all_, d).all_edges();
 }
 
@@ -388,6 +401,7 @@ std::uint64_t JointHistogram::n() const noexcept {
 }
 
 std::vector<double> JointHistogram::density() const {
+  const FloatingPointScope usual;
   // As numpy.histogramdd: divided by the widths, column by column, then by the sum.
   const double sum = static_cast<double>(std::accumulate(all_.bins.begin(), all_.bins.end(), std::uint64_t{0}));
   std::vector<double> result(all_.bins.begin(), all_.bins.end());
@@ -397,11 +411,13 @@ std::vector<double> JointHistogram::density() const {
 }
 
 void JointHistogram::merge(const JointHistogram& other) {
+  const FloatingPointScope usual;
   check_edges("JointHistogram::merge", all_, other.all_);
   add_counts("JointHistogram::merge", all_, other.all_);
 }
 
 bool operator==(const JointHistogram& a, const JointHistogram& b) {
+  const FloatingPointScope usual;
   return same(a.all_, b.all_);
 }
 
@@ -414,6 +430,7 @@ std::vector<std::byte> JointHistogram::bytes() const {
 }
 
 JointHistogram JointHistogram::from_bytes(std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   call::StateReader from(joint_state, bytes);
   detail::Counts all;
   all.dtype = from.dtype();
@@ -433,6 +450,7 @@ std::vector<std::int64_t> JointHistogram::integers() const {
 }
 
 JointHistogram JointHistogram::with_integers(std::span<const std::int64_t> integers) const {
+  const FloatingPointScope usual;
   return JointHistogram(with_numbers("JointHistogram", all_, integers));
 }
 

@@ -26,7 +26,7 @@ namespace masu {
 inline constexpr unsigned most_channels = 16;
 inline constexpr std::string_view rows_name = "row_histograms";  // in messages
 inline constexpr std::string_view joint_name = "joint_histogram";
-inline constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t most_row_counters = std::uint64_t{1} << 33;
 inline constexpr std::size_t most_columns = 8;
 inline constexpr std::uint64_t most_joint_bins = std::uint64_t{1} << 31;

@@ -137,6 +137,7 @@ struct CountedState : PreparedBins::State {
 
   Pending<void> enqueue(Stream& stream, std::span<const BufferBase* const> arrays, const BufferBase& counts,
                         const BufferBase* workspace, const CopiedBeside* beside = nullptr) {
+    const FloatingPointScope usual;
     const NamedResult result{"counts", counts, numbers, total_bytes};
     auto [count, room] = check(stream, arrays, nullptr, {&result, 1}, workspace);
     if (!kernels) {
@@ -241,7 +242,7 @@ std::unique_ptr<CountedState> make_joint_counts(const Device& device, Dtype dtyp
 
 PreparedHistogram::PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins,
                                      const HistogramOptions& options)
-    : PreparedBins(make_counts(device, dtype, bins, options)) {}
+    : PreparedBins((FloatingPointScope(), make_counts(device, dtype, bins, options))) {}
 
 std::uint64_t PreparedHistogram::size() const noexcept {
   return state_->rules.front()->n;
@@ -260,7 +261,7 @@ std::vector<Histogram> PreparedHistogram::result(std::span<const std::uint64_t> 
 
 PreparedRowHistograms::PreparedRowHistograms(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
                                              std::uint64_t row_elements, const HistogramOptions& options)
-    : PreparedBins(make_row_counts(device, dtype, bins, rows, row_elements, options)) {}
+    : PreparedBins((FloatingPointScope(), make_row_counts(device, dtype, bins, rows, row_elements, options))) {}
 
 RowHistograms PreparedRowHistograms::result(std::span<const std::uint64_t> counts) const {
   state_->check_numbers(counts.size());
@@ -278,9 +279,10 @@ RowHistograms PreparedRowHistograms::result(std::span<const std::uint64_t> count
 
 PreparedJointHistogram::PreparedJointHistogram(const Device& device, Dtype dtype, std::span<const Bins> bins,
                                                const HistogramOptions& options)
-    : PreparedBins(make_joint_counts(device, dtype, bins, options)) {}
+    : PreparedBins((FloatingPointScope(), make_joint_counts(device, dtype, bins, options))) {}
 
 JointHistogram PreparedJointHistogram::result(std::span<const std::uint64_t> counts) const {
+  const FloatingPointScope usual;
   state_->check_numbers(counts.size());
   return JointHistogram(
       counts_of_table({counts.begin(), counts.end()}, state_->rules, joint_extra_bins, counted(*state_).used));
@@ -321,6 +323,7 @@ Pending<void> joint_histogram(Stream& stream, std::span<const BufferBase* const>
 
 void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
                const HistogramOptions& options) {
+  const FloatingPointScope usual;
   check_one_channel(options);
   PreparedHistogram prepared(data.device(), dtype, definite_bins(data, dtype, bins), options);
   Stream stream = call::timed_stream(data.device(), false);
@@ -329,6 +332,7 @@ void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase
 
 Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
                              const HistogramOptions& options) {
+  const FloatingPointScope usual;
   check_one_channel(options);
   struct Work {
     PreparedHistogram prepared;

@@ -127,11 +127,13 @@ Weighted& weighted_of(PreparedBins::State& state) {
 PreparedWeightedHistogram::PreparedWeightedHistogram(const Device& device, Dtype dtype, Dtype weights,
                                                      std::span<const Bins> bins, const WeightedOptions& options,
                                                      std::uint64_t row_elements)
-    : PreparedBins(std::make_unique<Weighted>(device, WeightedShape(dtype, weights, bins, options, row_elements),
-                                              options, bins)) {}
+    : PreparedBins((FloatingPointScope(),
+                    std::make_unique<Weighted>(device, WeightedShape(dtype, weights, bins, options, row_elements),
+                                               options, bins))) {}
 
 WeightedHistogram PreparedWeightedHistogram::result(std::span<const double> totals, std::span<const double> variances,
                                                     std::span<const std::uint64_t> integers) const {
+  const FloatingPointScope usual;
   const Weighted& state = weighted_of(*state_);
   state.check_numbers(totals.size());
   if (!variances.empty()) state.check_numbers(variances.size());
@@ -142,6 +144,7 @@ WeightedHistogram PreparedWeightedHistogram::result(std::span<const double> tota
 Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
                                  PreparedWeightedHistogram& prepared, const WeightedTotals& totals,
                                  const BufferBase* workspace) {
+  const FloatingPointScope usual;
   const auto room = std::make_shared<Buffer<std::byte>>(
       weighted_of(*prepared.state_).enqueue(stream, columns, weights, totals, workspace));
   return {call::end_of(stream), [room] {}};
@@ -150,6 +153,7 @@ Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* con
 Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
                                               const BufferBase& weights, Dtype weights_dtype, const Bins& bins,
                                               const WeightedOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
   const std::uint64_t row_elements = weighted_row_elements(count, options);
   if (call::on_cpu(data.device())) {

@@ -118,6 +118,7 @@ struct RowHistogramAccumulator::State : AccumulatorState {
 RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
                                                  std::uint64_t rows, std::uint64_t row_elements,
                                                  const HistogramOptions& options) {
+  const FloatingPointScope usual;
   const auto rule = checked_row_rule(dtype, bins, rows, row_elements, options);
   state_ = std::make_unique<State>(State{{device}, rule, options, rows, row_elements});
   State& s = *state_;
@@ -144,6 +145,7 @@ RowHistogramAccumulator& RowHistogramAccumulator::operator=(RowHistogramAccumula
 RowHistogramAccumulator::~RowHistogramAccumulator() = default;
 
 void RowHistogramAccumulator::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(rows_name, s.rule->dtype, data.dtype);
   s.split(
@@ -152,6 +154,7 @@ void RowHistogramAccumulator::add(const ArrayView& data) {
 }
 
 void RowHistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_device(rows_name, s.device, data);
   if (call::on_cpu(s.device)) return add(call::host_view(data, dtype));
@@ -169,6 +172,7 @@ void RowHistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
 }
 
 RowHistograms RowHistogramAccumulator::result() const try {
+  const FloatingPointScope usual;
   const State& s = *state_;
   const BinRule& rule = *s.rule;
   detail::Counts result{

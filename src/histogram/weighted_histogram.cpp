@@ -112,6 +112,7 @@ struct WeightedHistogramAccumulator::State : WeightedShape, AccumulatorState {
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
                                                            std::span<const Bins> bins, const WeightedOptions& options,
                                                            std::uint64_t row_elements) {
+  const FloatingPointScope usual;
   state_ = std::make_unique<State>(WeightedShape(dtype, weights, bins, options, row_elements), device, dtype, options);
   State& s = *state_;
   if (call::on_cpu(device)) return;
@@ -131,6 +132,7 @@ WeightedHistogramAccumulator& WeightedHistogramAccumulator::operator=(WeightedHi
 WeightedHistogramAccumulator::~WeightedHistogramAccumulator() = default;
 
 void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const ArrayView& weights) {
+  const FloatingPointScope usual;
   State& s = *state_;
   s.check_arrays(columns, weights);
   if (weights.count == 0) return;
@@ -145,6 +147,7 @@ void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const
 }
 
 void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, const ArrayView& weights) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const std::size_t columns = s.rules.size();
   call::check_dtype(weighted_name, s.dtype, points.dtype);
@@ -167,6 +170,7 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
 
 void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype,
                                                const BufferBase& weights, Dtype weights_dtype, Stream* stream) {
+  const FloatingPointScope usual;
   State& s = *state_;
   check_columns(weighted_name, s.rules.size(), columns.size());
   call::check_dtype(weighted_name, s.dtype, dtype);
@@ -189,6 +193,7 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
 }
 
 void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& other) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const State& from = *other.state_;
   if (s.dtype != from.dtype || s.weights_dtype != from.weights_dtype || s.options.rows != from.options.rows ||
@@ -238,6 +243,7 @@ std::vector<std::byte> WeightedHistogramAccumulator::bytes() const {
 
 WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Device& device,
                                                                       std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   call::StateReader from(weighted_state, bytes);
   const Dtype dtype = from.dtype();
   const Dtype weights = from.dtype();
@@ -268,6 +274,7 @@ WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Devi
 
 WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayView> columns,
                                                           const ArrayView& weights) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const bool narrow = !s.counter && s.options.rows == 1 && !s.options.variances && is_float(s.weights_dtype) &&
                       s.sums.empty() && weights.count / narrow_elements <= s.slots;
@@ -301,6 +308,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
 }
 
 WeightedHistogram WeightedHistogramAccumulator::result() const try {
+  const FloatingPointScope usual;
   const State& s = *state_;
   const std::vector<WeightSums> sums = s.collect();
   WeightedHistogram result = s.empty(s.n);
@@ -395,6 +403,7 @@ std::uint64_t WeightedHistogram::size(unsigned d) const {
 }
 
 std::vector<double> WeightedHistogram::edges(unsigned d) const {
+  const FloatingPointScope usual;
   return weighted_column_rule(rules_, d).all_edges();
 }
 
@@ -403,6 +412,7 @@ void WeightedHistogram::check_row(std::uint64_t row) const {
 }
 
 double WeightedHistogram::extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const {
+  const FloatingPointScope usual;
   if (joint != (rules_.size() > 1)) {
     result_invalid(fmt::format("{}: is of {}, got {}", name, joint ? "several columns" : "one column", rules_.size()));
   }
@@ -423,6 +433,7 @@ double WeightedHistogram::outside(std::uint64_t row) const {
 }
 
 std::vector<double> WeightedHistogram::density(std::uint64_t row) const {
+  const FloatingPointScope usual;
   // As NumPy: divided by the widths, column by column, then by the sum. Of one column, numpy.histogram subtracts the
   // edges in their own type.
   const std::span<const double> from = totals(row);
@@ -435,6 +446,7 @@ std::vector<double> WeightedHistogram::density(std::uint64_t row) const {
 }
 
 bool operator==(const WeightedHistogram& a, const WeightedHistogram& b) {
+  const FloatingPointScope usual;
   return a.rows_ == b.rows_ && same_bits(a.totals_, b.totals_) && same_bits(a.variances_, b.variances_) &&
          a.signed_ == b.signed_ && a.unsigned_ == b.unsigned_ && same_edges(a.rules_, b.rules_);
 }

@@ -336,7 +336,7 @@ TEST_P(WeightedHistogramTest, BadInput) {
   MASU_EXPECT_ERROR((void)weighted_histogram(device, data, data, bins, {.rows = 4}), invalid_argument,
                     "4 rows must divide the elements, got 6");
   MASU_EXPECT_ERROR((void)weighted_histogram(device, data, data, bins, {.rows = 0}), invalid_argument,
-                    "rows must be 1 to 1048576, got 0");
+                    "rows must be 1 to 4294967296, got 0");
   WeightedHistogramAccumulator accumulator(device, Dtype::f32, Dtype::f32, bins, {.rows = 2}, 2);
   MASU_EXPECT_ERROR(accumulator.add(ArrayView(data), ArrayView(std::vector<double>(6))), invalid_argument,
                     "weights must be f32 as before, got f64");

@@ -200,7 +200,7 @@ bool WeightSums::integer_total(std::uint64_t slot, std::uint64_t& bits) const no
 
 namespace {
 constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
-constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 32;
 }  // namespace
 
 WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,

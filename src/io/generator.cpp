@@ -243,6 +243,7 @@ class GeneratorSource final : public Source {
   }
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
   std::uint64_t read(void* target, std::uint64_t count) override {
+    const FloatingPointScope usual;
     count = std::min(count, first_ + *info_.count - next_);
     dispatch(spec_.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;

@@ -16,7 +16,7 @@
 namespace masu::io {
 
 SharedLibrary::SharedLibrary(std::string_view format, const char* file, std::string_view package)
-    : handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)), file_(file) {
+    : handle_((FloatingPointScope(), ::dlopen(file, RTLD_NOW | RTLD_LOCAL))), file_(file) {
   if (handle_ == nullptr)
     missing_ = fmt::format("{} needs the library {} (Debian: {}), which cannot be opened", format, file, package);
 }
@@ -241,7 +241,8 @@ std::unique_ptr<Source> open_input(Input input) {
     input.reader.fail("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
                       foreign.empty() ? "none" : foreign);
   }
-  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
+  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || !options.decimal.empty() ||
+                         options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
   if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
   if (options.dtype) {
@@ -267,6 +268,7 @@ std::pair<std::string, std::string> file_and_array(const std::string& input) {
 }
 
 std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options) {
+  const FloatingPointScope usual;
   if (is_generator(input)) return open_generator(input, options);
   const std::string name = input == "-" ? "standard input" : input;
   const auto [path, array] = file_and_array(input);

@@ -2,6 +2,7 @@
 // Files that appear whole or not at all.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <masu/floating_point.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -404,6 +405,7 @@ void remove_unfinished() noexcept {
 }
 
 void write_array(const std::string& path, const ArrayView& array, std::span<const std::uint64_t> shape) {
+  const FloatingPointScope usual;
   std::uint64_t elements = 1;
   for (const std::uint64_t extent : shape) elements *= extent;
   if (!shape.empty() && elements != array.count)

@@ -66,6 +66,9 @@ TEST(Parts, OfLines) {
                                "1\r\n2\r\n\r\n3\r\n4",
                                "\n\n\n1\n\n\n2 3 4 5 6 7 8 9 10 11 12 13 14 15\n\n3",
                                "# a\n1\nx\n2 # b\n,\n  3",
+                               "1\r2\r\r3\r4",
+                               "\"1\"\n\"2\n\n3\"\n4\n\"5\r\n\"\"6\n\n\n\"\n7\n",
+                               "1 \"a\n2 3\" 4\n# \"\n5 6\n\"7\n\n\n8\n9 10\"\n11",
                                "\xef\xbb\xbf"
                                "7\n8",
                                "1 2 3 4 5 6 7 8",
@@ -139,6 +142,52 @@ TEST(Parts, OfLinesBehindAHeader) {
     found.insert(found.end(), part.begin(), part.end());
   }
   EXPECT_EQ(found, (std::vector<std::int64_t>{10, 20, 30}));
+}
+
+// A line end in quotes ends no line, also where quotes are far from the border: then it is an error.
+TEST(Parts, OfLinesInQuotes) {
+  const Folder folder;
+  std::string text = "a,b\n";
+  std::vector<std::int64_t> expected;
+  for (int i = 0; i < 2000; ++i) {
+    text += i % 7 == 3 ? fmt::format("\"{}\n9,9\n\",{}\n", std::string(static_cast<std::size_t>(i), 'x'), i)
+                       : fmt::format("x,{}\n", i);
+    expected.push_back(i);
+  }
+  SourceOptions options;
+  options.header = true;
+  options.column = "b";
+  options.parts = 13;
+  std::vector<std::int64_t> found;
+  for (options.part = 0; options.part < options.parts; ++options.part) {
+    const auto part = rest_of<std::int64_t>(*open(folder.write("t.csv", text), options));
+    found.insert(found.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(found, expected);
+  std::string lines;
+  for (int i = 0; i < 100000; ++i) lines += "9,9\n";
+  const std::string path = folder.write("t.csv", "a,b\n1,2\n\"" + lines + "\",3\n");
+  options.parts = 2;
+  options.part = 0;
+  expect_error(ErrorCode::io, "lies across the border of two parts", [&] { read_all(*open(path, options)); });
+}
+
+TEST(Parts, DecimalCommasOfAllLines) {
+  const Folder folder;
+  std::string pairs;
+  for (int i = 0; i < 100; ++i) pairs += fmt::format("{},5\n", i);
+  SourceOptions options;
+  options.format = InputFormat::text;
+  options.parts = 3;
+  for (const std::string& end : {"", "1\n"}) {
+    std::size_t numbers = 0;
+    for (options.part = 0; options.part < 3; ++options.part) {
+      const auto read = [&] { numbers += read_all(*open(folder.write("t.txt", pairs + end), options)).size() / 8; };
+      if (end.empty()) expect_error(ErrorCode::io, "--decimal ,", read);
+      else read();
+    }
+    EXPECT_EQ(numbers, end.empty() ? 0U : 201U);
+  }
 }
 
 TEST(Parts, LinesCountFromTheBeginningOfTheFile) {

@@ -35,6 +35,7 @@ RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t
 }
 
 std::uint64_t RowSource::read(void* target, std::uint64_t count) {
+  const FloatingPointScope usual;
   if (!started_) {
     started_ = true;
     start();

@@ -155,6 +155,7 @@ std::unique_ptr<Source> open_raw(Input input) {
 Source::~Source() = default;
 
 void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
+  const FloatingPointScope usual;
   std::optional<Dtype> fixed;
   std::optional<Dtype> needed;
   constexpr std::array order = {Dtype::i64, Dtype::u64, Dtype::f64};
@@ -164,8 +165,16 @@ void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
     if (!source->retype(own)) fixed = fixed.value_or(own);
     else if (!needed || place(own) > place(*needed)) needed = own;
   }
-  for (const auto& source : sources)
-    if (needed) source->retype(fixed.value_or(*needed));
+  if (!needed) return;
+  const auto retype_all = [&](Dtype dtype) {
+    for (const auto& source : sources) source->retype(dtype);
+  };
+  if (fixed || *needed != Dtype::u64) return retype_all(fixed.value_or(*needed));
+  try {
+    retype_all(Dtype::u64);
+  } catch (const Error&) {  // beside negative numbers, f64 may hold all
+    retype_all(Dtype::f64);
+  }
 }
 
 void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noexcept {

@@ -4,6 +4,7 @@
 
 #include "io/reader.h"
 
+#include <masu/floating_point.h>
 #include <masu/io.h>
 
 #include <cstddef>

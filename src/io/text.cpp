@@ -1,223 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in text. Entries are taken from a window of the file, so memory does not depend on the length of a line. With
-// a dtype they are parsed as they are read; without one all are parsed first, since the last may decide what the first
-// is.
+// Numbers in text. With a dtype they are parsed as they are read; without one all are parsed first, since the last may
+// decide what the first is.
+#include "io/fields.h"
 #include "io/numbers.h"
 #include "io/reader.h"
 #include "io/sources.h"
+#include "io/text_column.h"
 
 #include <fmt/format.h>
 #include <masu/dtype.h>
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace masu::io {
 namespace {
 
-// The numbers of a text whose dtype they decide themselves, parsed once and kept: i64 where all are whole, u64 where
-// some lie beyond it, f64 where some have a fraction. What no such dtype holds exactly is an error.
+constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
+constexpr std::uint64_t most_held = std::uint64_t{1} << 26;  // bytes of a line behind a header
 
-constexpr std::uint64_t exact_in_f64 = std::uint64_t{1} << 53;
-constexpr std::uint64_t most_signed = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t minus_zero = std::uint64_t{1} << 63;
-constexpr std::uint64_t first_words = 1024;
-constexpr std::uint64_t largest_spill = std::uint64_t{1} << 16;  // words that are written at once
-
-std::uint64_t bits_of_double(double value) noexcept {
-  return std::bit_cast<std::uint64_t>(value);
+constexpr bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
-class TextColumn {
- public:
-  // Holds about `memory` bytes of the numbers. More of them go to a file in `tmpdir` where `spool` is set, else they
-  // are given up: kept() is false then.
-  TextColumn(std::string name, std::string tmpdir, std::uint64_t memory, bool spool)
-      : name_(std::move(name)),
-        limit_(std::max(memory / sizeof(std::uint64_t), first_words)),
-        spool_(spool),
-        file_(std::move(tmpdir)) {}
+std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 
-  // Throws io, naming lines and values, for numbers that no dtype holds together.
-  void add(const TextNumber& number, const Field& field) {
-    if (number.kind == TextNumber::beyond_64_bits) {
-      fail("line {}: {} does not fit 64 bits (--dtype f64 rounds it)", field.line, printable(field.text));
-    }
-    if (number.kind == TextNumber::beyond_f64) {
-      fail("line {}: {} does not fit f64", field.line, printable(field.text));
-    }
-    const bool whole = number.kind == TextNumber::whole;
-    const bool signs = whole && number.negative;
-    const auto note = [&](bool met, std::optional<Place>& first) {
-      if (!met || first) return;
-      first = Place{count_, field.line, printable(field.text)};
-      check_together();
-    };
-    note(!whole, decimal_);
-    note(whole && number.magnitude > exact_in_f64, wide_);
-    note(signs && number.magnitude != 0, negative_);
-    note(whole && !signs && number.magnitude > most_signed, unsigned_);
-    if (!whole) return push(bits_of_double(number.value));
-    if (decimal_) {
-      const auto value = static_cast<double>(number.magnitude);
-      return push(bits_of_double(signs ? -value : value));
-    }
-    if (signs && number.magnitude == 0) return push(wide_ ? 0 : minus_zero);
-    push(signs ? std::uint64_t{0} - number.magnitude : number.magnitude);
-  }
-  // After the last one.
-  void end() {
-    dtype_ = decimal_ ? Dtype::f64 : unsigned_ ? Dtype::u64 : Dtype::i64;
-    if (!file_.exists()) return;
-    file_.append(words_.get(), held_ * sizeof(std::uint64_t));
-    words_.reset();
-  }
-
-  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] bool kept() const noexcept { return kept_; }
-  // Before the first number is taken: i64, u64 or f64 instead. Throws io where a number does not fit.
-  void retype(Dtype dtype) {
-    const auto refuse = [&](const std::optional<Place>& place) {
-      if (place) fail("line {}: {} does not fit {}", place->line, place->text, to_string(dtype));
-    };
-    if (dtype == dtype_) return;
-    if (dtype == Dtype::f64) {
-      refuse(wide_);
-      decimal_ = Place{count_, 0, ""};
-    } else {
-      refuse(decimal_);
-      refuse(dtype == Dtype::u64 ? negative_ : unsigned_);
-    }
-    dtype_ = dtype;
-  }
-
-  // Elements of dtype() from `first` on; fewer only at the end.
-  std::uint64_t read(std::uint64_t first, void* target, std::uint64_t count) {
-    count = std::min(count, count_ - first);
-    if (count == 0) return 0;
-    if (const std::uint64_t* words = at(first)) {
-      std::memcpy(target, words, count * sizeof *words);
-      return count;
-    }
-    file_.read(target, count * sizeof(std::uint64_t), first * sizeof(std::uint64_t));
-    settle(first, static_cast<std::uint64_t*>(target), count);
-    return count;
-  }
-  // The same in place; null where they are in a file.
-  const std::uint64_t* at(std::uint64_t first) {
-    if (file_.exists() || !kept_) return nullptr;
-    if (!std::exchange(settled_, true)) settle(0, words_.get(), count_);
-    return words_.get() + first;
-  }
-
- private:
-  struct Place {
-    std::uint64_t index = 0;
-    std::uint64_t line = 0;
-    std::string text;
-  };
-  struct Free {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
-  void check_together() const {
-    if (decimal_ && wide_) {
-      fail(
-          "line {} has {}, which needs f64, and line {} has {}: f64 holds whole numbers up to 2^53 only (--dtype f64 "
-          "rounds them)",
-          decimal_->line, decimal_->text, wide_->line, wide_->text);
-    }
-    if (negative_ && unsigned_) {
-      fail("line {} has {} and line {} has {}: no integer of 64 bits holds both (--dtype f64 rounds them)",
-           negative_->line, negative_->text, unsigned_->line, unsigned_->text);
-    }
-  }
-  void push(std::uint64_t word) {
-    ++count_;
-    if (!kept_) return;
-    if (held_ == room_) {
-      if (room_ < limit_ && !file_.exists()) {
-        room_ = std::min(limit_, std::max(first_words, room_ + room_ / 2));
-        auto* grown = static_cast<std::uint64_t*>(std::realloc(words_.get(), room_ * sizeof(std::uint64_t)));
-        if (grown == nullptr) throw Error(ErrorCode::out_of_memory, name_ + ": no memory for its numbers");
-        (void)words_.release();
-        words_.reset(grown);
-      } else if (spool_) {
-        file_.append(words_.get(), held_ * sizeof(std::uint64_t));
-        held_ = 0;
-        room_ = std::min(room_, largest_spill);
-      } else {
-        kept_ = false;
-        words_.reset();
-        return;
-      }
-    }
-    words_[held_++] = word;
-  }
-  // Makes words what they are in the end.
-  void settle(std::uint64_t first, std::uint64_t* words, std::uint64_t count) const noexcept {
-    const std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
-    const std::uint64_t end = std::min(decimal_ ? decimal_->index : wide_ ? wide_->index : none, first + count);
-    for (std::uint64_t i = first; i < end; ++i) {
-      std::uint64_t& word = words[i - first];
-      const bool zero = word == minus_zero;
-      if (decimal_) word = bits_of_double(zero ? -0.0 : static_cast<double>(std::bit_cast<std::int64_t>(word)));
-      else if (zero) word = 0;
-    }
-  }
-  template <class... Values>
-  [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) const {
-    fail_io(name_, fmt::format(reason, std::forward<Values>(values)...));
-  }
-
-  std::string name_;
-  std::uint64_t limit_;  // words in memory
-  bool spool_;
-  bool kept_ = true;
-  bool settled_ = false;  // the words in memory are elements of dtype_
-  Dtype dtype_ = Dtype::i64;
-  std::uint64_t count_ = 0;
-  // Words: two's complement up to the first decimal, f64 from it on. In front of the first number beyond 2^53, the
-  // least i64 stands for -0, which is 0 or -0.0 in the end.
-  std::unique_ptr<std::uint64_t[], Free> words_;
-  std::uint64_t room_ = 0;
-  std::uint64_t held_ = 0;
-  SpoolFile file_;
-  std::optional<Place> decimal_;   // the first one
-  std::optional<Place> wide_;      // whole, beyond 2^53
-  std::optional<Place> negative_;  // whole, below 0
-  std::optional<Place> unsigned_;  // whole, beyond i64
-};
-
-constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
+bool has_digits_only(std::string_view text) noexcept {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 class TextSource final : public Source {
  public:
   explicit TextSource(Input input)
-      : strict_(input.options.strict),
-        part_(input.options.parts > 1 || input.options.part > 0),
-        told_(input.options.dtype),
-        fields_(std::move(input.reader), input.options) {
+      : options_(input.options),
+        part_(options_.parts > 1 || options_.part > 0),
+        fields_(std::move(input.reader), options_),
+        gaps_(options_.tmpdir, memory()) {
     info_.name = fields_.reader().name();
     info_.format = "text";
-    if (input.options.header) fields_.read_header();
-    if (!input.options.column.empty()) column_ = fields_.find_column(input.options.column);
-    column_name_ = input.options.column;
-    if (part_) find_part(input.options);
+    first_ = fields_.mark();
+    if (options_.header) fields_.read_header();
+    if (!options_.column.empty()) column_ = fields_.find_column(options_.column);
+    may_be_pairs_ = !options_.header && !column_ && fields_.delimiter_decided() && fields_.delimiter() == ',' &&
+                    options_.decimal.empty();
+    if (part_) find_part();
     start_ = fields_.mark();
-    if (told_) info_.dtype = *told_;
-    else with_lines([&] { look(input.options); });
+    begin_pass();
+    if (options_.dtype) info_.dtype = *options_.dtype;
+    else with_lines([&] { look(); });
   }
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
-  [[nodiscard]] std::uint64_t bad_lines() const noexcept override { return bad_; }
+  [[nodiscard]] std::uint64_t bad_lines() const noexcept override {
+    std::uint64_t sum = 0;
+    for (const TextReport::Kind& kind : left_out_) sum += kind.count;
+    return sum;
+  }
+  [[nodiscard]] TextReport report() const override {
+    TextReport report;
+    report.left_out = left_out_;
+    report.places = parsed_ + missing_;
+    report.lines = lines_;
+    report.columns = column_ ? 1 : options_.header ? fields_.names() : ragged_line_ != 0 ? 0 : columns_;
+    report.rows = column_ || report.columns == 1 || lines_ == 0;
+    report.begin_line = start_.line;
+    report.end_line = end_line_;
+    report.lines_known = lines_known_;
+    report.ragged_line = ragged_line_;
+    report.comment_lines = fields_.comment_lines();
+    report.row_names = fields_.row_names();
+    report.delimiter = fields_.delimiter();
+    report.how_cut = fields_.how_cut();
+    return report;
+  }
+  void to_places(std::span<std::uint64_t> indices) override { gaps_.to_places(indices); }
+  std::uint64_t gaps(std::uint64_t first, std::span<Gap> target) override { return gaps_.read(first, target); }
   void keep_for_rewind() override { keep_ = true; }
   void rewind() override {
     position_ = 0;
@@ -225,13 +92,15 @@ class TextSource final : public Source {
   }
 
   bool retype(Dtype dtype) override {
-    if (told_ || (dtype != Dtype::i64 && dtype != Dtype::u64 && dtype != Dtype::f64)) return false;
+    const FloatingPointScope usual;
+    if (options_.dtype || (dtype != Dtype::i64 && dtype != Dtype::u64 && dtype != Dtype::f64)) return false;
     numbers_->retype(dtype);
     info_.dtype = dtype;
     return true;
   }
 
   std::uint64_t read(void* target, std::uint64_t count) override {
+    const FloatingPointScope usual;
     if (kept()) {
       count = numbers_->read(position_, target, count);
       position_ += count;
@@ -251,6 +120,9 @@ class TextSource final : public Source {
       });
     });
     position_ += done;
+    if (numbers_ && (position_ > numbers_->count() || (done < count && position_ < numbers_->count()))) {
+      fail_io(info_.name, "the file changed while it was read: it had {} numbers", numbers_->count());
+    }
     if (done < count && position_ == 0) refuse_nothing();
     return done;
   }
@@ -264,21 +136,34 @@ class TextSource final : public Source {
   }
 
  private:
+  // An entry of the line behind a header that is read, with its text in held_text_.
+  struct Held {
+    Field field;
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+
   [[nodiscard]] bool kept() const noexcept { return numbers_ && numbers_->kept(); }
+  [[nodiscard]] std::uint64_t memory() const noexcept {
+    return options_.memory != 0 ? options_.memory : default_memory;
+  }
 
   // The lines that begin in the part's bytes of what is behind the header.
-  void find_part(const SourceOptions& options) {
+  void find_part() {
     Reader& reader = fields_.reader();
+    TextFields::Mark here = fields_.mark();
     if (!reader.is_file() && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
     const std::uint64_t size = reader.measured_size();  // of compressed text, all of it is read to know
-    const std::uint64_t begin = reader.position();
     const auto border = [&](std::uint64_t part) {
       __extension__ using Wide = unsigned __int128;
-      return begin + static_cast<std::uint64_t>(Wide{size - std::min(begin, size)} * part / options.parts);
+      const std::uint64_t left = size - std::min(here.position, size);
+      return here.position + static_cast<std::uint64_t>(Wide{left} * std::min(part, options_.parts) / options_.parts);
     };
-    end_ = border(std::min(options.part, options.parts) + 1);
-    fields_.go_to_line_at(border(std::min(options.part, options.parts)));
-    lines_known_ = options.part == 0;
+    if (options_.part > 0) here.comment_lines = 0;
+    fields_.go_to(here);
+    lines_known_ = fields_.go_to_line_at(border(options_.part)) || options_.part == 0;
+    end_ = border(options_.part < options_.parts ? options_.part + 1 : options_.part);
+    fields_.end_at(*end_);
   }
 
   // A part does not know how many lines are in front of it until a message wants them: then all is done once more.
@@ -290,7 +175,7 @@ class TextSource final : public Source {
       if (!part_ || std::exchange(lines_known_, true)) throw;
       start_.line = fields_.lines_before(start_.position) + 1;
       go_back();
-      if (!told_) work();
+      if (!options_.dtype) work();
       std::vector<std::byte> passed(1 << 16);
       while (read(passed.data(), passed.size() / size_of(info_.dtype)) != 0) {
       }
@@ -300,23 +185,34 @@ class TextSource final : public Source {
 
   void go_back() {
     fields_.go_to(start_);
-    between_ = true;
+    if (end_) fields_.set_limit(*end_);
+    begin_pass();
+  }
+  void begin_pass() {
     found_ = false;
-    bad_ = 0;
-    first_bad_.clear();
+    left_out_ = {};
+    parsed_ = missing_ = lines_ = 0;
+    pairs_ = may_be_pairs_;
+    held_.clear();
+    served_ = 0;
+    gaps_.clear();
   }
 
   // Parses all to know the dtype. What can be read again need not be kept whole.
-  void look(const SourceOptions& options) {
+  void look() {
     Reader& reader = fields_.reader();
     const bool again = reader.size().has_value();
     if (!again) reader.forget();
-    numbers_.emplace(info_.name, options.tmpdir, options.memory != 0 ? options.memory : default_memory, !again);
+    numbers_.emplace(info_.name, options_.tmpdir, memory(), !again);
     Field field;
     while (next_entry(field)) {
-      const TextNumber number = field.too_long ? TextNumber() : parse_any_number(field.text);
-      if (number.kind == TextNumber::no_number) bad("is not a number", field);
-      else numbers_->add(number, field);
+      const TextNumber number = field.too_long || field.odd ? TextNumber() : parse_any_number(number_text(field.text));
+      if (number.kind == TextNumber::no_number) {
+        bad_entry(field);
+        continue;
+      }
+      numbers_->add(number, field);
+      ++parsed_;
     }
     numbers_->end();
     if (numbers_->count() == 0) refuse_nothing();
@@ -325,25 +221,134 @@ class TextSource final : public Source {
     if (!kept()) go_back();
   }
 
-  // The next entry that is of the column.
+  // The next entry that should be a number.
   bool next_entry(Field& field) {
     for (;;) {
-      if (end_ && between_ && fields_.mark().position >= *end_) return false;
-      field = fields_.next();
-      between_ = field.kind == Field::line_end;
-      switch (field.kind) {
-        case Field::end: return false;
-        case Field::line_end:
-          if (column_ && field.index != 0 && !found_) bad("has no such column", field);
-          found_ = false;
-          continue;
-        case Field::entry: break;
+      if (options_.header) {
+        while (served_ == held_.size()) {
+          if (!hold_line()) return ended();
+        }
+        const Held& held = held_[served_++];
+        field = held.field;
+        field.text = std::string_view(held_text_).substr(held.begin, held.size);
+        return true;
       }
-      if (!column_) return true;
-      if (field.index != *column_) continue;
-      found_ = true;
+      if (!fields_.next(field)) return ended();
+      if (!column_) {
+        if (pairs_) pairs_ = is_of_pair(field);
+        if (field.last) end_line(field);
+        return true;
+      }
+      const bool is_it = field.index == *column_;
+      found_ = found_ || is_it;
+      if (field.last) {
+        end_line(field);
+        if (!std::exchange(found_, false)) {
+          bad(
+              LeftOut::no_column, field.line, 1, [&] { return fmt::format("{} of {}", field.index + 1, *column_ + 1); },
+              [&] {
+                return fmt::format("line {} has {} fields, so no column {}", field.line, field.index + 1, *column_ + 1);
+              });
+        }
+      }
+      if (is_it) return true;
+    }
+  }
+
+  bool ended() {
+    end_line_ = fields_.mark().line;
+    fields_.check_limit();
+    if (pairs_ && lines_ != 0 && (!part_ || all_are_pairs())) {
+      fields_.reader().fail(
+          "each line is two whole numbers with a comma between: give --decimal , if it is a decimal mark, or "
+          "--delimiter comma if it separates");
+    }
+    return false;
+  }
+
+  void end_line(const Field& field) {
+    ++lines_;
+    if (columns_ == field.index + 1) return;
+    if (columns_ == 0) columns_ = field.index + 1;
+    else if (ragged_line_ == 0) ragged_line_ = field.line;
+  }
+
+  // DIGITS,DIGITS is a line that may be one number with a decimal comma.
+  static bool is_of_pair(const Field& field) noexcept {
+    std::string_view text = field.text;
+    while (field.index == 0 && !text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (field.index != 0 && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    if (field.index == 0 && (text.starts_with('-') || text.starts_with('+'))) text.remove_prefix(1);
+    return !field.quoted && has_digits_only(text) && field.index == (field.last ? 1 : 0);
+  }
+  // Of the lines of all parts.
+  bool all_are_pairs() {
+    const TextFields::Mark here = fields_.mark();
+    fields_.go_to(first_);
+    fields_.lift_limit();
+    Field field;
+    bool pairs = true;
+    while (pairs && fields_.next(field)) pairs = is_of_pair(field);
+    fields_.go_to(here);
+    if (end_) fields_.set_limit(*end_);
+    return pairs;
+  }
+
+  // Reads the next line behind the header. All of it must have been read before an entry of it counts. False behind the
+  // last line.
+  bool hold_line() {
+    held_.clear();
+    held_text_.clear();
+    served_ = 0;
+    Field field;
+    if (!fields_.next(field)) return false;
+    const std::uint64_t line = field.line;
+    const std::uint64_t shift = fields_.row_names() ? 1 : 0;
+    bool too_long = false;
+    for (;;) {
+      const std::uint64_t index = field.index - shift;  // of the row's name it is no column's
+      if (column_ ? index == *column_ : index < fields_.names()) {
+        too_long = too_long || held_text_.size() > most_held;
+        if (!too_long) {
+          held_.push_back({field, held_text_.size(), field.text.size()});
+          held_text_ += field.text;
+        }
+      }
+      if (field.last || !fields_.next(field)) break;
+    }
+    ++lines_;
+    const std::uint64_t fields = field.index + 1;
+    const std::uint64_t places = column_ ? 1 : fields_.names();
+    if (fields == fields_.names() + shift && !too_long) return true;
+    held_.clear();
+    if (shift != 0 && fields == fields_.names()) {
+      fields_.reader().fail(
+          "line {} has as many fields as the header has names, but the lines in front of it one more: whether the "
+          "first "
+          "column has names of rows can't be known; {}",
+          line, fields_.how_cut());
+    }
+    if (fields == fields_.names() + shift) {
+      bad(
+          LeftOut::too_long, line, places, [] { return ""; },
+          [&] { return fmt::format("line {} is longer than {} MiB", line, most_held >> 20); });
       return true;
     }
+    bad(
+        LeftOut::wrong_fields, line, places,
+        [&] { return fmt::format("{} instead of {}", fields, fields_.names() + shift); },
+        [&] { return fmt::format("line {} has {} fields, the header {}", line, fields, fields_.names()); });
+    return true;
+  }
+
+  // As parse_number() takes it.
+  std::string_view number_text(std::string_view text) {
+    text = trimmed(text);
+    if (options_.decimal != "," || text.find_first_of(",.") == std::string_view::npos) return text;
+    if (text.find('.') != std::string_view::npos) return "x";  // of thousands, or no decimal comma
+    pointed_.assign(text);
+    std::replace(pointed_.begin(), pointed_.end(), ',', '.');
+    return pointed_;
   }
 
   // The next number.
@@ -351,48 +356,87 @@ class TextSource final : public Source {
   bool next(T& value) {
     Field field;
     while (next_entry(field)) {
-      const Fit fit = field.too_long ? Fit::no_number : parse_number(field.text, value);
-      if (fit == Fit::number) return true;
+      const Fit fit = field.too_long || field.odd ? Fit::no_number : parse_number(number_text(field.text), value);
+      if (fit == Fit::number) {
+        ++parsed_;
+        return true;
+      }
       if (fit == Fit::misfit)
         fields_.reader().fail("line {}: {} does not fit {}", field.line, printable(field.text), to_string(info_.dtype));
-      bad("is not a number", field);
+      bad_entry(field);
     }
     return false;
   }
 
-  void bad(std::string_view why, const Field& field) {
-    const auto what = [&] {
-      return fmt::format("line {}: the entry '{}' {}", field.line, printable(field.text),
-                         field.kind == Field::entry && field.text.empty() ? "is empty" : why);
-    };
-    if (strict_) fields_.reader().fail(what());
-    if (bad_++ == 0) first_bad_ = what();
+  // `first` is said of the first one of its kind in notes; `why` in errors.
+  template <class First, class Why>
+  void bad(LeftOut reason, std::uint64_t line, std::uint64_t places, const First& first, const Why& why) {
+    if (options_.strict || !options_.needed_by.empty()) {
+      const std::string& by = options_.needed_by;
+      fields_.reader().fail("{}{}; {}", why(), by.empty() ? "" : fmt::format(" ({} needs every entry)", by),
+                            fields_.how_cut());
+    }
+    if (bad_lines() == 0) first_bad_ = why();
+    TextReport::Kind& kind = left_out_[static_cast<std::size_t>(reason)];
+    if (kind.count++ == 0) {
+      kind.line = line;
+      kind.first = first();
+    }
+    missing_ += places;
+    if (options_.places) gaps_.add(parsed_, places);
+  }
+  void bad_entry(const Field& field) {
+    const std::string_view text = trimmed(field.text);
+    const LeftOut reason = field.too_long ? LeftOut::too_long : text.empty() ? LeftOut::empty : LeftOut::not_a_number;
+    const char* what = reason == LeftOut::empty ? "is empty" : "is not a number";
+    bad(
+        reason, field.line, 1,
+        [&] { return reason == LeftOut::empty ? "" : fmt::format("'{}'", printable(field.text)); },
+        [&] {
+          std::string pointed(text);
+          std::replace(pointed.begin(), pointed.end(), ',', '.');
+          const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
+          return fmt::format("line {}: the entry '{}' {}{}", field.line, printable(field.text), what,
+                             comma ? " (--decimal , reads decimal commas)" : "");
+        });
   }
 
   // A part may have no number.
   void refuse_nothing() const {
     if (part_) return;
-    const std::string where = column_name_.empty() ? "" : fmt::format("column {} ", printable(column_name_));
-    fail_io(info_.name, where + "has no number" + (first_bad_.empty() ? "" : "; " + first_bad_));
+    const std::string where = options_.column.empty() ? "" : fmt::format("column {} ", printable(options_.column));
+    fail_io(info_.name, "{}has no number{}{}; {}", where, first_bad_.empty() ? "" : "; ", first_bad_,
+            fields_.how_cut());
   }
 
   SourceInfo info_;
-  bool strict_;
+  SourceOptions options_;
   bool part_;  // of the lines
-  std::optional<Dtype> told_;
   bool started_ = false;
   bool keep_ = false;
-  bool found_ = false;   // the column, in this line
-  bool between_ = true;  // lines
+  bool found_ = false;  // the column, in this line
   bool lines_known_ = true;
+  bool may_be_pairs_ = false;
+  bool pairs_ = false;                // each line so far may be a number with a decimal comma
   std::optional<std::uint64_t> end_;  // of the part: no line begins there or behind
-  std::uint64_t bad_ = 0;
+  std::array<TextReport::Kind, 5> left_out_;
   std::string first_bad_;
+  std::uint64_t parsed_ = 0;   // numbers of this pass
+  std::uint64_t missing_ = 0;  // places that have none
+  std::uint64_t lines_ = 0;    // with data
+  std::uint64_t columns_ = 0;  // fields of the first of them
+  std::uint64_t ragged_line_ = 0;
+  std::uint64_t end_line_ = 1;
   std::uint64_t position_ = 0;  // in elements
   std::optional<std::uint64_t> column_;
-  std::string column_name_;
+  std::vector<Held> held_;
+  std::string held_text_;
+  std::size_t served_ = 0;
+  std::string pointed_;
   TextFields fields_;
+  TextFields::Mark first_;  // the first line
   TextFields::Mark start_;
+  Gaps gaps_;
   std::optional<TextColumn> numbers_;  // without a dtype
 };
 

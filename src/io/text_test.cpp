@@ -44,17 +44,18 @@ void expect_text(const Bytes& bytes, const D& expected, std::uint64_t bad, const
 
 TEST(Text, Tokens) {
   expect_text("1", {1}, 0);
-  expect_text("1 2\t3\n4,5;6\r\n7\n", {1, 2, 3, 4, 5, 6, 7}, 0);
-  expect_text("1, 2, 3,\n4", {1, 2, 3, 4}, 0);
+  expect_text("1 2  3\n 4 5\v6 \r\n7\n", {1, 2, 3, 4, 5, 6, 7}, 0);
+  expect_text("1, 2, 3\n4", {1, 2, 3, 4}, 0);
+  expect_text("1,2,\n4", {1, 2, 4}, 1);  // an empty entry at the end of the first line
   expect_text("1,,2\n,3\n", {1, 2, 3}, 2);
   expect_text("1 abc 2x 3", {1, 3}, 2);
   expect_text("-1 +2 1e3 .5 5. -0x1 ++1 +-1", {-1, 2, 1000, 0.5, 5}, 3);
-  expect_text("1 # 2 3\n#4\n5#6", {1, 5}, 0);
+  expect_text("#4\n1 # 2 3\n#4\n5#6", {1, 2, 3}, 2);
   expect_text(
       "\xef\xbb\xbf"
       "1 2",
       {1, 2}, 0);
-  expect_text("\"1\" \"2\",\"3", {1, 2}, 1);
+  expect_text("\"1\" \"2\" \" 3 \"", {1, 2, 3}, 0);
 }
 
 TEST(Text, FloatsBeyondTheRange) {
@@ -116,19 +117,35 @@ TEST(Text, TheNumbersDecideTheDtype) {
 
 TEST(Text, NumbersThatNoDtypeHoldsTogether) {
   const std::string rounds = "(--dtype f64 rounds";
-  for (const Bytes wide : {"9007199254740993", "-9007199254740993", "9007199254740994", "18446744073709551615"}) {
+  for (const Bytes wide : {"9007199254740993", "-9007199254740993", "18446744073709551615"}) {
     for (const Bytes other : {"0.5", "nan", "1e3", "inf"}) {
-      expect_bad(fmt::format("1\n{}\n{}", wide, other), fmt::format("line 2 has {}: f64 holds", wide), untyped());
+      expect_bad(fmt::format("1\n{}\n{}", wide, other), fmt::format("line 2 has {}: f64 holds no such", wide),
+                 untyped());
       expect_bad(fmt::format("1\n{}\n{}", other, wide), fmt::format("line 2 has {}, which needs f64", other),
                  untyped());
       expect_bad(fmt::format("{}\n{}", other, wide), rounds, untyped());
     }
   }
-  expect_bad("-1\n9223372036854775808", "line 1 has -1 and line 2 has 9223372036854775808", untyped());
-  expect_bad("9223372036854775808\n-1", rounds, untyped());
+  expect_bad("-1\n9223372036854775809", "line 1 has -1 and line 2 has 9223372036854775809", untyped());
+  expect_bad("9223372036854775808\n-9007199254740993", "f64 does not hold -9007199254740993 of line 2", untyped());
+  expect_bad("9223372036854775808\n9007199254740993\n-1", rounds, untyped());
   expect_bad("18446744073709551616", "line 1: 18446744073709551616 does not fit 64 bits " + rounds, untyped());
   expect_bad("0.5\n-9223372036854775809", "line 2: -9223372036854775809 does not fit 64 bits", untyped());
   expect_text("9007199254740993 0.5 18446744073709551616", {0x1p53, 0.5, 0x1p64}, 0);  // with a dtype
+}
+
+TEST(Text, NumbersThatF64HoldsStayBesideDecimals) {
+  for (const Bytes wide : {"9007199254740994", "-9007199254740994", "1152921504606846976", "-9223372036854775808",
+                           "9223372036854775808", "18446744073709549568"}) {
+    const double value = std::strtod(wide.c_str(), nullptr);
+    expect_values<double>(wide + "\n1.5", {value, 1.5}, untyped());
+    expect_values<double>("1.5\n" + wide, {1.5, value}, untyped());
+    expect_values<double>("-0\n7\n" + wide + "\n3\n.5", {-0.0, 7, value, 3, .5}, untyped());
+  }
+  // No integer of 64 bits holds both.
+  expect_values<double>("-1\n9223372036854775808\n-2\n3", {-1, 0x1p63, -2, 3}, untyped());
+  expect_values<double>("9223372036854775808\n5\n-1", {0x1p63, 5, -1}, untyped());
+  expect_values<double>("-9223372036854775808\n9223372036854775808", {-0x1p63, 0x1p63}, untyped());
 }
 
 TEST(Text, MoreThanMemoryHolds) {
@@ -172,6 +189,7 @@ TEST(Text, OneDtypeForSeveral) {
   EXPECT_EQ(dtypes({"1", "9223372036854775808"}), Dtype::u64);
   EXPECT_EQ(dtypes({"1", "-2"}, Dtype::f64), Dtype::f64);
   EXPECT_EQ(dtypes({"1"}, Dtype::u64), Dtype::u64);
+  EXPECT_EQ(dtypes({"1", "-2", "9223372036854775808"}), Dtype::f64);
   expect_error(ErrorCode::io, "line 1: 9007199254740993 does not fit f64", [&] { dtypes({"9007199254740993", ".5"}); });
   expect_error(ErrorCode::io, "line 1: -1 does not fit u64", [&] { dtypes({"-1"}, Dtype::u64); });
   expect_error(ErrorCode::io, "line 1: 0.5 does not fit i64", [&] { dtypes({"0.5"}, Dtype::i64); });
@@ -193,7 +211,7 @@ TEST(Text, NoNumberIsAnError) {
 TEST(Text, Columns) {
   const Bytes table = "a,b,c\n1,2,3\n4,,6\n7\n\n8,x,9\n10, 11 ,12\n";
   expect_text(table, {2, 11}, 3, text("b", true));
-  expect_text(table, {1, 4, 7, 8, 10}, 0, text("1", true));
+  expect_text(table, {1, 4, 8, 10}, 1, text("1", true));  // a line with one entry is no line of the table
   expect_text(table, {1, 4, 7, 8, 10}, 1, text("1"));
   expect_text("x y\n1 2\n3 4\n", {2, 4}, 0, text("y", true));
   expect_text("first one;second\n1 2;3\n4;5\n", {3, 5}, 0, text("second", true, ";"));
@@ -202,9 +220,10 @@ TEST(Text, Columns) {
   expect_text("1  2\n", {1, 2}, 1, text("", false, " "));
   expect_text("7 3\n7 4\n", {3, 4}, 0, text("2"));
   for (const auto& [column, header] :
-       {std::pair<std::string, bool>{"0", false}, {"b", false}, {"z", true}, {"-1", true}})
+       {std::pair<std::string, bool>{"0", false}, {"b", false}, {"z", true}, {"-1", true}, {"4", true}, {"0", true}})
     expect_error(ErrorCode::invalid_argument, "", [&, c = column, h = header] { open_bytes(table, text(c, h)); });
-  expect_error(ErrorCode::invalid_argument, "there are: a, b, c", [&] { open_bytes(table, text("z", true)); });
+  expect_error(ErrorCode::invalid_argument, "there are: a, b, c (the delimiter is comma",
+               [&] { open_bytes(table, text("z", true)); });
   expect_error(ErrorCode::invalid_argument, "one character", [&] { open_bytes(table, text("", false, "ab")); });
 }
 
@@ -212,18 +231,44 @@ TEST(Text, StrictNamesTheLine) {
   SourceOptions options = text();
   options.strict = true;
   expect_bad("1\n2 x\n", "line 2: the entry 'x' is not a number", options);
-  expect_bad("1\n\n1,,2\n", "line 3: the entry '' is empty", options);
+  expect_bad("1,x\n\n1,,2\n", "line 1: the entry 'x' is not a number", options);
+  expect_bad("1,2,3\n\n1,,2\n", "line 3: the entry '' is empty", options);
   options.column = "2";
-  expect_bad("1 2\n# c\n3\n", "line 3", options);
+  expect_bad("1 2\n# c\n3\n", "line 3 has 1 fields, so no column 2", options);
   expect_values<double>("1 2\n\n3 4", {2, 4}, options);
+  options.header = true;
+  for (const char* line : {"3", "3,4,5"}) {
+    expect_bad(fmt::format("a,b\n1,2\n{}\n", line), "line 3 has ", options);
+    expect_bad(fmt::format("a,b\n1,2\n{}\n", line), "the delimiter is comma, the first line has 'a', 'b'", options);
+  }
 }
 
 TEST(Text, CommentMarks) {
   SourceOptions options = text();
   options.comment = "//";
-  expect_text("1 // 2\n/ 3//\n", {1, 3}, 1, options);
+  expect_text("// 9,9\n1 // 2\n/ 3 //4,5\n  // 5\n6//7\n", {1, 3}, 2, options);
+  options.comment = "#";
+  expect_text("1.#QNAN\n5#3\n2 # 1\n# 4\n", {2}, 2, options);
+  expect_text("a,b\n1,#2\n3,4\n#5,6\n7, # 8\n", {1, 3, 7}, 0, [] {
+    SourceOptions named = text("a", true);
+    named.comment = "#";
+    return named;
+  }());
   options.comment = "";
   expect_text("# 1\n", {1}, 1, options);
+  // Nothing is a comment but lines that begin with #, and these behind no header.
+  const auto source = open_bytes("# a\n1\n#2\n 3\n", text());
+  EXPECT_EQ(values<double>(*source), (D{1, 3}));
+  EXPECT_EQ(source->report().comment_lines, 2U);
+  EXPECT_EQ(source->bad_lines(), 0U);
+  expect_text("1.#QNAN\n2\n", {2}, 1);
+  expect_text("1\n5#3\n", {1}, 1);
+  expect_text("color,v\n#ff0000,5\nred,7\n", {5, 7}, 0, text("v", true));
+  expect_text("id,tag,v\n1,#x,5\n2,y,6\n", {5, 6}, 0, text("v", true));
+  for (const Bytes& mark : {Bytes(256, '#'), Bytes("a\nb")}) {
+    options.comment = mark;
+    expect_error(ErrorCode::invalid_argument, "at most 255 characters", [&] { open_bytes("1", options); });
+  }
 }
 
 TEST(Text, LongLinesAndEntries) {
@@ -231,12 +276,14 @@ TEST(Text, LongLinesAndEntries) {
   Bytes bytes;
   D expected;
   for (int i = 0; i < 200000; ++i) {
-    bytes += std::to_string(i) + (i % 3 == 0 ? "," : " ");
+    bytes += std::to_string(i) + (i % 3 == 0 ? "  " : " ");
     expected.push_back(i);
   }
   expect_text(bytes, expected, 0);
-  expect_text("1 " + Bytes(1000000, '9') + " 2\n" + Bytes(300000, 'x') + ",3", {1, 2, 3}, 2);
-  expect_text("1 #" + Bytes(1000000, ' ') + "\n2" + Bytes(1000000, ' ') + "3", {1, 2, 3}, 0);
+  expect_text("1 " + Bytes(1000000, '9') + " 2\n" + Bytes(300000, 'x') + " 3", {1, 2, 3}, 2);
+  expect_text("1,2\n" + Bytes(300000, 'x') + ",3\n\"" + Bytes(300000, '\n') + "\",4", {1, 2, 3, 4}, 2);
+  expect_text("1 " + Bytes(1000000, ' ') + "\n2" + Bytes(1000000, ' ') + "3\n" + Bytes(1000000, ' '), {1, 2, 3}, 0);
+  expect_text("#" + Bytes(1000000, 'x') + "\n1 2\n#" + Bytes(1000000, 'x') + "\n3", {1, 2, 3}, 0);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace masu::plot {
 
 CairoLibrary CairoLibrary::open(const char* library_name) {
   CairoLibrary cairo;
+  const FloatingPointScope usual;
   void* library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     cairo.missing =

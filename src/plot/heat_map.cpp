@@ -153,6 +153,7 @@ std::vector<std::string> notes_of(const HeatMap& map, Format format) {
 }  // namespace
 
 std::string draw(const HeatMap& map, Format format) {
+  const FloatingPointScope usual;
   check(map);
   check_size(map, format);
   Axis x = axis_of(map.x);

@@ -185,6 +185,7 @@ const char* label_of(Quantity quantity) {
 }  // namespace
 
 std::string draw(const HistogramChart& chart, Format format) {
+  const FloatingPointScope usual;
   check(chart);
   check_size(chart, format);
   const bool logarithmic = is_logarithmic(chart.series.front().bins);
@@ -265,6 +266,7 @@ double body_of(const BarChart& chart) {
 }  // namespace
 
 std::string draw(const BarChart& chart, Format format) {
+  const FloatingPointScope usual;
   check(chart);
   const double sizes = head_of(chart) + body_of(chart) + foot_of(chart);
   Frame frame = chart;

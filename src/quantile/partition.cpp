@@ -95,6 +95,7 @@ void write_sizes(const BufferBase& sizes, const PartitionResult& found) {
 }  // namespace
 
 PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result, std::uint64_t k) {
+  const FloatingPointScope usual;
   if (data.dtype != result.dtype || data.count != result.count) {
     call::refuse(name, fmt::format("the result must be {} {}, got {} {}", data.count, to_string(data.dtype),
                                    result.count, to_string(result.dtype)));
@@ -111,6 +112,7 @@ PartitionResult partition(const Device& device, const ArrayView& data, MutableAr
 }
 
 PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k) {
+  const FloatingPointScope usual;
   check_place(name, data.count, k);
   if (call::on_cpu(device)) {
     const auto* first = static_cast<const std::byte*>(data.data);
@@ -125,6 +127,7 @@ PartitionResult partition(const Device& device, MutableArrayView data, std::uint
 }
 
 PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k) {
+  const FloatingPointScope usual;
   const std::uint64_t count = call::count_of(name, data, dtype);
   call::check_one_device(name, data, result);
   call::check_writable(name, result, "the result");
@@ -157,6 +160,7 @@ std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                         std::uint64_t k, const BufferBase* workspace) {
+  const FloatingPointScope usual;
   check_targets(name, stream, data, dtype, to, size_of(dtype), k);
   if (!call::on_cpu(stream.device())) {
     return launched(name, stream, {data, dtype, to.result, 0, to.sizes}, k, workspace);
@@ -168,6 +172,7 @@ Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, con
 
 Pending<void> argpartition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                            Dtype index_dtype, std::uint64_t k, const BufferBase* workspace) {
+  const FloatingPointScope usual;
   if (index_dtype != Dtype::u32 && index_dtype != Dtype::u64) {
     call::refuse(order_name, fmt::format("indices are u64 or u32, got {}", to_string(index_dtype)));
   }

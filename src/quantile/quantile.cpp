@@ -209,37 +209,45 @@ std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_
 
 std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
                                       const QuantileOptions& options) {
+  const FloatingPointScope usual;
   return find(Input(device, data), q, options);
 }
 
 std::vector<Quantile> exact_quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
                                       const QuantileOptions& options) {
+  const FloatingPointScope usual;
   return find(Input(data, dtype, call::count_of("quantile", data, dtype)), q, options);
 }
 
 std::vector<double> quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
                               const QuantileOptions& options) {
+  const FloatingPointScope usual;
   return values_of(exact_quantiles(device, data, q, options));
 }
 
 std::vector<double> quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
                               const QuantileOptions& options) {
+  const FloatingPointScope usual;
   return values_of(exact_quantiles(data, dtype, q, options));
 }
 
 double median(const Device& device, const ArrayView& data) {
+  const FloatingPointScope usual;
   return find_median(Input(device, data));
 }
 
 double median(const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   return find_median(Input(data, dtype, call::count_of("median", data, dtype)));
 }
 
 std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n) {
+  const FloatingPointScope usual;
   return bits_of_key(data.dtype, find_key("nth_element", "n", Input(device, data), n));
 }
 
 std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_t n) {
+  const FloatingPointScope usual;
   const Input input(data, dtype, call::count_of("nth_element", data, dtype));
   return bits_of_key(dtype, find_key("nth_element", "n", input, n));
 }

@@ -98,6 +98,7 @@ struct QuantileFinder::State {
 
 QuantileFinder::QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q,
                                const QuantileOptions& options) {
+  const FloatingPointScope usual;
   check_quantiles(q);
   call::check_one_row("quantile", options.rows);
   state_ = std::make_unique<State>(device, dtype, q, options);
@@ -108,12 +109,14 @@ QuantileFinder& QuantileFinder::operator=(QuantileFinder&&) noexcept = default;
 QuantileFinder::~QuantileFinder() = default;
 
 void QuantileFinder::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   call::check_dtype("quantile", state_->dtype, data.dtype);
   state_->check_pieces();
   state_->finder.add(data);
 }
 
 void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   call::check_dtype("quantile", state_->dtype, dtype);
   call::check_device("quantile", state_->device, data);
   state_->check_pieces();
@@ -121,12 +124,14 @@ void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
 }
 
 void QuantileFinder::hold(const ArrayView& data, std::uint64_t samples) {
+  const FloatingPointScope usual;
   call::check_dtype("quantile", state_->dtype, data.dtype);
   state_->check_hold();
   state_->narrowing.hold(HeldData(state_->device, data), samples, state_->finder);
 }
 
 void QuantileFinder::hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples) {
+  const FloatingPointScope usual;
   call::check_dtype("quantile", state_->dtype, dtype);
   call::check_device("quantile", state_->device, data);
   (void)call::count_of("quantile", data, dtype);
@@ -135,6 +140,7 @@ void QuantileFinder::hold_buffer(const BufferBase& data, Dtype dtype, std::uint6
 }
 
 void QuantileFinder::merge(const QuantileFinder& other) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const State& from = *other.state_;
   if (s.dtype != from.dtype || s.q != from.q || s.method != from.method || s.done != from.done ||
@@ -214,6 +220,7 @@ QuantileFinder QuantileFinder::from_bytes(const Device& device, std::span<const 
 }
 
 void QuantileFinder::take(std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::StateReader from(quantile_state, bytes);
   const WantedPlaces wanted = read_wanted(from);
@@ -225,6 +232,7 @@ void QuantileFinder::take(std::span<const std::byte> bytes) {
 }
 
 bool QuantileFinder::next_pass() {
+  const FloatingPointScope usual;
   State& s = *state_;
   if (s.done) return false;
   if (s.count() == 0) call::refuse("quantile", "there must be data, got no elements");
@@ -239,6 +247,7 @@ bool QuantileFinder::next_pass() {
 }
 
 std::vector<Quantile> QuantileFinder::result() const {
+  const FloatingPointScope usual;
   const State& s = *state_;
   if (!s.done) call::refuse("quantile", "the passes must have ended before there is a result");
   std::vector<Quantile> result;

@@ -73,35 +73,7 @@ void check_points(std::span<const QuantilePoint> points, std::uint64_t length, D
   }
 }
 
-// A number rounded to a dtype of floats. What is computed in f64 from numbers of f32 or f16 and rounded to these is as
-// good as computed in them: f64 has more than twice their digits.
-double rounded(double number, Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16: return runtime::to_double(runtime::to_half(number));
-    case Dtype::f32: return static_cast<double>(static_cast<float>(number));
-    default: return number;
-  }
-}
-
-template <class T>
-double difference_in_dtype(T a, T b) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return rounded(runtime::to_double(b) - runtime::to_double(a), Dtype::f16);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<double>(static_cast<T>(b - a));
-  } else {
-    return static_cast<double>(static_cast<T>(static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a)));
-  }
-}
-
-template <class T>
-double value_between(const QuantilePoint& point, T a, T b, Dtype dtype) {
-  const double weight = rounded(point.weight, dtype);
-  const double product = rounded(rounded(difference_in_dtype(a, b), dtype) * weight, dtype);
-  if (point.kind == QuantilePoint::Kind::from_previous) return rounded(rounded(to_f64(a), dtype) + product, dtype);
-  return rounded(rounded(to_f64(b), dtype) - product, dtype);
-}
-
+// A number in a dtype of floats.
 void put_number(double number, Dtype dtype, std::byte* to) {
   if (number != number) number = std::numeric_limits<double>::quiet_NaN();
   const auto put = [to](const auto& value) { std::memcpy(to, &value, sizeof value); };
@@ -138,8 +110,8 @@ void points_here(const ArrayView& data, std::uint64_t rows, std::span<const Quan
         const bool nan = is_float(data.dtype) && to_f64(last) != to_f64(last);
         const T a = nan ? last : at(point.previous);
         if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, size);
-        else if (element || nan) put_number(rounded(to_f64(a), result_dtype), result_dtype, to);
-        else put_number(value_between(point, a, at(point.next), result_dtype), result_dtype, to);
+        else if (element || nan) put_number(to_f64(a), result_dtype, to);
+        else put_number(value_between(point.kind, point.weight, a, at(point.next), result_dtype), result_dtype, to);
       }
     }
   });
@@ -178,6 +150,7 @@ std::uint64_t elements_at_workspace(const Device& device, Dtype dtype, std::uint
 
 Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const std::uint64_t> places,
                           const BufferBase& result, const SelectionOptions& options) {
+  const FloatingPointScope usual;
   constexpr std::string_view name = "elements_at";
   call::check_stream(name, stream, data);
   const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
@@ -200,6 +173,7 @@ Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, s
 
 Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                      const SelectionOptions& options) {
+  const FloatingPointScope usual;
   constexpr std::string_view name = "median";
   call::check_stream(name, stream, data);
   const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
@@ -218,6 +192,7 @@ Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const 
 }
 
 std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length, std::span<const double> q) {
+  const FloatingPointScope usual;
   check_quantiles(q);
   if (length == 0) call::refuse("quantile_points", "length must be >= 1, got 0");
   std::vector<QuantilePoint> points;
@@ -234,6 +209,36 @@ std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t 
   return points;
 }
 
+void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
+                 MutableArrayView result) {
+  constexpr std::string_view name = "interpolate";
+  if (first.dtype != second.dtype) {
+    call::refuse(name, fmt::format("first and second must have one dtype, got {} and {}", to_string(first.dtype),
+                                   to_string(second.dtype)));
+  }
+  if (!is_float(result.dtype)) {
+    call::refuse(name, fmt::format("results must be f16, f32 or f64, got {}", to_string(result.dtype)));
+  }
+  if (first.count != weights.size() || second.count != weights.size() || result.count != weights.size()) {
+    call::refuse(name, fmt::format("all counts must be equal, got {}, {}, {} and {}", first.count, second.count,
+                                   weights.size(), result.count));
+  }
+  dispatch(first.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const T a = static_cast<const T*>(first.data)[i];
+      const T b = static_cast<const T*>(second.data)[i];
+      const double t = weights[i];
+      double value = std::numeric_limits<double>::quiet_NaN();
+      if (to_f64(a) == to_f64(a) && to_f64(b) == to_f64(b)) {
+        value = t >= 0.5 ? value_between(QuantilePoint::Kind::from_next, 1 - t, a, b, result.dtype)
+                         : value_between(QuantilePoint::Kind::from_previous, t, a, b, result.dtype);
+      }
+      put_number(value, result.dtype, static_cast<std::byte*>(result.data) + i * size_of(result.dtype));
+    }
+  });
+}
+
 std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                   std::span<const QuantilePoint> points, const SelectionOptions& options) {
   const std::uint64_t length = check_rows_of_points(count, options);
@@ -243,6 +248,7 @@ std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const QuantilePoint> points,
                         const BufferBase& result, Dtype result_dtype, const SelectionOptions& options) {
+  const FloatingPointScope usual;
   call::check_stream(function_name, stream, data);
   const std::uint64_t count = call::count_of(function_name, data, dtype);
   check_points(points, check_rows_of_points(count, options), dtype, result_dtype);
@@ -334,6 +340,7 @@ std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::ui
 
 Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                          const SelectionOptions& options) {
+  const FloatingPointScope usual;
   if (!is_float(dtype)) return median(stream, data, dtype, result, options);
   const std::size_t size = size_of(dtype);
   return of_numbers(
@@ -347,6 +354,7 @@ Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, co
 Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
                             std::span<const double> q, const BufferBase& result, Dtype result_dtype,
                             const SelectionOptions& options) {
+  const FloatingPointScope usual;
   check_quantiles(q);
   const std::uint64_t count = call::count_of("nan_quantiles", data, dtype);
   const std::uint64_t length = check_rows_of_points(count, options);

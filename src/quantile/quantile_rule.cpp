@@ -5,6 +5,7 @@
 #include "runtime/half.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -12,6 +13,11 @@
 namespace masu {
 
 namespace {
+
+__extension__ using Wide = unsigned __int128;
+__extension__ using SignedWide = __int128;
+
+constexpr int double_bits = std::numeric_limits<double>::digits;
 
 // Hyndman and Fan's constants of the methods that have them.
 struct Constants {
@@ -75,16 +81,125 @@ double canonical(double x) {
   return x == 0 ? 0.0 : x;
 }
 
-// b - a in the dtype; of integers exactly, as a <= b.
-template <class T>
-double difference(T a, T b) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_double(runtime::to_half(runtime::to_double(b) - runtime::to_double(a)));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<double>(static_cast<T>(b - a));
-  } else {
-    return static_cast<double>(static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a));
+// A number rounded to a dtype of floats. What is computed in f64 from numbers of f32 or f16 and rounded to these is as
+// good as computed in them: f64 has more than twice their digits.
+double rounded(double number, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16: return runtime::to_double(runtime::to_half(number));
+    case Dtype::f32: return static_cast<double>(static_cast<float>(number));
+    default: return number;
   }
+}
+
+// (minus ? -1 : 1) * mantissa * 2^exponent.
+struct Number {
+  bool minus = false;
+  std::uint64_t mantissa = 0;
+  int exponent = 0;
+};
+
+template <class T>
+Number number_of(T x) {
+  if constexpr (is_float(dtype_of<T>)) {
+    int exponent = 0;
+    const double fraction = std::frexp(std::fabs(to_f64(x)), &exponent);
+    return {std::signbit(to_f64(x)), static_cast<std::uint64_t>(std::ldexp(fraction, double_bits)),
+            exponent - double_bits};
+  } else {
+    const auto bits = static_cast<std::uint64_t>(x);
+    return {x < 0, x < 0 ? 0 - bits : bits, 0};
+  }
+}
+
+// The mantissa's lowest bit may stand for all that is less than it.
+double rounded(const Number& number, Dtype dtype) {
+  if (number.mantissa == 0) return 0;
+  const int digits = dtype == Dtype::f16 ? 11 : dtype == Dtype::f32 ? 24 : double_bits;
+  const int least = dtype == Dtype::f16 ? -24 : dtype == Dtype::f32 ? -149 : -1074;
+  const int top = static_cast<int>(std::bit_width(number.mantissa)) - 1;
+  const int low = std::max(top - digits + 1, least - number.exponent);
+  double kept = 0;
+  if (low <= 0) {
+    kept = static_cast<double>(number.mantissa);
+  } else if (low <= top + 1) {
+    const std::uint64_t whole = low > top ? 0 : number.mantissa >> low;
+    const std::uint64_t rest = number.mantissa - (low > top ? 0 : whole << low);
+    const std::uint64_t half_unit = std::uint64_t{1} << (low - 1);
+    const bool up = rest > half_unit || (rest == half_unit && (whole & 1) != 0);
+    kept = std::ldexp(static_cast<double>(whole + (up ? 1 : 0)), low);
+  }
+  const double magnitude = rounded(std::ldexp(kept, number.exponent), dtype);  // infinite where the dtype ends
+  return number.minus ? -magnitude : magnitude;
+}
+
+using Words = std::array<std::uint64_t, 4>;  // of an integer, the lowest first
+
+// Moves it down; the lowest bit tells of all that is lost.
+void move_down(Words& words, unsigned by) {
+  bool lost = false;
+  for (; by >= 64; by -= 64) {
+    lost = lost || words[0] != 0;
+    words = {words[1], words[2], words[3], 0};
+  }
+  if (by != 0) {
+    lost = lost || words[0] << (64 - by) != 0;
+    for (std::size_t i = 0; i < 4; ++i) words[i] = words[i] >> by | (i < 3 ? words[i + 1] << (64 - by) : 0);
+  }
+  words[0] |= lost ? 1 : 0;
+}
+
+// base +- (high * 2^64 + low) * 2^exponent * weight, rounded once. The step is at most a few times the base's highest
+// unit times 2^64, as the callers' are.
+double exact_step(const Number& base, std::uint64_t high, std::uint64_t low, int exponent, double weight, bool minus,
+                  Dtype dtype) {
+  constexpr int below = 140;  // bits under the base's lowest that are kept: more than a step that cancels it has
+  const Number by = number_of(weight);
+  const Wide lower = static_cast<Wide>(low) * by.mantissa;
+  const Wide upper = static_cast<Wide>(high) * by.mantissa + static_cast<std::uint64_t>(lower >> 64U);
+  Words step{static_cast<std::uint64_t>(lower), static_cast<std::uint64_t>(upper),
+             static_cast<std::uint64_t>(upper >> 64U), 0};
+  exponent += by.exponent;
+  const int begin = base.mantissa != 0 ? base.exponent : exponent;
+  const int bottom = std::max(exponent, begin - below);
+  move_down(step, static_cast<unsigned>(bottom - exponent));
+  const auto up = static_cast<unsigned>(begin - bottom);
+  Words all{};
+  all[up / 64] = base.mantissa << up % 64;
+  if (up % 64 != 0) all[up / 64 + 1] = base.mantissa >> (64 - up % 64);
+  const bool adds = base.minus == minus;
+  bool negative = base.minus;
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Wide one = adds ? static_cast<Wide>(all[i]) + step[i] + carry : static_cast<Wide>(all[i]) - step[i] - carry;
+    all[i] = static_cast<std::uint64_t>(one);
+    carry = static_cast<std::uint64_t>(one >> 64U) & 1U;
+  }
+  if (!adds && carry != 0) {
+    negative = minus;
+    for (std::size_t i = 0; i < 4; ++i) {
+      all[i] = ~all[i] + carry;
+      carry = carry != 0 && all[i] == 0 ? 1 : 0;
+    }
+  }
+  std::size_t top = 3;
+  while (top > 0 && all[top] == 0) --top;
+  const int above = static_cast<int>(64 * top) + static_cast<int>(std::bit_width(all[top])) - 64;
+  if (above > 0) move_down(all, static_cast<unsigned>(above));
+  return rounded({negative, all[0], bottom + std::max(above, 0)}, dtype);
+}
+
+// Whether a dtype of floats has an integer.
+bool has_integer(Dtype dtype, std::uint64_t magnitude) {
+  if (magnitude == 0) return true;
+  const int width = static_cast<int>(std::bit_width(magnitude));
+  const int digits = dtype == Dtype::f16 ? 11 : dtype == Dtype::f32 ? 24 : double_bits;
+  return width - std::countr_zero(magnitude) <= digits && (dtype != Dtype::f16 || width <= 16);
+}
+
+// By NumPy's formula: rounded at each step.
+double numpys_between(bool from_next, double weight, double a, double b, double difference, Dtype result) {
+  const double product = rounded(difference * weight, result);
+  return from_next ? rounded(b - product, result) : rounded(a + product, result);
 }
 
 template <class T>
@@ -93,6 +208,56 @@ T from_bits(std::uint64_t bits) {
 }
 
 }  // namespace
+
+template <class T>
+double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype result) {
+  const bool from_next = kind == QuantilePoint::Kind::from_next;
+  weight = rounded(weight, result);
+  const double x = rounded(to_f64(a), result);
+  const double y = rounded(to_f64(b), result);
+  if constexpr (is_float(dtype_of<T>)) {
+    if (std::isinf(x) || std::isinf(y)) {
+      if (x == y || weight == 0) return from_next ? y : x;
+      return std::isinf(x) && std::isinf(y) ? std::numeric_limits<double>::quiet_NaN() : std::isinf(x) ? x : y;
+    }
+    const double difference = rounded(rounded(to_f64(b) - to_f64(a), dtype_of<T>), result);
+    if (!std::isinf(difference)) return numpys_between(from_next, weight, x, y, difference, result);
+    if (weight == 0) return from_next ? y : x;
+    // Far apart, on both sides of zero.
+    const Number less = number_of(a);
+    const Number more = number_of(b);
+    const int exponent = std::min(less.exponent, more.exponent);
+    const Wide sum = (static_cast<Wide>(less.mantissa) << (less.exponent - exponent)) +
+                     (static_cast<Wide>(more.mantissa) << (more.exponent - exponent));
+    return exact_step(from_next ? more : less, static_cast<std::uint64_t>(sum >> 64U), static_cast<std::uint64_t>(sum),
+                      exponent, weight, from_next, result);
+  } else {
+    const Number less = number_of(a);
+    const Number more = number_of(b);
+    const std::uint64_t difference = static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+    const bool fits = difference <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    if (fits && has_integer(result, less.mantissa) && has_integer(result, more.mantissa) &&
+        has_integer(result, difference)) {
+      return numpys_between(from_next, weight, x, y, static_cast<double>(difference), result);
+    }
+    if (difference == 0 || weight == 0) return from_next ? y : x;
+    return exact_step(from_next ? more : less, 0, difference, 0, weight, from_next, result);
+  }
+}
+
+#define MASU_INSTANTIATE(T) template double value_between<T>(QuantilePoint::Kind, double, T, T, Dtype);
+MASU_INSTANTIATE(std::uint8_t)
+MASU_INSTANTIATE(std::int8_t)
+MASU_INSTANTIATE(std::uint16_t)
+MASU_INSTANTIATE(std::int16_t)
+MASU_INSTANTIATE(std::uint32_t)
+MASU_INSTANTIATE(std::int32_t)
+MASU_INSTANTIATE(std::uint64_t)
+MASU_INSTANTIATE(std::int64_t)
+MASU_INSTANTIATE(Half)
+MASU_INSTANTIATE(float)
+MASU_INSTANTIATE(double)
+#undef MASU_INSTANTIATE
 
 double quantile_constant(QuantileMethod method, double q) {
   const Constants c = constants_of(method);
@@ -136,9 +301,11 @@ Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t prev
     const T a = from_bits<T>(previous);
     const T b = from_bits<T>(next);
     if (place.is_element) return {canonical(to_f64(a)), previous, true};
-    const double step = difference(a, b);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (to_f64(a) != to_f64(a) || to_f64(b) != to_f64(b)) return {nan, 0, false};
     const double t = place.gamma;
-    const double value = t >= 0.5 ? to_f64(b) - step * (1 - t) : to_f64(a) + step * t;
+    const double value = t >= 0.5 ? value_between(QuantilePoint::Kind::from_next, 1 - t, a, b, Dtype::f64)
+                                  : value_between(QuantilePoint::Kind::from_previous, t, a, b, Dtype::f64);
     return {canonical(value), 0, false};
   });
 }
@@ -154,9 +321,11 @@ double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, boo
       const float sum = 0.0F + static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
       return runtime::to_double(runtime::to_half(static_cast<double>(sum / 2)));
     } else if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<double>(static_cast<T>((T{0} + a + b) / 2));
+      const T sum = T{0} + a + b;
+      if (std::isinf(sum) && !std::isinf(a) && !std::isinf(b)) return static_cast<double>(a / 2 + b / 2);
+      return static_cast<double>(static_cast<T>(sum / 2));
     } else {
-      return (static_cast<double>(a) + static_cast<double>(b)) / 2;
+      return static_cast<double>(static_cast<SignedWide>(a) + static_cast<SignedWide>(b)) / 2;  // rounded once
     }
   });
 }

@@ -25,6 +25,11 @@ QuantilePlace quantile_place(QuantileMethod method, std::uint64_t n, double q);
 // What is added to n * q where Hyndman and Fan's methods have constants, alpha + q * (1 - alpha - beta).
 double quantile_constant(QuantileMethod method, double q);
 
+// What lies between two elements in their order, neither of which is NaN, rounded to a dtype of floats, as f64: the
+// rule in quantile.h. `weight`: of the element that `kind` names not, rounded here.
+template <class T>
+double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype result);
+
 // The quantile at a place, by the bits of the elements there; zeros and NaNs as they are written in quantile.h.
 Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next);
 // The mean of the two elements in the middle, which are one where their number is odd.

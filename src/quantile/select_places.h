@@ -56,6 +56,7 @@ PartSizes count_parts(const T* x, std::uint64_t count, WorkOf<T> pivot);
 // Places of a result: where each of the three parts goes on, or where it ends.
 struct PartPlaces {
   std::uint64_t less, equal, greater;
+  friend bool operator==(const PartPlaces&, const PartPlaces&) = default;
 };
 // Writes the elements in three parts, each in order, and moves `at` on. Nothing is written from `ends` on.
 template <class T>
@@ -211,7 +212,8 @@ void PlaceSelector<T>::one_by_one(const T* x, std::uint64_t length, std::uint64_
     std::uint64_t count = length;
     std::uint64_t less = before_x;
     bool known = false;
-    for (unsigned round = 0; count > few_elements && !known && round < most_rounds; ++round) {
+    for (unsigned round = 0; count > few_elements && places[p] - less < count && !known && round < most_rounds;
+         ++round) {
       for (std::size_t i = 0; i < samples; ++i) {
         random = random * 1664525 + 1013904223;
         keys[i] = ordered_key(these[(random >> 16) * count >> 16]);
@@ -244,6 +246,10 @@ void PlaceSelector<T>::one_by_one(const T* x, std::uint64_t length, std::uint64_
       }
     }
     if (known) continue;
+    if (places[p] - less >= count) {  // the elements were changed meanwhile
+      by_parting(x, length, before_x, places.subspan(p, 1), found + p);
+      continue;
+    }
     if (count > few_elements) {  // equals, which no sample tells apart
       by_parting(these, count, less, places.subspan(p, 1), found + p);
       continue;

@@ -174,7 +174,7 @@ PartSizes Count(const T* x, std::uint64_t count, WorkOf<T> at) {
 template <class D, class T, class F>
 HWY_INLINE void SelectPut(D d, hn::Vec<D> v, hn::Mask<D> mask, T* to, std::uint64_t& at, std::uint64_t end,
                           const F& put) {
-  const std::size_t count = hn::CountTrue(d, mask);
+  const std::size_t count = std::min<std::uint64_t>(hn::CountTrue(d, mask), end - at);
   if (end - at >= hn::Lanes(d)) {
     put(Sides(d, v, mask), to + at);
   } else if (count != 0) {

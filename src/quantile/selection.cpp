@@ -79,11 +79,20 @@ void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T
   }
 }
 
+// What was counted before is what was found now. Else another thread changes the elements: nothing was written outside
+// of the result, but places of it were left out.
+void check_parts(bool as_counted) {
+  if (!as_counted) call::refuse("partition", "the elements must stay the same while it runs, got changing ones");
+}
+
 template <bool indices, class T>
 void part_around(const T* row, std::uint64_t length, std::uint64_t less, std::uint64_t equal, WorkOf<T> pivot,
                  OutputOf<indices, T>* to) {
+  check_parts(less <= length && equal <= length - less);
   PartPlaces at{0, less, less + equal};
-  part_stretch<indices>(row, length, 0, pivot, to, at, {less, less + equal, length});
+  const PartPlaces ends{less, less + equal, length};
+  part_stretch<indices>(row, length, 0, pivot, to, at, ends);
+  check_parts(at == ends);
 }
 
 // Parts a stretch of a row around several elements, that in the middle first.
@@ -147,6 +156,7 @@ void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElem
     const std::uint64_t end = std::min(length, first + selection_task);
     for (std::uint64_t i = first; i < end; ++i) {
       const std::uint64_t at = next[part_of(work_of(row[i]), found)]++;
+      check_parts(at < length);
       if constexpr (indices) to[at] = i;
       else to[at] = row[i];
     }
@@ -165,6 +175,7 @@ void part_short_row(const T* row, std::uint64_t length, const PlacedElement<Work
       const std::uint64_t greater = comes_before(found.element, x) ? 1 : 0;
       const std::uint64_t at =
           ends.equal ^ ((ends.equal ^ ends.less) & -less) ^ ((ends.equal ^ ends.greater) & -greater);
+      check_parts(at < length);
       if constexpr (indices) to[at] = i;
       else to[at] = row[i];
       ends.less += less;
@@ -294,7 +305,8 @@ void find_zeros(const T* row, std::uint64_t length, Places places, T* found) {
   std::vector<T> in_order;
   std::copy_if(row, row + length, std::back_inserter(in_order), [](T x) { return ordered_key(x) == zero; });
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (ordered_key(found[i]) == zero) found[i] = in_order[places[i] - less];
+    const std::uint64_t at = places[i] - less;
+    if (ordered_key(found[i]) == zero && at < in_order.size()) found[i] = in_order[at];
   }
 }
 
@@ -379,15 +391,18 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
       ends[stripe + 1].equal += ends[stripe].equal;
       ends[stripe + 1].greater += ends[stripe].greater;
     }
+    check_parts(ends[stripes].less == found.less && ends[stripes].greater == data.count);
     cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
       PartPlaces mine = ends[stripe];
       part_stretch<false>(row + first, last - first, first, found.element, to, mine, ends[stripe + 1]);
+      check_parts(mine == ends[stripe + 1]);
     });
     return PartitionResult{found.less, found.equal};
   });
 }
 
 void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {
+  const FloatingPointScope usual;
   check_selection("partition_rows", data, rows, places);
   check_selected("partition_rows", data.dtype, data.count, result);
   if (are_sorted(data, rows, places)) return sort(Device::open("cpu"), data, result, {.rows = rows});
@@ -398,6 +413,7 @@ void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, Mu
 }
 
 void argpartition_rows(const ArrayView& data, std::uint64_t rows, Places places, std::span<std::uint64_t> indices) {
+  const FloatingPointScope usual;
   check_selection("argpartition_rows", data, rows, places);
   if (indices.size() != data.count) {
     call::refuse("argpartition_rows", fmt::format("there must be {} indices, got {}", data.count, indices.size()));
@@ -413,6 +429,7 @@ void argpartition_rows(const ArrayView& data, std::uint64_t rows, Places places,
 }
 
 void elements_at(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {
+  const FloatingPointScope usual;
   check_selection("elements_at", data, rows, places);
   check_selected("elements_at", data.dtype, rows * places.size(), result);
   if (data.count == 0 || places.empty()) return;

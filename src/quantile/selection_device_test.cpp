@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -89,14 +90,15 @@ std::vector<T> sorted(std::vector<T> row) {
   return row;
 }
 
-// As NumPy: the sum, which begins with +0, in the dtype, f16 in f32, integers in f64; then half of it.
+// The mean of the two in the middle, rounded once: the sum, which begins with +0, in the dtype, f16 in f32, then half
+// of it, or the sum of both halves where the sum overflows; of integers exactly.
 template <class T>
 auto median_of_sorted(const std::vector<T>& row) {
   const std::size_t upper = row.size() / 2;
   const std::size_t lower = (row.size() - 1) / 2;
   if constexpr (!is_float(dtype_of<T>)) {
-    const double a = static_cast<double>(row[lower]);
-    return upper == lower ? a : (a + static_cast<double>(row[upper])) / 2;
+    __extension__ using Wide = __int128;
+    return static_cast<double>(static_cast<Wide>(row[lower]) + static_cast<Wide>(row[upper])) / 2;
   } else {
     if (ordered_key(row.back()) == std::numeric_limits<KeyOf<T>>::max()) return row.back();
     if (upper == lower) return ordered_key(row[upper]) == ordered_key(T{}) ? T{} : row[upper];
@@ -105,7 +107,9 @@ auto median_of_sorted(const std::vector<T>& row) {
       if (sum != sum) return Half{0x7e00};
       return runtime::to_half(static_cast<double>(sum / 2));
     } else {
-      const T mean = (T{0} + row[lower] + row[upper]) / 2;
+      const bool overflows =
+          std::isfinite(row[lower]) && std::isfinite(row[upper]) && std::isinf(row[lower] + row[upper]);
+      const T mean = overflows ? row[lower] / 2 + row[upper] / 2 : (T{0} + row[lower] + row[upper]) / 2;
       return mean != mean ? std::numeric_limits<T>::quiet_NaN() : mean;
     }
   }

@@ -35,19 +35,61 @@ inline ulong element_as_float(const MASU_BITS element, MASU_FORMAT) {
 #endif
 }
 
-// b - a in the elements' dtype, integers modulo its range.
-inline ulong difference_as_float(const MASU_BITS a, const MASU_BITS b, MASU_FORMAT) {
-#if MASU_FLOAT
-  return float_as(float_sum(b, a ^ MASU_SIGN, MASU_ELEMENT_FORMAT), MASU_ELEMENT_FORMAT, MASU_OF_FORMAT);
-#else
-  return element_as_float((b - a) & MASU_ALL_BITS, MASU_OF_FORMAT);
-#endif
+#if !MASU_FLOAT
+// Whether a format has an integer.
+inline bool has_integer(const ulong magnitude, MASU_FORMAT) {
+  if (magnitude == 0) return true;
+  return magnitude / (magnitude & (0 - magnitude)) >> precision == 0 && (bits > 16 || magnitude >> 16 == 0);
 }
+#endif
 
+// What lies between a and b, neither of which is NaN, by the rule in the public header.
 inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, const uint what, MASU_FORMAT) {
-  const ulong product = float_product(difference_as_float(a, b, MASU_OF_FORMAT), weight, MASU_OF_FORMAT);
-  if (what == MASU_POINT_PREVIOUS) return float_sum(element_as_float(a, MASU_OF_FORMAT), product, MASU_OF_FORMAT);
-  return float_sum(element_as_float(b, MASU_OF_FORMAT), product ^ (ulong)1 << (bits - 1), MASU_OF_FORMAT);
+  const bool from_next = what == MASU_POINT_NEXT;
+  const ulong sign = (ulong)1 << (bits - 1);
+  const ulong infinity = infinity_of(MASU_OF_FORMAT);
+  const ulong x = element_as_float(a, MASU_OF_FORMAT);
+  const ulong y = element_as_float(b, MASU_OF_FORMAT);
+#if MASU_FLOAT
+  const bool x_infinite = (x & (sign - 1)) == infinity;
+  const bool y_infinite = (y & (sign - 1)) == infinity;
+  if (x_infinite || y_infinite) {
+    if (x == y || (weight & (sign - 1)) == 0) return from_next ? y : x;
+    return x_infinite && y_infinite ? quiet_nan_of(MASU_OF_FORMAT) : x_infinite ? x : y;
+  }
+  const ulong difference =
+      float_as(float_sum(b, a ^ MASU_SIGN, MASU_ELEMENT_FORMAT), MASU_ELEMENT_FORMAT, MASU_OF_FORMAT);
+  const bool fits = difference != infinity;
+#else
+  const ulong step = (b - a) & MASU_ALL_BITS;
+  const ulong difference = float_as(rounded_number(step, 0, MASU_DOUBLE_FORMAT), MASU_DOUBLE_FORMAT, MASU_OF_FORMAT);
+  const bool fits = (!MASU_SIGNED || (step & MASU_SIGN) == 0) && has_integer(step, MASU_OF_FORMAT) &&
+                    has_integer(magnitude_of(a), MASU_OF_FORMAT) && has_integer(magnitude_of(b), MASU_OF_FORMAT);
+#endif
+  if (fits) {
+    const ulong product = float_product(difference, weight, MASU_OF_FORMAT);
+    return from_next ? float_sum(y, product ^ sign, MASU_OF_FORMAT) : float_sum(x, product, MASU_OF_FORMAT);
+  }
+  if ((weight & (sign - 1)) == 0 || a == b) return from_next ? y : x;
+#if MASU_FLOAT
+  // Far apart, on both sides of zero.
+  int less_exponent = 0;
+  int more_exponent = 0;
+  const ulong less = number_of(a & (MASU_SIGN - 1), MASU_ELEMENT_FORMAT, &less_exponent);
+  const ulong more = number_of(b & (MASU_SIGN - 1), MASU_ELEMENT_FORMAT, &more_exponent);
+  const int exponent = min(less_exponent, more_exponent);
+  const uint up = (uint)(max(less_exponent, more_exponent) - exponent);
+  const ulong upper = less_exponent > more_exponent ? less : more;
+  const ulong lower = less_exponent > more_exponent ? more : less;
+  const ulong low = (up < 64 ? upper << up : 0) + lower;
+  ulong high = low < lower ? 1 : 0;
+  if (up > 0) high += up < 64 ? upper >> (64 - up) : upper << (up - 64);
+  return exact_step(!from_next, from_next ? more : less, from_next ? more_exponent : less_exponent, high, low, exponent,
+                    weight, from_next, MASU_OF_FORMAT);
+#else
+  const MASU_BITS base = from_next ? b : a;
+  return exact_step(is_below_zero(base), magnitude_of(base), 0, 0, step, 0, weight, from_next, MASU_OF_FORMAT);
+#endif
 }
 
 inline void set_result(__global uchar* results, const ulong i, const uint bytes, const ulong value) {

@@ -121,6 +121,7 @@ std::uint64_t reduce_workspace(const Device& device, Dtype dtype, std::uint64_t 
 }
 
 ReduceResult reduce(const Device& device, const ArrayView& data, ReduceOp op, const ReduceOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   check_shape(data.count, op, options);
   if (data.count == 0) return empty_result(data.dtype, op, options.rows);
@@ -141,6 +142,7 @@ ReduceResult reduce(const Device& device, const ArrayView& data, ReduceOp op, co
 }
 
 ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const ReduceOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   const std::uint64_t count = call::count_of(reduce_name, data, dtype);
   const std::uint64_t row = check_shape(count, op, options);
@@ -157,6 +159,7 @@ ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const Redu
 
 Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype, ReduceOp op,
                              const ReduceOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t count = call::count_of(reduce_name, data, dtype);
   const std::uint64_t row = check_shape(count, op, options);
   const Device& device = stream.device();
@@ -192,6 +195,7 @@ ReduceOp ReduceTargets::op() const {
 
 Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
                      const ReduceOptions& options) {
+  const FloatingPointScope usual;
   const ReduceOp op = to.op();
   call::check_stream(reduce_name, stream, data);
   const std::uint64_t count = call::count_of(reduce_name, data, dtype);

@@ -70,6 +70,7 @@ ReduceAccumulator& ReduceAccumulator::operator=(ReduceAccumulator&&) noexcept = 
 ReduceAccumulator::~ReduceAccumulator() = default;
 
 void ReduceAccumulator::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(reduce_name, s.dtype, data.dtype);
   if (data.count == 0) return;
@@ -90,6 +91,7 @@ void ReduceAccumulator::add(const ArrayView& data) {
 }
 
 void ReduceAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(reduce_name, s.dtype, dtype);
   call::check_device(reduce_name, s.device, data);
@@ -103,6 +105,7 @@ void ReduceAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
 }
 
 void ReduceAccumulator::merge(const ReduceAccumulator& later) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const State& other = *later.state_;
   if (other.dtype != s.dtype || other.op != s.op || other.skip != s.skip) {
@@ -177,6 +180,7 @@ std::uint64_t ReduceAccumulator::count() const noexcept {
 }
 
 ReduceResult ReduceAccumulator::result() const {
+  const FloatingPointScope usual;
   if (state_->count == 0 && state_->op != ReduceOp::count_nonzero) {
     call::refuse(reduce_name, fmt::format("{} needs at least one element, got none", to_string(state_->op)));
   }

@@ -261,6 +261,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   [[nodiscard]] virtual DeviceKind kind() const noexcept = 0;
+  // Whether its driver was opened before this process was forked (see runtime/fork.h).
+  [[nodiscard]] virtual bool forked() const noexcept { return false; }
   virtual std::vector<DeviceInfo> devices() = 0;
   virtual std::shared_ptr<Device> open(
       std::size_t number) = 0;  // the same Device for the same number while one is alive

@@ -40,7 +40,10 @@ bool Interruption::stopped() {
   if (stopped_.load(std::memory_order_relaxed)) return true;
   if (std::this_thread::get_id() != owner_) return false;
   if (std::chrono::steady_clock::now() < next_) return false;
-  const bool stop = stop_();
+  const bool stop = [&] {
+    const FloatingPointScope callers(mode_);
+    return stop_();
+  }();
   // Set after the call: however long `stop` takes, the work goes on in between.
   next_ = std::chrono::steady_clock::now() + asked_every;
   if (stop) stopped_.store(true, std::memory_order_relaxed);
@@ -124,6 +127,7 @@ namespace {
 void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
   const unsigned threads = tasks <= 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
   if (threads == 1) {
+    const FloatingPointScope usual;
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
     return;
   }
@@ -138,6 +142,7 @@ void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& bo
           tbb::blocked_range<std::uint64_t>(0, tasks, 1),
           [&](const tbb::blocked_range<std::uint64_t>& range) {
             done.load(std::memory_order_acquire);
+            const FloatingPointScope usual;  // a thread of oneTBB has the mode of whoever started it
             for (std::uint64_t task = range.begin(); task != range.end(); ++task) body(task);
             done.fetch_add(1, std::memory_order_acq_rel);
           },

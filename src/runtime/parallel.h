@@ -2,6 +2,7 @@
 // CPU threads: how many, and a loop over them.
 #pragma once
 
+#include <masu/floating_point.h>
 #include <masu/version.h>
 
 #include <atomic>
@@ -39,6 +40,7 @@ class Interruption {
 
  private:
   std::function<bool()> stop_;
+  std::uint64_t mode_ = FloatingPointScope::mode();  // the owner's, in which `stop` is called
   std::thread::id owner_;
   std::chrono::steady_clock::time_point next_;  // the owner's alone
   std::atomic<bool> stopped_{false};

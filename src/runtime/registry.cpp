@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds devices by the names that users give them, or by the work that there is.
 #include "runtime/backend.h"
+#include "runtime/fork.h"
 
 #include <masu/device.h>
 
@@ -17,9 +18,16 @@
 namespace masu::runtime {
 namespace {
 
+// Throws in a process that was forked after the driver was opened.
+void refuse_fork(const Backend& backend, std::string_view function) {
+  if (!backend.forked()) return;
+  throw Error(ErrorCode::device_lost, fmt::format("{}: {}: {}", function, to_string(backend.kind()), forked_why));
+}
+
 // A backend's devices, whatever goes wrong in it.
 std::vector<DeviceInfo> devices_of(Backend& backend) {
   try {
+    if (backend.forked()) throw Error(ErrorCode::device_lost, std::string(forked_why));
     return backend.devices();
   } catch (const std::exception& error) {
     DeviceInfo info;
@@ -78,6 +86,7 @@ std::shared_ptr<Device> open_best() {
 
 // `which` is what stands behind the colon: a number or a part of a name; empty for number 0.
 std::shared_ptr<Device> open_of(Backend& backend, std::string_view id, std::string_view which) {
+  refuse_fork(backend, "Device::open");
   const std::vector<DeviceInfo> listed = devices_of(backend);
   const std::vector<DeviceInfo> devices = usable(listed);
   if (devices.empty()) {
@@ -123,6 +132,7 @@ std::string_view to_string(DeviceKind kind) noexcept {
 Device::Device(std::shared_ptr<runtime::Device> implementation) noexcept : implementation_(std::move(implementation)) {}
 
 Device Device::open(std::string_view id) {
+  const FloatingPointScope usual;
   if (id.empty()) {
     const char* preset = std::getenv("MASU_DEVICE");
     id = preset != nullptr && *preset != '\0' ? preset : "auto";
@@ -143,6 +153,7 @@ Device Device::open(std::string_view id) {
 }
 
 std::vector<DeviceInfo> Device::list() {
+  const FloatingPointScope usual;
   std::vector<DeviceInfo> all;
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::opencl, DeviceKind::cuda}) {
     std::ranges::move(runtime::list_devices(kind), std::back_inserter(all));
@@ -151,16 +162,20 @@ std::vector<DeviceInfo> Device::list() {
 }
 
 Device Device::wrap_opencl(void* cl_context, void* cl_device_id) {
+  const FloatingPointScope usual;
   if (cl_context == nullptr || cl_device_id == nullptr) {
     throw Error(ErrorCode::invalid_argument, "Device::wrap_opencl: context and device must not be null, got null");
   }
+  runtime::refuse_fork(runtime::opencl_backend(), "Device::wrap_opencl");
   return Device(runtime::opencl_backend().wrap(cl_context, cl_device_id));
 }
 
 Device Device::wrap_cuda(void* cu_context) {
+  const FloatingPointScope usual;
   if (cu_context == nullptr) {
     throw Error(ErrorCode::invalid_argument, "Device::wrap_cuda: the context must not be null, got null");
   }
+  runtime::refuse_fork(runtime::cuda_backend(), "Device::wrap_cuda");
   return Device(runtime::cuda_backend().wrap(cu_context, nullptr));
 }
 
@@ -185,6 +200,7 @@ void* Device::native_device() const noexcept {
 }
 
 Device device_for(Work work, std::uint64_t bytes) {
+  const FloatingPointScope usual;
   const char* named = std::getenv("MASU_DEVICE");
   if (named != nullptr && *named != '\0') return Device::open(named);
   if (work == Work::moving) return Device::open("cpu");

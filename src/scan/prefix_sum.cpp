@@ -137,7 +137,6 @@ void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusi
     near_.reset();
     return;
   }
-  const bool quick = cpu::quick_arithmetic();
   for (std::uint64_t first = 0; first < count; first += cpu::quick_prefix_elements) {
     const T* const x = input + first;
     T* const y = output + first;
@@ -149,8 +148,8 @@ void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusi
       cpu::add_values(x, n, total_);  // now, as y may be x
     }
     const fixed::Sum& in_front = before ? *before : total_;
-    if (quick && !near_) near_ = near_of(in_front);
-    if (quick && near_ && cpu::quick_prefixes(x, y, n, exclusive, *near_)) continue;
+    if (!near_) near_ = near_of(in_front);
+    if (near_ && cpu::quick_prefixes(x, y, n, exclusive, *near_)) continue;
     near_.reset();
     LongSum(in_front).run(x, y, n, exclusive);
   }

@@ -160,6 +160,7 @@ std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t co
 }
 
 void scan(const Device& device, const ArrayView& input, MutableArrayView output, const ScanOptions& options) {
+  const FloatingPointScope usual;
   start_times(options);
   const Dtype result = result_of(input.dtype, options);
   if (output.dtype != result) {
@@ -196,6 +197,7 @@ void scan(const Device& device, const ArrayView& input, MutableArrayView output,
 }
 
 void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options) {
+  const FloatingPointScope usual;
   start_times(options);
   const std::uint64_t count = check(input, dtype, output, options);
   if (count == 0) return;
@@ -208,6 +210,7 @@ void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOp
 
 Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
                    const ScanOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t count = check(input, dtype, output, options);
   call::check_stream(function, stream, input);
   ScanOptions untimed = options;
@@ -233,6 +236,7 @@ struct ScanAccumulator::State {
 };
 
 ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options) {
+  const FloatingPointScope usual;
   call::check_one_row(function, options.rows);
   if (options.flags.count != 0 || options.device_flags != nullptr) refuse("data that comes in pieces has no flags");
   if (options.result.value_or(dtype) != dtype) {
@@ -249,6 +253,7 @@ ScanAccumulator& ScanAccumulator::operator=(ScanAccumulator&&) noexcept = defaul
 ScanAccumulator::~ScanAccumulator() = default;
 
 void ScanAccumulator::start_after(const SumAccumulator& before) {
+  const FloatingPointScope usual;
   State& s = *state_;
   if (s.options.op != ScanOp::sum) refuse(fmt::format("start_after is for sums, got {}", to_string(s.options.op)));
   if (s.count != 0) refuse(fmt::format("start_after comes before the first piece, got it after {} elements", s.count));
@@ -292,6 +297,7 @@ void ScanAccumulator::start_after(const SumAccumulator& before) {
 }
 
 void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
+  const FloatingPointScope usual;
   State& s = *state_;
   if (input.dtype != s.dtype || output.dtype != s.dtype) {
     refuse(fmt::format("the pieces must be {}, got {} and {}", to_string(s.dtype), to_string(input.dtype),

@@ -27,8 +27,7 @@ struct NearSum {
 inline constexpr std::size_t quick_prefix_elements = 1024;
 
 // Writes the sums in front of (exclusive) or behind each of at most that many elements, and moves `state` behind the
-// last. Where one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`. Only where
-// quick_arithmetic().
+// last. Where one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`.
 bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state);

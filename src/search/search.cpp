@@ -65,6 +65,7 @@ Event queue(Stream& stream, const BufferBase& sorted, const BufferBase& values, 
 
 void searchsorted(const Device& device, const ArrayView& sorted, const ArrayView& values, MutableArrayView positions,
                   const SearchOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   if (sorted.dtype != values.dtype) {
     call::refuse(name, fmt::format("sorted data and values must be of one type, got {} and {}", to_string(sorted.dtype),
@@ -93,6 +94,7 @@ void searchsorted(const Device& device, const ArrayView& sorted, const ArrayView
 
 void searchsorted(const BufferBase& sorted, const BufferBase& values, Dtype dtype, BufferBase& positions,
                   Dtype position_dtype, const SearchOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   check(sorted, values, dtype, positions, position_dtype);
   if (values.size_bytes() == 0) return;
@@ -105,6 +107,7 @@ void searchsorted(const BufferBase& sorted, const BufferBase& values, Dtype dtyp
 
 Pending<void> searchsorted(Stream& stream, const BufferBase& sorted, const BufferBase& values, Dtype dtype,
                            BufferBase& positions, Dtype position_dtype, const SearchOptions& options) {
+  const FloatingPointScope usual;
   check(sorted, values, dtype, positions, position_dtype);
   call::check_stream(name, stream, values);
   SearchOptions untimed = options;

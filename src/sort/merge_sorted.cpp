@@ -93,6 +93,7 @@ std::vector<Run> check(const Merge& merge, std::span<const std::uint64_t> offset
 }
 
 void run(const Merge& merge, std::span<const std::uint64_t> offsets, Order order) {
+  const FloatingPointScope usual;
   std::vector<Run> runs = check(merge, offsets);
   if (runs.empty()) return;
   const bool with_values = merge.values != nullptr;

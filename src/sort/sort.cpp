@@ -127,6 +127,7 @@ class Visit {
   }
 
  private:
+  FloatingPointScope usual_;
   Stream stream_;
   const SortOptions& options_;
 };
@@ -140,6 +141,7 @@ Pending<void> pending(Stream& stream, DeviceWork work) {
 // A sort on `stream`; on the CPU it is done when this returns.
 Pending<void> start(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
                     const SortJob& job, const SortOptions& options) {
+  const FloatingPointScope usual;
   return pending(stream, enqueue(stream, keys, dtype, result, payload, job, options, false));
 }
 
@@ -186,6 +188,7 @@ SortJob job_argsort(const BufferBase& keys, Dtype dtype, const BufferBase& indic
 
 // Work on buffers of the CPU device.
 void here(const SortOptions& options, const std::function<void()>& body) {
+  const FloatingPointScope usual;
   const call::Timer timer(options.times, &Times::compute);
   body();
 }
@@ -326,6 +329,7 @@ void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype ind
 }
 
 bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options) {
+  const FloatingPointScope usual;
   const SortJob job = job_for("is_sorted", data.count, options);
   if (on_cpu(device)) return is_sorted_cpu(data, job);
   if (data.count == 0) return true;
@@ -335,6 +339,7 @@ bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& o
 }
 
 bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options) {
+  const FloatingPointScope usual;
   const SortJob job = job_for("is_sorted", count_of("is_sorted", data, dtype), options);
   if (on_cpu(data.device())) return is_sorted_cpu(call::host_view(data, dtype), job);
   return job.pieces.count == 0 || is_sorted_on_device(data, dtype, job);

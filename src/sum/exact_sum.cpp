@@ -20,6 +20,7 @@ constexpr std::uint64_t letters = 0x3130534d;  // "MS01"
 }  // namespace
 
 void ExactSum::add(double value, std::uint64_t times) {
+  const FloatingPointScope usual;
   count_ += times;
   if (times == 0) return;
   const cpu::Decoded number = cpu::decode(value);
@@ -37,6 +38,7 @@ void ExactSum::add(double value, std::uint64_t times) {
 }
 
 void ExactSum::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   fixed::Sum added;
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -56,6 +58,7 @@ void ExactSum::note(std::uint8_t specials) noexcept {
 }
 
 void ExactSum::merge(const ExactSum& other) {
+  const FloatingPointScope usual;
   const std::uint64_t count = call::elements_of_both("ExactSum::merge", count_, other.count_);
   fixed::propagate(digits_);
   auto theirs = other.digits_;
@@ -81,10 +84,12 @@ struct ExactSumPart {
 };
 
 double ExactSum::sum(Dtype result) const noexcept {
+  const FloatingPointScope usual;
   return fixed::sum_of(ExactSumPart::of(*this), result);
 }
 
 double ExactSum::mean() const {
+  const FloatingPointScope usual;
   if (count_ == 0) throw Error(ErrorCode::invalid_argument, "ExactSum::mean: needs at least one value, got 0");
   return fixed::mean_of(ExactSumPart::of(*this), count_, Dtype::f64);
 }

@@ -128,13 +128,13 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   // Of more f32 than that the bound proves no result of f64.
   const bool proves =
       rule.is_spread() || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= cpu::quick_few;
-  const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row, bool quick) {
+  const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row) {
     std::optional<double> found;
-    if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
+    if (proves && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
     if constexpr (!std::is_same_v<T, Half>) {
       const bool root = rule.function == Function::standard_deviation;
-      if (quick && rule.is_spread()) found = cpu::quick_spread(from, {length, rule.ddof, root, rule.result});
-      else if (quick && rule.function != Function::dot) found = cpu::quick_sum(from, length, rule.result, divisor);
+      if (proves && rule.is_spread()) found = cpu::quick_spread(from, {length, rule.ddof, root, rule.result});
+      else if (proves && rule.function != Function::dot) found = cpu::quick_sum(from, length, rule.result, divisor);
     }
     if (found) return results.take(row, *found);
     Totals totals;
@@ -143,8 +143,7 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   };
   const auto all = [&]<class T>(const T* from, const T* with) {
     const auto some = [&](std::uint64_t first, std::uint64_t end) {
-      const bool quick = proves && cpu::quick_arithmetic();
-      for (std::uint64_t row = first; row < end; ++row) one(from + row * length, with + row * length, row, quick);
+      for (std::uint64_t row = first; row < end; ++row) one(from + row * length, with + row * length, row);
     };
     if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) return some(0, rows);
     const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
@@ -166,7 +165,7 @@ void add_together(const SumRule& rule, const ArrayView& x, std::uint64_t rows, s
     const auto* const from = static_cast<const std::byte*>(x.data) + first * bytes;
     std::vector<double> values(here);
     std::vector<std::uint8_t> sure(here);
-    if (cpu::quick_arithmetic()) cpu::quick_rows(rule, from, here, length, values.data(), sure.data());
+    cpu::quick_rows(rule, from, here, length, values.data(), sure.data());
     for (std::uint64_t row = 0; row < here; ++row) {
       if (sure[row] != 0) {
         results.take(first + row, values[row]);
@@ -181,6 +180,7 @@ void add_together(const SumRule& rule, const ArrayView& x, std::uint64_t rows, s
 
 SumResult of_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
                   const SumOptions& options, std::atomic<bool>* misfit = nullptr) {
+  const FloatingPointScope usual;
   const SumRule rule = rule_of(function, x.dtype, options);
   call::check_dtype(rule.name(), x.dtype, y.dtype);
   check_lengths(rule, x.count, y.count);
@@ -247,6 +247,7 @@ SumResult of_one_reading(const SumsOnDevice& sums, const SumRule& rule, const Bu
 
 SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype,
                     const SumOptions& options) {
+  const FloatingPointScope usual;
   const SumRule rule = rule_of(function, dtype, options);
   refuse_columns(rule, options);
   const std::uint64_t row = check_buffers(rule, x, y, options);
@@ -268,6 +269,7 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
 
 Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
                              const SumOptions& options) {
+  const FloatingPointScope usual;
   const SumRule rule = rule_of(function, dtype, options);
   call::check_stream(rule.name(), stream, x);
   refuse_columns(rule, options);
@@ -333,6 +335,7 @@ void into_memory(Function function, const BufferBase& x, const BufferBase& y, Dt
 
 Pending<void> into(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
                    const BufferBase& results, const SumOptions& options) {
+  const FloatingPointScope usual;
   const SumRule rule = rule_of(function, dtype, options);
   const Device& device = stream.device();
   call::check_stream(rule.name(), stream, x);
@@ -376,6 +379,7 @@ std::uint64_t SumResult::bits(std::uint64_t row) const {
 }
 
 double SumResult::value(std::uint64_t row) const {
+  const FloatingPointScope usual;
   const std::uint64_t word = bits(row);
   if (dtype_ == Dtype::i64) return static_cast<double>(static_cast<std::int64_t>(word));
   return dtype_ == Dtype::u64 ? static_cast<double>(word) : std::bit_cast<double>(word);

@@ -78,6 +78,7 @@ struct SumAccumulator::State {
   }
 
   [[nodiscard]] SumResult result(const SumRule& rule) const {
+    const FloatingPointScope usual;
     const SumNeeds wanted = rule.needs();
     if ((wanted.values && !needs.values) || (wanted.squares && !needs.squares) ||
         (wanted.products && !needs.products)) {
@@ -112,12 +113,14 @@ SumAccumulator& SumAccumulator::operator=(SumAccumulator&&) noexcept = default;
 SumAccumulator::~SumAccumulator() = default;
 
 void SumAccumulator::add(const ArrayView& x) {
+  const FloatingPointScope usual;
   state_->check_inputs(1);
   call::check_dtype("SumAccumulator", state_->dtype, x.dtype);
   state_->sums.add(x.data, x.data, x.count);
 }
 
 void SumAccumulator::add(const ArrayView& x, const ArrayView& y) {
+  const FloatingPointScope usual;
   state_->check_inputs(2);
   call::check_dtype("SumAccumulator", state_->dtype, x.dtype);
   call::check_dtype("SumAccumulator", state_->dtype, y.dtype);
@@ -137,6 +140,7 @@ void SumAccumulator::add_buffers(const BufferBase& x, const BufferBase& y, Dtype
 }
 
 void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype dtype) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype("SumAccumulator", s.dtype, dtype);
   call::check_device("SumAccumulator", s.device, x);
@@ -155,6 +159,7 @@ void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype 
 }
 
 void SumAccumulator::merge(const SumAccumulator& other) {
+  const FloatingPointScope usual;
   const State& from = *other.state_;
   if (state_->row_length != 0 || from.row_length != 0) refuse_pieces("merge: there must be no rows");
   if (state_->dtype != from.dtype || state_->kind != from.kind) {

@@ -21,6 +21,7 @@ namespace {
 // `mean`: or the sums.
 void columns_of(std::string_view function, bool mean, const ArrayView& x, std::uint64_t columns,
                 const MutableArrayView& result) {
+  const FloatingPointScope usual;
   if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: the dtype must be f32 or f64, got {}", function, to_string(x.dtype)));
@@ -43,7 +44,7 @@ void columns_of(std::string_view function, bool mean, const ArrayView& x, std::u
     constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
     const auto some = [&](std::uint64_t first, std::uint64_t end) {
       std::vector<std::uint8_t> sure(end - first);
-      if (cpu::quick_arithmetic() && divisor >> 52 == 0) {
+      if (divisor >> 52 == 0) {
         cpu::quick_columns(from, rows, columns, first, end, divisor, to + first, sure.data());
       }
       std::vector<T> column;

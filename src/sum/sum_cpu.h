@@ -23,7 +23,7 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
 // Sums, means, variances and deviations of many rows, each exact and rounded once without an exact total. Where
 // rounding is not certain there is no result.
 
-// Whether quick_rows() is for this function of rows of `length` elements. Not where quick_arithmetic() is false.
+// Whether quick_rows() is for this function of rows of `length` elements.
 [[nodiscard]] bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept;
 
 // The result of each row, and whether it is certain. By the calling thread.

@@ -393,13 +393,6 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64
 
 }  // namespace
 
-bool quick_arithmetic() noexcept {
-  volatile double tiny = std::numeric_limits<double>::denorm_min();
-  volatile double one = 1;
-  volatile double half_unit = 0x1p-53;
-  return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
-}
-
 #define MASU_QUICK(name, T)                                                                               \
   std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) { \
     return quick_total<T>(count, result, divisor, [&](std::uint64_t first, std::uint64_t n, bool cut) {   \

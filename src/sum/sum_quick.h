@@ -11,10 +11,6 @@
 
 namespace masu::cpu {
 
-// Whether doubles are rounded to nearest and subnormal numbers are numbers in the calling thread: without that, the
-// functions below are not to be called.
-bool quick_arithmetic() noexcept;
-
 // What a loop knows of a sum: it is sum + error + d, |d| <= bound.
 struct QuickPart {
   double sum;

@@ -300,14 +300,6 @@ class Adder {
   std::size_t behind_ = 1;
 };
 
-// Whether doubles are added as the above takes for granted: rounded to nearest, subnormal numbers being numbers.
-inline bool IsArithmeticUsual() {
-  volatile double tiny = std::numeric_limits<double>::denorm_min();
-  volatile double one = 1;
-  volatile double half_unit = 0x1p-53;
-  return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
-}
-
 template <class T>
 ValuesOf<T> Padded(const ValuesOf<T>& source, std::size_t count, std::size_t block, T* memory) {
   std::copy_n(source.x, count, memory);
@@ -327,7 +319,7 @@ ProductsOf<T> Padded(const ProductsOf<T>& source, std::size_t count, std::size_t
 template <template <class> class Source, class T, class Total>
 void AddReal(const Source<T>& source, std::uint64_t count, Total& total) {
   constexpr std::size_t least = 24;  // what is worth a block
-  if (count < least || !IsArithmeticUsual()) return source.Plain(0, count, total);
+  if (count < least) return source.Plain(0, count, total);
   const std::size_t block = block_steps * chains * hn::Lanes(D());
   Adder<Source<T>, Total> adder(total);
   HWY_ALIGN T memory[2 * block_steps * chains * HWY_MAX_BYTES / sizeof(double)];
@@ -353,7 +345,6 @@ inline constexpr std::size_t half_piece = 4096;
 
 template <class Total>
 void AddReal(const ValuesOf<Half>& source, std::uint64_t count, Total& total) {
-  if (!IsArithmeticUsual()) return source.Plain(0, count, total);
   HWY_ALIGN float x[half_piece];
   for (std::uint64_t first = 0; first < count; first += half_piece) {
     const std::size_t length = std::min<std::uint64_t>(half_piece, count - first);
@@ -363,7 +354,6 @@ void AddReal(const ValuesOf<Half>& source, std::uint64_t count, Total& total) {
 }
 template <class Total>
 void AddReal(const ProductsOf<Half>& source, std::uint64_t count, Total& total) {
-  if (!IsArithmeticUsual()) return source.Plain(0, count, total);
   HWY_ALIGN float x[half_piece];
   HWY_ALIGN float y[half_piece];
   for (std::uint64_t first = 0; first < count; first += half_piece) {

@@ -84,6 +84,7 @@ TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row
 }  // namespace
 
 TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
+  const FloatingPointScope usual;
   check_shape(data.count, k, options);
   call::start_times(options.times);
   if (call::on_cpu(device)) return topk_here(data, k, options);
@@ -102,6 +103,7 @@ TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k, co
 }
 
 TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
   call::start_times(options.times);
   if (call::on_cpu(data.device())) return topk_here(call::host_view(data, dtype), k, options);
@@ -114,6 +116,7 @@ TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const Topk
 
 Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                          const TopkOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
   call::check_stream(topk_name, stream, data);
   TopkOptions quiet = options;
@@ -151,6 +154,7 @@ std::uint64_t check_targets(const BufferBase& data, Dtype dtype, std::uint64_t k
 
 void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
           const TopkOptions& options) {
+  const FloatingPointScope usual;
   const std::uint64_t row = check_targets(data, dtype, k, values, indices, options);
   const std::uint64_t places = options.rows * k;
   const bool here = call::on_cpu(data.device());
@@ -179,6 +183,7 @@ void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& valu
 
 Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
                    BufferBase& indices, const TopkOptions& options) {
+  const FloatingPointScope usual;
   call::check_stream(topk_name, stream, data);
   const std::uint64_t row = check_targets(data, dtype, k, values, indices, options);
   TopkOptions quiet = options;

@@ -203,6 +203,7 @@ TopkAccumulator& TopkAccumulator::operator=(TopkAccumulator&&) noexcept = defaul
 TopkAccumulator::~TopkAccumulator() = default;
 
 void TopkAccumulator::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(topk_name, s.dtype, data.dtype);
   if (data.count == 0) return;
@@ -216,6 +217,7 @@ void TopkAccumulator::add(const ArrayView& data) {
 }
 
 void TopkAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const std::uint64_t elements = s.check(data, dtype);
   if (elements == 0) return;
@@ -227,6 +229,7 @@ void TopkAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
 }
 
 void TopkAccumulator::add_buffer(Stream& stream, const BufferBase& data, Dtype dtype) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const std::uint64_t elements = s.check(data, dtype);
   call::check_stream(topk_name, stream, data);
@@ -237,6 +240,7 @@ void TopkAccumulator::add_buffer(Stream& stream, const BufferBase& data, Dtype d
 }
 
 void TopkAccumulator::merge(const TopkAccumulator& later) {
+  const FloatingPointScope usual;
   State& s = *state_;
   State& other = *later.state_;
   if (other.dtype != s.dtype || other.k != s.k || other.options.largest != s.options.largest ||
@@ -277,6 +281,7 @@ std::vector<std::byte> TopkAccumulator::bytes() const {
 }
 
 TopkAccumulator TopkAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   call::StateReader from(topk_state, bytes);
   const Dtype dtype = from.dtype();
   TopkOptions options;
@@ -324,6 +329,7 @@ std::uint64_t TopkAccumulator::count() const noexcept {
 }
 
 TopkResult TopkAccumulator::result() const {
+  const FloatingPointScope usual;
   state_->settle();
   return TopkParts::of(state_->dtype, state_->list.result(), state_->list.skipped());
 }

@@ -222,6 +222,7 @@ void runs_cpu(const ArrayView& data, const UniqueOptions& options, const detail:
 // The results of host data in host memory.
 void find_into(Of of, const Device& device, const ArrayView& data, UniqueOptions options,
                const detail::UniqueMemory& results) try {
+  const FloatingPointScope usual;
   Times* const times = options.times;
   call::start_times(times);
   call::check_count(name_of(of), data.count);
@@ -266,6 +267,7 @@ std::uint64_t* numbers_at(const BufferBase* there) {
 // The results in memory that the caller gave.
 Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
                            const BufferBase* workspace) {
+  const FloatingPointScope usual;
   const std::string_view name = name_of(of);
   call::check_stream(name, stream, data);
   const Device& device = stream.device();
@@ -347,6 +349,7 @@ UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOpt
 }
 
 DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const UniqueOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   const std::uint64_t count = call::count_of("unique", data, dtype);
   const Device& device = data.device();
@@ -362,6 +365,7 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
 
 Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
                                         const UniqueOptions& options) {
+  const FloatingPointScope usual;
   call::check_stream("unique", stream, data);
   const std::uint64_t count = call::count_of("unique", data, dtype);
   UniqueOptions untimed = options;
@@ -415,6 +419,7 @@ DeviceRuns<std::byte> runs_here(const Device& device, const ArrayView& data, con
 }  // namespace
 
 DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options) {
+  const FloatingPointScope usual;
   call::start_times(options.times);
   const std::uint64_t count = call::count_of("run_length", data, dtype);
   const Device& device = data.device();
@@ -425,6 +430,7 @@ DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunO
 
 Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
                                           const RunOptions& options) {
+  const FloatingPointScope usual;
   call::check_stream("run_length", stream, data);
   const std::uint64_t count = call::count_of("run_length", data, dtype);
   RunOptions untimed = options;

@@ -141,6 +141,7 @@ UniqueAccumulator& UniqueAccumulator::operator=(UniqueAccumulator&&) noexcept = 
 UniqueAccumulator::~UniqueAccumulator() = default;
 
 void UniqueAccumulator::add(const ArrayView& piece) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(unique_state.type, s.dtype, piece.dtype);
   if (piece.count == 0) return;
@@ -155,6 +156,7 @@ void UniqueAccumulator::add(const ArrayView& piece) {
 }
 
 void UniqueAccumulator::merge(const UniqueAccumulator& later) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(unique_state.type, s.dtype, later.state_->dtype);
   (void)call::elements_of_both("UniqueAccumulator::merge", s.count, later.state_->count);
@@ -170,6 +172,7 @@ std::vector<std::byte> UniqueAccumulator::bytes() const {
 }
 
 UniqueAccumulator UniqueAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   CountedState read =
       read_counted(unique_state, bytes, [](std::uint64_t before, std::uint64_t key) { return before < key; });
   UniqueAccumulator result(device, read.values.dtype);
@@ -194,6 +197,7 @@ std::uint64_t UniqueAccumulator::memory_bytes() const noexcept {
 }
 
 UniqueArrays UniqueAccumulator::result() {
+  const FloatingPointScope usual;
   State& s = *state_;
   while (s.runs.size() > 1) s.merge_last();
   if (!s.runs.empty()) return s.runs.front();
@@ -237,6 +241,7 @@ RunAccumulator& RunAccumulator::operator=(RunAccumulator&&) noexcept = default;
 RunAccumulator::~RunAccumulator() = default;
 
 void RunAccumulator::add(const ArrayView& piece) {
+  const FloatingPointScope usual;
   State& s = *state_;
   call::check_dtype(run_state.type, s.values.dtype, piece.dtype);
   if (piece.count == 0) return;
@@ -245,6 +250,7 @@ void RunAccumulator::add(const ArrayView& piece) {
 }
 
 void RunAccumulator::merge(const RunAccumulator& later) {
+  const FloatingPointScope usual;
   const State& other = *later.state_;
   call::check_dtype(run_state.type, state_->values.dtype, other.values.dtype);
   (void)call::elements_of_both("RunAccumulator::merge", state_->count, other.count);
@@ -259,6 +265,7 @@ std::vector<std::byte> RunAccumulator::bytes() const {
 }
 
 RunAccumulator RunAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  const FloatingPointScope usual;
   CountedState read =
       read_counted(run_state, bytes, [](std::uint64_t before, std::uint64_t key) { return before != key; });
   RunAccumulator result(device, read.values.dtype);
@@ -278,6 +285,7 @@ std::uint64_t RunAccumulator::count() const noexcept {
 }
 
 RunArrays RunAccumulator::result() const {
+  const FloatingPointScope usual;
   const State& s = *state_;
   RunArrays runs{s.values, s.lengths, std::vector<std::uint64_t>(s.lengths.size())};
   std::exclusive_scan(s.lengths.begin(), s.lengths.end(), runs.starts.begin(), std::uint64_t{0});

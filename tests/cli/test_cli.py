@@ -128,7 +128,7 @@ class Inputs(CommandTest):
         found = self.json(table, *options, "2", "--dtype", "i16")
         self.assertEqual((found["counts"], found["dtype"]), ([1, 1], "i16"))
         result = masu("histogram", table, *options, "price")
-        self.assertIn(b"1 entries could not be read", result.stderr)
+        self.assertIn(b"1 of 3 rows: 1 not a number (line 3: 'oops')", result.stderr)
         self.assertEqual(masu("histogram", table, *options, "price", "--quiet").stderr, b"")
         self.fails(1, "histogram", table, *options, "price", "--strict", says="t.csv")
 

@@ -147,7 +147,7 @@ class ReduceTest(CommandTest):
             self.assertEqual(loads(out.read())["sum"], int(values.sum(dtype="u8")))
         bad = masu("reduce", "-", "--json", stdin=b"1 2 x 4")
         self.assertEqual((loads(bad.stdout)["sum"], loads(bad.stdout)["bad_lines"]), (7, 1))
-        self.assertIn(b"1 entries could not be read", bad.stderr)
+        self.assertIn(b"1 of 4 entries: 1 not a number (line 1: 'x')", bad.stderr)
         result = masu("reduce", "random:f32:100k", "--time", "--verify")
         self.assertRegex(result.stderr.decode(), r"(?s)verified: 100000 values.*reading.*computing.*total.*B/s")
 

@@ -150,7 +150,7 @@ class SortTest(CommandTest):
                           np.sort(values))
         result = masu("sort", "-", "-o", self.path("o.txt"), stdin=b"5 x 4\n")
         self.assertEqual(result.returncode, 0)
-        self.assertEqual(result.stderr, b"masu: standard input: 1 entries could not be read\n")
+        self.assertEqual(result.stderr, b"masu: standard input: 1 of 3 entries: 1 not a number (line 1: 'x')\n")
         self.fails(1, "sort", "-", "--strict", "-o", self.path("p.txt"), stdin=b"5 x 4\n")
 
     def test_the_input_may_be_the_output(self):

@@ -44,15 +44,16 @@ class Column:
             return None
         if any(not -(1 << 63) <= v < 1 << 64 for v in self.whole) or any(math.isinf(v) for v in self.decimals):
             return None
+        f64 = "f64" if all(int(float(v)) == v for v in self.whole) else None
         if self.decimals:
-            return None if any(abs(v) > WIDE for v in self.whole) else "f64"
+            return f64
         if max(self.whole) < 1 << 63:
             return "i64"
-        return None if min(self.whole) < 0 else "u64"
+        return f64 if min(self.whole) < 0 else "u64"
 
     @property
     def values(self):
-        return self.whole if not self.decimals else [float(v) for v in self.whole] + self.decimals
+        return self.whole if self.dtype != "f64" else [float(v) for v in self.whole] + self.decimals
 
 
 def random_column(rng):
@@ -80,7 +81,7 @@ class Generated(CommandTest):
             lines = [f"{rng.randrange(9)};{entry};x" for entry in column.entries]
             path = self.write("t.csv", "a;b;c\n" + "\n".join(lines) + "\n")
             return masu(arguments[0], path, "--header", "--column", "b", *arguments[1:])
-        text = rng.choice(["\n", " ", "\r\n", ",\n"]).join(column.entries) + rng.choice(["", "\n"])
+        text = rng.choice(["\n", " ", "\r\n", "\r", ", "]).join(column.entries) + rng.choice(["", "\n"])
         if form == "file":
             return masu(arguments[0], self.write("t.txt", text), *arguments[1:])
         return masu(arguments[0], "-", *arguments[1:], stdin=text.encode())
@@ -131,7 +132,7 @@ class Dtypes(CommandTest):
             self.assertEqual(json.loads(self.ok("quantile", *inputs, "-q", "1", "--method", "lower", "--json",
                                                 **more))["values"], [WIDE + 1])
             self.assertEqual(self.ok("scan", *inputs, "--op", "max", **more), b"9007199254740993\n" * 3)
-            self.assertEqual(self.ok("transpose", *inputs, "--shape", "3,1", **more), text)
+            self.assertEqual(self.ok("transpose", *inputs, "--shape", "1,3", **more), text)
             self.assertEqual(self.ok("convert", *inputs, "--to", "u64", **more), text)
             histogram = self.json(*inputs, "--bins", "1", "--range", "0:1e16", **more)
             self.assertEqual((histogram["dtype"], histogram["counts"]), ("i64", [3]))
@@ -146,6 +147,8 @@ class Dtypes(CommandTest):
 
     def test_decimals_beside_wide_numbers(self):
         self.fails(1, "sort", "-", stdin=b"1\n9007199254740993\n0.5\n", says="line 3 has 0.5, which needs f64, and line 2 has")
+        self.assertEqual(self.ok("sort", "-", stdin=b"1.5\n9007199254740994\n"), b"1.5\n9.007199254740994e+15\n")
+        self.assertEqual(self.ok("sort", "-", stdin=b"-1\n9223372036854775808\n"), b"-1\n9.223372036854776e+18\n")
         self.assertEqual(self.ok("sort", "-", "--dtype", "f64", stdin=b"9007199254740993\n0.5\n"),
                          b"0.5\n9007199254740992\n")
         self.assertEqual(self.ok("sort", "-", stdin=b"9007199254740992\n0.5\n-3"), b"-3\n0.5\n9007199254740992\n")

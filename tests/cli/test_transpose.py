@@ -61,7 +61,7 @@ class TransposeTest(CommandTest):
 
     def test_forms(self):
         turned = self.ok("transpose", "-", "--input-format", "text", "--dtype", "u8", "--shape", "2,3", stdin=b"1 2 3 4 5 6")
-        self.assertEqual(turned, b"1\n4\n2\n5\n3\n6\n")
+        self.assertEqual(turned, b"1 4\n2 5\n3 6\n")
         file = self.save_npy("same.npy", np.arange(6, dtype="i8").reshape(2, 3))
         found = loads(self.ok("transpose", file, "-o", file, "--json"))
         self.assertEqual((found["n"], found["dtype"], found["shape"]), (6, "i64", [3, 2]))

@@ -6,8 +6,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 4) return 0;
-  constexpr std::array<const char*, 6> columns = {"", "1", "2", "7", "a", "b"};
-  constexpr std::array<const char*, 6> delimiters = {"", ",", ";", "\t", " ", "x"};
+  constexpr std::array<const char*, 6> columns = {"", "1", "2", "7", "a", "name:b"};
+  constexpr std::array<const char*, 7> delimiters = {"", ",", ";", "tab", " ", "x", "blanks"};
   constexpr std::array<const char*, 4> comments = {"#", "", "//", "-"};
   masu::io::SourceOptions options;
   options.format = masu::io::InputFormat::text;
@@ -16,7 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.memory = 1;
   options.column = columns[data[1] % columns.size()];
   options.delimiter = delimiters[data[2] % delimiters.size()];
-  options.comment = comments[data[3] % comments.size()];
+  if ((data[3] & 0x08) == 0) options.comment = comments[data[3] % comments.size()];
+  if ((data[3] & 0x10) != 0) options.decimal = (data[3] & 0x20) != 0 ? "," : ".";
+  options.places = (data[1] & 0x80) != 0;
   options.header = (data[3] & 0x40) != 0;
   options.strict = (data[3] & 0x80) != 0;
   masu::io::fuzz::read_twice({data + 4, size - 4}, options, masu::io::open_text);

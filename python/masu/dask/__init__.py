@@ -3,6 +3,7 @@
 
 Install it with ``pip install masu[dask]``.
 """
+from .._entries import enter as _enter
 from ._distinct import topk, unique
 from ._extremes import argmax, argmin, max, min
 from ._histograms import bincount, histogram, histogram2d, histogramdd
@@ -32,3 +33,4 @@ __all__ = [
     "unique",
     "var",
 ]
+_enter(globals(), __all__)

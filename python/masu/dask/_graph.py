@@ -29,14 +29,14 @@ def taken(function, a):
     if isinstance(a._meta, np.ma.MaskedArray) or not (isinstance(a._meta, np.ndarray) or _kinds.foreign(a._meta)
                                                       and hasattr(kind, "__array_function__") and _kinds.in_memory(a._meta)):
         raise TypeError(f"{function}: the blocks of the Dask array must be NumPy arrays, or of a library as CuPy, got {kind.__name__}")
-    if a.dtype.char not in _kinds.NATIVE:
+    if a.dtype.num not in _kinds.NATIVE:
         raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {a.dtype}")
     return a
 
 
 def near(block):
     """A block as masu takes it: a NumPy array, or a DeviceArray where the block's library has it on a device."""
-    return _arrays.taken(block, None) if _kinds.foreign(block) else block
+    return _arrays.read(block, None) if _kinds.foreign(block) else block
 
 
 def there(block):
@@ -127,6 +127,12 @@ def together(parts):
     return np.concatenate(parts, dtype=parts[0].dtype)
 
 
+@_masu.in_usual_arithmetic
+def run(work, *arguments):
+    """A task, in masu's floating-point environment: a worker's thread has the mode of whoever started it."""
+    return work(*arguments)
+
+
 class Tasks:
     """A function's tasks; arrays of its results are made by `array`."""
 
@@ -139,7 +145,7 @@ class Tasks:
     def add(self, label, work, *keys):
         """One task: work(*results of keys)."""
         key = f"{self.name}_{label}-{self.token}"
-        self.tasks[key] = (work, *keys)
+        self.tasks[key] = (partial(run, work), *keys)
         return key
 
     def each(self, label, work, *keys, more=None):
@@ -147,7 +153,7 @@ class Tasks:
         made = []
         for i, parts in enumerate(zip(*keys, strict=True)):
             key = (f"{self.name}_{label}-{self.token}", i)
-            self.tasks[key] = (work if more is None else partial(work, *more[i]), *parts)
+            self.tasks[key] = (partial(run, work, *(() if more is None else more[i])), *parts)
             made.append(key)
         return made
 
@@ -293,7 +299,7 @@ def along(function, a, axes, dtype, keepdims=False, front=()):
     a = a.rechunk(dict.fromkeys(axes, -1))
     kept = [(1,) if i in axes else c for i, c in enumerate(a.chunks) if keepdims or i not in axes]
     chunks = (*((n,) for n in front), *kept)
-    work = partial(_block, function, axes[0] if len(axes) == 1 else axes, keepdims, front, dtype)
+    work = partial(run, _block, function, axes[0] if len(axes) == 1 else axes, keepdims, front, dtype)
     return a.map_blocks(work, chunks=chunks, new_axis=list(range(len(front))) or None, drop_axis=[] if keepdims else list(axes),
                         dtype=dtype, meta=np.empty((0,) * len(chunks), dtype))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 from functools import partial, reduce
 
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 
 from .. import _arrays, _bincount, _counts, _device, _histogram, _joint, _masu
+from .._bins import check_edges
 from . import _exact_weights, _graph
 
 _EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
@@ -69,6 +71,7 @@ def _bins(function, bins, of="bins"):
         raise TypeError(f"{function}: {of} must be a number or edges, got the rule {bins!r}; its number of bins would be "
                         "known after the computation only")
     if np.ndim(bins):
+        check_edges(function, bins)
         return np.asarray(bins)
     try:
         return operator.index(bins)
@@ -147,7 +150,8 @@ def _densities(density, dtype, counts, found):
 def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
     """How often each of the integers 0, 1, 2, … occurs: `masu.bincount` of the whole array, for any chunks.
 
-    `x` has one dimension. Totals of weights are exact. The length of the result is known after the computation only.
+    `x` has one dimension. Totals of weights are exact. The length of the result is known after the computation only; with
+    `minlength`, an element or a slice of the first `minlength` elements (``[2:5]``) can be taken before.
 
     >>> import dask.array, masu.dask
     >>> masu.dask.bincount(dask.array.from_array([0, 1, 1, 3], chunks=2)).compute().tolist()
@@ -165,7 +169,34 @@ def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
     dtype = np.dtype(np.intp if weights is None or x.size == 0 else np.float64)  # NumPy's of nothing
     done = tasks.add("done", partial(_long_enough, minlength, dtype),
                      tasks.tree("counts", _exact_weights.added, parts, split_every))
-    return tasks.array([done], ((np.nan,),), dtype)
+    least = operator.index(minlength)
+    counts = tasks.array([done], ((np.nan,),), dtype)
+    return counts if least == 0 else _Counts.of(counts, tasks.array([tasks.add("head", partial(_head, least), done)], ((least,),), dtype))
+
+
+class _Counts(da.Array):
+    """Counts of unknown length, at least that of `_head`, an array of the first ones."""
+
+    __slots__ = ("_head",)
+
+    @classmethod
+    def of(cls, counts, head):
+        result = cls(counts.dask, counts.name, counts.chunks, meta=counts._meta)
+        result._head = head
+        return result
+
+    def __getitem__(self, index):
+        one = index[0] if type(index) is tuple and len(index) == 1 else index
+        if isinstance(one, slice):
+            ends = (one.start or 0, -1 if one.stop is None else one.stop)
+            known = min(ends) >= 0 and one.stop <= self._head.size and (one.step or 1) > 0
+        else:
+            known = isinstance(one, (int, np.integer)) and not isinstance(one, bool) and 0 <= one < self._head.size
+        return self._head[one] if known else super().__getitem__(index)
+
+
+def _head(count, counts):
+    return counts[:count]
 
 
 def _bins_of(device, block, weights=None):

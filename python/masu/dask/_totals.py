@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from .. import _moments, _sums
+from .. import _kinds, _moments, _sums
 from .._sum_accumulator import SumAccumulator
 from . import _graph
 
@@ -28,7 +28,7 @@ def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=No
     """
     a, device = _graph.taken("sum", a), _graph.options("sum", split_every, device)
     result = _sums.sum(np.zeros(1, a.dtype), dtype=dtype).dtype
-    if result.char not in "?bBhHiIlLqQefd":
+    if result.num not in _kinds.NATIVE:
         raise TypeError(f"sum: dtype must be an integer or float16 to float64, got {result}")
     axes = _graph.axes_of(a, axis, True)
     if axes is not None:

@@ -6,8 +6,8 @@ import numpy as np
 
 import masu
 
-from . import FLOATS, INTEGERS, as_numpy, generator, one_of, outcome, same
-from .data import HUGE, array, bins, edges, span, values
+from . import FLOATS, INTEGERS, arrays, as_exact, as_numpy, found_as_integers, generator, one_of, outcome, rounded_by_numpy, same
+from .data import HUGE, array, bins, edges, other_bytes, span, values
 
 DTYPES = ["?", *INTEGERS, *FLOATS]
 SORTS = [None, "stable", "quicksort", "mergesort", "heapsort", "no such"]
@@ -20,7 +20,20 @@ def histograms(rng, form, device):
     a, density = array(rng, one_of(form, DTYPES)), bool(rng.integers(2))
     given = bins(rng, one_of(form, DTYPES[1:])), span(rng)
     as_numpy("histogram_bin_edges", a, *given, device=device)
-    as_numpy("histogram", a, *given, density=density, device=device)
+    if isinstance(given[0], np.ndarray) and given[0].ndim == 1 and rounded_by_numpy(a, given[0]):
+        counted_as_integers(a, *given, device)
+    else:
+        as_numpy("histogram", a, *given, density=density, device=device)
+
+
+def counted_as_integers(a, edges, span, device):
+    """A histogram of integers between integers, of which one has a sign."""
+    want, _ = outcome(np.histogram, a, edges, span)
+    if isinstance(want, tuple) and edges.size > 1:
+        inside = np.sort(a.astype(object), axis=None)
+        last = found_as_integers(inside, edges[-1:], "right")
+        want = np.diff(np.concatenate((found_as_integers(inside, edges[:-1], "left"), last))), want[1]
+    same(outcome(masu.histogram, a, edges, span, device=device)[0], want, (a, edges))
 
 
 @generator(40)
@@ -61,10 +74,41 @@ def searches(rng, form, device):
     """searchsorted and digitize."""
     v, side = array(rng, one_of(form, DTYPES)), one_of(rng, ["left", "right", "left", "right", "middle"])
     a = array(rng, one_of(form, DTYPES), (1, 1))
-    as_numpy("searchsorted", np.sort(a), v, side, device=device)
-    as_numpy("searchsorted", a, v, side, np.argsort(a, kind="stable"), device=device)
-    as_numpy("digitize", v, edges(rng, one_of(form, DTYPES[1:])), bool(rng.integers(2)), device=device)
+    if rounded_by_numpy(a, v) and side != "middle":
+        want = found_as_integers(np.sort(a), v, side)
+        same(masu.searchsorted(np.sort(a), v, side, device=device), want, (a, v, side))
+        same(masu.searchsorted(a, v, side, np.argsort(a, kind="stable"), device=device), want, (a, v, side))
+    else:
+        as_numpy("searchsorted", np.sort(a), v, side, device=device)
+        as_numpy("searchsorted", a, v, side, np.argsort(a, kind="stable"), device=device)
+    limits, right = edges(rng, one_of(form, DTYPES[1:])), bool(rng.integers(2))
+    want = outcome(np.digitize, v, limits, right)[0] if rounded_by_numpy(v, limits) and limits.size else None
+    if want is None or isinstance(want, Exception):
+        as_numpy("digitize", v, limits, right, device=device)
+    else:
+        falls = limits[0] > limits[-1]
+        place = found_as_integers(limits[::-1] if falls else limits, v, "left" if right else "right")
+        same(masu.digitize(v, limits, right, device=device), limits.size - place if falls else place, (v, limits, right))
 
+
+@generator(80)
+def truth_values(rng, form, device):
+    """Every byte but 0 is True: what every function gives is what it gives for the same of bytes 0 and 1."""
+    clean = array(rng, "?", (1, 3))
+    odd = other_bytes(rng, clean)
+    axis, k = one_of(rng, [None, *range(clean.ndim)]), int(rng.integers(0, 3))
+    calls = [("sum", axis), ("mean", axis), ("std", axis), ("cumsum", axis), ("sort", axis), ("argsort", axis), ("unique", True, True, True),
+             ("topk", k, axis), ("partition", k, axis), ("median", axis), ("histogram", 3), ("bincount",), ("digitize", [1]), ("digitize", [0, 1]),
+             ("searchsorted", [0, 1, 2])]
+    for name, *more in calls:
+        given = [x if name != "searchsorted" else np.sort(x.reshape(-1) != 0) if x is clean else x.reshape(-1)[np.argsort(clean, axis=None)]
+                 for x in (odd, clean)]
+        got, want = (outcome(getattr(masu, name), x, *more, device=device)[0] for x in given)
+        if isinstance(want, Exception):
+            assert type(got) is type(want), (name, more, odd.view("u1"), got, want)
+            continue
+        same(got, want, (name, more, odd.view("u1")))
+        assert [np.asarray(x).tobytes() for x in arrays(got)] == [np.asarray(x).tobytes() for x in arrays(want)], (name, more, odd.view("u1"))
 
 def sorted_and_behind(a, axis, descending):
     """(the sorted array, its order), by NumPy's stable order of ascending ranks."""
@@ -150,8 +194,8 @@ def firsts(rng, form, device):
 def medians(rng, form, device):
     """Of every layout; `quantiles` has the hard values."""
     a, axis, keepdims = array(rng, one_of(form, DTYPES)), one_of(rng, AXES), bool(rng.integers(2))
-    as_numpy("median", a, axis, keepdims=keepdims, device=device, zeros=False)
-    as_numpy("quantile", a, rng.random(rng.integers(0, 4)), axis, keepdims=keepdims, device=device, zeros=False)
+    as_exact("median", a, axis, keepdims=keepdims, device=device, zeros=False)
+    as_exact("quantile", a, rng.random(rng.integers(0, 4)), axis, keepdims=keepdims, device=device, zeros=False)
 
 
 @generator(120)

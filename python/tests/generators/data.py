@@ -58,6 +58,13 @@ def laid_out(rng, data, shape):
     return data
 
 
+def other_bytes(rng, mask):
+    """The same truth values, in the same order in memory, with gaps or without, True as any byte but 0."""
+    out = np.empty_like(mask) if rng.integers(2) else np.empty((*mask.shape, 2), bool)[..., 0]
+    out.view("u1")[...] = np.where(mask, rng.integers(1, 256, mask.shape), 0)
+    return out
+
+
 def array(rng, dtype, dimensions=(0, 3), most=40):
     """A small array of one of the dimensions; once in a while a larger one, or one without elements."""
     rank = rng.integers(*dimensions, endpoint=True)

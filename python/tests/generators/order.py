@@ -4,7 +4,7 @@ import numpy as np
 
 import masu
 
-from . import FLOATS, INTEGERS, as_numpy, generator, numbers, one_of, outcome, same
+from . import FLOATS, INTEGERS, as_exact, as_numpy, generator, numbers, one_of, outcome, quantile_rule, same
 
 METHODS = ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "hazen",
            "weibull", "closest_observation", "interpolated_inverted_cdf", "median_unbiased", "normal_unbiased"]
@@ -67,10 +67,10 @@ def quantiles(rng, form, device):
         given = (data,) if middle else (data, places)
         if more.pop("overwrite_input", False):
             given = (data.copy(), *given[1:])
-        as_numpy(name, *given, **more, device=device, zeros=zeros)
+        as_exact(name, *given, **more, device=device, zeros=zeros)
         if "out" in more or "weights" in more or isinstance(q, str) or name.startswith("nan"):
             continue
-        want, _ = outcome(getattr(np, name), *given, **more)
+        want, _ = outcome(quantile_rule.exact, name, *given, **more)
         got, _ = outcome(getattr(masu, name), masu.to_device(data, device), *given[1:], **more)
         told = (name, data, given[1:], more, got, want)
         if isinstance(got, masu.DeviceArray):
@@ -80,6 +80,53 @@ def quantiles(rng, form, device):
             same(got.get(), want, told, zeros)
         else:
             assert type(got) is type(want) or isinstance(got, TypeError), told
+
+
+@generator(150)
+def neighbours_far_apart(rng, form, device):
+    """Quantiles between extremes, infinities, and integers that float64 has not: in fractions, of host and device alike."""
+    dtype = np.dtype(one_of(form, [*FLOATS, *INTEGERS, "i8", "u8"]))
+    if dtype.kind == "f":
+        most = np.finfo(dtype).max
+        pool = np.array([most, -most, most / 3, -most / 7, np.inf, -np.inf, 0, 1, np.finfo(dtype).tiny], dtype)
+    else:
+        info = np.iinfo(dtype)
+        near = [x for x in (2**53 + 1, 2**53 + 3, 2**53 + 4, 2**54 + 2, -2**53 - 1, -2**53 - 3) if info.min <= x <= info.max]
+        pool = np.array([info.min, info.min + 1, info.max, info.max - 1, 0, 1, *near], dtype)
+    shape = (int(rng.integers(1, 4)), int(rng.choice([2, 3, 10, 5000])))
+    data = rng.choice(rng.choice(pool, int(rng.integers(1, 4))), shape)
+    if rng.integers(2) and dtype.kind != "f":
+        data = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    q = one_of(rng, [0.5, 0.25, [0.0, 0.5, 0.75, 1.0], rng.random(), rng.random(3), 2.0**-int(rng.integers(1, 200))])
+    axis, method = one_of(rng, [None, 0, 1] if shape[1] < 100 else [None, 1]), one_of(rng, METHODS)
+    for name, *given in (("median", data), ("nanmedian", data), ("quantile", data, q), ("nanquantile", data, q)):
+        options = {"axis": axis} if "median" in name else {"axis": axis, "method": method}
+        as_exact(name, *given, **options, device=device)
+        want, _ = outcome(quantile_rule.exact, name, *given, **options)
+        got, _ = outcome(getattr(masu, name), masu.to_device(data, device), *given[1:], **options)
+        if isinstance(got, masu.DeviceArray):
+            same(got.get(), np.asarray(want), (name, data, given[1:], options))
+
+
+@generator(100)
+def weighted_quantiles(rng, form, device):
+    """Weights whose sums are rounded in float64, beside fractions: of host and device alike."""
+    weights_dtype = one_of(form, ["f8", "f8", "f4", "i8", "u8", "u1"])
+    size = int(rng.integers(1, 40))
+    if weights_dtype == "f8":
+        weights = rng.choice(one_of(rng, [[1e16, 1.0], [2.0**53, 1, 3], [1e300, 1e-300, 1], [0.1, 0.2, 0.3], [0, 1, 5e-324]]), size)
+    else:
+        weights = numbers(rng, weights_dtype, size)
+    weights = np.abs(weights).astype(weights_dtype)
+    weights[weights < 0] = 1
+    weights[rng.integers(size)] = 1
+    data = rng.permutation(size).astype(one_of(form, ["f4", "f8", "i4"])) if rng.integers(2) else rng.integers(0, 5, size)
+    for q in (0.5, 0.1, 0.3, 0.25, rng.random(), 1.0):
+        want = quantile_rule.weighted(data, weights, q)
+        got = masu.quantile(data, q, weights=weights, method="inverted_cdf")
+        assert got == want and got.dtype == data.dtype, (data, weights, q, got, want)
+        got = masu.quantile(masu.to_device(data, device), q, weights=weights, method="inverted_cdf").get()
+        assert got == want, (data, weights, q, got, want)
 
 
 @generator(80)
@@ -95,6 +142,12 @@ def zeros_of_both_signs(rng, form, device):
 
 
 FOREIGN = ["F", "D", "g", "O", "M8[s]", "m8[s]", "S3", "U3", "M8[D]", "V4", [("a", "i4"), ("b", "f4")]]
+try:
+    import ml_dtypes  # some of whose dtypes have the characters of NumPy's
+
+    FOREIGN += [getattr(ml_dtypes, name) for name in ("float8_e4m3b11fnuz", "int1", "uint4", "int4", "float8_e5m2", "bfloat16")]
+except ImportError:
+    pass
 
 
 @generator(250, host=True)

@@ -209,6 +209,7 @@ CUdevice device_of(const Driver& api, CUcontext context) {
 class CudaBackend final : public runtime::Backend {
  public:
   [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::cuda; }
+  [[nodiscard]] bool forked() const noexcept override { return driver().forked; }
 
   std::vector<DeviceInfo> devices() override {
     std::vector<DeviceInfo> infos;

@@ -2,9 +2,11 @@
 #include "backends/cuda/driver_api.h"
 
 #include "runtime/environment.h"
+#include "runtime/fork.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <masu/floating_point.h>
 
 #include <algorithm>
 #include <cstring>
@@ -128,6 +130,7 @@ std::string version_text(int version) {
 }
 
 Loaded<Driver> load_driver(const char* library) {
+  const FloatingPointScope usual;
   Loaded<Driver> result;
   const bool named = library != nullptr && *library != '\0';
   result.path = named ? library : "libcuda.so.1";
@@ -149,6 +152,7 @@ Loaded<Driver> load_driver(const char* library) {
 }
 
 Loaded<Nvrtc> load_nvrtc(const char* place) {
+  const FloatingPointScope usual;
   Loaded<Nvrtc> result;
   for (const std::string& candidate : nvrtc_candidates(place)) {
     void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -169,9 +173,29 @@ Loaded<Nvrtc> load_nvrtc(const char* place) {
   return result;
 }
 
+namespace {
+
+Loaded<Driver>* opened = nullptr;
+
+void refuse_in_child() {
+  Driver& functions = opened->functions;
+#define MASU_CUDA_REFUSED(member, symbol, parameters) \
+  functions.member = runtime::Refused<decltype(functions.member)>::call;
+  MASU_CUDA_DRIVER_FUNCTIONS(MASU_CUDA_REFUSED)
+  MASU_CUDA_DRIVER_OPTIONAL_FUNCTIONS(MASU_CUDA_REFUSED)
+#undef MASU_CUDA_REFUSED
+  opened->forked = true;
+}
+
+}  // namespace
+
 // Both are leaked on purpose: destructors of a program's static objects may still use them.
 const Loaded<Driver>& driver() {
-  static const Loaded<Driver>& loaded = *new Loaded<Driver>(load_driver(runtime::environment().cuda_library.c_str()));
+  static const Loaded<Driver>& loaded = []() -> Loaded<Driver>& {
+    opened = new Loaded<Driver>(load_driver(runtime::environment().cuda_library.c_str()));
+    if (opened->usable()) runtime::in_forked_children(refuse_in_child);
+    return *opened;
+  }();
   return loaded;
 }
 
@@ -227,6 +251,7 @@ constexpr CodeRange code_ranges[] = {
 }  // namespace
 
 std::string error_text(const Driver& driver, CUresult code) {
+  if (code == runtime::forked_code) return std::string(runtime::forked_why);
   constexpr CUresult stub_library = 34;  // every function of the toolkit's stub returns it
   const char* name = nullptr;
   const char* text = nullptr;
@@ -237,6 +262,7 @@ std::string error_text(const Driver& driver, CUresult code) {
 }
 
 ErrorCode error_code(CUresult code) noexcept {
+  if (code == runtime::forked_code) return ErrorCode::device_lost;
   const auto* range = std::find_if(std::begin(code_ranges), std::end(code_ranges),
                                    [code](const CodeRange& r) { return r.first <= code && code <= r.last; });
   return range != std::end(code_ranges) ? range->code : ErrorCode::unsupported;

@@ -181,8 +181,9 @@ struct Nvrtc {
 template <class Functions>
 struct Loaded {
   Functions functions;
-  std::string path;  // the name that opened
-  std::string why;   // empty when it is usable
+  std::string path;     // the name that opened
+  std::string why;      // empty when it is usable
+  bool forked = false;  // this process is a child of the one that opened it
   [[nodiscard]] bool usable() const noexcept { return why.empty(); }
 };
 

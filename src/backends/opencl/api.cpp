@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/api.h"
 
+#include "runtime/fork.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <masu/floating_point.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +17,7 @@ namespace {
 // A process may have an OpenCL already, linked or preloaded (as Oclgrind's): two of them would not know each other's
 // objects, so that one is used.
 void* find_library(std::string& why) {
+  const FloatingPointScope usual;
   if (::dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != nullptr) return RTLD_DEFAULT;
   for (const char* name : {"libOpenCL.so.1", "libOpenCL.so"}) {
     if (void* handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
@@ -46,9 +50,26 @@ Library load() {
 
 }  // namespace
 
+namespace {
+
+Library* opened = nullptr;
+
+void refuse_in_child() {
+#define MASU_OPENCL_REFUSED(name) opened->api.name = runtime::Refused<decltype(opened->api.name)>::call;
+  MASU_OPENCL_FUNCTIONS(MASU_OPENCL_REFUSED)
+#undef MASU_OPENCL_REFUSED
+  opened->forked = true;
+}
+
+}  // namespace
+
 const Library& library() {
   // Never closed, as drivers do not survive that, and never destroyed, as devices may be static.
-  static const Library& loaded = *new Library(load());
+  static const Library& loaded = []() -> Library& {
+    opened = new Library(load());
+    if (opened->why.empty()) runtime::in_forked_children(refuse_in_child);
+    return *opened;
+  }();
   return loaded;
 }
 
@@ -149,6 +170,7 @@ const Entry* find(cl_int code) noexcept {
 }  // namespace
 
 std::string error_name(cl_int code) {
+  if (code == runtime::forked_code) return std::string(runtime::forked_why);
   const Entry* entry = find(code);
   return entry != nullptr ? std::string(entry->name) : fmt::format("OpenCL error {}", code);
 }
@@ -159,7 +181,8 @@ ErrorCode error_code(cl_int code) noexcept {
 }
 
 void fail(cl_int code, std::string_view function, std::string_view device, std::string_view what) {
-  throw Error(error_code(code), fmt::format("{}: {}: {} failed with {}", function, device, what, error_name(code)));
+  const std::string_view how = code == runtime::forked_code ? "cannot run:" : "failed with";
+  throw Error(error_code(code), fmt::format("{}: {}: {} {} {}", function, device, what, how, error_name(code)));
 }
 
 namespace {

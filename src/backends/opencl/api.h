@@ -71,7 +71,8 @@ struct Api {
 
 struct Library {
   Api api;
-  std::string why;  // why it cannot be used; empty when it can
+  std::string why;      // why it cannot be used; empty when it can
+  bool forked = false;  // this process is a child of the one that opened it
 };
 
 // Opens the library at the first call. Never throws for what is missing.

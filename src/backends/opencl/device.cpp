@@ -164,6 +164,7 @@ class Device final : public runtime::Device {
 class Backend final : public runtime::Backend {
  public:
   [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::opencl; }
+  [[nodiscard]] bool forked() const noexcept override { return library().forked; }
 
   std::vector<DeviceInfo> devices() override {
     std::vector<DeviceInfo> all;

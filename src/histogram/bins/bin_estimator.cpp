@@ -161,6 +161,7 @@ void BinEstimator::State::read_pass(call::StateReader& from) {
 }
 
 void BinEstimator::merge(const BinEstimator& other) {
+  const FloatingPointScope usual;
   State& s = *state_;
   const State& from = *other.state_;
   const auto found = [](const State& of) {
@@ -211,12 +212,14 @@ BinEstimator BinEstimator::from_bytes(std::span<const std::byte> bytes) {
   return result;
 }
 
-BinEstimator::BinEstimator(Dtype dtype, const Bins& bins) : state_(std::make_unique<State>(dtype, bins)) {}
+BinEstimator::BinEstimator(Dtype dtype, const Bins& bins)
+    : state_((FloatingPointScope(), std::make_unique<State>(dtype, bins))) {}
 BinEstimator::BinEstimator(BinEstimator&&) noexcept = default;
 BinEstimator& BinEstimator::operator=(BinEstimator&&) noexcept = default;
 BinEstimator::~BinEstimator() = default;
 
 void BinEstimator::add(const ArrayView& data) {
+  const FloatingPointScope usual;
   State& s = *state_;
   if (data.dtype != s.dtype) {
     call::refuse("BinEstimator::add",
@@ -234,6 +237,7 @@ void BinEstimator::add(const ArrayView& data) {
 }
 
 bool BinEstimator::next_pass() {
+  const FloatingPointScope usual;
   return !state_->done && state_->next_pass();
 }
 
@@ -245,6 +249,7 @@ double BinEstimator::bins_found() const {
 }
 
 Bins BinEstimator::bins() const {
+  const FloatingPointScope usual;
   if (!state_->done) {
     call::refuse("BinEstimator::bins", "passes must be given until next_pass() is false");
   }

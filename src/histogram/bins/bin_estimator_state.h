@@ -6,6 +6,7 @@
 #include "call/operands.h"
 #include "call/state_bytes.h"
 #include "elements/order.h"
+#include "histogram/bins/bin_rule.h"
 
 #include <masu/bins.h>
 #include <masu/device.h>
@@ -206,7 +207,8 @@ struct BinEstimator::State {
   // k bins over the range that was given or found.
   Bins even(std::uint64_t k) const {
     if (given) return Bins::even(k, bins.lo_, bins.hi_);
-    return range ? Bins::even(k, *range) : Bins::even(k, 0, 1);
+    if (!range) return Bins::even(k, 0, 1);
+    return automatic ? bins_that_hold(k, *range, dtype) : Bins::even(k, *range);
   }
 
   bool next_pass() {
@@ -364,6 +366,7 @@ struct BinEstimator::State {
   double found() const {
     if (!automatic) return static_cast<double>(bins.size_);
     if (data.n == 0) return 1;
+    if (!given && !std::isfinite(data.spread)) return std::ceil(std::log2(static_cast<double>(data.n)) + 1);
     double delta = data.spread;
     if (given) delta = bins.lo_ == bins.hi_ ? (bins.hi_ + 0.5) - (bins.lo_ - 0.5) : bins.hi_ - bins.lo_;
     return std::max(bins_of_width(bins.estimator_, data, delta, given), 1.0);

@@ -90,7 +90,8 @@ void BinRule::resolve_even(bool joint) {
   if (f16_arithmetic && !std::isfinite(half_of(hi - lo))) f16_arithmetic = false;
   if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
   if (!std::isfinite(hi - lo)) {
-    call::refuse("histogram", fmt::format("the range must be no wider than f64 can tell, got {}:{}", lo, hi));
+    call::refuse("histogram",
+                 fmt::format("the range must be no wider than f64 can tell, got {}:{}; give edges", lo, hi));
   }
   if (f32_arithmetic) {
     step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
@@ -117,11 +118,14 @@ void BinRule::check_width() const {
   // A step that is itself subnormal has few digits: the bins may run past the end.
   increasing = increasing && edge(n - 1) < edge(n);
   if (!increasing) {
-    call::refuse("histogram",
-                 fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width", n, lo, hi,
-                             f16_edges   ? "f16"
-                             : f32_edges ? "f32"
-                                         : "f64"));
+    call::refuse(
+        "histogram",
+        fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width; give fewer bins, a wider "
+                    "range or edges",
+                    n, lo, hi,
+                    f16_edges   ? "f16"
+                    : f32_edges ? "f32"
+                                : "f64"));
   }
 }
 
@@ -274,12 +278,10 @@ bool least_reaching(double bound, bool strictly, T& result) {
   if constexpr (std::is_floating_point_v<T>) {
     if (!reaches(Limits::infinity())) return false;
     auto v = static_cast<T>(bound);
-    while (!reaches(v)) v = std::nextafter(v, Limits::infinity());
-    for (T before = std::nextafter(v, -Limits::infinity()); before != v && reaches(before);
-         before = std::nextafter(v, -Limits::infinity())) {
-      v = before;
-    }
-    result = v;
+    // Rounded to nearest it is the bound, or the value below or above it.
+    if (!reaches(v)) v = std::nextafter(v, Limits::infinity());
+    const T before = std::nextafter(v, -Limits::infinity());
+    result = reaches(before) ? before : v;
     return true;
   } else {
     if (!reaches(Limits::max())) return false;

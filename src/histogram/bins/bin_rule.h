@@ -80,6 +80,11 @@ struct BinRule {
   std::uint64_t guess(double x, const Halves& halves, const At& at) const noexcept;
 };
 
+// n even bins over the range of float data, for callers who did not choose n: the range is widened where it is too
+// narrow for n bins that have a width, and one that is wider than the greatest number gets explicit edges. For
+// integers, and f16 that has no n values, as Bins::even().
+Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype);
+
 // Of the columns of joint bins.
 using BinRules = std::span<const std::shared_ptr<const BinRule>>;
 bool same_edges(BinRules a, BinRules b) noexcept;

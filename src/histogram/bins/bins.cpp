@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -89,6 +90,7 @@ Bins Bins::even(std::uint64_t n) {
 }
 
 Bins Bins::even(std::uint64_t n, double lo, double hi) {
+  const FloatingPointScope usual;
   Bins bins(Kind::even, checked_count(n));
   if (!std::isfinite(lo) || !std::isfinite(hi)) {
     call::refuse("histogram", fmt::format("the range must be finite, got {}:{}", lo, hi));
@@ -110,6 +112,7 @@ Bins Bins::even(std::uint64_t n, const ValueRange& range) {
 }
 
 Bins Bins::edges(std::vector<double> edges) {
+  const FloatingPointScope usual;
   if (edges.size() < 2) {
     call::refuse("histogram", fmt::format("edges must be at least 2, got {}", edges.size()));
   }
@@ -128,6 +131,7 @@ Bins Bins::edges(std::vector<double> edges) {
 }
 
 Bins Bins::logarithmic(std::uint64_t n, double lo, double hi) {
+  const FloatingPointScope usual;
   Bins bins(Kind::edges, checked_count(n));
   if (!(lo > 0 && lo < hi && std::isfinite(hi))) {
     call::refuse("histogram", fmt::format("a logarithmic range must be finite with 0 < lo < hi, got {}:{}", lo, hi));
@@ -217,12 +221,14 @@ Bins Bins::from_bytes(std::span<const std::byte> bytes) {
 }
 
 Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
+  const FloatingPointScope usual;
   if (dtype == Dtype::u8) return integers(256);
   if (dtype == Dtype::i8) return even(256, -128, 128);
   const ValueRange found = range.value_or(ValueRange{0, 1, false});
   // Beyond 2^53 whole numbers have gaps in f64: such data gets plain even bins.
   if (is_float(dtype) || std::max(std::abs(found.lo), std::abs(found.hi)) >= 0x1p53) {
-    return range ? even(default_bins, found) : even(default_bins, 0, 1);  // 0:1 is not f32 data: see Origin
+    return range ? bins_that_hold(default_bins, found, dtype)
+                 : even(default_bins, 0, 1);  // 0:1 is not f32 data: see Origin
   }
   const double values = found.hi - found.lo + 1;
   if (values <= static_cast<double>(max_value_bins)) {
@@ -233,7 +239,46 @@ Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
   return even(static_cast<std::uint64_t>(bins), found.lo, found.lo + bins * width);
 }
 
+namespace {
+
+bool have_width(const Bins& bins, Dtype dtype) {
+  try {
+    (void)BinRule(bins, dtype, false);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
+  const Bins plain = Bins::even(n, range);
+  if (!is_float(dtype) || have_width(plain, dtype)) return plain;
+  const auto parts = static_cast<double>(n);
+  if (!std::isfinite(range.hi - range.lo)) {
+    std::vector<double> edges(n + 1, range.hi);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const double part = static_cast<double>(i) / parts;
+      edges[i] = range.lo * (1 - part) + range.hi * part;
+    }
+    return Bins::edges(std::move(edges));
+  }
+  const double most = dtype == Dtype::f16   ? 65504
+                      : dtype == Dtype::f32 ? static_cast<double>(std::numeric_limits<float>::max())
+                                            : std::numeric_limits<double>::max();
+  const double unit = dtype == Dtype::f16 ? 0x1p-10 : dtype == Dtype::f32 ? 0x1p-23 : 0x1p-52;
+  const double least = dtype == Dtype::f16 ? 0x1p-24 : dtype == Dtype::f32 ? 0x1p-149 : 0x1p-1074;
+  const double step = std::max(std::max(std::abs(range.lo), std::abs(range.hi)) * unit, least);
+  for (double by = step * parts / 2; by <= most; by *= 2) {
+    const ValueRange wider{std::max(range.lo - by, -most), std::min(range.hi + by, most), false};
+    if (const Bins bins = Bins::even(n, wider); have_width(bins, dtype)) return bins;
+  }
+  return plain;
+}
+
 std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::optional<ValueRange>& b) {
+  const FloatingPointScope usual;
   if (!a) return b;
   if (!b) return a;
   const bool single = a->single && b->single && a->lo == b->lo && a->hi == b->hi;
@@ -241,6 +286,7 @@ std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::o
 }
 
 std::vector<double> bin_edges(const Bins& bins, Dtype dtype) {
+  const FloatingPointScope usual;
   if (bins.needs_data()) {
     call::refuse("bin_edges", "the bins must not depend on data; find them before");
   }

@@ -18,6 +18,7 @@
 namespace masu {
 
 std::vector<double> Histogram::density() const {
+  const FloatingPointScope usual;
   const auto total = static_cast<double>(std::accumulate(all_.bins.begin(), all_.bins.end(), std::uint64_t{0}));
   std::vector<double> result(all_.bins.begin(), all_.bins.end());
   divide_by_widths(all_.rules, true, result);
@@ -32,6 +33,7 @@ std::vector<std::uint64_t> Histogram::cumulative() const {
 }
 
 std::vector<std::uint16_t> equalization_map(const Histogram& histogram, std::uint32_t levels) {
+  const FloatingPointScope usual;
   constexpr std::uint32_t most_levels = 65536;
   __extension__ using Wide = unsigned __int128;
   if (levels < 2 || levels > most_levels) {
@@ -151,6 +153,7 @@ class Variance {
 }  // namespace
 
 double otsu_threshold(const Histogram& histogram) {
+  const FloatingPointScope usual;
   const std::span<const std::uint64_t> counts = histogram.counts();
   const auto filled = std::count_if(counts.begin(), counts.end(), [](std::uint64_t count) { return count != 0; });
   if (filled < 2) {

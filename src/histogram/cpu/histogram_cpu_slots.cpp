@@ -28,7 +28,7 @@ T step_at(double edge, bool past) {
   auto value = static_cast<T>(edge);
   const auto reaches = [&](T v) { return past ? static_cast<double>(v) > edge : static_cast<double>(v) >= edge; };
   if (!reaches(infinity)) return std::numeric_limits<T>::quiet_NaN();
-  while (!reaches(value)) value = std::nextafter(value, infinity);
+  if (!reaches(value)) value = std::nextafter(value, infinity);  // rounded down, or the edge itself
   return value;
 }
 

@@ -282,6 +282,7 @@ inline constexpr bool is_weight = !std::is_same_v<W, Half> && (sizeof(W) < 8 || 
 }  // namespace
 
 std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights, std::uint64_t least) {
+  const FloatingPointScope usual;
   if (indices.count != weights.count) {
     call::refuse("weighted_bincount", fmt::format("indices and weights must have as many elements, got {} and {}",
                                                   indices.count, weights.count));

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of the entries of a text that were left out, and where the others stood.
+#include "cli/arrays/array_stream.h"
+#include "ranks.h"
+#include "text.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace masu::cli {
+namespace {
+
+constexpr std::uint64_t most_shared_gaps = std::uint64_t{1} << 20U;  // that each rank keeps of each
+
+struct LeftOutWords {
+  io::LeftOut kind;
+  const char* json;
+  const char* of_entries;
+  const char* of_rows;
+};
+constexpr std::array<LeftOutWords, 5> left_out_words = {{
+    {io::LeftOut::empty, "empty", "empty", "empty"},
+    {io::LeftOut::not_a_number, "not_a_number", "not a number", "not a number"},
+    {io::LeftOut::wrong_fields, "wrong_fields", "lines with a wrong number of fields", "with a wrong number of fields"},
+    {io::LeftOut::no_column, "no_column", "without the column", "without the column"},
+    {io::LeftOut::too_long, "too_long", "too long", "too long"},
+}};
+
+// 20,000
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::uint64_t all_left_out(const io::TextReport& report) {
+  std::uint64_t sum = 0;
+  for (const io::TextReport::Kind& kind : report.left_out) sum += kind.count;
+  return sum;
+}
+
+// The first of each kind: that of the first rank that has one. Lines of a part may be counted from its beginning.
+void find_first(const io::TextReport& mine, io::TextReport& all) {
+  std::string text = fmt::format("{}\n{}\n{}\n", mine.begin_line, mine.end_line, mine.lines_known ? 1 : 0);
+  for (const io::TextReport::Kind& kind : mine.left_out) {
+    text += fmt::format("{}\n{}\n", kind.count == 0 ? 0 : kind.line, kind.first);
+  }
+  for (io::TextReport::Kind& kind : all.left_out) kind.line = 0;
+  std::uint64_t end = 1;  // the line where the part before ends
+  for (const Ranks::Bytes& part : ranks().from_each("first left out", bytes_of(text))) {
+    const std::vector<std::string> lines = split(text_in(part), '\n');
+    const std::uint64_t begin = std::stoull(lines.at(0));
+    const std::uint64_t before = lines.at(2) == "1" ? 0 : end - begin;
+    for (std::size_t i = 0; i < all.left_out.size(); ++i) {
+      const std::uint64_t line = std::stoull(lines.at(3 + 2 * i));
+      if (line == 0 || all.left_out[i].line != 0) continue;
+      all.left_out[i].line = line + before;
+      all.left_out[i].first = lines.at(4 + 2 * i);
+    }
+    end = std::stoull(lines.at(1)) + before;
+  }
+}
+
+}  // namespace
+
+io::TextReport report_of_ranks(const io::TextReport& mine) {
+  io::TextReport all = mine;
+  if (!ranks().several()) return all;
+  std::array<std::uint64_t, 8> sums{};
+  for (std::size_t i = 0; i < mine.left_out.size(); ++i) sums[i] = mine.left_out[i].count;
+  sums[5] = mine.places;
+  sums[6] = mine.comment_lines;
+  sums[7] = mine.rows ? 0 : 1;
+  ranks().add("left out", sums);
+  for (std::size_t i = 0; i < mine.left_out.size(); ++i) all.left_out[i].count = sums[i];
+  all.places = sums[5];
+  all.comment_lines = sums[6];
+  all.rows = sums[7] == 0;
+  if (all_left_out(all) != 0) find_first(mine, all);
+  return all;
+}
+
+void note_report(const std::string& name, const io::TextReport& report) {
+  const auto say = [&](const std::string& text) { note(fmt::format("masu: {}: {}", name, text)); };
+  if (report.row_names) say("the header is one name short, so the first column has names of rows");
+  if (report.comment_lines != 0) {
+    say(fmt::format("{} {} with # and {} skipped (--comment '' reads such lines)", grouped(report.comment_lines),
+                    report.comment_lines == 1 ? "line begins" : "lines begin",
+                    report.comment_lines == 1 ? "was" : "were"));
+  }
+  const std::uint64_t all = all_left_out(report);
+  if (all == 0) return;
+  std::string text =
+      fmt::format("{} of {} {}:", grouped(all), grouped(report.places), report.rows ? "rows" : "entries");
+  const char* between = " ";
+  for (const LeftOutWords& words : left_out_words) {
+    const io::TextReport::Kind& kind = report[words.kind];
+    if (kind.count == 0) continue;
+    text += fmt::format("{}{} {}", between, grouped(kind.count), report.rows ? words.of_rows : words.of_entries);
+    // Where many are empty, the line of one says little.
+    if (words.kind != io::LeftOut::empty || kind.count == all) {
+      text += fmt::format(" (line {}{}{})", kind.line, kind.first.empty() ? "" : ": ", kind.first);
+    }
+    between = ", ";
+  }
+  const bool cut = report[io::LeftOut::wrong_fields].count != 0 || report[io::LeftOut::no_column].count != 0;
+  say(cut ? fmt::format("{}; {}", text, report.how_cut) : text);
+}
+
+std::string json_report(const io::TextReport& report) {
+  std::string text;
+  const std::uint64_t all = all_left_out(report);
+  if (all != 0) {
+    text += fmt::format(R"(,"bad_lines":{},"left_out":{{)", all);
+    const char* between = "";
+    for (const LeftOutWords& words : left_out_words) {
+      text += fmt::format("{}\"{}\":{}", between, words.json, report[words.kind].count);
+      between = ",";
+    }
+    text += "}";
+  }
+  if (report.comment_lines != 0) text += fmt::format(R"(,"comment_lines":{})", report.comment_lines);
+  return text;
+}
+
+Places::Places(io::Source& source, std::uint64_t numbers) : source_(&source) {
+  if (!ranks().several() || source.info().format != "text") return;
+  std::vector<io::Source::Gap> mine(most_shared_gaps + 1);
+  mine.resize(source.gaps(0, mine));
+  if (mine.size() > most_shared_gaps) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: with several ranks, the places of at most {} gaps between numbers are kept",
+                            source.info().name, grouped(most_shared_gaps)));
+  }
+  mine.insert(mine.begin(), {numbers, source.report().places - numbers});
+  const auto bytes = std::as_bytes(std::span(mine));
+  io::Source::Gap before;
+  for (const Ranks::Bytes& part : ranks().from_each("places", {bytes.begin(), bytes.end()})) {
+    std::vector<io::Source::Gap> gaps(part.size() / sizeof before);
+    std::memcpy(gaps.data(), part.data(), part.size());
+    gaps_.push_back(before);
+    for (auto gap = gaps.begin() + 1; gap != gaps.end(); ++gap) {
+      gaps_.push_back({before.number + gap->number, before.missing + gap->missing});
+    }
+    before = {before.number + gaps.front().number, before.missing + gaps.front().missing};
+  }
+}
+
+void Places::apply(std::span<std::uint64_t> indices) const {
+  if (gaps_.empty()) return source_->to_places(indices);
+  for (std::uint64_t& index : indices) {
+    const auto behind = std::upper_bound(gaps_.begin(), gaps_.end(), index,
+                                         [](std::uint64_t i, const io::Source::Gap& gap) { return i < gap.number; });
+    index += (behind - 1)->missing;
+  }
+}
+
+std::vector<std::uint64_t> Places::of(const void* indices, std::uint64_t count) const {
+  std::vector<std::uint64_t> places(count);
+  if (count != 0) std::memcpy(places.data(), indices, count * sizeof(std::uint64_t));
+  apply(places);
+  return places;
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the first lines of a text say: its delimiter, and the names of its columns.
+#include "io/fields.h"
+
+#include <fmt/format.h>
+#include <masu/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace masu::io {
+
+void refuse_text(const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, "text: " + why);
+}
+
+namespace {
+
+constexpr std::uint64_t most_names = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_name_bytes = std::uint64_t{1} << 26;
+constexpr std::size_t shown_fields = 5;
+constexpr std::string_view candidates = "\t,;|";  // the first of them that the first line has
+
+struct DelimiterName {
+  std::string_view name;
+  char character;
+};
+constexpr std::array<DelimiterName, 6> delimiter_names = {
+    {{"tab", '\t'}, {"comma", ','}, {"semicolon", ';'}, {"pipe", '|'}, {"space", ' '}, {"blanks", '\0'}}};
+
+}  // namespace
+
+void TextFields::set_delimiter(const SourceOptions& options) {
+  const std::string& asked = options.delimiter;
+  const auto* named = std::find_if(delimiter_names.begin(), delimiter_names.end(),
+                                   [&](const DelimiterName& known) { return known.name == asked; });
+  if (named != delimiter_names.end()) delimiter_ = named->character;
+  else if (asked.size() == 1 && asked.find_first_of("\r\n\"") == std::string::npos) delimiter_ = asked[0];
+  else {
+    refuse_text(fmt::format(
+        "the delimiter must be one character, or tab, comma, semicolon, pipe, space or blanks (runs of white space), "
+        "got '{}'",
+        printable(asked)));
+  }
+  if (delimiter_ == ',' && options.decimal == ",")
+    refuse_text("a comma can't be both the delimiter and the decimal mark");
+  if (delimiter_ == '\0') stops_ = blank;
+  else set_class({&delimiter_, 1}, delimiting);
+}
+
+std::size_t TextFields::closing_quote(std::string_view text, std::size_t quote, bool across_lines) const {
+  for (std::size_t i = quote + 1; i < text.size(); ++i) {
+    if (!across_lines && class_of(text[i]) == newline) break;
+    if (text[i] != '"') continue;
+    if (i + 1 == text.size()) return i + 1;
+    if (text[i + 1] == '"') {
+      ++i;
+      continue;
+    }
+    const bool closes = class_of(text[i + 1]) != normal || candidates.find(text[i + 1]) != std::string_view::npos;
+    return closes ? i + 1 : std::string_view::npos;
+  }
+  return std::string_view::npos;
+}
+
+// The first line, as far as the window has it.
+void TextFields::decide(const std::string& decimal) {
+  reader_.consume(static_cast<std::size_t>(at_ - begin_));
+  const auto bytes = reader_.peek(Reader::peek_limit);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  begin_ = at_ = text.data();
+  end_ = begin_ + text.size();
+  ended_ = text.size() < least_window;
+  std::array<bool, candidates.size()> has{};
+  bool starts = true;   // a field, of whatever delimiter
+  bool behind = false;  // a blank
+  for (std::size_t i = 0; i < text.size() && class_of(text[i]) != newline;) {
+    if ((starts || behind) && comment_here(text.data() + i)) break;
+    const std::size_t closed =
+        text[i] == '"' && (starts || behind) ? closing_quote(text, i, starts) : std::string_view::npos;
+    const std::size_t candidate = candidates.find(text[i]);
+    if (candidate != std::string_view::npos) has[candidate] = true;
+    starts = candidate != std::string_view::npos;
+    behind = !starts && class_of(text[i]) == blank;
+    i = closed != std::string_view::npos ? closed : i + 1;
+  }
+  decided_ = true;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!has[i] || decimal == candidates.substr(i, 1)) continue;
+    delimiter_ = candidates[i];
+    set_class({&delimiter_, 1}, delimiting);
+    return;
+  }
+  stops_ = blank;
+}
+
+// Without passing over them.
+TextFields::Glance TextFields::glance() {
+  reader_.consume(static_cast<std::size_t>(at_ - begin_));
+  const auto bytes = reader_.peek(Reader::peek_limit);
+  begin_ = at_ = reinterpret_cast<const char*>(bytes.data());
+  end_ = begin_ + bytes.size();
+  ended_ = bytes.size() < least_window;
+  Glance found;
+  TextFields inside(Reader(reader_.name(), memory_stream(bytes)), *this);
+  Field field;
+  try {
+    while (inside.next(field)) {
+      if (found.lines == 0) {
+        if (found.first.size() < shown_fields) found.first.push_back(printable(field.text));
+        found.ends_empty = found.ends_empty || ((field.last || field.index == 0) && field.text.empty());
+        ++found.fields;
+      }
+      if (!field.last) continue;
+      if (inside.position() == bytes.size() && bytes.size() >= Reader::peek_limit) break;
+      found.same = found.same && field.index + 1 == found.fields;
+      ++found.lines;
+    }
+  } catch (const Error&) {  // a quote that closes behind the window, or never
+  }
+  return found;
+}
+
+std::string TextFields::how_cut() const {
+  std::string name = fmt::format("'{}'", printable({&delimiter_, 1}));
+  for (const DelimiterName& known : delimiter_names) {
+    if (known.character == delimiter_) name = known.name;
+  }
+  if (delimiter_ == '\0') name = "white space";
+  return fmt::format("the delimiter is {}, the first line has {}", name, first_line_.empty() ? "nothing" : first_line_);
+}
+
+void TextFields::read_header() {
+  Field field;
+  std::uint64_t bytes = 0;
+  while (next(field)) {
+    bytes += field.text.size();
+    if (names_.size() == most_names || bytes > most_name_bytes) {
+      reader_.fail("line {}: the header must have at most {} names of 64 MiB; {}", field.line, most_names, how_cut());
+    }
+    names_.emplace_back(field.text);
+    if (field.last) break;
+  }
+  if (names_.empty()) return;
+  const Glance lines = glance();
+  // Of one name it cannot be told from a text in which blanks stand.
+  row_names_ =
+      lines.lines != 0 && lines.same && names_.size() > 1 && lines.fields == names_.size() + 1 && !lines.ends_empty;
+}
+
+std::uint64_t TextFields::find_column(const std::string& column) const {
+  const bool as_name = column.starts_with("name:");
+  const bool as_number = column.starts_with("number:");
+  const std::string text = as_name ? column.substr(5) : as_number ? column.substr(7) : column;
+  const auto trimmed = [](std::string_view name) {
+    while (!name.empty() && white_space.find(name.front()) != std::string_view::npos) name.remove_prefix(1);
+    while (!name.empty() && white_space.find(name.back()) != std::string_view::npos) name.remove_suffix(1);
+    return name;
+  };
+  std::vector<std::uint64_t> named;
+  const auto look = [&](const auto& is) {
+    for (std::uint64_t i = 0; i < names_.size() && named.size() < 2; ++i) {
+      if (is(names_[i])) named.push_back(i);
+    }
+  };
+  if (!as_number) look([&](const std::string& name) { return name == text; });
+  if (named.empty() && (as_name || as_number)) look([&](const std::string& name) { return name == column; });
+  if (named.empty() && !as_number) look([&](const std::string& name) { return trimmed(name) == text; });
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = !as_name && error == std::errc() && end == text.data() + text.size();
+  const bool may_be_number = is_number && (!header_ || (number >= 1 && number <= names_.size()));
+  if (named.size() > 1) {
+    refuse_text(fmt::format("{}: columns {} and {} are both named '{}'; give number:{} or number:{}", reader_.name(),
+                            named[0] + 1, named[1] + 1, printable(text), named[0] + 1, named[1] + 1));
+  }
+  if (!named.empty() && may_be_number && named[0] != number - 1 && !as_number) {
+    refuse_text(
+        fmt::format("{}: column {} could be the column named '{}' or the one of that number; give name:{} or number:{}",
+                    reader_.name(), printable(text), printable(text), printable(text), number));
+  }
+  if (!named.empty() && !(as_number && is_number)) return named[0];
+  if (is_number && number == 0) refuse_text("columns are counted from 1, got 0");
+  if (may_be_number) return number - 1;
+  if (as_number && !is_number)
+    refuse_text(fmt::format("number: needs a whole number from 1, got '{}'", printable(text)));
+  if (!header_) refuse_text(fmt::format("a column by name needs a header line, got '{}'", printable(column)));
+  if (is_number) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}: there are {} columns, got column {} ({})", reader_.name(),
+                                                         names_.size(), number, how_cut()));
+  }
+  std::string known;
+  for (std::size_t i = 0; i < names_.size() && i < 20; ++i) known += (i == 0 ? "" : ", ") + printable(names_[i]);
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: no column is named '{}'; there are: {}{} ({})", reader_.name(), printable(column), known,
+                          names_.size() > 20 ? ", ..." : "", how_cut()));
+}
+
+}  // namespace masu::io

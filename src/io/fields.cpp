@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields are taken from a window of the text, so memory does not depend on the length of a line.
+#include "io/fields.h"
+
+#include <fmt/format.h>
+#include <masu/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace masu::io {
+namespace {
+
+constexpr std::uint64_t near_bytes = std::uint64_t{1} << 16;  // in front of a border of parts
+constexpr std::ptrdiff_t cut_bytes = 256;  // a comment mark or a line end that the window cuts is shorter
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+}  // namespace
+
+TextFields::TextFields(Reader reader, const SourceOptions& options)
+    : reader_(std::move(reader)),
+      comment_(options.comment.value_or("")),
+      hash_(!options.comment && !options.header),
+      header_(options.header) {
+  if (comment_.size() > 255 || comment_.find_first_of("\r\n") != std::string::npos) {
+    refuse_text("the comment mark must be at most 255 characters of one line");
+  }
+  if (!options.decimal.empty() && options.decimal != "." && options.decimal != ",") {
+    refuse_text(fmt::format("the decimal mark must be . or , and not '{}'", printable(options.decimal)));
+  }
+  set_class("\r\n", newline);
+  set_class(white_space, blank);
+  if (!options.delimiter.empty()) set_delimiter(options);
+  refill();
+  if (std::string_view(at_, left()).starts_with(byte_order_mark)) at_ += byte_order_mark.size();
+  skip_to_first_line();
+  if (options.delimiter.empty()) decide(options.decimal);
+  const Glance first = glance();
+  for (const std::string& text : first.first)
+    first_line_ += fmt::format("{}'{}'", first_line_.empty() ? "" : ", ", text);
+  if (first.fields > first.first.size()) first_line_ += ", ...";
+}
+
+TextFields::TextFields(Reader reader, const TextFields& like)
+    : reader_(std::move(reader)),
+      classes_(like.classes_),
+      stops_(like.stops_),
+      delimiter_(like.delimiter_),
+      comment_(like.comment_) {}
+
+void TextFields::set_class(std::string_view characters, Class kind) {
+  for (const char c : characters) classes_[static_cast<unsigned char>(c)] = kind;
+}
+
+void TextFields::skip_to_first_line() {
+  bool inside = false;  // of a line, behind more white space than the window holds
+  for (;;) {
+    need();
+    const char* p = at_;
+    while (p != end_ && (class_of(*p) == blank || *p == ' ' || *p == '\t')) ++p;
+    if (end_ - p < cut_bytes && !ended_) {
+      at_ = p;
+      inside = true;
+      continue;
+    }
+    const bool empty = p == end_ || class_of(*p) == newline;
+    if (hash_ && !inside && p == at_ && p != end_ && *p == '#') {
+      ++comment_lines_;
+      skip_line();
+    } else if (!empty && comment_here(p)) {
+      skip_line();
+    } else if (empty && p != end_) {
+      at_ = p;
+      end_line();
+    } else {
+      if (empty) at_ = p;
+      break;
+    }
+    inside = false;
+  }
+}
+
+void TextFields::refill() {
+  reader_.consume(static_cast<std::size_t>(at_ - begin_));
+  const auto bytes = reader_.peek(least_window);
+  begin_ = at_ = reinterpret_cast<const char*>(bytes.data());
+  end_ = begin_ + bytes.size();
+  ended_ = bytes.size() < least_window;
+}
+
+void TextFields::go_to(const Mark& mark) {
+  reader_.seek(mark.position);
+  begin_ = at_ = end_ = nullptr;
+  ended_ = false;
+  line_ = mark.line;
+  comment_lines_ = mark.comment_lines;
+  index_ = 0;
+}
+
+// Before what may move the window.
+void TextFields::keep(Field& field) {
+  if (field.text.data() == kept_.data()) return;
+  kept_.assign(field.text);
+  field.text = kept_;
+}
+
+bool TextFields::comment_here(const char* at) const noexcept {
+  return !comment_.empty() && std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(comment_);
+}
+
+// To the first field of the next line that has one.
+bool TextFields::begin_line() {
+  bool inside = false;  // of a line, behind more white space than the window holds
+  for (;;) {
+    need();
+    if (at_ == end_ || (!inside && limit_ != no_limit && position() >= limit_)) return false;
+    if (class_of(*at_) != newline && class_of(*at_) != blank && comment_.empty() && !(hash_ && *at_ == '#'))
+      return true;
+    if (hash_ && *at_ == '#' && !inside) {
+      ++comment_lines_;
+      skip_line();
+      continue;
+    }
+    const char* p = at_;
+    while (p != end_ && class_of(*p) == blank) ++p;
+    if (p == end_ || (end_ - p < cut_bytes && !ended_)) {
+      at_ = p;
+      inside = true;
+      continue;
+    }
+    if (class_of(*p) == newline) {
+      at_ = p;
+      end_line();
+      inside = false;
+    } else if (comment_here(p)) {
+      skip_line();
+      inside = false;
+    } else {
+      if (stops_ == blank) at_ = p;
+      return true;
+    }
+  }
+}
+
+// at_ is where a line ends, and the byte behind it is in the window.
+void TextFields::end_line() {
+  if (*at_++ == '\r' && at_ != end_ && *at_ == '\n') ++at_;
+  ++line_;
+  index_ = 0;
+}
+
+void TextFields::skip_line() {
+  index_ = 0;
+  for (;;) {
+    while (at_ != end_ && class_of(*at_) != newline) ++at_;
+    need();
+    if (at_ == end_) return;
+    if (class_of(*at_) == newline) return end_line();
+  }
+}
+
+bool TextFields::next(Field& field) {
+  if (index_ == 0 && !begin_line()) return false;
+  need();
+  field.line = line_;
+  field.index = index_;
+  field.quoted = field.too_long = field.odd = false;
+  if (at_ != end_ && *at_ == '"') return take_quoted(field);
+  if (!comment_.empty() && index_ != 0 && stops_ != blank) {
+    const char* p = at_;
+    while (p != end_ && class_of(*p) == blank) ++p;
+    if (comment_here(p)) {
+      field.text = {};
+      field.last = true;
+      skip_line();
+      return true;
+    }
+  }
+  const char* stop = at_;
+  while (stop != end_ && class_of(*stop) < stops_) ++stop;
+  field.text = {at_, static_cast<std::size_t>(stop - at_)};
+  if (field.text.size() > longest_entry) take_long(field, stop);
+  else at_ = stop;
+  finish(field);
+  return true;
+}
+
+void TextFields::take_long(Field& field, const char* stop) {
+  field.too_long = true;
+  field.text = field.text.substr(0, longest_entry);
+  keep(field);
+  for (at_ = stop; at_ == end_ && !ended_;) {
+    refill();
+    while (at_ != end_ && class_of(*at_) < stops_) ++at_;
+  }
+}
+
+// at_ is behind an entry: goes to the next one of the line, or to the next line.
+void TextFields::finish(Field& field) {
+  for (;;) {
+    while (stops_ == blank && at_ != end_ && class_of(*at_) == blank) ++at_;
+    if (left() >= comment_.size() + 2 || ended_) break;
+    keep(field);
+    refill();
+    if (at_ == end_ || class_of(*at_) != blank || stops_ != blank) break;
+  }
+  ++index_;
+  field.last = true;
+  if (at_ == end_) {
+    index_ = 0;
+  } else if (class_of(*at_) == newline) {
+    end_line();
+  } else if (stops_ == blank && comment_here(at_)) {
+    keep(field);
+    skip_line();
+  } else {
+    field.last = false;
+    if (stops_ != blank) ++at_;
+  }
+}
+
+// at_ is at its first quote. Two quotes stand for one; line ends are a part of it.
+bool TextFields::take_quoted(Field& field) {
+  field.quoted = true;
+  ++at_;
+  bool copied = false;
+  const char* from = at_;
+  const auto copy = [&](const char* to) {
+    if (!std::exchange(copied, true)) kept_.clear();
+    const auto more = std::min<std::size_t>(static_cast<std::size_t>(to - from), longest_entry + 1 - kept_.size());
+    kept_.append(from, more);
+  };
+  for (char before = '\0';;) {
+    while (at_ != end_ && *at_ != '"' && class_of(*at_) != newline) before = *at_++;
+    if (left() < 2 && !ended_) {
+      copy(at_);
+      refill();
+      from = at_;
+      continue;
+    }
+    if (at_ == end_) {
+      reader_.fail("line {}: a quote is opened and never closed; {}", field.line, how_cut());
+    }
+    if (class_of(*at_) == newline) {
+      if (*at_ == '\r' || before != '\r') ++line_;
+      before = *at_++;
+      continue;
+    }
+    if (at_ + 1 == end_ || at_[1] != '"') break;
+    copy(at_ + 1);
+    at_ += 2;
+    before = '"';
+    from = at_;
+  }
+  if (copied) copy(at_);
+  field.text = copied ? std::string_view(kept_) : std::string_view(from, static_cast<std::size_t>(at_ - from));
+  ++at_;
+  // Blanks may follow the closing quote; what else does belongs to the text, which is no number then.
+  while (at_ != end_ || !ended_) {
+    if (at_ == end_) {
+      keep(field);
+      refill();
+      continue;
+    }
+    if (class_of(*at_) >= stops_) break;
+    if (class_of(*at_) != blank) {
+      keep(field);
+      field.odd = true;
+      if (kept_.size() <= longest_entry) kept_ += *at_;
+      field.text = kept_;
+    }
+    ++at_;
+  }
+  field.too_long = field.text.size() > longest_entry;
+  finish(field);
+  return true;
+}
+
+// Where the first line begins at a position or behind it; nothing where a quote is near, so it may be another one.
+std::optional<std::uint64_t> TextFields::line_start(std::uint64_t position) {
+  go_to({position - 1, 1, 0});
+  skip_line();
+  const std::uint64_t start = this->position();
+  const std::uint64_t from = position - std::min(position, near_bytes);
+  reader_.seek(from);
+  for (std::uint64_t left = start - from; left != 0;) {
+    const auto bytes = reader_.peek(1);
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left));
+    if (size == 0) break;
+    if (std::memchr(bytes.data(), '"', size) != nullptr) return std::nullopt;
+    reader_.consume(size);
+    left -= size;
+  }
+  return start;
+}
+
+bool TextFields::go_to_line_at(std::uint64_t position) {
+  const Mark here = mark();
+  if (position <= here.position) return true;
+  const std::optional<std::uint64_t> start = line_start(position);
+  go_to(start ? Mark{*start, here.line, 0} : here);
+  if (start) return false;
+  limit_ = position;
+  Field field;
+  while (next(field)) {
+  }
+  limit_ = no_limit;
+  comment_lines_ = 0;
+  return true;
+}
+
+void TextFields::end_at(std::uint64_t position) {
+  const Mark here = mark();
+  limit_ = position;
+  if (position > here.position) next_part_ = line_start(position);
+  go_to(here);
+}
+
+void TextFields::check_limit() {
+  if (!next_part_ || position() == *next_part_ || position() < limit_) return;
+  reader_.fail("an entry in quotes lies across the border of two parts, and is longer than {} KiB", near_bytes >> 10);
+}
+
+std::uint64_t TextFields::lines_before(std::uint64_t position) {
+  reader_.seek(0);
+  std::uint64_t lines = 0;
+  char before = '\0';
+  while (reader_.position() < position) {
+    const auto bytes = reader_.peek(1);
+    if (bytes.empty()) break;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), position - reader_.position()));
+    for (const char c : std::string_view(reinterpret_cast<const char*>(bytes.data()), size)) {
+      if (c == '\r' || (c == '\n' && before != '\r')) ++lines;
+      before = c;
+    }
+    reader_.consume(size);
+  }
+  return lines;
+}
+
+}  // namespace masu::io

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text cut into lines and fields by one delimiter.
+#pragma once
+
+#include "io/reader.h"
+
+#include <masu/io.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::io {
+
+inline constexpr std::size_t longest_entry = std::size_t{1} << 15;
+inline constexpr std::string_view white_space = " \t\v\f";
+
+// Throws invalid_argument: "text: WHY".
+[[noreturn]] void refuse_text(const std::string& why);
+
+struct Field {
+  std::string_view text;    // without its quotes; valid until the next call
+  std::uint64_t line = 1;   // where it begins, from 1
+  std::uint64_t index = 0;  // in its line, from 0
+  bool last = false;        // of its line
+  bool too_long = false;    // longer than longest_entry; `text` is its beginning
+  bool quoted = false;
+  bool odd = false;  // something stands behind its closing quote
+};
+
+class TextFields {
+ public:
+  // Passes over empty lines and comments, and decides on the delimiter by the line behind them.
+  TextFields(Reader reader, const SourceOptions& options);
+
+  // The fields of a line, one after the other; false behind the last line, or at the limit. Empty lines and comments
+  // are passed over. Throws io where a quote is never closed.
+  bool next(Field& field);
+
+  // Reads the line that is first as the names of the columns.
+  void read_header();
+  [[nodiscard]] std::uint64_t names() const noexcept { return names_.size(); }
+  // The header is one name short of the lines behind it: the first field of each is no column.
+  [[nodiscard]] bool row_names() const noexcept { return row_names_; }
+  // A name of the header, or a number from 1, as an index from 0. Throws invalid_argument.
+  [[nodiscard]] std::uint64_t find_column(const std::string& column) const;
+
+  // '\0': runs of white space.
+  [[nodiscard]] char delimiter() const noexcept { return delimiter_; }
+  // Whether the first line decided it.
+  [[nodiscard]] bool delimiter_decided() const noexcept { return decided_; }
+  // "the delimiter is comma, the first line has 'a', 'b'", for messages.
+  [[nodiscard]] std::string how_cut() const;
+  // Lines that begin with # and were passed over, where no comment mark was given.
+  [[nodiscard]] std::uint64_t comment_lines() const noexcept { return comment_lines_; }
+
+  struct Mark {
+    std::uint64_t position = 0;
+    std::uint64_t line = 1;
+    std::uint64_t comment_lines = 0;
+  };
+  // Only between lines.
+  [[nodiscard]] Mark mark() const noexcept { return {position(), line_, comment_lines_}; }
+  void go_to(const Mark& mark);
+
+  // Parts of the lines behind the header. A line end inside quotes is no border of parts: where a quote stands near a
+  // border, the lines in front of it are read to know.
+  // To the first line that begins at `position` or behind it. False where the number of that line is not known.
+  bool go_to_line_at(std::uint64_t position);
+  // No line begins at `position` or behind it any more.
+  void end_at(std::uint64_t position);
+  // The same for lines that are read again, and the end of that.
+  void set_limit(std::uint64_t position) noexcept { limit_ = position; }
+  void lift_limit() noexcept { limit_ = no_limit; }
+  // Behind the last line: throws io where the part behind the limit begins inside quotes.
+  void check_limit();
+  // How many lines end in front of a position.
+  std::uint64_t lines_before(std::uint64_t position);
+  [[nodiscard]] Reader& reader() noexcept { return reader_; }
+
+ private:
+  enum Class : std::uint8_t { normal, blank, delimiting, newline };
+  // The lines that are next, as far as the window has them whole.
+  struct Glance {
+    std::uint64_t fields = 0;  // of the first of them, also where it goes on
+    std::uint64_t lines = 0;
+    bool same = true;         // number of fields
+    bool ends_empty = false;  // the first field of the first of them, or the last one
+    std::vector<std::string> first;
+  };
+  // Of a window.
+  TextFields(Reader reader, const TextFields& like);
+
+  void set_delimiter(const SourceOptions& options);
+  void set_class(std::string_view characters, Class kind);
+  void skip_to_first_line();
+  void decide(const std::string& decimal);
+  [[nodiscard]] std::size_t closing_quote(std::string_view text, std::size_t quote, bool across_lines) const;
+  [[nodiscard]] Glance glance();
+
+  [[nodiscard]] Class class_of(char c) const noexcept { return classes_[static_cast<unsigned char>(c)]; }
+  [[nodiscard]] std::uint64_t position() const noexcept {
+    return reader_.position() + static_cast<std::uint64_t>(at_ - begin_);
+  }
+  [[nodiscard]] std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
+  void need() {
+    if (left() < least_window && !ended_) refill();
+  }
+  void refill();
+  void keep(Field& field);
+  [[nodiscard]] bool comment_here(const char* at) const noexcept;
+  bool begin_line();
+  void end_line();
+  void skip_line();
+  bool take_quoted(Field& field);
+  void take_long(Field& field, const char* stop);
+  void finish(Field& field);
+  [[nodiscard]] std::optional<std::uint64_t> line_start(std::uint64_t position);
+
+  static constexpr std::size_t least_window = longest_entry + 512;  // an entry, a comment mark and a line end
+  static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+  Reader reader_;
+  const char* begin_ = nullptr;  // of the window, whose bytes the reader has not passed yet
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  bool ended_ = false;  // nothing comes behind the window
+  std::array<Class, 256> classes_{};
+  Class stops_ = delimiting;  // an entry ends at this class or behind it
+  char delimiter_ = '\0';
+  bool decided_ = false;
+  std::string comment_;
+  bool hash_ = false;  // lines that begin with # are passed over
+  bool header_ = false;
+  bool row_names_ = false;
+  std::vector<std::string> names_;
+  std::string first_line_;
+  std::string kept_;  // the text of a field that is not in the window as it is
+  std::uint64_t limit_ = no_limit;
+  std::optional<std::uint64_t> next_part_;  // where the part behind the limit begins, where no quotes are near
+  std::uint64_t comment_lines_ = 0;
+  std::uint64_t line_ = 1;
+  std::uint64_t index_ = 0;
+};
+
+}  // namespace masu::io
