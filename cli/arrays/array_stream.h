@@ -151,7 +151,7 @@ io::TextReport report_of_ranks(const io::TextReport& mine);
 // Says on standard error what was left out, and which lines were skipped.
 void note_report(const std::string& name, const io::TextReport& report);
 // The same as members of JSON, `,"bad_lines":N,…`, where there are any.
-std::string json_report(const io::TextReport& report);
+std::string json_report(const io::TextReport& report, std::span<const std::string> notes = {});
 
 // Makes indices of numbers, counted over all ranks, places in the text: rows or entries that were left out have such
 // too. Other inputs have their numbers at each place.
