@@ -122,7 +122,7 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
     io::OutputFile output("-");
     output.write(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}\"device\":{}{},{}}}\n", done.count,
                              to_string(stream.info().dtype), done.json_more, json_string(stream.device().id()),
-                             json_report(stream.report()), json_seconds(seconds)));
+                             json_report(stream.report(), stream.info().notes), json_seconds(seconds)));
     output.commit();
   }
   note_result(common, stream.info().name, stream.report(), done.count);

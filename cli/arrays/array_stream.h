@@ -138,7 +138,7 @@ std::vector<std::byte> read_and_rewind(io::Source& source);
 // Whether the bar is drawn, as the options say it.
 std::string progress_mode(const CommonOptions& common);
 
-// Says on standard error what is noted of an input that has been read, from that note on. Returns the number of notes.
+// Prints the notes of an input from number `from` on to standard error; returns how many it has. Readers add notes.
 std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 // What all these commands say on standard error behind a result, but for --quiet.
 void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
@@ -151,7 +151,7 @@ io::TextReport report_of_ranks(const io::TextReport& mine);
 // Says on standard error what was left out, and which lines were skipped.
 void note_report(const std::string& name, const io::TextReport& report);
 // The same as members of JSON, `,"bad_lines":N,…`, where there are any.
-std::string json_report(const io::TextReport& report);
+std::string json_report(const io::TextReport& report, std::span<const std::string> notes = {});
 
 // Makes indices of numbers, counted over all ranks, places in the text: rows or entries that were left out have such
 // too. Other inputs have their numbers at each place.
@@ -219,7 +219,7 @@ class ArrayStream {
   SharedSource shared_;
   std::unique_ptr<io::Source>& source_ = shared_.source;
   double opening_;         // seconds: a text is parsed then
-  std::size_t noted_ = 0;  // notes that were told
+  std::size_t noted_ = 0;  // notes that were printed
   std::optional<std::uint64_t> known_count_;
   Device device_;
   Progress progress_;

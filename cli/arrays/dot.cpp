@@ -118,8 +118,12 @@ Exit run_command(DotCommandOptions& asked) {
   const bool json = common.json || common.output.ends_with(".json");
   io::OutputFile output(common.output.empty() ? "-" : common.output);
   if (json) {
-    output.write(fmt::format(R"({{"dot":{},"n":{},"dtype":"{}","device":{},{}}})", json_element(value, 0), sums.count(),
-                             to_string(info.dtype), json_string(device.id()), json_seconds(seconds)));
+    std::vector<std::string> notes;
+    for (const auto& source : sources)
+      for (const std::string& text : source->info().notes) notes.push_back(source->info().name + ": " + text);
+    output.write(fmt::format(R"({{"dot":{},"n":{},"dtype":"{}","device":{}{},{}}})", json_element(value, 0),
+                             sums.count(), to_string(info.dtype), json_string(device.id()), json_report({}, notes),
+                             json_seconds(seconds)));
     output.write("\n");
   } else if (common.output.ends_with(".npy")) {
     output.write(io::npy_header(dtype, std::array<std::uint64_t, 1>{1}));

@@ -202,9 +202,9 @@ Exit run_command(QuantileCommandOptions& asked) {
     }
   };
   if (request.row_length) result.rows.assign(request.rows, number);
-  result.json_rest =
-      fmt::format(R"("method":"{}","n":{},"dtype":"{}","device":{}{},{})", asked.method, found.count, to_string(dtype),
-                  json_string(stream.device().id()), json_report(stream.report()), json_seconds(seconds));
+  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}","device":{}{},{})", asked.method, found.count,
+                                 to_string(dtype), json_string(stream.device().id()),
+                                 json_report(stream.report(), stream.info().notes), json_seconds(seconds));
   write_columns(result, form, common);
   note_result(common, stream.info().name, stream.report(), found.count);
   if (common.time) note_times(seconds, stream.bytes());

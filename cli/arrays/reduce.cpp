@@ -365,9 +365,9 @@ Exit run_command(ReduceCommandOptions& asked) {
     std::memcpy(column.bytes.data(), moved.data(), column.bytes.size());
   }
 
-  const std::string rest =
-      fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", found.count, to_string(dtype),
-                  json_string(stream.device().id()), json_report(stream.report()), json_seconds(seconds));
+  const std::string rest = fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", found.count, to_string(dtype),
+                                       json_string(stream.device().id()),
+                                       json_report(stream.report(), stream.info().notes), json_seconds(seconds));
   if (form == ColumnsForm::table || form == ColumnsForm::json) write_values(request, found, rest, common, form);
   else write_table(request, found, common, form);
   note_result(common, stream.info().name, stream.report(), found.count);

@@ -101,7 +101,7 @@ void note_report(const std::string& name, const io::TextReport& report) {
   say(cut ? fmt::format("{}; {}", text, report.how_cut) : text);
 }
 
-std::string json_report(const io::TextReport& report) {
+std::string json_report(const io::TextReport& report, std::span<const std::string> notes) {
   std::string text;
   const std::uint64_t all = all_left_out(report);
   if (all != 0) {
@@ -114,7 +114,9 @@ std::string json_report(const io::TextReport& report) {
     text += "}";
   }
   if (report.comment_lines != 0) text += fmt::format(R"(,"comment_lines":{})", report.comment_lines);
-  return text;
+  std::string list;
+  for (const std::string& one : notes) list += (list.empty() ? "" : ",") + json_string(one);
+  return list.empty() ? text : fmt::format(R"({},"notes":[{}])", text, list);
 }
 
 Places::Places(io::Source& source, std::uint64_t numbers) : source_(&source) {

@@ -332,7 +332,7 @@ Exit run_command(TopkCommandOptions& asked) {
   ColumnsResult result = columns_of(asked, found, places);
   result.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{},"nan_skipped":{}{},{})", count, to_string(dtype),
                                  json_string(stream.device().id()), json_skipped(asked, found.skipped),
-                                 json_report(stream.report()), json_seconds(seconds));
+                                 json_report(stream.report(), stream.info().notes), json_seconds(seconds));
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
   if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", stream.info().name, skipped));

@@ -262,7 +262,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   };
   result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", count,
                                  found.distinct, to_string(dtype), json_string(stream.device().id()), table.runs(),
-                                 json_report(stream.report()), json_seconds(seconds));
+                                 json_report(stream.report(), stream.info().notes), json_seconds(seconds));
   write_columns(result, form, common);
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));

@@ -285,7 +285,7 @@ void write_plot(const HistogramResult& result, const WriteOptions& options, cons
 void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;
   const char* const what = result.joint ? "points" : "values";
-  for (const io::SourceInfo& source : result.sources) tell_notes(source);
+  tell_notes(result.source);
   note_report(name, result.text);
   if (outsiders && result.outsiders() > 0) {
     note(fmt::format("masu: {}: {} {} lie in no bin", name, result.outsiders(), what));
@@ -366,7 +366,7 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
   write_weighted(result, form, asked.density, [&](std::string_view text) { output->write(text); });
   output->commit();
   if (!common.quiet) {
-    for (const io::SourceInfo& source : result.sources) tell_notes(source);
+    tell_notes(result.source);
     note_report(result.source.name, result.texts[0]);
     note_report(result.weights, result.texts[1]);
     if (common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));

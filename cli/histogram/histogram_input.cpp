@@ -289,12 +289,13 @@ void HistogramInput::add(SharedSource source) {
   ways.push_back(source.way);
 }
 
-std::vector<io::SourceInfo> HistogramInput::infos() const {
-  std::vector<io::SourceInfo> result;
+std::vector<std::string> HistogramInput::notes() const {
+  std::vector<std::string> result;
   for (const auto& source : sources) {
-    io::SourceInfo& info = result.emplace_back(source->info());
-    if (channels != 1 || info.channels.size() < 2 || !std::ranges::count(info.channels, "alpha")) continue;
-    info.notes.emplace_back("alpha is counted with the other channels");
+    const io::SourceInfo& own = source->info();
+    for (const std::string& text : own.notes) result.push_back(sources.size() > 1 ? own.name + ": " + text : text);
+    if (channels == 1 && own.channels.size() > 1 && std::ranges::count(own.channels, "alpha") != 0)
+      result.emplace_back("alpha is counted with the other channels");
   }
   return result;
 }

@@ -340,7 +340,7 @@ class Run {
       data_error("{}: has no number", input_.info.name);
     }
     result.source = input_.info;
-    result.sources = input_.infos();
+    result.source.notes = input_.notes();
     result.device = device_.id();
     result.names = input_.names;
     result.column_edge_dtypes = finders_.edge_dtypes(job_.joint);

@@ -65,7 +65,6 @@ class Summary {
 // One of the three shapes: `channels`, `rows`, or `joint`.
 struct HistogramResult {
   io::SourceInfo source;
-  std::vector<io::SourceInfo> sources;  // of all inputs, for their notes
   std::vector<Histogram> channels;
   std::optional<RowHistograms> rows;
   std::optional<Histogram> first_row;  // of rows: stands for them where all have the same
@@ -236,8 +235,8 @@ struct HistogramInput {
   // Of all ranks; and the bytes of this one.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
-  // What is known of the sources when they have been read.
-  [[nodiscard]] std::vector<io::SourceInfo> infos() const;
+  // Those of all sources, when they have been read.
+  [[nodiscard]] std::vector<std::string> notes() const;
   void keep_for_rewind();
   void add(SharedSource source);
 };
@@ -255,9 +254,8 @@ struct WeightedJob {
 
 struct WeightedResult {
   io::SourceInfo source;
-  std::vector<io::SourceInfo> sources;  // of all inputs and the weights, for their notes
-  std::string weights;                  // the name of their input
-  io::TextReport texts[2];              // of both
+  std::string weights;      // the name of their input
+  io::TextReport texts[2];  // of both
   WeightedHistogram histogram;
   bool by_rows = false;                   // --rows was given
   std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed

@@ -273,15 +273,6 @@ void write_joint(const HistogramResult& result, const WriteOptions& options, Tex
   to.grid(joint, [&](std::uint64_t joint_bin) { return json_number(density[joint_bin]); });
 }
 
-// `"notes":[…],` where there are any.
-void add_json_notes(std::span<const io::SourceInfo> sources, TextSink& to) {
-  std::vector<std::string> notes;
-  for (const io::SourceInfo& source : sources)
-    for (const std::string& text : source.notes)
-      notes.push_back(json_string(sources.size() > 1 ? source.name + ": " + text : text));
-  if (!notes.empty()) to.add(fmt::format(R"("notes":[{}],)", fmt::join(notes, ",")));
-}
-
 }  // namespace
 
 void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
@@ -290,10 +281,9 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   if (options.several) to.add(fmt::format(R"("input":{},)", json_string(result.source.name)));
   to.add(fmt::format(R"("n":{},"dtype":"{}","device":{},"strategy":"{}",)", result.n(), to_string(result.source.dtype),
                      json_string(result.device), to_string(result.strategy())));
-  add_json_notes(result.sources, to);
   if (result.joint) write_joint(result, options, to);
   else write_channels(result, options, to);
-  to.add(json_report(result.text));
+  to.add(json_report(result.text, result.source.notes));
   to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();
 }

@@ -138,8 +138,9 @@ class WeightedRun {
     result.histogram = with_data(input_.info.name, [&] { return accumulator.result(); });
     progress_.finish();
     result.source = input_.info;
-    result.sources = input_.infos();
-    result.sources.push_back(weights_.front()->info());
+    result.source.notes = input_.notes();
+    for (const std::string& text : weights_.front()->info().notes)
+      result.source.notes.push_back(weights_.front()->info().name + ": " + text);
     result.weights = weights_.front()->info().name;
     result.texts[0] = report_of_ranks(input_.sources.front()->report());
     result.texts[1] = report_of_ranks(weights_.front()->report());
@@ -275,7 +276,7 @@ void write_weighted_json(const WeightedResult& result, bool density, const Sink&
     to.add(fmt::format(R"(,"{}":)", each.many));
     of_rows([&](std::uint64_t row) { to.grid(h, [&](std::uint64_t joint_bin) { return each.text(row, joint_bin); }); });
   }
-  to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
+  to.add(fmt::format("{},{}}}\n", json_report({}, result.source.notes), json_seconds(result.seconds)));
   to.flush();
 }
 

@@ -175,6 +175,7 @@ class SharedSort {
     progress_.finish();
 
     if (!asked_.common.quiet) tell_notes(keys_.info());
+    result.notes = keys_.info().notes;
     const std::uint64_t count = ranks().sum("sort", keys_.count());
     if (count == 0 && keys_.info().format == "text") {
       data_error("{}: has no number", keys_.info().name);

@@ -93,6 +93,7 @@ struct OrderCheck {
   Dtype dtype = Dtype::u8;
   std::string device;
   io::TextReport text;
+  std::vector<std::string> notes;
   Seconds seconds;
 };
 
@@ -236,6 +237,7 @@ OrderCheck check_order(const SortCommandOptions& asked) {
   found.name = stream.info().name;
   found.device = stream.device().id();
   found.text = stream.report();
+  found.notes = stream.info().notes;
   found.seconds = stream.seconds({0, computing});
   return found;
 }
@@ -252,8 +254,8 @@ Exit check(const SortCommandOptions& asked) {
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
     print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
-                           to_string(found.dtype), json_string(found.device), place, json_report(found.text),
-                           json_seconds(found.seconds)));
+                           to_string(found.dtype), json_string(found.device), place,
+                           json_report(found.text, found.notes), json_seconds(found.seconds)));
   }
   if (!asked.common.quiet) note_report(found.name, found.text);
   if (asked.common.time) note_times(found.seconds, found.count * size_of(found.dtype));
@@ -290,8 +292,8 @@ Exit run_command(SortCommandOptions& asked) {
         fmt::format("{{\"n\":{},\"dtype\":\"{}\",\"device\":{},\"algorithm\":\"{}\",\"order\":\"{}\",\"rows\":{},"
                     "\"runs\":{}{},{}}}\n",
                     done.count, to_string(done.dtype), json_string(done.device), asked.algorithm,
-                    asked.descending ? "descending" : "ascending", done.rows, done.runs, json_report(done.text),
-                    json_seconds(done.seconds)));
+                    asked.descending ? "descending" : "ascending", done.rows, done.runs,
+                    json_report(done.text, done.notes), json_seconds(done.seconds)));
   }
   note_result(asked.common, done.name, done.text, done.count);
   if (asked.common.time) note_times(done.seconds, done.bytes);

@@ -120,6 +120,7 @@ class SortRun {
     if (output_) output_->commit();
     if (values_output_) values_output_->commit();
     if (!asked_.common.quiet) tell_notes(keys_->info());
+    result_.notes = keys_->info().notes;
     if (!asked_.common.quiet && values_) tell_notes(values_->info());
     result_.name = keys_->info().name;
     result_.dtype = shape_.keys;

@@ -170,6 +170,7 @@ struct SortSummary {
   std::uint64_t rows = 1;
   std::uint64_t runs = 0;  // that were put into temporary files; 0: all was sorted in memory
   io::TextReport text;
+  std::vector<std::string> notes;  // of the keys
   std::uint64_t bytes = 0;
   Seconds seconds;
 };

@@ -64,7 +64,7 @@ struct SourceInfo {
   bool fortran_order = false;          ///< .npy; the elements come in the file's order
   std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
                                        ///< numbers from 0 for what has no name; elsewhere empty
-  std::uint64_t largest = 0;           ///< images: the greatest value of a sample, where the dtype holds greater ones
+  std::uint64_t largest = 0;           ///< images: the greatest possible sample, where the dtype holds more; else 0
   std::vector<std::string> notes;      ///< what the numbers do not show, one sentence each: "read image 1 of 3". More
                                        ///< may follow while the source is read
 };

@@ -251,16 +251,11 @@ constexpr std::uint64_t believed_blocks = std::uint64_t{1} << 20;
 constexpr std::uint64_t arithmetic_blocks = std::uint64_t{1} << 18;
 constexpr std::uint64_t arithmetic_blocks_a_byte = 64;
 
-// What the segments in front of the image data say of the image as a whole.
-struct JpegExtras {
-  std::uint32_t images = 1;  // in the file (MPF)
-  std::uint32_t orientation = 0;
-};
-
-JpegExtras read_jpeg_extras(Reader& reader) {
+// What the segments in front of the image data say; images are those of MPF.
+ImageExtras read_jpeg_extras(Reader& reader) {
   constexpr unsigned exif = 0xe1;
   constexpr unsigned mpf = 0xe2;
-  JpegExtras extras;
+  ImageExtras extras;
   reader.seek(2);
   for (;;) {
     const auto head = reader.peek(4);
@@ -290,7 +285,7 @@ JpegExtras read_jpeg_extras(Reader& reader) {
 
 class JpegSource final : public RowSource {
  public:
-  JpegSource(Input input, JpegHeader header, const JpegExtras& extras, const LibJpeg& library)
+  JpegSource(Input input, JpegHeader header, const ImageExtras& extras, const LibJpeg& library)
       : RowSource(std::move(input), "jpeg", Dtype::u8, header.height, header.width, std::move(header.channels)),
         several_(extras.images > 1),
         decoder_(reader_, library) {
@@ -348,7 +343,7 @@ std::unique_ptr<Source> open_jpeg(Input input) {
   const LibJpeg& library = opened<LibJpeg>();
   library.library.require(input.reader.name());
   // The header decides the channels, so it is read once before the source is made.
-  const JpegExtras extras = read_jpeg_extras(input.reader);
+  const ImageExtras extras = read_jpeg_extras(input.reader);
   input.reader.seek(0);
   JpegHeader header = JpegDecoder(input.reader, library).open();
   check(input.reader, header);

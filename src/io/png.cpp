@@ -257,15 +257,10 @@ PngLayout probe(Reader& reader, const LibPng& library) {
   return layout;
 }
 
-// What the chunks in front of the pixels say of the image as a whole.
-struct PngExtras {
-  std::uint32_t frames = 1;  // of an animation (APNG)
-  std::uint32_t orientation = 0;
-};
-
-PngExtras read_png_extras(Reader& reader) {
+// What the chunks in front of the pixels say; images are the frames of an animation (APNG).
+ImageExtras read_png_extras(Reader& reader) {
   constexpr std::uint32_t largest_skipped = std::uint32_t{1} << 24;  // of a pipe, which keeps what it passes
-  PngExtras extras;
+  ImageExtras extras;
   for (std::uint64_t at = signature.size();;) {
     reader.seek(at);
     const auto head = reader.peek(8);
@@ -278,7 +273,7 @@ PngExtras read_png_extras(Reader& reader) {
       const auto body = reader.peek(std::min<std::size_t>(bytes, Reader::peek_limit - 8) + 8).subspan(8);
       const auto data = body.first(std::min<std::size_t>(bytes, body.size()));
       if (!animation) extras.orientation = exif_orientation(data);
-      else if (data.size() >= 4) extras.frames = load_big<std::uint32_t>(data.data());
+      else if (data.size() >= 4) extras.images = load_big<std::uint32_t>(data.data());
     }
     at += std::uint64_t{bytes} + 12;
   }
@@ -286,14 +281,14 @@ PngExtras read_png_extras(Reader& reader) {
 
 class PngSource final : public RowSource {
  public:
-  PngSource(Input input, const PngHeader& header, PngLayout layout, const PngExtras& extras, const LibPng& library)
+  PngSource(Input input, const PngHeader& header, PngLayout layout, const ImageExtras& extras, const LibPng& library)
       : RowSource(std::move(input), "png", header.depth == 16 ? Dtype::u16 : Dtype::u8, header.height, header.width,
                   channel_names(layout.channels)),
         header_(header),
         layout_(layout),
         decoder_(reader_, library) {
     if (header.depth < 8 && !layout.indexed) note_largest((1U << header.depth) - 1);
-    if (extras.frames > 1) note(fmt::format("read the first image of an animation of {} frames", extras.frames));
+    if (extras.images > 1) note(fmt::format("read the first image of an animation of {} frames", extras.images));
     note_orientation(extras.orientation);
     const auto frame = checked_product(row_elements() * size_of(info_.dtype), header_.height);
     if (header_.interlaced && (!frame || *frame > largest_png_frame))
@@ -368,7 +363,7 @@ std::unique_ptr<Source> open_png(Input input) {
   const PngHeader header = read_png_header(input.reader);
   const LibPng& library = opened<LibPng>();
   library.library.require(input.reader.name());
-  const PngExtras extras = read_png_extras(input.reader);
+  const ImageExtras extras = read_png_extras(input.reader);
   input.reader.seek(0);
   const PngLayout layout = probe(input.reader, library);
   return std::make_unique<PngSource>(std::move(input), header, layout, extras, library);

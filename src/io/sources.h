@@ -107,6 +107,12 @@ class RowSource : public Source {
 // The source, or its image without the channel alpha.
 std::unique_ptr<Source> without_alpha(std::unique_ptr<Source> source);
 
+// What a file says of an image beside its pixels.
+struct ImageExtras {
+  std::uint32_t images = 1;
+  std::uint32_t orientation = 0;
+};
+
 // The one number that a tag has in the first directory of a TIFF structure in memory, as EXIF and MPF are; else 0.
 std::uint32_t directory_number(std::span<const std::byte> tiff, std::uint16_t tag) noexcept;
 // That of the orientation in EXIF data, with or without the name in front.

@@ -74,12 +74,14 @@ WebPBitstreamFeatures read_features(const std::vector<std::byte>& data, const Re
   return features;
 }
 
-// Where the image's data stand in the file, and its place on the canvas.
+// Where the image's data stand in the file; of an animation, its first frame and the place of that on the canvas.
 struct WebpImage {
   std::size_t start = 0;
   std::size_t bytes = 0;
   std::uint64_t x = 0;
   std::uint64_t y = 0;
+  std::uint64_t width = 0;
+  std::uint64_t height = 0;
   std::uint64_t frames = 0;  // of an animation; else 0
   std::uint32_t orientation = 0;
 };
@@ -101,6 +103,8 @@ WebpImage find_image(const std::vector<std::byte>& data, const WebPBitstreamFeat
     if (frame && image.frames++ == 0) {
       image.x = 2 * of_24_bits(body);
       image.y = 2 * of_24_bits(body + 3);
+      image.width = of_24_bits(body + 6) + 1;
+      image.height = of_24_bits(body + 9) + 1;
       image.start = body + frame_header;
       image.bytes = bytes - frame_header;
     }
@@ -112,9 +116,13 @@ WebpImage find_image(const std::vector<std::byte>& data, const WebPBitstreamFeat
   const VP8StatusCode status =
       library.WebPGetFeaturesInternal(octets(data) + image.start, image.bytes, &first, WEBP_DECODER_ABI_VERSION);
   if (status != VP8_STATUS_OK) fail(reader, status);
-  if (image.x + static_cast<std::uint64_t>(first.width) > static_cast<std::uint64_t>(canvas.width) ||
-      image.y + static_cast<std::uint64_t>(first.height) > static_cast<std::uint64_t>(canvas.height))
-    reader.fail("webp: a frame of {} x {} pixels at {},{} leaves the canvas of {} x {}", first.width, first.height,
+  if (static_cast<std::uint64_t>(first.width) != image.width ||
+      static_cast<std::uint64_t>(first.height) != image.height)
+    reader.fail("webp: the first frame has {} x {} pixels, its header says {} x {}", first.width, first.height,
+                image.width, image.height);
+  if (image.x + image.width > static_cast<std::uint64_t>(canvas.width) ||
+      image.y + image.height > static_cast<std::uint64_t>(canvas.height))
+    reader.fail("webp: a frame of {} x {} pixels at {},{} leaves the canvas of {} x {}", image.width, image.height,
                 image.x, image.y, canvas.width, canvas.height);
   return image;
 }

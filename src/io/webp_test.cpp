@@ -128,6 +128,8 @@ TEST(Webp, TheFirstFrameOfAnAnimation) {
     expect_every_cut_bad(alone, webp_only());
     expect_bad(riff(extended(flags, 6, 9) + loop + frame), "leaves the canvas");
     expect_bad(riff(extended(flags, 9, 6) + loop + frame), "leaves the canvas");
+    expect_bad(riff(extended(flags, 9, 9) + loop + frame_of(lossless(first, 5, 3, channels), 2, 4, 5, 2)),
+               "has 5 x 3 pixels, its header says 5 x 2");
     expect_bad(riff(extended(flags, 1 << 24, 1 << 24) + loop + frame), "webp: ");
     expect_bad(riff(extended(flags, 1 << 20, 1 << 9) + loop + frame), "webp: ");
     expect_bad(riff(extended(flags, 9, 9) + loop + riff_chunk("ANMF", Bytes(16, '\0'))), "webp: ");

@@ -81,7 +81,15 @@ class Pictures(CommandTest):
             self.assertEqual(self.says(command, path, *more), notes, arguments)
             self.assertEqual(self.says(command, path, *more, "--quiet"), [], arguments)
             self.assertEqual(self.says(command, "-", *more, stdin=data), notes, arguments)
-        self.assertEqual(self.says("dot", path, self.write("b.pgm", b"P5 2 1 255\n\1\2")), notes)
+            if command not in ("sort", "scan", "convert", "transpose") or "-o" in more:
+                self.assertEqual(json.loads(self.ok(command, path, *more, "--json"))["notes"], notes, arguments)
+        plain = self.write("b.pgm", b"P5 2 1 255\n\1\2")
+        self.assertEqual(self.says("dot", path, plain), notes)
+        named = [f"{path}: {note}" for note in notes]
+        self.assertEqual(json.loads(self.ok("dot", plain, path, "--json"))["notes"], named)
+        self.assertEqual(self.json(plain, path, "--joint", "--bins", "4")["notes"], named)
+        self.assertEqual(self.says("hist", other, "--weights", path), named)
+        self.assertNotIn("notes", self.json(plain))
         keys = self.write("k.npy", npy("|u1", (2,), b"\2\1"))
         self.assertEqual(self.says("sort", keys, "-o", self.path("k.npy"), "--values", path, "--values-output",
                                    self.path("v.npy")), notes)
