@@ -256,25 +256,23 @@ Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
   const Bins plain = Bins::even(n, range);
   if (!is_float(dtype) || have_width(plain, dtype)) return plain;
   const auto parts = static_cast<double>(n);
-  if (!std::isfinite(range.hi - range.lo)) {
-    std::vector<double> edges(n + 1, range.hi);
-    for (std::uint64_t i = 0; i < n; ++i) {
-      const double part = static_cast<double>(i) / parts;
-      edges[i] = range.lo * (1 - part) + range.hi * part;
-    }
-    return Bins::edges(std::move(edges));
-  }
   const double most = dtype == Dtype::f16   ? 65504
                       : dtype == Dtype::f32 ? static_cast<double>(std::numeric_limits<float>::max())
                                             : std::numeric_limits<double>::max();
   const double unit = dtype == Dtype::f16 ? 0x1p-10 : dtype == Dtype::f32 ? 0x1p-23 : 0x1p-52;
   const double least = dtype == Dtype::f16 ? 0x1p-24 : dtype == Dtype::f32 ? 0x1p-149 : 0x1p-1074;
   const double step = std::max(std::max(std::abs(range.lo), std::abs(range.hi)) * unit, least);
-  for (double by = step * parts / 2; by <= most; by *= 2) {
+  for (double by = step * parts / 2; by <= most && std::isfinite(range.hi - range.lo); by *= 2) {
     const ValueRange wider{std::max(range.lo - by, -most), std::min(range.hi + by, most), false};
     if (const Bins bins = Bins::even(n, wider); have_width(bins, dtype)) return bins;
   }
-  return plain;
+  if (range.lo == range.hi) return plain;
+  std::vector<double> edges(n + 1, range.hi);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const double part = static_cast<double>(i) / parts;
+    edges[i] = range.lo * (1 - part) + range.hi * part;
+  }
+  return Bins::edges(std::move(edges));
 }
 
 std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::optional<ValueRange>& b) {

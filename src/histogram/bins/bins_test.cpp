@@ -187,7 +187,7 @@ TEST(BinsTest, default_bins_hold_near_and_far_values) {
   const double most = std::numeric_limits<double>::max();
   const double one_ulp = 1 + 0x1p-52;
   const auto check = [](Dtype dtype, double lo, double hi) {
-    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{100}, std::uint64_t{5000}}) {
+    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{100}, std::uint64_t{1000}}) {
       const BinRule rule(bins_that_hold(n, {lo, hi, lo == hi}, dtype), dtype, false);
       EXPECT_EQ(rule.n, n);
       for (std::uint64_t i = 0; i < n; ++i) ASSERT_LT(rule.edge(i), rule.edge(i + 1)) << to_string(dtype) << ' ' << lo;
@@ -202,6 +202,7 @@ TEST(BinsTest, default_bins_hold_near_and_far_values) {
   check(Dtype::f64, 0, 5e-324);
   check(Dtype::f64, -most, most);
   check(Dtype::f64, -1e308, most);
+  EXPECT_EQ(BinRule(bins_that_hold(5000, {0, 10, false}, Dtype::f16), Dtype::f16, false).slot(10), 4999);
   EXPECT_EQ(BinRule(bins_that_hold(10, {0, 1, false}, Dtype::f64), Dtype::f64, false).edge(3), 3 * 0.1);
 }
 
