@@ -227,7 +227,7 @@ part_python() {
 # Random tables and pictures beside other readers, and generated calls in other floating-point environments, on threads and
 # after a fork. A library without a wheel for this Python is left out, and a line says so.
 part_generators() {
-  local venv=$root/build/generators/venv wanted package tables=300 pictures=100 seeds=24 status=0
+  local venv=$root/build/generators/venv wanted package tables=300 pictures=100 seeds=12 status=0
   [[ -z ${MASU_TEST_LONG-} ]] || tables=10000 pictures=2000 seeds=400
   need_build
   [[ -x build/python/venv/bin/python ]] || install_python || return
