@@ -2,11 +2,12 @@
 """What tables.py and pictures.py share: masu's readers in one process, the loop over seeds, and smaller cases of a fault."""
 import argparse
 import collections
+import functools
+import importlib
 import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -113,12 +114,11 @@ def folder():
     return tempfile.TemporaryDirectory(dir=place, prefix="masu-generators-")
 
 
+@functools.cache
 def library(name, wanted=None):
     """A module, or None with a line that says that it is skipped."""
-    import importlib
-
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        print(f"skipped: {wanted or name} ({error})", file=sys.stdout)
+        print(f"skipped: {wanted or name} ({error})")
         return None

@@ -25,6 +25,7 @@ import table_writers
 # Differences from most readers that a rule asks for: the outcome and the line of docs/inputs.md, section Text.
 EXPLAINED = {
     "row names": "a header that is one name short of the first line names the columns behind the rows' names",
+    "ragged": "without a header, lines may have any number of fields: one that lacks the column is a bad line",
     "hash lines": "in files without a header, lines that begin with # are skipped",
 }
 NUMERIC_NAME = re.compile(r"\d+")
@@ -206,8 +207,8 @@ class Checker:
         for at in range(width):
             votes = {name: columns[at] for name, columns in others.items() if len(columns) == width}
             want = majority(votes, own[at] if own else None)
-            if want is None and "row names" in kinds and own:
-                want = own[at]
+            if own and ("row names" in kinds or (not case["header"] and kinds & {"one more", "one less"})):
+                want = own[at]  # EXPLAINED
             if case["header"] and case["names"][at] and case["names"].count(case["names"][at]) > 1 and "title" not in kinds:
                 self.check_twice(case, mine, plain, at, counts, faults)
                 continue
