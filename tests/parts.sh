@@ -31,7 +31,7 @@ sources() {
 # What ./run builds, and the tests and examples beside it; for the parts of --all everything.
 build_tests() {
   local targets=(masu_cli masu_shared masu_io_shared masu_plot_shared masu_tests masu_io_tests masu_plot_tests masu_check_tests
-    masu_examples masu_shell_files)
+    masu_selftest_tests masu_examples masu_shell_files)
   [[ -z ${MASU_TEST_ALL-} ]] || targets=(all)
   build release -DMASU_BUILD_TESTS=ON -DMASU_BUILD_EXAMPLES=ON "${targets[@]}"
 }
@@ -181,12 +181,12 @@ part_mpi() {
   return $status
 }
 
-# Every function on every device against the plain reference; with --long every case of them.
+# The long self-test: every function on every device against the plain reference; with --long every case of them.
 part_selftest() {
   local quick=(--quick)
   [[ -z ${MASU_TEST_LONG-} ]] || quick=()
   need_build
-  "$test_build/masu" selftest "${quick[@]}"
+  "$test_build/tests/selftest/masu_selftest_tests" "${quick[@]}"
 }
 
 # Installs the Python package, with the library that the build has made, in a virtual environment of its own: once in a run.
@@ -259,8 +259,8 @@ part_numpy() {
   tests_python -s python/tests/test_numpy_redirect.py
 }
 
-# Intel's OpenCL for CPUs, from PyPI: another compiler and runtime than PoCL's. The short self-test; with --long all tests
-# that run on OpenCL devices.
+# Intel's OpenCL for CPUs, from PyPI: another compiler and runtime than PoCL's. Every seventh case of the long
+# self-test; with --long all of them, and all tests that run on OpenCL devices.
 part_intel() {
   local folder=$root/build/intel status=0
   need_build
@@ -270,12 +270,12 @@ part_intel() {
   export OCL_ICD_VENDORS=$folder/vendors LD_LIBRARY_PATH=$folder/venv/lib MASU_TEST_DEVICES=opencl:0
   "$test_build/masu" devices | grep '^opencl:0 .*Intel\|^opencl:0 ' || { echo "failed: Intel's OpenCL is found"; return 1; }
   if [[ -z ${MASU_TEST_LONG-} ]]; then
-    "$test_build/masu" selftest --quick --device opencl:0
+    "$test_build/tests/selftest/masu_selftest_tests" --quick --device opencl:0
     return
   fi
   "$test_build/tests/masu_tests" --gtest_filter='*opencl_0' || status=1
   "$test_build/tests/vocabulary/masu_vocabulary_tests" || status=1
-  "$test_build/masu" selftest --device opencl:0 || status=1
+  "$test_build/tests/selftest/masu_selftest_tests" --device opencl:0 || status=1
   return $status
 }
 
@@ -289,14 +289,14 @@ part_install() {
   bash tests/install/run.sh "$test_build"
 }
 
-# Another processor, emulated: the short self-test compares what its NEON loops give with plain references.
+# Another processor, emulated: the command's self-test compares what its NEON loops give with plain references.
 part_aarch64() {
   local packages
   export MASU_AARCH64_ROOT=$root/build/aarch64.root
   mapfile -t packages < <(list_packages build | awk '/ header:/ { print $1 }')
   tests/aarch64/sysroot.sh "$MASU_AARCH64_ROOT" libstdc++-12-dev "${packages[@]}" || die "the packages for aarch64 could not be unpacked"
   build aarch64 masu_cli || die "the build failed"
-  qemu-aarch64 -L "$MASU_AARCH64_ROOT" build/aarch64/masu selftest --quick --device cpu
+  qemu-aarch64 -L "$MASU_AARCH64_ROOT" build/aarch64/masu selftest --device cpu
 }
 
 # sanitized PRESET PROGRAM=FILTER…: builds tests with a sanitizer and runs them on the CPU device: the drivers of the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu dot: the exact dot product of two inputs.
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
+#include "cli/verify/references.h"
 #include "program.h"
 #include "ranks.h"
 #include "text.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu convert, scan and transpose: one array becomes another.
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
+#include "cli/verify/references.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu quantile: exact quantiles without sorting.
-#include "cli/selftest/references.h"
+#include "cli/verify/references.h"
 
 #include "cli/arrays/array_stream.h"
 #include "cli/sort/sort_job.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
+#include "cli/verify/references.h"
 #include "program.h"
 #include "ranks.h"
 #include "text.h"

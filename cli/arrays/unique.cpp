@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu unique: the distinct values, and how often each occurs.
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
+#include "cli/verify/references.h"
 #include "elements/order.h"
 #include "program.h"
 #include "ranks.h"

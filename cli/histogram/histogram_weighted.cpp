@@ -2,7 +2,7 @@
 #include "cli/histogram/histogram_job.h"
 
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
+#include "cli/verify/references.h"
 #include "program.h"
 #include "ranks.h"
 #include "text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
 #include "cli/sort/sort_job.h"
+#include "cli/verify/references.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"

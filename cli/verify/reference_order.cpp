@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selftest/references.h"
+#include "cli/verify/references.h"
 #include "quantile/quantile_rule.h"
 #include "text.h"
 

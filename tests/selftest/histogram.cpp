@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
-#include "cli/selftest/selftest.h"
+#include "cli/verify/references.h"
+#include "tests/selftest/selftest.h"
 
 #include <fmt/format.h>
 #include <masu/histogram.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selftest/references.h"
-#include "cli/selftest/selftest.h"
+#include "cli/verify/references.h"
+#include "tests/selftest/selftest.h"
 #include "text.h"
 
 #include <fmt/format.h>

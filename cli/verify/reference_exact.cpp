@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
-#include "cli/selftest/references.h"
+#include "cli/verify/references.h"
 #include "program.h"
 #include "runtime/half.h"
 #include "text.h"
