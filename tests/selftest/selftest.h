@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The groups of the long self-test, and what they share.
 #pragma once
 
 #include <masu/device.h>
