@@ -23,7 +23,7 @@ long_parts=()
 all_differs=(cli)
 alone=(build asan)
 declare -A shards=([unit]=2)
-declare -A seconds=([build]=1 [unit]=1 [cli]=1 [numpy]=1 [asan]=1 [tidy]=1000 [all:cli]=1)
+declare -A part_seconds=([build]=1 [unit]=1 [cli]=1 [numpy]=1 [asan]=1 [tidy]=1000 [all:cli]=1)
 work() {
   local name=$1
   [[ $name == "${FAILS-}" ]] && echo "failed: $name"
@@ -96,7 +96,7 @@ class CiTest(unittest.TestCase):
 class TableTest(unittest.TestCase):
     def test_every_part_has_a_time(self):
         script = 'root=$PWD; source tests/parts.sh; for p in "${parts[@]}" "${more_parts[@]}" "${all_differs[@]/#/all:}"; do ' \
-                 'echo "$p ${seconds[$p]-none}"; done'
+                 'echo "$p ${part_seconds[$p]-none}"; done'
         rows = subprocess.run(["bash", "-c", script], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
         self.assertGreater(len(rows), 10)
         for row in rows:
