@@ -13,10 +13,10 @@ using D = std::vector<double>;
 using I = std::vector<std::int64_t>;
 
 struct Table {
-  std::string column;
+  std::string column{};
   bool header = false;
-  std::string delimiter;
-  std::string decimal;
+  std::string delimiter{};
+  std::string decimal{};
 };
 
 SourceOptions table(const Table& asked, std::optional<Dtype> dtype = Dtype::f64) {

@@ -28,7 +28,9 @@ TEST(QuantileRule, PlacesAreThoseOfElements) {
           const QuantilePlace place = quantile_place(method, count, q);
           EXPECT_LT(place.next, count) << to_string(method) << ' ' << q;
           EXPECT_LE(place.previous, place.next) << to_string(method) << ' ' << q;
-          if (q == 1 && count <= exact) EXPECT_EQ(place.next, count - 1) << to_string(method) << ' ' << count;
+          if (q == 1 && count <= exact) {
+            EXPECT_EQ(place.next, count - 1) << to_string(method) << ' ' << count;
+          }
         }
       }
     }
