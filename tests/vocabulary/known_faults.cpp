@@ -24,6 +24,7 @@ constexpr std::string_view intel_any = "Intel(R) ";  // 2021.4 to 2026.2, and th
 constexpr std::string_view literal_of_high_bits = "what a literal mask names by high bits is not there";
 constexpr std::string_view lost_text = "what stands before a vector in the format is not printed";
 constexpr std::string_view high_mask_bits = "mask bits above the lowest two change which half of an element is taken";
+constexpr std::string_view other_end = "some results beyond 64 bits are saturated at the other end";
 constexpr std::string_view narrow_product = "the product is cut to the width of its factors before it is saturated";
 constexpr std::string_view scalar_as_vector = "the scalar is read as if it were a vector";
 constexpr std::string_view one_for_true = "a comparison with a scalar that is spread gives 1 for true, not -1";
@@ -44,6 +45,7 @@ const std::vector<KnownFault> table{
     {"", intel_2026, "integers", "long", "mad_sat of *", narrow_product},
     {"NVIDIA", nvidia_580, "printf", "", "\"before *", lost_text},
     {"NVIDIA", nvidia_580, "printf", "", "\"%5v2hld|*", lost_text},
+    {"NVIDIA", nvidia_580, "integers", "long", "mad_sat of *", other_end},
     {"Oclgrind", oclgrind_21_10, "work-items", "", "get_global_size(3)", no_dimension},
     {"Oclgrind", oclgrind_21_10, "work-items", "", "get_local_size(3)", no_dimension},
     {"Oclgrind", oclgrind_21_10, "work-items", "", "get_num_groups(3)", no_dimension},
