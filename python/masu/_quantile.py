@@ -153,7 +153,7 @@ def points(function, count, dtype, q, method):
         kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
         weights = np.where(kinds == 2, 1 - np.asarray(t), t)
         whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
-        if weights.shape != places[0].shape or not (whole or dtype.char in "efd"):
+        if weights.shape != places[0].shape or not (whole or dtype.num in _kinds.FLOATS):
             raise Unforeseen
         if whole:  # q are the integers 0 and 1
             places = [np.where(kinds == 2, *places[::-1])]
