@@ -337,7 +337,7 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
     """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
     rows = plain is np.median and axis is not None and np.ndim(a) > 1  # of which NumPy's is an arithmetic of its own
     data = NUMPY if _little(a, device) and not rows else _host.data(a)
-    if data is NUMPY or not data.dtype.isnative:
+    if data is NUMPY or not data.dtype.isnative and numpys is not np.nanmedian:
         return NUMPY
     try:
         if plain is None:
