@@ -78,9 +78,9 @@ class Neighbours(_ndarray):
         other = inputs[1] if len(inputs) == 2 else None
         if ufunc is np.subtract and isinstance(other, Neighbours):
             return _Difference(other.view(_ndarray), self.view(_ndarray), self.narrow)
-        if ufunc is np.subtract and isinstance(other, _Part) and out is not None:
+        if ufunc is np.subtract and isinstance(other, _Difference) and out is not None:
             return out[0]  # has the whole result by now
-        if ufunc is np.add and isinstance(other, _Part):
+        if ufunc is np.add and isinstance(other, _Difference):
             return other.result(out[0] if out else None)
         raise Unforeseen
 
@@ -108,25 +108,19 @@ class Neighbours(_ndarray):
 
 
 class _Difference:
-    """b - a, which is not computed."""
+    """b - a, which is not computed, and times what."""
 
     def __init__(self, a, b, narrow):
         self.a, self.b, self.narrow = a, b, narrow
 
     def __mul__(self, t):
-        return _Part(self, t)
-
-
-class _Part:
-    """(b - a) * t, or (b - a) * (1 - t), which nobody reads."""
-
-    def __init__(self, of, t):
-        self.of, self.t = of, t
+        self.t = t  # in the end 1 - t, which nobody reads
+        return self
 
     def result(self, out):
         """All that lies between, into `out` where NumPy's sum would be cast to it."""
-        a, b, t = self.of.a, self.of.b, self.t
-        dtype = self.of.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
+        a, b, t = self.a, self.b, self.t
+        dtype = self.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
         if dtype.num in _kinds.FLOATS:
             found = interpolated(a, b, t, dtype)
             if isinstance(t, _ndarray) and type(t) is not _ndarray:
