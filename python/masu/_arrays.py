@@ -41,7 +41,7 @@ def in_kind(function, given, first=1):
         if not in_memory(array):
             options |= {} if out is None else {"out": out}
             return _its_own(array, function, [options.pop(name) for name in [*options][:first]], options, device)
-    give = _giver(there[0])
+    give = None if isinstance(there[0], _masu.DeviceArray) else getattr(_library(there[0]), "from_dlpack", None)
     options = {name: [_taken(part, device, function.__name__) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
                else _taken(value, device, function.__name__) if type(value) not in PLAIN else value
                for name, value in options.items()}
@@ -266,11 +266,6 @@ def _library(array):
         if hasattr(library, "from_dlpack"):
             return library
     return None
-
-
-def _giver(array):
-    """What turns a result into an array of the library that `array` is of."""
-    return None if isinstance(array, _masu.DeviceArray) else getattr(_library(array), "from_dlpack", None)
 
 
 def _is_narrower(given, dtype):

@@ -50,7 +50,9 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
            [0, 2]])
     """
     small = 4 * _small.limit
-    plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
+    # NumPy's sums of few integers of 32 bits are exact
+    plain = axis is None and device is None and (
+        weights is None or type(weights) is np.ndarray and weights.dtype.kind in "iu" and weights.dtype.itemsize <= 4)
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return _numpys(x, weights, minlength)
     if (on := adapter(device, x, weights)) is None:
@@ -130,11 +132,6 @@ def _weighted(x, weights, minlength, device):
     if (device is not None or x.size >= _small.limit) and device_for(device, x).kind != "cpu":
         return None
     return _masu.weighted_bincount(x, weights, minlength)
-
-
-def _summed_exactly(weights):
-    """Whether NumPy's sums of few of these weights are exact: integers that are far from 2**53 together."""
-    return type(weights) is np.ndarray and weights.dtype.kind in "iu" and weights.dtype.itemsize <= 4
 
 
 def _refused(data, weights, minlength, axis):

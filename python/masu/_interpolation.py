@@ -9,6 +9,8 @@ import numpy as np
 from . import _kinds, _masu, _small
 
 _ndarray = np.ndarray
+_NUMBERS = _kinds.NATIVE - {_kinds.BOOL}
+_NARROW = _kinds.FLOATS.keys() - {12}  # float16 and float32
 _MOST_NARROW = 65_504  # elements up to which places are computed in q's dtype where that is narrower than float64
 
 
@@ -23,7 +25,7 @@ def exact_q(function, dtype, q, count):
     if count <= _MOST_NARROW:
         return q, None
     known = type(q) in (int, float) or type(q) is _ndarray or isinstance(q, np.generic)
-    if not known or (q.dtype if hasattr(q, "dtype") else np.dtype(dtype)).char not in "ef":
+    if not known or (q.dtype if hasattr(q, "dtype") else np.dtype(dtype)).num not in _NARROW:
         return q, None
     try:
         return np.asarray(q, np.float64)[()], np.asarray(function(np.zeros(3, dtype), q)).dtype
@@ -60,7 +62,7 @@ class Interpolated(_ndarray):
         if not places and not (type(index) is tuple and any(type(part) is slice for part in index)):
             return super().__getitem__(index)
         found = np.asarray(self.view(_ndarray)[index])
-        if found.dtype.char not in _kinds.NATIVE or found.dtype.char == "?":
+        if found.dtype.num not in _NUMBERS:
             return found
         found = found.astype(found.dtype.newbyteorder("="), copy=False).view(Neighbours)
         found.narrow = self.narrow
@@ -76,9 +78,9 @@ class Neighbours(_ndarray):
         other = inputs[1] if len(inputs) == 2 else None
         if ufunc is np.subtract and isinstance(other, Neighbours):
             return _Difference(other.view(_ndarray), self.view(_ndarray), self.narrow)
-        if ufunc is np.subtract and isinstance(other, _Part) and out is not None:
+        if ufunc is np.subtract and isinstance(other, _Difference) and out is not None:
             return out[0]  # has the whole result by now
-        if ufunc is np.add and isinstance(other, _Part):
+        if ufunc is np.add and isinstance(other, _Difference):
             return other.result(out[0] if out else None)
         raise Unforeseen
 
@@ -106,26 +108,20 @@ class Neighbours(_ndarray):
 
 
 class _Difference:
-    """b - a, which is not computed."""
+    """b - a, which is not computed, and times what."""
 
     def __init__(self, a, b, narrow):
         self.a, self.b, self.narrow = a, b, narrow
 
     def __mul__(self, t):
-        return _Part(self, t)
-
-
-class _Part:
-    """(b - a) * t, or (b - a) * (1 - t), which nobody reads."""
-
-    def __init__(self, of, t):
-        self.of, self.t = of, t
+        self.t = t  # in the end 1 - t, which nobody reads
+        return self
 
     def result(self, out):
         """All that lies between, into `out` where NumPy's sum would be cast to it."""
-        a, b, t = self.of.a, self.of.b, self.t
-        dtype = self.of.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
-        if dtype.char in "efd":
+        a, b, t = self.a, self.b, self.t
+        dtype = self.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
+        if dtype.num in _kinds.FLOATS:
             found = interpolated(a, b, t, dtype)
             if isinstance(t, _ndarray) and type(t) is not _ndarray:
                 found = t.__array_wrap__(found)
@@ -138,12 +134,12 @@ def _are_near(a):
     """Whether NumPy's formula is sound between any two of a few elements."""
     low, high = a.min(), a.max()
     if a.dtype.kind == "f":
-        return -_GREAT[a.dtype.char] < low and high < _GREAT[a.dtype.char]
+        return -_GREAT[a.dtype.num] < low and high < _GREAT[a.dtype.num]
     most = np.iinfo(a.dtype).max
     return int(high) - int(low) <= most and (a.dtype.itemsize < 8 or -2**52 < low and high < 2**52)
 
 
-_GREAT = {char: np.finfo(char).max / 4 for char in "efd"}
+_GREAT = {number: np.finfo(char).max / 4 for number, char in ((23, "e"), (11, "f"), (12, "d"))}
 
 
 def applied(function, a, *arguments, **keywords):
@@ -151,7 +147,7 @@ def applied(function, a, *arguments, **keywords):
     data = _kinds.as_numpy(a)
     if type(data) is np.memmap:
         data = data.view(_ndarray)
-    if type(data) is not _ndarray or data.dtype.char not in _kinds.NATIVE or data.dtype.char == "?":
+    if type(data) is not _ndarray or data.dtype.num not in _NUMBERS:
         return function(a, *arguments, **keywords)
     if 0 < data.size < _small.limit and _are_near(data):
         return function(data, *arguments, **keywords)

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from . import _bins, _by_place, _counts, _device, _fallback, _host, _kinds, _masu, _on_device, _rules, _small
+from . import _bins, _by_place, _counts, _device, _fallback, _host, _kinds, _masu, _on_device, _order, _rules, _small
 from ._arrays import adapter, in_kind, on_devices
 
 MOST_COLUMNS = 8
@@ -56,12 +56,18 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     on = adapter(device, weights, *_each(sample), *_each(bins))
     if on is not None:
         _bins.check_edges("histogramdd", bins := _rules.on_host(bins))
+    if on is _host and (places := _as_places(sample, bins)):
+        hist, edges = histogramdd(*places[:2], range, None, weights, device=device)
+        edges = [own if given is None else given for own, given in zip(edges, places[2])]
+        return densities(hist, edges) if density else hist, edges
     if on is _host and _small_enough(sample) and weights is None and device is None:
         return np.histogramdd(sample, bins, range, density)
     if on is None:
         return in_kind(histogramdd, locals())
+    if on is _host and type(sample) in (list, tuple):
+        sample = [column if type(column) in _kinds.PLAIN else _kinds.as_numpy(column) for column in sample]
     if on is _host:
-        sample, weights = _whole(sample, weights)
+        sample, weights = (part if type(part) in _kinds.PLAIN else _kinds.as_numpy(part) for part in (sample, weights))
     found = _count(on, sample, bins, range, weights, device)
     if found is None and on is not _host:
         raise _counts.NoSuchBins("histogramdd: these bins are not supported for the data on a device")
@@ -118,8 +124,6 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     on = adapter(device, x, y, weights, *_each(bins))
     if on is not None:
         _bins.check_edges("histogram2d", bins := _rules.on_host(bins))
-    if on is _host and weights is None and device is None and _small_enough((x, y)):
-        return np.histogram2d(x, y, bins, range, density)
     if (on is _host and type(bins) is int and range is None and not density and device is None
             and type(x) is type(y) is type(weights) is np.ndarray
             and x.shape == y.shape == weights.shape and 0 < x.size <= _FEW_POINTS and x.ndim == 1 and x.dtype == y.dtype):
@@ -134,13 +138,28 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     return hist, edges[0], edges[1]
 
 
-def _whole(sample, weights):
-    """A sample and weights, where they are no arrays of NumPy as these."""
-    if type(sample) in (list, tuple):
-        sample = [column if type(column) in _kinds.PLAIN else _kinds.as_numpy(column) for column in sample]
-    elif type(sample) not in _kinds.PLAIN:
-        sample = _kinds.as_numpy(sample)
-    return sample, weights if type(weights) in _kinds.PLAIN else _kinds.as_numpy(weights)
+def _as_places(sample, bins):
+    """(columns, bins, edges), the numbers of bins in place of integers; None where NumPy compares these exactly with integer edges."""
+    given = type(bins) in (list, tuple) or type(bins) is np.ndarray and bins.ndim
+    edges = [np.asarray(rule) for rule in bins] if given and len(bins) <= MOST_COLUMNS else []
+    edges = [one if one.ndim == 1 and one.dtype.kind in "iu" and one.size > 1 and max(int(one[-1]), -int(one[0])) >= 2**53
+             and (one[:-1] <= one[1:]).all() else None for one in edges]
+    if all(one is None for one in edges):
+        return None
+    several = type(sample) in (list, tuple)
+    columns = list(map(_kinds.as_numpy, sample)) if several else list(_kinds.as_numpy(sample).T) if np.ndim(sample) == 2 else [sample]
+    if len(columns) != len(edges) or not all(type(one) is np.ndarray and one.dtype.kind in "iu" and one.ndim == 1 for one in columns):
+        return None
+    common = functools.reduce(np.promote_types, [one.dtype for one in columns])
+    if not any(one is not None and np.promote_types(common, one.dtype).kind == "f" for one in edges):
+        return None
+    bins = list(bins)
+    for i, limits in enumerate(edges):
+        if limits is not None:
+            place = _order.searchsorted(limits[:-1], columns[i], "right") - 1
+            place[_order.searchsorted(limits[-1:], columns[i]) > 0] = limits.size - 1
+            columns[i], bins[i] = place, np.arange(limits.size) - 0.5
+    return columns, bins, edges
 
 
 def _small_enough(sample):

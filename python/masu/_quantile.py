@@ -153,7 +153,7 @@ def points(function, count, dtype, q, method):
         kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
         weights = np.where(kinds == 2, 1 - np.asarray(t), t)
         whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
-        if weights.shape != places[0].shape or not (whole or dtype.char in "efd"):
+        if weights.shape != places[0].shape or not (whole or dtype.num in _kinds.FLOATS):
             raise Unforeseen
         if whole:  # q are the integers 0 and 1
             places = [np.where(kinds == 2, *places[::-1])]
@@ -231,20 +231,6 @@ def _at(rows, places, device):
     return found
 
 
-def _reduced(function, data, axis, out, keepdims, device, **keywords):
-    """NumPy's function of the axes that are reduced, brought together as the last one."""
-    axes, _ = reduced(data, axis, False)
-    rows = _host.rows(data, axes)
-    return of_found(function, data.shape, axes, data.dtype, lambda places: _at(rows, places.tolist(), device), out,
-                    keepdims, **keywords)
-
-
-def _of_rows(plain, rows, count, alone, device, keywords):
-    """`plain` of the first `count` elements of the order of each row."""
-    shape, axes = ((count,), (0,)) if alone else ((len(rows), count), (1,))
-    return np.asarray(of_found(plain, shape, axes, rows.dtype, lambda places: _at(rows, places.tolist(), device), **keywords))
-
-
 def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     """NumPy's nan function: `plain`, the function without nan, of what is no NaN in each row. NaN is behind all else in
     the order, so that the elements of a row are those at its first places.
@@ -268,7 +254,8 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
             nans = np.full((chosen.size, length)[not kept:], np.nan, rows.dtype)
             found = numpys(nans, axis=-1, **keywords)
         else:
-            found = _of_rows(plain, these, count, kept == (), device, keywords)
+            of = ((count,), (0,)) if kept == () else ((len(these), count), (1,))
+            found = of_found(plain, *of, rows.dtype, lambda places: _at(these, places.tolist(), device), **keywords)
         parts.append((chosen, np.asarray(found)))
     if not kept:
         result = parts[0][1]
@@ -289,12 +276,6 @@ def _brief(a, out, keepdims, device):
     """Whether so little data is in host memory and stays there that arguments take longer than it does."""
     return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is _NoValue)
             and (device is None and a.size < _small.limit or a.size <= _BRIEF and _device.device_for(device, a) is _device.cpu))
-
-
-def _little(a, device):
-    """Whether NumPy's own function is sooner done, and chooses among zeros of both signs as masu does."""
-    return (type(a) is _ndarray and a.size < _small.limit and device is None
-            and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))
 
 
 def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
@@ -336,12 +317,17 @@ def _of_middle(function, numpys, plain, a, axis, out, overwrite_input, keepdims,
 def _here(numpys, plain, a, axis, out, keepdims, device, **options):
     """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
     rows = plain is np.median and axis is not None and np.ndim(a) > 1  # of which NumPy's is an arithmetic of its own
-    data = NUMPY if _little(a, device) and not rows else _host.data(a)
-    if data is NUMPY or not data.dtype.isnative:
+    little = (not rows and type(a) is _ndarray and a.size < _small.limit and device is None
+              and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))  # NumPy chooses among zeros of both signs as masu does
+    data = NUMPY if little else _host.data(a)
+    if data is NUMPY or not data.dtype.isnative and numpys is not np.nanmedian:
         return NUMPY
     try:
         if plain is None:
-            return _reduced(numpys, data, axis, out, keepdims, device, **options)
+            axes, _ = reduced(data, axis, False)
+            lines = _host.rows(data, axes)
+            return of_found(numpys, data.shape, axes, data.dtype, lambda places: _at(lines, places.tolist(), device), out,
+                            keepdims, **options)
         return _without_nan(numpys, plain, data, axis, out, keepdims, device, **options)
     except _NUMPYS:
         return NUMPY

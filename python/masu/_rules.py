@@ -113,12 +113,12 @@ def check_number(name, rule, a, extremes, range, functions):
         first, last = _bins.ends(map(float, range if range is not None else extremes(a)))
     except (TypeError, ValueError):
         return  # NumPy says what is wrong
-    inside = a if range is None else a[(a >= first) & (a <= last)]
-    pair = extremes(inside) if inside.size else ()
-    if not len(pair) or not np.isfinite(pair[1] - pair[0] if a.dtype.kind == "f" else 0):
-        return
-    summary = _Summary(inside, pair, (first, last), functions)
     with np.errstate(all="ignore"):
+        inside = a if range is None else a[(a >= first) & (a <= last)]
+        pair = extremes(inside) if inside.size else ()
+        if not len(pair) or not np.isfinite((first, last, pair[1] - pair[0] if a.dtype.kind == "f" else 0)).all():
+            return
+        summary = _Summary(inside, pair, (first, last), functions)
         width = (float(summary.spread) / max(100, summary.size**0.5) if rule == "stone" else  # or wider
                  getattr(summary, "sturges" if rule == "doane" else rule)())
         if width:

@@ -110,7 +110,7 @@ class _StablyOrdered(np.ndarray):
 def here(numpys, a, *arguments, weights):
     """NumPy's function with weights, of data in host memory."""
     data, by = _kinds.as_numpy(a), _kinds.as_numpy(weights)
-    if type(by) is not np.ndarray or by.dtype.char not in _kinds.NATIVE or type(data) is not np.ndarray:
+    if type(by) is not np.ndarray or by.dtype.num not in _kinds.NATIVE or type(data) is not np.ndarray:
         return numpys(a, *arguments, weights=weights)
     if data.dtype.kind == "f" and numpys in (np.quantile, np.percentile):
         data = data.view(_StablyOrdered)

@@ -50,3 +50,16 @@ def test_nan_among_objects():
     assert masu.histogram(data, [0, 1, 2])[0].tolist() == [1, 1]
     assert masu.histogram(data, 2, (0, 2))[0].tolist() == [1, 1]
     assert masu.histogram(np.array([3, 2**70, 1], object), [0, 2, 5])[0].tolist() == [1, 1]
+
+
+def test_no_edge_of_dask_is_nan():
+    data, nan = pytest.importorskip("dask.array").arange(4.0, chunks=2), np.nan
+    import masu.dask as lazy
+
+    for edges in ([nan, 0, 2, 4], (0, 2, nan), np.array([0, nan], "f2")):
+        with pytest.raises(ValueError, match="histogram: edges must be numbers, got NaN at "):
+            lazy.histogram(data, edges)
+        with pytest.raises(ValueError, match="edges must be numbers, got NaN at "):
+            lazy.histogram2d(data, data, [edges, [0, 1]])
+        with pytest.raises(ValueError, match="edges must be numbers, got NaN at "):
+            lazy.histogramdd((data, data), [[0, 1], edges])

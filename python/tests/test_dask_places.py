@@ -283,3 +283,25 @@ def test_totals_of_nothing(name, shape):
             expected = getattr(np, name)(np.empty(shape), axis=axis, keepdims=keepdims)
             assert found.shape == expected.shape
             np.testing.assert_array_equal(found.compute(), expected, strict=True)
+
+
+def test_quantiles_of_extremes_and_infinities():
+    """Right values beside NumPy's reports: numpy 30376, 21091, 31487."""
+    inf = math.inf
+    for dtype, some, q, right in (
+            ("i1", [127, -128], 0.5, -0.5), ("i2", [32767, -1], 0.5, 16383), ("i8", [2**53 + 1, 2**53 + 3], 0.5, 2**53 + 2),
+            ("i8", [-2**63, 2**63 - 1], 0.5, -0.5), ("u8", [0, 2**64 - 1], 0.25, 2.0**62), ("f8", [inf, inf], 0.3, inf),
+            ("f8", [0, inf], 0, 0), ("f8", [0, inf], 0.5, inf), ("f8", [1, 2, inf], 1, inf), ("f8", [-inf, 0], 1, 0),
+            ("f8", [-1.5e308, 1.5e308], 0.5, 0), ("f4", [-3e38, 3e38], 0.5, 0), ("f2", [65504, -65504], 0.75, 32752)):
+        for kind in (dtype, ">" + dtype):
+            a = da.from_array(np.array(some, kind), chunks=1)
+            for recompute in (False, True):
+                assert md.quantile(a, q, recompute=recompute).compute() == md.percentile(a, 100 * q, recompute=recompute).compute() == right
+            assert md.quantile(da.stack([a, a]), q, axis=1).compute().tolist() == [right] * 2
+            assert q != 0.5 or md.median(a).compute() == right
+    zeros = da.from_array(np.zeros(65_521, "f2"), chunks=9000)
+    for q in (0.5, np.float16(0.5), np.array([0.25, 0.5], "f2"), np.float32(0.5)):
+        found = md.quantile(zeros, q)
+        assert not found.compute().any() and found.dtype == np.quantile(np.zeros(5, "f2"), q).dtype
+    rising = da.from_array(np.random.default_rng(8).permutation(70_001).astype("f4"), chunks=9000)
+    assert md.quantile(rising, np.array([0.25, 0.75], "f2")).compute().tolist() == [17_500, 52_500]

@@ -136,6 +136,22 @@ def test_ordering(device):
     same(masu.median(on_rows, axis=-1), np.median(square, axis=-1))
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_keys_of_the_host_that_are_nan(device, dtype, side):
+    """A NaN belongs behind all numbers and before the NaNs of the array; keys of the host may be an array, a list or a number."""
+    data, nan = np.array([-1, 0, 2, math.inf, math.nan], dtype), math.nan
+    some = np.array([nan, 1, -nan, math.inf, -2], dtype)
+    for a in (data, data[:4], data[:1], data[4:]):
+        there = masu.to_device(a, device)
+        right = np.searchsorted(a, some, side).tolist()
+        for keys in (some, some.reshape(1, -1), some.astype(some.dtype.newbyteorder()), *([some.tolist()] if dtype == "f8" else [])):
+            assert masu.searchsorted(there, keys, side).get().reshape(-1).tolist() == right
+        for key in (some[0], np.array(nan, dtype), *([nan] if dtype == "f8" else [])):
+            assert masu.searchsorted(there, key, side).get() == right[0]
+        assert masu.searchsorted(a, masu.to_device(some, device), side).get().tolist() == right
+
+
 def test_sums(device):
     there = masu.to_device(FLOATS, device)
     same(masu.sum(there), np.float32(math.fsum(FLOATS)))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians and quantiles of little data, with NaNs left out and not, beside NumPy's: results, shapes, types and warnings."""
+import itertools
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from generators import ARITHMETIC
-from generators.quantile_rule import exact
+from generators.quantile_rule import exact, rounded
 from test_devices import NAMES, as_on_the_host
 
 import masu
@@ -220,3 +222,21 @@ def test_known_values(limit):
             assert masu.nanquantile(data * 1.0, 0.5, **options) == place
             assert masu.quantile(np.stack([data, data]), [0.5, 0.5], axis=1, **options).tolist() == [[place] * 2] * 2
             assert masu.quantile(masu.to_device(data, "cpu"), 0.5, **options).get() == place
+
+
+@pytest.mark.parametrize("device", NAMES)
+def test_the_middle_of_extremes(device, limit):
+    """The exact mean of two, rounded once, whose sum may be beyond the dtype."""
+    for dtype in "bBhHiIqQefd":
+        info = (np.finfo if dtype in "efd" else np.iinfo)(dtype)
+        some = [info.min, info.min, info.max, info.max, info.max // 2, info.min // 2, 0]
+        for low, high in itertools.combinations(sorted(some), 2):
+            x = np.array([high, low], dtype)
+            right = (Fraction(x[0].item()) + Fraction(x[1].item())) / 2
+            right = rounded(right, dtype if dtype in "efd" else "d")
+            there = masu.to_device(x, device)
+            for function in (masu.median, masu.nanmedian):
+                assert function(x) == function(x.astype(x.dtype.newbyteorder())) == function(x, device=device) == right, x
+                assert function(there).get() == right, x
+                assert function(np.stack([x, x]).astype(x.dtype.newbyteorder()), axis=1).tolist() == [right] * 2, x
+                assert function(masu.to_device(np.stack([x, x], 1), device), axis=0).get().tolist() == [right] * 2, x

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """int64 beside uint64: NumPy compares them as float64, which does not tell integers beyond 2^53 apart; masu compares integers."""
 import bisect
+import importlib
 
 import numpy as np
 import pytest
@@ -18,6 +19,14 @@ DEVICES = [info.id for info in masu.devices() if info.usable and info.kind in ("
 @pytest.fixture(autouse=True, params=[0, 4096], ids=["masu", "small"])
 def limit(request, monkeypatch):
     monkeypatch.setattr(masu._small, "limit", request.param)
+
+
+def _module(name):
+    """A module, None where it or what it needs is missing."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def places(a, v, side):
@@ -96,3 +105,54 @@ def test_histogram(edges, data):
         assert masu.histogram(np.tile(data, 1000), given)[0].tolist() == [1000 * one for one in want]
         assert masu.histogram(data.reshape(1, -1), given, weights=weights.reshape(1, -1))[0].tolist() == totals
 
+
+def bin_of(edges, one):
+    """The bin of an integer, None outside."""
+    edges = [int(edge) for edge in edges]
+    return None if not edges[0] <= one <= edges[-1] else min(bisect.bisect_right(edges, one), len(edges) - 1) - 1 if one < edges[-1] else len(edges) - 2
+
+
+@pytest.mark.parametrize("edges, data", PAIRS)
+def test_histograms_of_several_columns(edges, data):
+    other = data[::-1]
+    places = [(bin_of(edges, a), bin_of(edges, b)) for a, b in zip(data.tolist(), other.tolist())]
+    weights = np.arange(data.size) + 0.5
+    want, totals, one, mixed = np.zeros((4, edges.size - 1, edges.size - 1))
+    for (i, k), weight, second in zip(places, weights, other.tolist()):
+        if None not in (i, k):
+            want[i, k] += 1
+            totals[i, k] += weight
+        if i is not None and 0 <= float(second) <= 2**63:
+            one[i, int(second >= 2**62)] += 1
+    points = np.stack([data, other], 1)
+    frames = [pandas.DataFrame(points), [pandas.Series(data), pandas.Series(other)]] if (pandas := _module("pandas")) else []
+    for sample in ([data, other], (data, other), points, np.asfortranarray(points), points.astype(points.dtype.newbyteorder()), *frames):
+        counts, found = masu.histogramdd(sample, [edges, edges])
+        assert counts.tolist() == want.tolist() and all(e.tolist() == edges.tolist() and e.dtype == edges.dtype for e in found)
+        assert masu.histogramdd(sample, (edges, edges), weights=weights)[0].tolist() == totals.tolist()
+        assert masu.histogramdd(sample, np.stack([edges, edges]))[0].tolist() == want.tolist()
+        if edges.dtype == np.int64:
+            halves = masu.histogramdd(sample, [edges, 2], [None, (0, 2**63)])
+            assert halves[0].tolist() == one[:, :2].tolist() and halves[1][1].tolist() == [0, 2.0**62, 2.0**63]
+    assert masu.histogram2d(data, other, [edges, edges], weights=weights)[0].tolist() == totals.tolist()
+    if lazy := _module("masu.dask"):
+        chunked = [_module("dask.array").from_array(one, chunks=5) for one in (data, other)]
+        assert lazy.histogram2d(*chunked, [edges, edges])[0].compute().tolist() == want.tolist()
+    assert masu.histogram2d(np.tile(data, 1000), np.tile(other, 1000), [edges, edges])[0].tolist() == (1000 * want).tolist()
+    assert masu.histogramdd([data], [edges])[0].tolist() == masu.histogram(data, edges)[0].tolist()
+    if (np.diff(edges) > 0).all() and want.any():
+        density, found = masu.histogramdd(points, [edges, edges], density=True)
+        assert density.tolist() == masu._joint.densities(want, [edges, edges]).tolist()
+    if data.dtype.itemsize == 8:  # NumPy makes float64 of both columns
+        beside = data.astype("i8") if data.dtype == np.uint64 else data.astype("u8")
+        for (i, _), second in zip(places, beside.tolist()):
+            k = bin_of(edges, second)
+            if None not in (i, k):
+                mixed[i, k] += 1
+        assert masu.histogramdd([data, beside], [edges, edges])[0].tolist() == mixed.tolist()
+
+
+def test_edges_of_several_columns_that_fall():
+    data, falling = np.array([2**53, 2**53 + 1], "u8"), np.array([2**62, 0])
+    with pytest.raises(ValueError, match="monotonically"):
+        masu.histogram2d(data, data, [falling, falling])

@@ -241,7 +241,7 @@ inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool on
   const bool over = !apart && sum < x;
   const ulong mantissa = over ? (ulong)1 << 63 | sum >> 1 | (sum & 1) : sum;
   const bool below = apart ? x > y : minus;
-  return rounded_number(mantissa, over ? 0 : -1, MASU_DOUBLE_FORMAT) | (below && sum != 0 ? (ulong)1 << 63 : 0);
+  return rounded_number(mantissa, over ? 0 : -1, MASU_DOUBLE_FORMAT) | (below && mantissa != 0 ? (ulong)1 << 63 : 0);
 #endif
 }
 #endif

@@ -119,6 +119,13 @@ def as_numpy(name, *args, device=None, zeros=True, **options):
     want, said = outcome(getattr(np, name), *args, **options)
     got, mine = outcome(getattr(masu, name), *args, **options, **({} if device is None else {"device": device}))
     told = (name, args, options)
+    if name.startswith("histogram") and "edges must be numbers, got NaN" in str(got):
+        given = args[1 + (name == "histogram2d")]
+        assert any(np.isnan(one).any() for one in (given if isinstance(given, list) else [given])), told
+        return  # NumPy's counts between such edges may be negative
+    if "must find at most 16777216 bins" in str(got):
+        assert isinstance(want, Exception) or np.size(want[1] if name == "histogram" else want) > 2**24, told
+        return
     same(got, want, told, zeros)
     assert mine.keys() == said.keys(), (told, mine, said)
     if name in ("nanquantile", "nanpercentile") and not isinstance(want, Exception):

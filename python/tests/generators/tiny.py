@@ -46,7 +46,7 @@ def tiny_orders(rng, form, device):
     got = whole_of(masu.partition(values, kth, device=device))
     same(np.sort(got), ordered)
     assert got[kth] == ordered[kth] and (got[:kth] <= got[kth]).all() and (got[kth:] >= got[kth]).all(), (values, kth)
-    edges = np.unique(values)
+    edges = values[np.unique(whole, return_index=True)[1]]  # NumPy 2.4 leaves 2,000,000 f16 unsorted
     same(masu.searchsorted(edges, values, device=device), np.searchsorted(np.unique(whole), whole))
 
 
