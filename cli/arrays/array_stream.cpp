@@ -198,11 +198,15 @@ SharedSource open_array(const InputOptions& input, const CommonOptions& common, 
   return open_shared(input.inputs.front(), options, lines);
 }
 
-SharedSource open_array(const std::string& path, const std::string& dtype, bool alpha, const CommonOptions& common) {
+SharedSource open_array(const std::string& path, const std::string& dtype, const InputOptions& like,
+                        const CommonOptions& common) {
   InputOptions input;
   input.inputs = {path};
   input.dtype = dtype;
-  input.alpha = alpha;
+  input.alpha = like.alpha;
+  input.delimiter = like.delimiter;
+  input.decimal = like.decimal;
+  input.comment = like.comment;
   input.needed_by = "--values";
   return open_array(input, common, false, false);
 }

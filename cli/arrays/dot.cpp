@@ -108,6 +108,8 @@ Exit run_command(DotCommandOptions& asked) {
     verify(reference, mine.dtype(), bits_of(mine));
   }
   merge_states("dot", device, sums);
+  tell_source(*sources[0], common);
+  if (sources[1]->info().name != info.name) tell_source(*sources[1], common);
   if (!ranks().first()) return Exit::done;
   if (info.format == "text" && sums.count() == 0) throw Error(ErrorCode::io, info.name + ": has no number");
   const SumResult result = result_of(sums, wanted, info.name);
@@ -132,9 +134,7 @@ Exit run_command(DotCommandOptions& asked) {
     output.write(table_element(value, 0) + "\n");
   }
   output.commit();
-  for (const auto& source : sources)
-    if (!common.quiet) tell_notes(source->info());
-  note_result(common, info.name, sources.front()->report(), sums.count());
+  if (common.verify && !common.quiet) note(fmt::format("verified: {} values", sums.count()));
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;
 }

@@ -189,6 +189,7 @@ class SharedSort {
     if (values_) values_output->finish();
     output.commit();
     if (values_) values_output->commit();
+    if (values_) tell_source(values_->source(), asked_.common);
 
     result.name = keys_.info().name;
     result.dtype = keys_.info().dtype;
@@ -208,7 +209,7 @@ class SharedSort {
 
   void open_values() {
     if (asked_.values.empty()) return;
-    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.input.alpha, asked_.common));
+    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.input, asked_.common));
     const std::optional<std::uint64_t> keys = shared_count(keys_.source(), keys_.shared().way);
     const std::optional<std::uint64_t> values = shared_count(values_->source(), values_->shared().way);
     if (keys && values && *keys != *values) {

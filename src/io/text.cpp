@@ -66,7 +66,7 @@ class TextSource final : public Source {
     report.begin_line = start_.line;
     report.end_line = end_line_;
     report.lines_known = lines_known_;
-    report.ragged_line = ragged_line_;
+    report.ragged_line = report.columns == 0 ? ragged_line_ : 0;
     report.comment_lines = fields_.comment_lines();
     report.row_names = fields_.row_names();
     report.delimiter = fields_.delimiter();
