@@ -257,13 +257,6 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
   return info.notes.size();
 }
 
-void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
-                 std::uint64_t count) {
-  if (common.quiet) return;
-  note_report(name, report);
-  if (common.verify) note(fmt::format("verified: {} values", count));
-}
-
 ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
                          bool whole_rows)
     : what_(std::move(what)),
@@ -342,6 +335,12 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
                options_.column.empty() ? "" : fmt::format("column {} ", options_.column));
   }
   return sums[0];
+}
+
+void note_result(const CommonOptions& common, const ArrayStream& stream, std::uint64_t count, const Seconds& seconds) {
+  if (!common.quiet) note_report(stream.info().name, stream.report());
+  if (common.verify && !common.quiet) note(fmt::format("verified: {} values", count));
+  if (common.time) note_times(seconds, stream.bytes());
 }
 
 Seconds ArrayStream::seconds(const Times& times) const {

@@ -108,7 +108,7 @@ Exit run_command(DotCommandOptions& asked) {
     verify(reference, mine.dtype(), bits_of(mine));
   }
   merge_states("dot", device, sums);
-  tell_source(*sources[0], common);
+  const io::TextReport text = tell_source(*sources[0], common);
   if (sources[1]->info().name != info.name) tell_source(*sources[1], common);
   if (!ranks().first()) return Exit::done;
   if (info.format == "text" && sums.count() == 0) throw Error(ErrorCode::io, info.name + ": has no number");
@@ -124,7 +124,7 @@ Exit run_command(DotCommandOptions& asked) {
     for (const auto& source : sources)
       for (const std::string& text : source->info().notes) notes.push_back(source->info().name + ": " + text);
     output.write(fmt::format(R"({{"dot":{},"n":{},"dtype":"{}","device":{}{},{}}})", json_element(value, 0),
-                             sums.count(), to_string(info.dtype), json_string(device.id()), json_report({}, notes),
+                             sums.count(), to_string(info.dtype), json_string(device.id()), json_report(text, notes),
                              json_seconds(seconds)));
     output.write("\n");
   } else if (common.output.ends_with(".npy")) {

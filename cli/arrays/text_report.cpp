@@ -82,14 +82,12 @@ void note_report(const std::string& name, const io::TextReport& report) {
   const auto say = [&](const std::string& text) { note(fmt::format("masu: {}: {}", name, text)); };
   if (report.row_names) say("the header is one name short, so the first column has names of rows");
   if (report.comment_lines != 0) {
-    say(fmt::format("{} {} with # and {} skipped (--comment '' reads such lines)", grouped(report.comment_lines),
-                    report.comment_lines == 1 ? "line begins" : "lines begin",
-                    report.comment_lines == 1 ? "was" : "were"));
+    say((report.comment_lines == 1 ? "1 line begins with # and was"
+                                   : grouped(report.comment_lines) + " lines begin with # and were") +
+        std::string(" skipped (--comment '' reads such lines)"));
   }
-  if (report.ragged_line != 0) {
-    say(fmt::format("line {} has another number of fields than the first line; places count all fields, line by line",
-                    report.ragged_line));
-  }
+  if (report.ragged_line != 0)
+    say(fmt::format("line {} has not as many fields as the first line; places count all fields", report.ragged_line));
   const std::uint64_t all = all_left_out(report);
   if (all == 0) return;
   std::string text =
@@ -109,11 +107,13 @@ void note_report(const std::string& name, const io::TextReport& report) {
   say(cut ? fmt::format("{}; {}", text, report.how_cut) : text);
 }
 
-void tell_source(const io::Source& source, const CommonOptions& common) {
+io::TextReport tell_source(const io::Source& source, const CommonOptions& common) {
   const io::TextReport report = report_of_ranks(source.report());
-  if (common.quiet || !ranks().first()) return;
-  tell_notes(source.info());
-  note_report(source.info().name, report);
+  if (!common.quiet && ranks().first()) {
+    tell_notes(source.info());
+    note_report(source.info().name, report);
+  }
+  return report;
 }
 
 std::string json_report(const io::TextReport& report, std::span<const std::string> notes) {

@@ -174,7 +174,7 @@ class SharedSort {
     result.seconds.compute = since(sorting);
     progress_.finish();
 
-    if (!asked_.common.quiet) tell_notes(keys_.info());
+    result.text = tell_source(keys_.source(), asked_.common);
     result.notes = keys_.info().notes;
     const std::uint64_t count = ranks().sum("sort", keys_.count());
     if (count == 0 && keys_.info().format == "text") {
@@ -191,12 +191,10 @@ class SharedSort {
     if (values_) values_output->commit();
     if (values_) tell_source(values_->source(), asked_.common);
 
-    result.name = keys_.info().name;
     result.dtype = keys_.info().dtype;
     result.device = device.id();
     result.rows = rows_;
     result.count = count;
-    result.text = report_of_ranks(keys_.source().report());
     result.bytes = result.count * (size_of(result.dtype) + payload_bytes());
     result.seconds.total = since(began_);
     return result;

@@ -119,14 +119,12 @@ class SortRun {
     if (values_output_) values_output_->finish();
     if (output_) output_->commit();
     if (values_output_) values_output_->commit();
-    if (!asked_.common.quiet) tell_notes(keys_->info());
+    result_.text = tell_source(*keys_, asked_.common);
     result_.notes = keys_->info().notes;
     if (values_) tell_source(*values_, asked_.common);
-    result_.name = keys_->info().name;
     result_.dtype = shape_.keys;
     result_.device = device_.id();
     result_.rows = rows_;
-    result_.text = keys_->report();
     result_.bytes = result_.count * shape_.bytes();
     result_.seconds.read += opening_;
     result_.seconds.total = since(began_) - verifying;

@@ -151,10 +151,15 @@ class LeftOut(TableTest):
                          "masu: standard input: 2 lines begin with # and were skipped (--comment '' reads such lines)\n")
         other = self.write("w.txt", "# kg\n2\n3\n")
         for command in (["histogram", "--weights", other, "--bins", "1"], ["dot", other], ["dot", other, "--json"],
+                        ["histogram", other, "--joint", "--bins", "1"],
                         ["sort", "--values", other, "--values-output", self.path("v.txt")]):
             note = f"masu: {other}: 1 line begins with # and was skipped (--comment '' reads such lines)\n"
             self.assertEqual(self.said(command[0], "-", *command[1:], stdin="1\n2\n"), note, command)
             self.assertEqual(self.said(command[0], "-", *command[1:], "--quiet", stdin="1\n2\n"), "", command)
+        for command in (["dot"], ["histogram", "--joint"], ["sort", "-o", self.path("k.txt")],
+                        ["histogram", "--weights", self.write("w2.txt", "1\n2\n")]):
+            found = json.loads(self.ok(command[0], other, *([other] if command == ["dot"] else []), *command[1:], "--json"))
+            self.assertEqual(found["comment_lines"], 1, command)
         self.assertIn("names of rows", self.said("reduce", "-", "--column", "x", stdin="x,y\n1,10,100\n"))
         self.assertEqual(self.said("reduce", "-", "--comment", "#", stdin="# a\n1\n#2\n"), "")
 
@@ -162,7 +167,7 @@ class LeftOut(TableTest):
     def test_lines_of_different_lengths(self):
         """Not a matrix: without a header and a column, all fields are read."""
         for text, line in (("1 2\n3\n\n4 5 6\n", 2), ("1,2\n3,4\n5,6,7\n", 3), ("# c\r1;2\r\r3\r", 4)):
-            note = f"line {line} has another number of fields than the first line; places count all fields, line by line\n"
+            note = f"line {line} has not as many fields as the first line; places count all fields\n"
             file = self.write("t.txt", text)
             for command in (["reduce"], ["sort"], ["unique"], ["topk", "-k", "1"], ["quantile"], ["histogram"], ["scan"],
                             ["convert", "--to", "f64"], ["sort", "--is-sorted"], ["reduce", "--dtype", "f32"],
@@ -173,7 +178,7 @@ class LeftOut(TableTest):
             self.assertEqual(self.said("reduce", file, "--quiet"), "")
         for text in ("1 2\n3 4\n", "1\n\n2\n", "1 2 3"):
             self.assertEqual(self.said("reduce", "-", stdin=text), "")
-        self.assertNotIn("another number", self.said("reduce", "-", "--column", "1", stdin="1 2\n3\n"))
+        self.assertNotIn("as many fields", self.said("reduce", "-", "--column", "1", stdin="1 2\n3\n"))
 
     def test_options_hold_for_the_other_file(self):
         keys = self.write("k.txt", "2,5\n1,5\n")
