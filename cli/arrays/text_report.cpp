@@ -65,7 +65,7 @@ io::TextReport report_of_ranks(const io::TextReport& mine) {
     all.places += number(3);
     all.comment_lines += number(4);
     all.rows = all.rows && number(5) == 1;
-    const bool unlike = all.columns != 0 && number(6) != 0 && all.columns != number(6);
+    const bool unlike = all.columns != 0 && number(6) != 0 && all.columns != number(6);  // than the first line of all
     if (all.ragged_line == 0 && (unlike || number(7) != 0)) all.ragged_line = before + number(unlike ? 0 : 7);
     if (all.columns == 0) all.columns = number(6);
     std::size_t at = 8;

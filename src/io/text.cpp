@@ -57,12 +57,12 @@ class TextSource final : public Source {
     report.left_out = left_out_;
     report.places = parsed_ + missing_;
     report.lines = lines_;
-    report.columns = column_ ? 1 : options_.header ? fields_.names() : ragged_line_ != 0 ? 0 : columns_;
-    report.rows = column_ || report.columns == 1 || lines_ == 0;
+    report.ragged_line = column_ ? 0 : ragged_line_;
+    report.columns = column_ ? 1 : options_.header ? fields_.names() : ragged_line_ != 0 && !part_ ? 0 : columns_;
+    report.rows = column_ || (report.columns == 1 && report.ragged_line == 0) || lines_ == 0;
     report.begin_line = start_.line;
     report.end_line = end_line_;
     report.lines_known = lines_known_;
-    report.ragged_line = report.columns == 0 ? ragged_line_ : 0;
     report.comment_lines = fields_.comment_lines();
     report.row_names = fields_.row_names();
     report.delimiter = fields_.delimiter();
