@@ -2,11 +2,11 @@
 // masu devices: what masu can compute on here, and why not on the rest.
 #include "program.h"
 #include "runtime/backend.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <masu/device.h>
-#include <masu/io.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -129,9 +129,7 @@ Exit list_devices(bool json) {
   for (const DeviceKind kind : {DeviceKind::opencl, DeviceKind::cuda}) {
     for (Json& device : devices_of(kind)) devices.push_back(std::move(device));
   }
-  io::OutputFile output("-");
-  output.write(json ? text_of(devices) + "\n" : table(devices));
-  output.commit();
+  print_text(json ? text_of(devices) + "\n" : table(devices));
   return Exit::done;
 }
 

@@ -94,10 +94,7 @@ void occupy_standard_streams() {
 }
 
 Ending print(const std::string& text) {
-  if (!ranks().first()) return {};
-  io::OutputFile output("-");
-  output.write(text);
-  output.commit();
+  if (ranks().first()) print_text(text);
   return {};
 }
 

@@ -164,6 +164,12 @@ std::string visible(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+void print_text(std::string_view text) {
+  io::OutputFile output("-");
+  output.write(text);
+  output.commit();
+}
+
 void note(std::string_view text, std::string_view kept) {
   std::fprintf(stderr, "%s\n", visible(text, kept).c_str());
 }

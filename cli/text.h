@@ -119,6 +119,8 @@ bool is_terminal(int descriptor);
 unsigned output_width();
 // True when the user's locale can show characters beyond ASCII.
 bool utf8_locale();
+// On standard output. Throws io where it cannot be written.
+void print_text(std::string_view text);
 // What may be printed on a terminal: control characters, and bytes that are no UTF-8, as \x1b; but for those of `kept`.
 std::string visible(std::string_view text, std::string_view kept = "");
 // One line on standard error, or several with "\n" in `kept`. Control characters are made visible.

@@ -119,14 +119,11 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
   Seconds seconds = stream.seconds(done.times);
   seconds.total -= done.verifying;
   if (common.json) {
-    io::OutputFile output("-");
-    output.write(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}\"device\":{}{},{}}}\n", done.count,
-                             to_string(stream.info().dtype), done.json_more, json_string(stream.device().id()),
-                             json_report(stream.report(), stream.info().notes), json_seconds(seconds)));
-    output.commit();
+    print_text(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}\"device\":{}{},{}}}\n", done.count,
+                           to_string(stream.info().dtype), done.json_more, json_string(stream.device().id()),
+                           json_report(stream.report(), stream.info().notes), json_seconds(seconds)));
   }
-  note_result(common, stream.info().name, stream.report(), done.count);
-  if (common.time) note_times(seconds, stream.bytes());
+  note_result(common, stream, done.count, seconds);
 }
 
 namespace {

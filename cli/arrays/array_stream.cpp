@@ -198,11 +198,15 @@ SharedSource open_array(const InputOptions& input, const CommonOptions& common, 
   return open_shared(input.inputs.front(), options, lines);
 }
 
-SharedSource open_array(const std::string& path, const std::string& dtype, bool alpha, const CommonOptions& common) {
+SharedSource open_array(const std::string& path, const std::string& dtype, const InputOptions& like,
+                        const CommonOptions& common) {
   InputOptions input;
   input.inputs = {path};
   input.dtype = dtype;
-  input.alpha = alpha;
+  input.alpha = like.alpha;
+  input.delimiter = like.delimiter;
+  input.decimal = like.decimal;
+  input.comment = like.comment;
   input.needed_by = "--values";
   return open_array(input, common, false, false);
 }
@@ -251,13 +255,6 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
   for (std::size_t i = from; i < info.notes.size() && ranks().first(); ++i)
     note(fmt::format("masu: {}: {}", info.name, info.notes[i]));
   return info.notes.size();
-}
-
-void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
-                 std::uint64_t count) {
-  if (common.quiet) return;
-  note_report(name, report);
-  if (common.verify) note(fmt::format("verified: {} values", count));
 }
 
 ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
@@ -338,6 +335,12 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
                options_.column.empty() ? "" : fmt::format("column {} ", options_.column));
   }
   return sums[0];
+}
+
+void note_result(const CommonOptions& common, const ArrayStream& stream, std::uint64_t count, const Seconds& seconds) {
+  if (!common.quiet) note_report(stream.info().name, stream.report());
+  if (common.verify && !common.quiet) note(fmt::format("verified: {} values", count));
+  if (common.time) note_times(seconds, stream.bytes());
 }
 
 Seconds ArrayStream::seconds(const Times& times) const {

@@ -120,8 +120,9 @@ ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t coun
 // The input of a command that takes one, which the ranks share: texts by lines where `lines` (ranks.h).
 // `in_place`: pieces of files may be had without a copy.
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
-// The same for another file than the input's, read by its content or as `dtype`.
-SharedSource open_array(const std::string& path, const std::string& dtype, bool alpha, const CommonOptions& common);
+// The same for another file than the input's, read by its content or as `dtype`; the fields of a text as the input's.
+SharedSource open_array(const std::string& path, const std::string& dtype, const InputOptions& like,
+                        const CommonOptions& common);
 
 // Bytes of the elements, where their number is known.
 std::optional<std::uint64_t> known_bytes(const io::Source& source);
@@ -140,9 +141,6 @@ std::string progress_mode(const CommonOptions& common);
 
 // Prints the notes of an input from number `from` on to standard error; returns how many it has. Readers add notes.
 std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
-// What all these commands say on standard error behind a result, but for --quiet.
-void note_result(const CommonOptions& common, const std::string& name, const io::TextReport& report,
-                 std::uint64_t count);
 
 // What texts have besides their numbers (text_report.cpp).
 
@@ -150,7 +148,9 @@ void note_result(const CommonOptions& common, const std::string& name, const io:
 io::TextReport report_of_ranks(const io::TextReport& mine);
 // Says on standard error what was left out, and which lines were skipped.
 void note_report(const std::string& name, const io::TextReport& report);
-// The same as members of JSON, `,"bad_lines":N,…`, where there are any.
+// That, and the notes of an input without an ArrayStream; returns the report of all ranks. Collective.
+io::TextReport tell_source(const io::Source& source, const CommonOptions& common);
+// What was left out as members of JSON, `,"bad_lines":N,…`, where there are any.
 std::string json_report(const io::TextReport& report, std::span<const std::string> notes = {});
 
 // Makes indices of numbers, counted over all ranks, places in the text: rows or entries that were left out have such
@@ -231,6 +231,9 @@ class ArrayStream {
   std::optional<io::TextReport> report_;  // of all ranks
   double aside_ = 0;
 };
+
+// What all these commands say on standard error behind a result, but for --quiet.
+void note_result(const CommonOptions& common, const ArrayStream& stream, std::uint64_t count, const Seconds& seconds);
 
 // An array written in pieces, whole or not at all, in the form that its path's ending says: .npy, .txt or .csv (one
 // number a line), else raw. On a terminal, and where the input is text, standard output is text.

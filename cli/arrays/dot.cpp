@@ -108,6 +108,8 @@ Exit run_command(DotCommandOptions& asked) {
     verify(reference, mine.dtype(), bits_of(mine));
   }
   merge_states("dot", device, sums);
+  const io::TextReport text = tell_source(*sources[0], common);
+  if (sources[1]->info().name != info.name) tell_source(*sources[1], common);
   if (!ranks().first()) return Exit::done;
   if (info.format == "text" && sums.count() == 0) throw Error(ErrorCode::io, info.name + ": has no number");
   const SumResult result = result_of(sums, wanted, info.name);
@@ -122,7 +124,7 @@ Exit run_command(DotCommandOptions& asked) {
     for (const auto& source : sources)
       for (const std::string& text : source->info().notes) notes.push_back(source->info().name + ": " + text);
     output.write(fmt::format(R"({{"dot":{},"n":{},"dtype":"{}","device":{}{},{}}})", json_element(value, 0),
-                             sums.count(), to_string(info.dtype), json_string(device.id()), json_report({}, notes),
+                             sums.count(), to_string(info.dtype), json_string(device.id()), json_report(text, notes),
                              json_seconds(seconds)));
     output.write("\n");
   } else if (common.output.ends_with(".npy")) {
@@ -132,9 +134,7 @@ Exit run_command(DotCommandOptions& asked) {
     output.write(table_element(value, 0) + "\n");
   }
   output.commit();
-  for (const auto& source : sources)
-    if (!common.quiet) tell_notes(source->info());
-  note_result(common, info.name, sources.front()->report(), sums.count());
+  if (common.verify && !common.quiet) note(fmt::format("verified: {} values", sums.count()));
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;
 }

@@ -206,8 +206,7 @@ Exit run_command(QuantileCommandOptions& asked) {
                                  to_string(dtype), json_string(stream.device().id()),
                                  json_report(stream.report(), stream.info().notes), json_seconds(seconds));
   write_columns(result, form, common);
-  note_result(common, stream.info().name, stream.report(), found.count);
-  if (common.time) note_times(seconds, stream.bytes());
+  note_result(common, stream, found.count, seconds);
   return Exit::done;
 }
 

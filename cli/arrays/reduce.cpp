@@ -370,8 +370,7 @@ Exit run_command(ReduceCommandOptions& asked) {
                                        json_report(stream.report(), stream.info().notes), json_seconds(seconds));
   if (form == ColumnsForm::table || form == ColumnsForm::json) write_values(request, found, rest, common, form);
   else write_table(request, found, common, form);
-  note_result(common, stream.info().name, stream.report(), found.count);
-  if (common.time) note_times(seconds, stream.bytes());
+  note_result(common, stream, found.count, seconds);
   return Exit::done;
 }
 

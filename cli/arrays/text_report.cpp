@@ -45,14 +45,15 @@ std::uint64_t all_left_out(const io::TextReport& report) {
 
 io::TextReport report_of_ranks(const io::TextReport& mine) {
   if (!ranks().several()) return mine;
-  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", mine.begin_line, mine.end_line, mine.lines_known ? 1 : 0,
-                                 mine.places, mine.comment_lines, mine.rows ? 1 : 0);
+  std::string text =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", mine.begin_line, mine.end_line, mine.lines_known ? 1 : 0,
+                  mine.places, mine.comment_lines, mine.rows ? 1 : 0, mine.columns, mine.ragged_line);
   for (const io::TextReport::Kind& kind : mine.left_out) {
     text += fmt::format("{}\n{}\n{}\n", kind.count, kind.line, kind.first);
   }
   io::TextReport all = mine;
   all.left_out = {};
-  all.places = all.comment_lines = 0;
+  all.places = all.comment_lines = all.columns = all.ragged_line = 0;
   all.rows = true;
   std::uint64_t end = 1;  // the line where the part before ends
   for (const Ranks::Bytes& part : ranks().from_each("left out", bytes_of(text))) {
@@ -64,7 +65,10 @@ io::TextReport report_of_ranks(const io::TextReport& mine) {
     all.places += number(3);
     all.comment_lines += number(4);
     all.rows = all.rows && number(5) == 1;
-    std::size_t at = 6;
+    const bool unlike = all.columns != 0 && number(6) != 0 && all.columns != number(6);  // than the first line of all
+    if (all.ragged_line == 0 && (unlike || number(7) != 0)) all.ragged_line = before + number(unlike ? 0 : 7);
+    if (all.columns == 0) all.columns = number(6);
+    std::size_t at = 8;
     for (io::TextReport::Kind& kind : all.left_out) {
       if (kind.count == 0 && number(at) != 0) kind = {0, number(at + 1) + before, lines.at(at + 2)};
       kind.count += number(at);
@@ -78,10 +82,12 @@ void note_report(const std::string& name, const io::TextReport& report) {
   const auto say = [&](const std::string& text) { note(fmt::format("masu: {}: {}", name, text)); };
   if (report.row_names) say("the header is one name short, so the first column has names of rows");
   if (report.comment_lines != 0) {
-    say(fmt::format("{} {} with # and {} skipped (--comment '' reads such lines)", grouped(report.comment_lines),
-                    report.comment_lines == 1 ? "line begins" : "lines begin",
-                    report.comment_lines == 1 ? "was" : "were"));
+    say((report.comment_lines == 1 ? "1 line begins with # and was"
+                                   : grouped(report.comment_lines) + " lines begin with # and were") +
+        std::string(" skipped (--comment '' reads such lines)"));
   }
+  if (report.ragged_line != 0)
+    say(fmt::format("line {} has not as many fields as the first line; places count all fields", report.ragged_line));
   const std::uint64_t all = all_left_out(report);
   if (all == 0) return;
   std::string text =
@@ -101,6 +107,15 @@ void note_report(const std::string& name, const io::TextReport& report) {
   say(cut ? fmt::format("{}; {}", text, report.how_cut) : text);
 }
 
+io::TextReport tell_source(const io::Source& source, const CommonOptions& common) {
+  const io::TextReport report = report_of_ranks(source.report());
+  if (!common.quiet && ranks().first()) {
+    tell_notes(source.info());
+    note_report(source.info().name, report);
+  }
+  return report;
+}
+
 std::string json_report(const io::TextReport& report, std::span<const std::string> notes) {
   std::string text;
   const std::uint64_t all = all_left_out(report);
@@ -114,6 +129,7 @@ std::string json_report(const io::TextReport& report, std::span<const std::strin
     text += "}";
   }
   if (report.comment_lines != 0) text += fmt::format(R"(,"comment_lines":{})", report.comment_lines);
+  if (report.ragged_line != 0) text += fmt::format(R"(,"ragged_line":{})", report.ragged_line);
   std::string list;
   for (const std::string& one : notes) list += (list.empty() ? "" : ",") + json_string(one);
   return list.empty() ? text : fmt::format(R"({},"notes":[{}])", text, list);

@@ -336,8 +336,7 @@ Exit run_command(TopkCommandOptions& asked) {
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
   if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", stream.info().name, skipped));
-  note_result(common, stream.info().name, stream.report(), count);
-  if (common.time) note_times(seconds, stream.bytes());
+  note_result(common, stream, count, seconds);
   return Exit::done;
 }
 

@@ -267,8 +267,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
   }
-  note_result(common, stream.info().name, stream.report(), count);
-  if (common.time) note_times(seconds, stream.bytes());
+  note_result(common, stream, count, seconds);
   return Exit::done;
 }
 

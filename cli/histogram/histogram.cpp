@@ -286,7 +286,7 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;
   const char* const what = result.joint ? "points" : "values";
   tell_notes(result.source);
-  note_report(name, result.text);
+  for (const auto& [input, text] : result.texts) note_report(input, text);
   if (outsiders && result.outsiders() > 0) {
     note(fmt::format("masu: {}: {} {} lie in no bin", name, result.outsiders(), what));
   }
@@ -367,8 +367,7 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
   output->commit();
   if (!common.quiet) {
     tell_notes(result.source);
-    note_report(result.source.name, result.texts[0]);
-    note_report(result.weights, result.texts[1]);
+    for (const auto& [input, text] : result.texts) note_report(input, text);
     if (common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
   }
   if (common.time) note_times(result.seconds, result.bytes);

@@ -157,9 +157,8 @@ constexpr std::uint64_t most_columns = 8;
 
 // `lines`: as open_shared() takes it.
 SharedSource open_one(const HistogramJob& job, const std::string& input, io::SourceOptions options, bool lines) {
-  if (job.rows && options.needed_by.empty()) options.needed_by = "--rows";
-  if (job.channels.value_or(1) > 1 && options.needed_by.empty()) options.needed_by = "--channels";
-  if (job.region && options.needed_by.empty()) options.needed_by = "--region";
+  const char* by = job.rows ? "--rows" : job.channels.value_or(1) > 1 ? "--channels" : job.region ? "--region" : "";
+  if (options.needed_by.empty()) options.needed_by = by;
   if (!job.region)
     return open_shared(input, options, lines && !job.rows && !job.paired && job.channels.value_or(1) == 1);
   const auto open = [&] {
@@ -296,6 +295,15 @@ std::vector<std::string> HistogramInput::notes() const {
     for (const std::string& text : own.notes) result.push_back(sources.size() > 1 ? own.name + ": " + text : text);
     if (channels == 1 && own.channels.size() > 1 && std::ranges::count(own.channels, "alpha") != 0)
       result.emplace_back("alpha is counted with the other channels");
+  }
+  return result;
+}
+
+NamedReports HistogramInput::texts() const {
+  NamedReports result;
+  for (const auto& source : sources) {
+    const std::string& name = source->info().name;
+    if (result.empty() || result.back().first != name) result.emplace_back(name, report_of_ranks(source->report()));
   }
   return result;
 }

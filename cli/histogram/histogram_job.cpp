@@ -347,7 +347,7 @@ class Run {
     result.edge_dtype = result.column_edge_dtypes.front();
     result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute,
                       since(began_) - verifying};
-    result.text = report_of_ranks(input_.sources.front()->report());  // of several, all need every entry
+    result.texts = input_.texts();
     return result;
   }
 

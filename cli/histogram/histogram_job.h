@@ -62,6 +62,9 @@ class Summary {
   std::string mean_ = "-";
 };
 
+// What is said of inputs that are texts, by name.
+using NamedReports = std::vector<std::pair<std::string, io::TextReport>>;
+
 // One of the three shapes: `channels`, `rows`, or `joint`.
 struct HistogramResult {
   io::SourceInfo source;
@@ -76,7 +79,7 @@ struct HistogramResult {
   std::vector<Dtype> column_edge_dtypes;  // the same for the columns of a joint histogram
   std::string device;
   Seconds seconds;
-  io::TextReport text;
+  NamedReports texts;
   std::uint64_t bytes = 0;
 
   // What channels and rows have in common. `row` is 0 where there are no rows.
@@ -237,6 +240,7 @@ struct HistogramInput {
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
   // Those of all sources, when they have been read.
   [[nodiscard]] std::vector<std::string> notes() const;
+  [[nodiscard]] NamedReports texts() const;
   void keep_for_rewind();
   void add(SharedSource source);
 };
@@ -254,8 +258,8 @@ struct WeightedJob {
 
 struct WeightedResult {
   io::SourceInfo source;
-  std::string weights;      // the name of their input
-  io::TextReport texts[2];  // of both
+  std::string weights;  // the name of their input
+  NamedReports texts;
   WeightedHistogram histogram;
   bool by_rows = false;                   // --rows was given
   std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed

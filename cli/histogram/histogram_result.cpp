@@ -283,7 +283,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
                      json_string(result.device), to_string(result.strategy())));
   if (result.joint) write_joint(result, options, to);
   else write_channels(result, options, to);
-  to.add(json_report(result.text, result.source.notes));
+  to.add(json_report(result.texts.front().second, result.source.notes));
   to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();
 }

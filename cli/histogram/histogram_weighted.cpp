@@ -142,8 +142,8 @@ class WeightedRun {
     for (const std::string& text : weights_.front()->info().notes)
       result.source.notes.push_back(weights_.front()->info().name + ": " + text);
     result.weights = weights_.front()->info().name;
-    result.texts[0] = report_of_ranks(input_.sources.front()->report());
-    result.texts[1] = report_of_ranks(weights_.front()->report());
+    result.texts = input_.texts();
+    result.texts.emplace_back(result.weights, report_of_ranks(weights_.front()->report()));
     result.by_rows = job_.rows.has_value();
     result.device = device.id();
     result.column_edge_dtypes = finders.edge_dtypes(job_.joint);
@@ -276,7 +276,8 @@ void write_weighted_json(const WeightedResult& result, bool density, const Sink&
     to.add(fmt::format(R"(,"{}":)", each.many));
     of_rows([&](std::uint64_t row) { to.grid(h, [&](std::uint64_t joint_bin) { return each.text(row, joint_bin); }); });
   }
-  to.add(fmt::format("{},{}}}\n", json_report({}, result.source.notes), json_seconds(result.seconds)));
+  to.add(fmt::format("{},{}}}\n", json_report(result.texts.front().second, result.source.notes),
+                     json_seconds(result.seconds)));
   to.flush();
 }
 

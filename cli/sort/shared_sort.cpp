@@ -174,7 +174,7 @@ class SharedSort {
     result.seconds.compute = since(sorting);
     progress_.finish();
 
-    if (!asked_.common.quiet) tell_notes(keys_.info());
+    result.text = tell_source(keys_.source(), asked_.common);
     result.notes = keys_.info().notes;
     const std::uint64_t count = ranks().sum("sort", keys_.count());
     if (count == 0 && keys_.info().format == "text") {
@@ -189,13 +189,12 @@ class SharedSort {
     if (values_) values_output->finish();
     output.commit();
     if (values_) values_output->commit();
+    if (values_) tell_source(values_->source(), asked_.common);
 
-    result.name = keys_.info().name;
     result.dtype = keys_.info().dtype;
     result.device = device.id();
     result.rows = rows_;
     result.count = count;
-    result.text = report_of_ranks(keys_.source().report());
     result.bytes = result.count * (size_of(result.dtype) + payload_bytes());
     result.seconds.total = since(began_);
     return result;
@@ -208,7 +207,7 @@ class SharedSort {
 
   void open_values() {
     if (asked_.values.empty()) return;
-    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.input.alpha, asked_.common));
+    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.input, asked_.common));
     const std::optional<std::uint64_t> keys = shared_count(keys_.source(), keys_.shared().way);
     const std::optional<std::uint64_t> values = shared_count(values_->source(), values_->shared().way);
     if (keys && values && *keys != *values) {

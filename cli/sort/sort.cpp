@@ -242,12 +242,6 @@ OrderCheck check_order(const SortCommandOptions& asked) {
   return found;
 }
 
-void print_text(const std::string& text) {
-  io::OutputFile output("-");
-  output.write(text);
-  output.commit();
-}
-
 Exit check(const SortCommandOptions& asked) {
   const OrderCheck found = check_order(asked);
   if (!ranks().first()) return Exit::done;
@@ -295,7 +289,7 @@ Exit run_command(SortCommandOptions& asked) {
                     asked.descending ? "descending" : "ascending", done.rows, done.runs,
                     json_report(done.text, done.notes), json_seconds(done.seconds)));
   }
-  note_result(asked.common, done.name, done.text, done.count);
+  if (asked.common.verify && !asked.common.quiet) note(fmt::format("verified: {} values", done.count));
   if (asked.common.time) note_times(done.seconds, done.bytes);
   return Exit::done;
 }

@@ -119,14 +119,12 @@ class SortRun {
     if (values_output_) values_output_->finish();
     if (output_) output_->commit();
     if (values_output_) values_output_->commit();
-    if (!asked_.common.quiet) tell_notes(keys_->info());
+    result_.text = tell_source(*keys_, asked_.common);
     result_.notes = keys_->info().notes;
-    if (!asked_.common.quiet && values_) tell_notes(values_->info());
-    result_.name = keys_->info().name;
+    if (values_) tell_source(*values_, asked_.common);
     result_.dtype = shape_.keys;
     result_.device = device_.id();
     result_.rows = rows_;
-    result_.text = keys_->report();
     result_.bytes = result_.count * shape_.bytes();
     result_.seconds.read += opening_;
     result_.seconds.total = since(began_) - verifying;
@@ -137,7 +135,7 @@ class SortRun {
   void open_values() {
     if (asked_.index) shape_.payload_bytes = sizeof(std::uint64_t);
     if (asked_.values.empty()) return;
-    values_ = open_array(asked_.values, asked_.values_dtype, asked_.input.alpha, asked_.common).source;
+    values_ = open_array(asked_.values, asked_.values_dtype, asked_.input, asked_.common).source;
     shape_.payload_bytes = size_of(values_->info().dtype);
     const std::optional<std::uint64_t> other = values_->info().count;
     if (count_ && other && *count_ != *other) {

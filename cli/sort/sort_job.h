@@ -163,7 +163,6 @@ struct SortCommandOptions {
 
 // `masu sort` from opening its inputs to writing its outputs.
 struct SortSummary {
-  std::string name;
   std::uint64_t count = 0;
   Dtype dtype = Dtype::u8;
   std::string device;

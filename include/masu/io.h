@@ -83,7 +83,7 @@ struct TextReport {
   std::uint64_t places = 0;         ///< rows of one column, else entries: those read and those left out
   bool rows = true;                 ///< whether places are rows
   std::uint64_t lines = 0;          ///< with data
-  std::uint64_t columns = 0;        ///< fields of each of these lines, or the number of columns read; 0: they differ
+  std::uint64_t columns = 0;        ///< fields of each line (of a part's first one), or columns read; 0: they differ
   std::uint64_t begin_line = 1;     ///< where the data begin
   std::uint64_t end_line = 1;       ///< and where they end
   bool lines_known = true;          ///< else they count from the beginning of a part

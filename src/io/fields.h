@@ -83,9 +83,8 @@ class TextFields {
   bool go_to_line_at(std::uint64_t position);
   // No line begins at `position` or behind it any more.
   void end_at(std::uint64_t position);
-  // The same for lines that are read again, and the end of that.
+  // The same for lines that are read again; ~0 ends that.
   void set_limit(std::uint64_t position) noexcept { limit_ = position; }
-  void lift_limit() noexcept { limit_ = no_limit; }
   // Behind the last line: throws io where the part behind the limit begins inside quotes.
   void check_limit();
   // How many lines end in front of a position.

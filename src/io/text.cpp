@@ -25,10 +25,6 @@ namespace {
 constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
 constexpr std::uint64_t most_held = std::uint64_t{1} << 26;  // bytes of a line behind a header
 
-bool has_digits_only(std::string_view text) noexcept {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 class TextSource final : public Source {
  public:
   explicit TextSource(Input input)
@@ -61,12 +57,12 @@ class TextSource final : public Source {
     report.left_out = left_out_;
     report.places = parsed_ + missing_;
     report.lines = lines_;
-    report.columns = column_ ? 1 : options_.header ? fields_.names() : ragged_line_ != 0 ? 0 : columns_;
-    report.rows = column_ || report.columns == 1 || lines_ == 0;
+    report.ragged_line = column_ ? 0 : ragged_line_;
+    report.columns = column_ ? 1 : options_.header ? fields_.names() : ragged_line_ != 0 && !part_ ? 0 : columns_;
+    report.rows = column_ || (report.columns == 1 && report.ragged_line == 0) || lines_ == 0;
     report.begin_line = start_.line;
     report.end_line = end_line_;
     report.lines_known = lines_known_;
-    report.ragged_line = ragged_line_;
     report.comment_lines = fields_.comment_lines();
     report.row_names = fields_.row_names();
     report.delimiter = fields_.delimiter();
@@ -234,11 +230,10 @@ class TextSource final : public Source {
       if (field.last) {
         end_line(field);
         if (!std::exchange(found_, false)) {
-          bad(
-              LeftOut::no_column, field.line, 1, [&] { return fmt::format("{} of {}", field.index + 1, *column_ + 1); },
-              [&] {
-                return fmt::format("line {} has {} fields, so no column {}", field.line, field.index + 1, *column_ + 1);
-              });
+          bad(LeftOut::no_column, field.line, 1, [&, n = field.index + 1] {
+            return Said{fmt::format("{} of {}", n, *column_ + 1),
+                        fmt::format("line {} has {} fields, so no column {}", field.line, n, *column_ + 1)};
+          });
         }
       }
       if (is_it) return true;
@@ -269,13 +264,14 @@ class TextSource final : public Source {
     while (field.index == 0 && !text.empty() && is_blank(text.front())) text.remove_prefix(1);
     while (field.index != 0 && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
     if (field.index == 0 && (text.starts_with('-') || text.starts_with('+'))) text.remove_prefix(1);
-    return !field.quoted && has_digits_only(text) && field.index == (field.last ? 1 : 0);
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    return digits && !field.quoted && field.index == (field.last ? 1 : 0);
   }
   // Of the lines of all parts.
   bool all_are_pairs() {
     const TextFields::Mark here = fields_.mark();
     fields_.go_to(first_);
-    fields_.lift_limit();
+    fields_.set_limit(~std::uint64_t{0});
     Field field;
     bool pairs = true;
     while (pairs && fields_.next(field)) pairs = is_of_pair(field);
@@ -318,16 +314,12 @@ class TextSource final : public Source {
           "column has names of rows can't be known; {}",
           line, fields_.how_cut());
     }
-    if (fields == fields_.names() + shift) {
-      bad(
-          LeftOut::too_long, line, places, [] { return ""; },
-          [&] { return fmt::format("line {} is longer than {} MiB", line, most_held >> 20); });
-      return true;
-    }
-    bad(
-        LeftOut::wrong_fields, line, places,
-        [&] { return fmt::format("{} instead of {}", fields, fields_.names() + shift); },
-        [&] { return fmt::format("line {} has {} fields, the header {}", line, fields, fields_.names()); });
+    const bool wrong = fields != fields_.names() + shift;
+    bad(wrong ? LeftOut::wrong_fields : LeftOut::too_long, line, places, [&] {
+      if (!wrong) return Said{"", fmt::format("line {} is longer than {} MiB", line, most_held >> 20)};
+      return Said{fmt::format("{} instead of {}", fields, fields_.names() + shift),
+                  fmt::format("line {} has {} fields, the header {}", line, fields, fields_.names())};
+    });
     return true;
   }
 
@@ -358,37 +350,33 @@ class TextSource final : public Source {
     return false;
   }
 
-  // `first` is said of the first one of its kind in notes; `why` in errors.
-  template <class First, class Why>
-  void bad(LeftOut reason, std::uint64_t line, std::uint64_t places, const First& first, const Why& why) {
+  using Said = std::pair<std::string, std::string>;  // of the first one of its kind in notes; in errors
+  template <class Say>
+  void bad(LeftOut reason, std::uint64_t line, std::uint64_t places, const Say& say) {
     if (options_.strict || !options_.needed_by.empty()) {
       const std::string& by = options_.needed_by;
-      fields_.reader().fail("{}{}; {}", why(), by.empty() ? "" : fmt::format(" ({} needs every entry)", by),
+      fields_.reader().fail("{}{}; {}", say().second, by.empty() ? "" : fmt::format(" ({} needs every entry)", by),
                             fields_.how_cut());
     }
-    if (bad_lines() == 0) first_bad_ = why();
+    if (bad_lines() == 0) first_bad_ = say().second;
     TextReport::Kind& kind = left_out_[static_cast<std::size_t>(reason)];
-    if (kind.count++ == 0) {
-      kind.line = line;
-      kind.first = first();
-    }
+    if (kind.count++ == 0) kind = {1, line, say().first};
     missing_ += places;
     if (options_.places) gaps_.add(parsed_, places);
   }
   void bad_entry(const Field& field) {
     const std::string_view text = trimmed(field.text);
     const LeftOut reason = field.too_long ? LeftOut::too_long : text.empty() ? LeftOut::empty : LeftOut::not_a_number;
-    const char* what = reason == LeftOut::empty ? "is empty" : "is not a number";
-    bad(
-        reason, field.line, 1,
-        [&] { return reason == LeftOut::empty ? "" : fmt::format("'{}'", printable(field.text)); },
-        [&] {
-          std::string pointed(text);
-          std::replace(pointed.begin(), pointed.end(), ',', '.');
-          const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
-          return fmt::format("line {}: the entry '{}' {}{}", field.line, printable(field.text), what,
-                             comma ? " (--decimal , reads decimal commas)" : "");
-        });
+    const bool empty = reason == LeftOut::empty;
+    bad(reason, field.line, 1, [&] {
+      std::string pointed(text);
+      std::replace(pointed.begin(), pointed.end(), ',', '.');
+      const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
+      const std::string entry = fmt::format("'{}'", printable(field.text));
+      return Said{empty ? "" : entry,
+                  fmt::format("line {}: the entry {} is {}{}", field.line, entry, empty ? "empty" : "not a number",
+                              comma ? " (--decimal , reads decimal commas)" : "")};
+    });
   }
 
   // A part may have no number.

@@ -31,10 +31,6 @@ inline constexpr std::uint64_t minus_zero = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t first_words = 1024;
 inline constexpr std::uint64_t largest_spill = std::uint64_t{1} << 16;  // words that are written at once
 
-inline std::uint64_t bits_of_double(double value) noexcept {
-  return std::bit_cast<std::uint64_t>(value);
-}
-
 // Parsed once and kept: i64 where all are whole, u64 where some lie beyond it, f64 where some have a fraction or no
 // integer type holds all. What no such dtype holds exactly is an error.
 class TextColumn {
@@ -50,10 +46,10 @@ class TextColumn {
   // Throws io, naming lines and values, for numbers that no dtype holds together.
   void add(const TextNumber& number, const Field& field) {
     if (number.kind == TextNumber::beyond_64_bits) {
-      fail("line {}: {} does not fit 64 bits (--dtype f64 rounds it)", field.line, printable(field.text));
+      fail_io(name_, "line {}: {} does not fit 64 bits (--dtype f64 rounds it)", field.line, printable(field.text));
     }
     if (number.kind == TextNumber::beyond_f64) {
-      fail("line {}: {} does not fit f64", field.line, printable(field.text));
+      fail_io(name_, "line {}: {} does not fit f64", field.line, printable(field.text));
     }
     const bool whole = number.kind == TextNumber::whole;
     const bool signs = whole && number.negative;
@@ -69,10 +65,10 @@ class TextColumn {
     }
     note(signs && number.magnitude != 0, negative_);
     note(whole && !signs && number.magnitude > most_signed, unsigned_);
-    if (!whole) return push(bits_of_double(number.value));
+    if (!whole) return push(std::bit_cast<std::uint64_t>(number.value));
     if (floats_from_) {
       const auto value = static_cast<double>(number.magnitude);
-      return push(bits_of_double(signs ? -value : value));
+      return push(std::bit_cast<std::uint64_t>(signs ? -value : value));
     }
     if (signs && number.magnitude == 0) return push(wide_from_ ? 0 : minus_zero);
     push(signs ? std::uint64_t{0} - number.magnitude : number.magnitude);
@@ -92,7 +88,7 @@ class TextColumn {
   // Before the first number is taken: i64, u64 or f64 instead. Throws io where a number does not fit.
   void retype(Dtype dtype) {
     const auto refuse = [&](const std::optional<Place>& place) {
-      if (place) fail("line {}: {} does not fit {}", place->line, place->text, to_string(dtype));
+      if (place) fail_io(name_, "line {}: {} does not fit {}", place->line, place->text, to_string(dtype));
     };
     if (dtype == dtype_) return;
     if (dtype == Dtype::f64) {
@@ -138,14 +134,15 @@ class TextColumn {
     if ((decimal_ || (negative_ && unsigned_)) && !floats_from_) floats_from_ = count_;
     if (!floats_from_ || !inexact_) return;
     if (decimal_) {
-      fail(
+      fail_io(
+          name_,
           "line {} has {}, which needs f64, and line {} has {}: f64 holds no such whole number (--dtype f64 rounds it)",
           decimal_->line, decimal_->text, inexact_->line, inexact_->text);
     }
-    fail(
-        "line {} has {} and line {} has {}: no integer of 64 bits holds both, and f64 does not hold {} of line {} "
-        "(--dtype f64 rounds it)",
-        negative_->line, negative_->text, unsigned_->line, unsigned_->text, inexact_->text, inexact_->line);
+    fail_io(name_,
+            "line {} has {} and line {} has {}: no integer of 64 bits holds both, and f64 does not hold {} of line {} "
+            "(--dtype f64 rounds it)",
+            negative_->line, negative_->text, unsigned_->line, unsigned_->text, inexact_->text, inexact_->line);
   }
   void push(std::uint64_t word) {
     ++count_;
@@ -181,17 +178,13 @@ class TextColumn {
       if (floats_from_) {
         const double value =
             no_signs ? static_cast<double>(word) : static_cast<double>(std::bit_cast<std::int64_t>(word));
-        word = bits_of_double(zero ? -0.0 : value);
+        word = std::bit_cast<std::uint64_t>(zero ? -0.0 : value);
       } else if (zero) {
         word = 0;
       } else if (i >= zeros) {
         break;
       }
     }
-  }
-  template <class... Values>
-  [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) const {
-    fail_io(name_, fmt::format(reason, std::forward<Values>(values)...));
   }
 
   std::string name_;

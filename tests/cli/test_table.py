@@ -149,11 +149,49 @@ class LeftOut(TableTest):
                          "masu: standard input: 1 of 4 entries: 1 empty (line 2)\n")
         self.assertEqual(self.said("reduce", "-", stdin="# a\n1\n#2\n"),
                          "masu: standard input: 2 lines begin with # and were skipped (--comment '' reads such lines)\n")
-        weights = self.write("w.txt", "# kg\n2\n3\n")
-        self.assertEqual(self.said("histogram", "-", "--weights", weights, "--bins", "1", stdin="1\n2\n"),
-                         f"masu: {weights}: 1 line begins with # and was skipped (--comment '' reads such lines)\n")
+        other = self.write("w.txt", "# kg\n2\n3\n")
+        for command in (["histogram", "--weights", other, "--bins", "1"], ["dot", other], ["dot", other, "--json"],
+                        ["histogram", other, "--joint", "--bins", "1"],
+                        ["sort", "--values", other, "--values-output", self.path("v.txt")]):
+            note = f"masu: {other}: 1 line begins with # and was skipped (--comment '' reads such lines)\n"
+            self.assertEqual(self.said(command[0], "-", *command[1:], stdin="1\n2\n"), note, command)
+            self.assertEqual(self.said(command[0], "-", *command[1:], "--quiet", stdin="1\n2\n"), "", command)
+        for command in (["dot"], ["histogram", "--joint"], ["sort", "-o", self.path("k.txt")],
+                        ["histogram", "--weights", self.write("w2.txt", "1\n2\n")]):
+            found = json.loads(self.ok(command[0], other, *([other] if command == ["dot"] else []), *command[1:], "--json"))
+            self.assertEqual(found["comment_lines"], 1, command)
         self.assertIn("names of rows", self.said("reduce", "-", "--column", "x", stdin="x,y\n1,10,100\n"))
         self.assertEqual(self.said("reduce", "-", "--comment", "#", stdin="# a\n1\n#2\n"), "")
+
+
+    def test_lines_of_different_lengths(self):
+        """Not a matrix: without a header and a column, all fields are read."""
+        for text, line in (("1 2\n3\n\n4 5 6\n", 2), ("1,2\n3,4\n5,6,7\n", 3), ("# c\r1;2\r\r3\r", 4)):
+            note = f"line {line} has not as many fields as the first line; places count all fields\n"
+            file = self.write("t.txt", text)
+            for command in (["reduce"], ["sort"], ["unique"], ["topk", "-k", "1"], ["quantile"], ["histogram"], ["scan"],
+                            ["convert", "--to", "f64"], ["sort", "--is-sorted"], ["reduce", "--dtype", "f32"],
+                            ["dot", file], ["sort", "--values", file, "--values-output", self.path("v.txt")]):
+                said = masu(command[0], file, *command[1:]).stderr.decode()
+                self.assertIn(f"masu: {file}: {note}", said, command)
+            self.assertEqual(json.loads(self.ok("reduce", file, "--json"))["ragged_line"], line)
+            self.assertEqual(self.said("reduce", file, "--quiet"), "")
+        for text in ("1 2\n3 4\n", "1\n\n2\n", "1 2 3"):
+            self.assertEqual(self.said("reduce", "-", stdin=text), "")
+        self.assertNotIn("as many fields", self.said("reduce", "-", "--column", "1", stdin="1 2\n3\n"))
+
+    def test_options_hold_for_the_other_file(self):
+        keys = self.write("k.txt", "2,5\n1,5\n")
+        other = self.write("o.txt", "// x\n0,25\n7,5\n")
+        values = self.path("v.txt")
+        options = ["--decimal", ",", "--comment", "//"]
+        self.ok("sort", keys, "--values", other, "--values-output", values, *options)
+        with open(values, encoding="ascii") as file:
+            self.assertEqual(file.read(), "7.5\n0.25\n")
+        self.assertEqual(self.ok("dot", keys, other, *options), b"11.875\n")
+        self.assertIn("7.5", self.ok("histogram", keys, "--weights", other, "--bins", "2", *options).decode())
+        self.fails(1, "sort", keys, "--values", other, "--values-output", values, "--delimiter", "comma",
+                   says="line 1: the entry '// x' is not a number")
 
 
 class Places(TableTest):
