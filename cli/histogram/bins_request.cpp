@@ -116,11 +116,10 @@ Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
   const double values = hi - lo;
   const bool whole = !is_float(dtype) && values == std::floor(values) && values >= 1;
   const bool each = whole && lo == std::floor(lo) && values <= most_default_bins;
-  if (request.bins || each || !is_float(dtype)) {
-    return Bins::even(request.bins.value_or(each ? static_cast<std::uint64_t>(values) : default_bins), lo, hi);
-  }
+  if (request.bins) return Bins::even(*request.bins, lo, hi);
   // As many of the default as have a width.
-  for (const std::uint64_t fewer : {default_bins, default_bins / 2, default_bins / 5, default_bins / 10}) {
+  const std::uint64_t most = each ? static_cast<std::uint64_t>(values) : default_bins;
+  for (const std::uint64_t fewer : {most, default_bins / 2, default_bins / 5, default_bins / 10}) {
     try {
       const Bins bins = Bins::even(fewer, lo, hi);
       (void)bin_edges(bins, dtype);
