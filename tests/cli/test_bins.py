@@ -42,6 +42,19 @@ class Logarithmic(CommandTest):
         self.assertEqual(self.json(self.write("b", "8 8"), "--log", "--bins", "2")["edges"], [4, 8, 16])
         self.assertEqual(self.json(self.write("c", "nan"), "--log", "--bins", "1")["edges"], [1, 10])
 
+    def test_near_values(self):
+        above = 1 + 2**-52
+        for values, edges in (([1, above], [1, above]), ([5e-324, 1e-323], [5e-324, 1e-323]), ([5e-324], [5e-324, 1e-323])):
+            path = self.write("a", raw("d", values))
+            found = self.json(path, "--dtype", "f64", "--log", "--verify")
+            self.assertEqual((found["edges"], found["counts"]), (edges, [len(values)]))
+            self.fails(2, "histogram", path, "--dtype", "f64", "--log", "--bins", "9", says="have no width")
+        found = self.json(path, "--dtype", "f64", "--log", "--range", f"1:{1 + 30 * 2**-52!r}")
+        self.assertEqual((len(found["counts"]), found["below"]), (20, 1))
+        path = self.write("b", raw("q", [2**60, 2**60 + 1, 2**60 + 256]))
+        found = self.json(path, "--dtype", "i64", "--log", "--verify")
+        self.assertEqual((found["edges"], found["counts"]), ([2**60, 2**60 + 256], [3]))
+
     def test_ranges_that_are_not_positive(self):
         self.fails(1, "histogram", "iota:u8:5", "--log", says="--log needs positive values, the least one is 0")
         for limits in ("0:1", "-1:1", "5:5", "7:2"):
