@@ -10,6 +10,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -70,6 +71,13 @@ TEST(FloatingPointScope, FlagsFromBeforeSignalsWereAskedRaiseNone) {
   const double total = sum(std::vector<double>{0.5, 0.25});
   const std::uint64_t after = FloatingPointScope::mode();
   std::fesetenv(FE_DFL_ENV);
+  // oneTBB's own code, before a task runs.
+  quotient = 1 / zero;
+  feenableexcept(FE_DIVBYZERO);
+  std::atomic<std::uint64_t> tasks = 0;
+  runtime::parallel_tasks(100, [&](std::uint64_t) { ++tasks; });
+  std::fesetenv(FE_DFL_ENV);
+  EXPECT_EQ(tasks, 100U);
   EXPECT_EQ(total, 0.75);
   EXPECT_EQ(after, before);
 }
