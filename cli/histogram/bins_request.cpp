@@ -110,25 +110,34 @@ constexpr double most_estimated_bins = 1U << 24U;
 constexpr std::uint64_t most_checked_bins = 1U << 20U;
 constexpr double most_default_bins = 1024;  // for integers between given limits: a bin for each value up to here
 
-Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
-  const auto [lo, hi] = *request.range;
-  if (request.log) return Bins::logarithmic(request.bins.value_or(default_bins), lo, hi);
-  const double values = hi - lo;
-  const bool whole = !is_float(dtype) && values == std::floor(values) && values >= 1;
-  const bool each = whole && lo == std::floor(lo) && values <= most_default_bins;
-  if (request.bins || each || !is_float(dtype)) {
-    return Bins::even(request.bins.value_or(each ? static_cast<std::uint64_t>(values) : default_bins), lo, hi);
-  }
-  // As many of the default as have a width.
-  for (const std::uint64_t fewer : {default_bins, default_bins / 2, default_bins / 5, default_bins / 10}) {
+// The number that was given, else as many of `most` as have a width.
+template <class Make>
+Bins bins_with_width(const std::optional<std::uint64_t>& given, std::uint64_t most, Dtype dtype, const Make& make) {
+  if (given) return make(*given);
+  for (const std::uint64_t fewer : {most, default_bins / 2, default_bins / 5, default_bins / 10}) {
     try {
-      const Bins bins = Bins::even(fewer, lo, hi);
+      const Bins bins = make(fewer);
       (void)bin_edges(bins, dtype);
       return bins;
     } catch (const Error&) {
     }
   }
-  return Bins::even(1, lo, hi);
+  return make(1);
+}
+
+Bins logarithmic_bins(const BinsRequest& request, Dtype dtype, double lo, double hi) {
+  return bins_with_width(request.bins, default_bins, dtype,
+                         [&](std::uint64_t bins) { return Bins::logarithmic(bins, lo, hi); });
+}
+
+Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
+  const auto [lo, hi] = *request.range;
+  if (request.log) return logarithmic_bins(request, dtype, lo, hi);
+  const double values = hi - lo;
+  const bool whole = !is_float(dtype) && values == std::floor(values) && values >= 1;
+  const bool each = whole && lo == std::floor(lo) && values <= most_default_bins;
+  return bins_with_width(request.bins, each ? static_cast<std::uint64_t>(values) : default_bins, dtype,
+                         [lo = lo, hi = hi](std::uint64_t bins) { return Bins::even(bins, lo, hi); });
 }
 
 // The bins, where they do not depend on the data.
@@ -144,8 +153,9 @@ std::optional<Bins> bins_without_data(const BinsRequest& request, const io::Sour
 }
 
 // The data's range for equal ratios: one value is widened by a factor of 2, no value gives 1:10.
-Bins logarithmic_bins(std::uint64_t bins, const std::optional<ValueRange>& range, const std::string& name) {
-  if (!range) return Bins::logarithmic(bins, 1, 10);
+Bins logarithmic_bins(const BinsRequest& request, Dtype dtype, const std::optional<ValueRange>& range,
+                      const std::string& name) {
+  if (!range) return logarithmic_bins(request, dtype, 1, 10);
   auto [lo, hi, single] = *range;
   if (lo <= 0) {
     data_error("{}: --log needs positive values, the least one is {}; give --range LO:HI", name, io::format_number(lo));
@@ -154,7 +164,7 @@ Bins logarithmic_bins(std::uint64_t bins, const std::optional<ValueRange>& range
     lo = std::max(lo / 2, std::numeric_limits<double>::denorm_min());
     hi = std::min(hi * 2, std::numeric_limits<double>::max());
   }
-  return Bins::logarithmic(bins, lo, hi);
+  return logarithmic_bins(request, dtype, lo, hi);
 }
 
 }  // namespace
@@ -214,7 +224,7 @@ void BinsFinder::end_pass() {
   if (estimator_) {
     end_estimate();
   } else if (request_.log) {
-    bins_ = logarithmic_bins(request_.bins.value_or(default_bins), range_, name_);
+    bins_ = logarithmic_bins(request_, dtype_, range_, name_);
   } else if (!request_.bins) {
     bins_ = Bins::for_data(dtype_, range_);
   } else {

@@ -26,9 +26,9 @@ std::uint64_t read() noexcept {
 void write(std::uint64_t mode, std::uint64_t before) noexcept {
   if ((mode ^ before) >> 32 != 0) {
     const auto x87 = static_cast<std::uint16_t>(mode >> 32);
-    // Where the caller asks for signals, a flag that is raised already would give one here, and one of ours at the
-    // caller's next operation.
-    if (((~x87 | ~(before >> 32)) & 0x3f) != 0) asm volatile("fnclex");
+    // Where the caller asks for signals, a flag of ours would raise one at the caller's next operation, and a flag that
+    // was there before the caller asked raises one at fldcw.
+    if ((~(mode & before) >> 32 & 0x3f) != 0) asm volatile("fnclex");
     asm volatile("fldcw %0" : : "m"(x87));
   }
   const auto flags = _mm_getcsr() & ~static_cast<unsigned>(sse_control);

@@ -125,9 +125,9 @@ namespace runtime {
 namespace {
 
 void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+  const FloatingPointScope usual;  // oneTBB too: a pending flag of the caller's raises a signal in it
   const unsigned threads = tasks <= 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
   if (threads == 1) {
-    const FloatingPointScope usual;
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
     return;
   }

@@ -156,10 +156,10 @@ inline bool needs_quartiles(Estimator estimator) {
   return estimator == Estimator::automatic || estimator == Estimator::fd;
 }
 
-// a - b in the dtype, unless that overflows; unsigned for integers. As f64.
-inline double difference(Dtype dtype, std::uint64_t a, std::uint64_t b) {
+// (a - b) * unit in the dtype, unless that overflows; unsigned for integers, whose unit is 1. As f64.
+inline double difference(Dtype dtype, std::uint64_t a, std::uint64_t b, double unit) {
   if (!is_float(dtype)) return static_cast<double>(a - b);  // keys of integers are as far apart as they are
-  const double exact = value_of_key(dtype, a) - value_of_key(dtype, b);
+  const double exact = value_of_key(dtype, a) * unit - value_of_key(dtype, b) * unit;
   const double rounded = rounded_to(dtype, exact);
   return std::isfinite(rounded) ? rounded : exact;
 }
@@ -265,7 +265,12 @@ struct BinEstimator::State {
     if (n == 0) return;
     least = least_key;
     greatest = greatest_key;
-    data.spread = difference(dtype, greatest, least);
+    unit = 1;
+    data.spread = difference(dtype, greatest, least, unit);
+    if (!(data.spread <= 0x1p1022)) {
+      unit = 0.25;
+      data.spread = difference(dtype, greatest, least, unit);
+    }
     range = ValueRange{value_of_key(dtype, least), value_of_key(dtype, greatest), greatest == least};
   }
 
@@ -281,7 +286,7 @@ struct BinEstimator::State {
   void set_moments(const Tally& found) {
     const auto n = static_cast<double>(data.n);
     const double deviation = std::sqrt(found.squares.sum() / n);
-    data.deviation = deviation / pass.scale;
+    data.deviation = deviation * unit / pass.scale;
     data.skew = found.cubes.sum() / n / (deviation * deviation * deviation);
   }
 
@@ -350,9 +355,9 @@ struct BinEstimator::State {
     const double along = Quartile(data.n, part).along;
     const std::uint64_t a = ranks[first].prefix;
     const std::uint64_t b = ranks[first + 1].prefix;
-    const double distance = difference(dtype, b, a);
-    if (along >= 0.5) return value_of_key(dtype, b) - distance * (1 - along);
-    return value_of_key(dtype, a) + distance * along;
+    const double distance = difference(dtype, b, a, unit);
+    if (along >= 0.5) return value_of_key(dtype, b) * unit - distance * (1 - along);
+    return value_of_key(dtype, a) * unit + distance * along;
   }
 
   bool finish() {
@@ -410,6 +415,7 @@ struct BinEstimator::State {
   std::unique_ptr<Tally> tally;
   std::unique_ptr<StoneRule> stone;
   BinStatistics data;
+  double unit = 1;          // the factor of all in `data`: twice the spread must be a number
   std::uint64_t least = 0;  // keys
   std::uint64_t greatest = 0;
   std::optional<ValueRange> range;

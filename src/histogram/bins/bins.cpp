@@ -254,7 +254,7 @@ bool have_width(const Bins& bins, Dtype dtype) {
 
 Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
   const Bins plain = Bins::even(n, range);
-  if (!is_float(dtype) || have_width(plain, dtype)) return plain;
+  if (have_width(plain, dtype)) return plain;
   const auto parts = static_cast<double>(n);
   const double most = dtype == Dtype::f16   ? 65504
                       : dtype == Dtype::f32 ? static_cast<double>(std::numeric_limits<float>::max())

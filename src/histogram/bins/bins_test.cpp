@@ -202,6 +202,10 @@ TEST(BinsTest, default_bins_hold_near_and_far_values) {
   check(Dtype::f64, 0, 5e-324);
   check(Dtype::f64, -most, most);
   check(Dtype::f64, -1e308, most);
+  for (const double x : {0x1p53, 0x1p60, -0x1p63, 0x1p63}) check(Dtype::i64, x, x);
+  for (const double x : {0x1p53, 0x1p63, 0x1p64}) check(Dtype::u64, x, x);
+  check(Dtype::i64, 0x1p53 - 1, 0x1p53 + 2);
+  check(Dtype::u64, 0x1p63, 0x1p63 + 4096);
   EXPECT_EQ(BinRule(bins_that_hold(5000, {0, 10, false}, Dtype::f16), Dtype::f16, false).slot(10), 4999);
   EXPECT_EQ(BinRule(bins_that_hold(10, {0, 1, false}, Dtype::f64), Dtype::f64, false).edge(3), 3 * 0.1);
 }
