@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check/check.h"
-#include "cli/check/memory_file.h"
-
-#include "program.h"
+#include "cli/memory_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,7 +18,6 @@
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 namespace masu::cli {
 namespace {
@@ -47,7 +43,7 @@ using Clock = std::chrono::steady_clock;
 class Pipe {
  public:
   explicit Pipe(int flags) {
-    if (::pipe2(ends_.data(), flags) != 0) fail_check("no pipe");
+    if (::pipe2(ends_.data(), flags) != 0) fail_by_errno("run: --check: no pipe");
   }
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
@@ -87,7 +83,7 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
     const int ready = ::poll(&poll, 1, milliseconds);
     if (ready > 0) return true;
     if (ready == 0 && deadline && Clock::now() >= *deadline) return false;
-    if (ready < 0 && errno != EINTR) fail_check("poll");
+    if (ready < 0 && errno != EINTR) fail_by_errno("run: --check: poll");
   }
 }
 
@@ -113,7 +109,7 @@ ChildEnd run_child(const Child& child) {
   const auto begin = Clock::now();
   const pid_t self = ::getpid();
   const pid_t id = ::fork();
-  if (id < 0) fail_check("no process");
+  if (id < 0) fail_by_errno("run: --check: no process");
   if (id == 0) {
     lives.close_read();
     become(self, child.output, exec_error.write_end(), argument_pointers.data(), environment_pointers.data());
@@ -131,7 +127,7 @@ ChildEnd run_child(const Child& child) {
   }
   int status = 0;
   while (::waitpid(id, &status, 0) < 0) {
-    if (errno != EINTR) fail_check("waitpid");
+    if (errno != EINTR) fail_by_errno("run: --check: waitpid");
   }
   if (::read(exec_error.read_end(), &end.exec_error, sizeof(end.exec_error)) != sizeof(end.exec_error)) {
     end.exec_error = 0;
@@ -239,10 +235,10 @@ Exit check_kernel(const CheckRequest& request) {
   if (request.cuda) {
     usage_error("run: --check runs OpenCL C under Oclgrind, got CUDA C++; compute-sanitizer checks that");
   }
-  const MemoryFile log("log");
-  const MemoryFile facts_file("facts");
-  const MemoryFile output("output");
-  const MemoryFile included("header");
+  const MemoryFile log("run: --check");
+  const MemoryFile facts_file("run: --check");
+  const MemoryFile output("run: --check");
+  const MemoryFile included("run: --check");
   included.write(check_header());
   Child child{child_arguments(request, log, facts_file, included), child_environment(), -1, {}};
   if (request.json) child.output = output.descriptor();
@@ -283,21 +279,6 @@ Exit check_kernel(const CheckRequest& request) {
   if (!faults.empty()) return Exit::differs;
   if (!ran && end.status == 0) return Exit::failed;
   return static_cast<Exit>(end.status);
-}
-
-std::optional<CheckFacts> parse_facts(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  CheckFacts facts;
-  facts.kernel = json.value("kernel", "");
-  facts.source = json.value("source", "");
-  facts.build_log = json.value("build_log", "");
-  facts.work_items = json.value("work_items", std::uint64_t{0});
-  for (const nlohmann::json& argument : json.value("arguments", nlohmann::json::array())) {
-    facts.arguments.push_back({argument.value("name", ""), argument.value("buffer", false),
-                               argument.value("address", std::uint64_t{0}), argument.value("bytes", std::uint64_t{0})});
-  }
-  return facts;
 }
 
 }  // namespace masu::cli
