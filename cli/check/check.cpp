@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check/check.h"
 #include "cli/memory_file.h"
+#include "options.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -100,10 +101,8 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
 
 // Runs it to its end. At the time limit it gets SIGTERM, so that it removes its unfinished files, and soon SIGKILL.
 ChildEnd run_child(const Child& child) {
-  std::vector<std::string> arguments = child.arguments;
-  std::vector<std::string> environment = child.environment;
-  const auto argument_pointers = pointers(arguments);
-  const auto environment_pointers = pointers(environment);
+  const auto argument_pointers = pointers(child.arguments);
+  const auto environment_pointers = pointers(child.environment);
   Pipe exec_error(O_CLOEXEC);
   Pipe lives(0);  // kept open by the child, whatever it becomes, and closed by its end
   const auto begin = Clock::now();
@@ -172,25 +171,13 @@ std::vector<std::string> child_arguments(const CheckRequest& request, const Memo
                                          const MemoryFile& included) {
   const std::uint64_t local = request.local_bytes == 0 ? default_local_bytes : request.local_bytes;
   const std::uint64_t group = request.max_work_group_size == 0 ? default_work_group : request.max_work_group_size;
-  std::vector<std::string> arguments = {"oclgrind",
-                                        "--data-races",
-                                        "--uninitialized",
-                                        "--num-threads",
-                                        "1",
-                                        "--local-mem-size",
-                                        std::to_string(local),
-                                        "--max-wgsize",
-                                        std::to_string(group),
-                                        "--max-errors",
-                                        std::to_string(most_messages),
-                                        "--build-options",
-                                        build_options + included.path(),
-                                        "--log",
-                                        log.path(),
-                                        own_program(),
-                                        "run",
-                                        "--under-oclgrind",
-                                        facts.path()};
+  std::vector<std::string> arguments =
+      split(fmt::format("oclgrind --data-races --uninitialized --num-threads 1 --local-mem-size {} --max-wgsize {} "
+                        "--max-errors {} --log {}",
+                        local, group, most_messages, log.path()),
+            ' ');
+  arguments.insert(arguments.end(), {"--build-options", build_options + included.path(), own_program(), "run",
+                                     "--under-oclgrind", facts.path()});
   const std::vector<std::string> own = own_arguments();
   arguments.insert(arguments.end(), own.begin(), own.end());
   return arguments;
@@ -208,8 +195,7 @@ std::string count_text(std::size_t count, std::string_view noun) {
 std::string end_text(const ChildEnd& end, const CheckRequest& request) {
   if (end.timed_out) {
     return fmt::format(
-        "the check did not end within {:g} s (--timeout); Oclgrind is slow: give it less work, or more "
-        "time",
+        "the check did not end within {:g} s (--timeout); Oclgrind is slow: give it less work, or more time",
         request.timeout);
   }
   if (end.signal != 0) return fmt::format("Oclgrind ended by signal {} ({})", end.signal, ::strsignal(end.signal));
