@@ -7,21 +7,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <masu/error.h>
 #include <masu/floating_point.h>
 #include <masu/io.h>
 #include <masu/version.h>
 #include <unistd.h>
 #include <algorithm>
 #include <csignal>
-#include <cstddef>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
 #include <new>
 #include <optional>
-#include <string_view>
 
 namespace masu::cli {
 namespace {

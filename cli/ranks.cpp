@@ -11,7 +11,6 @@
 #include <array>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {

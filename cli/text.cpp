@@ -2,11 +2,9 @@
 #include "text.h"
 
 #include "io/numbers.h"
-#include "program.h"
 #include "ranks.h"
 #include "runtime/half.h"
 
-#include <fmt/format.h>
 #include <langinfo.h>
 #include <masu/io.h>
 #include <sys/ioctl.h>
@@ -22,10 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <system_error>
-#include <type_traits>
-#include <utility>
 
 namespace masu::cli {
 

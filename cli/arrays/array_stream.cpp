@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 
-#include "ranks.h"
-
 #include <fmt/format.h>
-#include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
 namespace masu::cli {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check/check.h"
-#include "cli/check/memory_file.h"
-
-#include "program.h"
+#include "cli/memory_file.h"
+#include "options.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,7 +19,6 @@
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 namespace masu::cli {
 namespace {
@@ -47,7 +44,7 @@ using Clock = std::chrono::steady_clock;
 class Pipe {
  public:
   explicit Pipe(int flags) {
-    if (::pipe2(ends_.data(), flags) != 0) fail_check("no pipe");
+    if (::pipe2(ends_.data(), flags) != 0) fail_by_errno("run: --check: no pipe");
   }
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
@@ -87,7 +84,7 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
     const int ready = ::poll(&poll, 1, milliseconds);
     if (ready > 0) return true;
     if (ready == 0 && deadline && Clock::now() >= *deadline) return false;
-    if (ready < 0 && errno != EINTR) fail_check("poll");
+    if (ready < 0 && errno != EINTR) fail_by_errno("run: --check: poll");
   }
 }
 
@@ -104,16 +101,14 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
 
 // Runs it to its end. At the time limit it gets SIGTERM, so that it removes its unfinished files, and soon SIGKILL.
 ChildEnd run_child(const Child& child) {
-  std::vector<std::string> arguments = child.arguments;
-  std::vector<std::string> environment = child.environment;
-  const auto argument_pointers = pointers(arguments);
-  const auto environment_pointers = pointers(environment);
+  const auto argument_pointers = pointers(child.arguments);
+  const auto environment_pointers = pointers(child.environment);
   Pipe exec_error(O_CLOEXEC);
   Pipe lives(0);  // kept open by the child, whatever it becomes, and closed by its end
   const auto begin = Clock::now();
   const pid_t self = ::getpid();
   const pid_t id = ::fork();
-  if (id < 0) fail_check("no process");
+  if (id < 0) fail_by_errno("run: --check: no process");
   if (id == 0) {
     lives.close_read();
     become(self, child.output, exec_error.write_end(), argument_pointers.data(), environment_pointers.data());
@@ -131,7 +126,7 @@ ChildEnd run_child(const Child& child) {
   }
   int status = 0;
   while (::waitpid(id, &status, 0) < 0) {
-    if (errno != EINTR) fail_check("waitpid");
+    if (errno != EINTR) fail_by_errno("run: --check: waitpid");
   }
   if (::read(exec_error.read_end(), &end.exec_error, sizeof(end.exec_error)) != sizeof(end.exec_error)) {
     end.exec_error = 0;
@@ -176,25 +171,13 @@ std::vector<std::string> child_arguments(const CheckRequest& request, const Memo
                                          const MemoryFile& included) {
   const std::uint64_t local = request.local_bytes == 0 ? default_local_bytes : request.local_bytes;
   const std::uint64_t group = request.max_work_group_size == 0 ? default_work_group : request.max_work_group_size;
-  std::vector<std::string> arguments = {"oclgrind",
-                                        "--data-races",
-                                        "--uninitialized",
-                                        "--num-threads",
-                                        "1",
-                                        "--local-mem-size",
-                                        std::to_string(local),
-                                        "--max-wgsize",
-                                        std::to_string(group),
-                                        "--max-errors",
-                                        std::to_string(most_messages),
-                                        "--build-options",
-                                        build_options + included.path(),
-                                        "--log",
-                                        log.path(),
-                                        own_program(),
-                                        "run",
-                                        "--under-oclgrind",
-                                        facts.path()};
+  std::vector<std::string> arguments =
+      split(fmt::format("oclgrind --data-races --uninitialized --num-threads 1 --local-mem-size {} --max-wgsize {} "
+                        "--max-errors {} --log {}",
+                        local, group, most_messages, log.path()),
+            ' ');
+  arguments.insert(arguments.end(), {"--build-options", build_options + included.path(), own_program(), "run",
+                                     "--under-oclgrind", facts.path()});
   const std::vector<std::string> own = own_arguments();
   arguments.insert(arguments.end(), own.begin(), own.end());
   return arguments;
@@ -212,8 +195,7 @@ std::string count_text(std::size_t count, std::string_view noun) {
 std::string end_text(const ChildEnd& end, const CheckRequest& request) {
   if (end.timed_out) {
     return fmt::format(
-        "the check did not end within {:g} s (--timeout); Oclgrind is slow: give it less work, or more "
-        "time",
+        "the check did not end within {:g} s (--timeout); Oclgrind is slow: give it less work, or more time",
         request.timeout);
   }
   if (end.signal != 0) return fmt::format("Oclgrind ended by signal {} ({})", end.signal, ::strsignal(end.signal));
@@ -239,10 +221,10 @@ Exit check_kernel(const CheckRequest& request) {
   if (request.cuda) {
     usage_error("run: --check runs OpenCL C under Oclgrind, got CUDA C++; compute-sanitizer checks that");
   }
-  const MemoryFile log("log");
-  const MemoryFile facts_file("facts");
-  const MemoryFile output("output");
-  const MemoryFile included("header");
+  const MemoryFile log("run: --check");
+  const MemoryFile facts_file("run: --check");
+  const MemoryFile output("run: --check");
+  const MemoryFile included("run: --check");
   included.write(check_header());
   Child child{child_arguments(request, log, facts_file, included), child_environment(), -1, {}};
   if (request.json) child.output = output.descriptor();
@@ -283,21 +265,6 @@ Exit check_kernel(const CheckRequest& request) {
   if (!faults.empty()) return Exit::differs;
   if (!ran && end.status == 0) return Exit::failed;
   return static_cast<Exit>(end.status);
-}
-
-std::optional<CheckFacts> parse_facts(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  CheckFacts facts;
-  facts.kernel = json.value("kernel", "");
-  facts.source = json.value("source", "");
-  facts.build_log = json.value("build_log", "");
-  facts.work_items = json.value("work_items", std::uint64_t{0});
-  for (const nlohmann::json& argument : json.value("arguments", nlohmann::json::array())) {
-    facts.arguments.push_back({argument.value("name", ""), argument.value("buffer", false),
-                               argument.value("address", std::uint64_t{0}), argument.value("bytes", std::uint64_t{0})});
-  }
-  return facts;
 }
 
 }  // namespace masu::cli

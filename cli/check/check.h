@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace masu::cli {
@@ -42,11 +43,13 @@ struct CheckRequest {
 // Reads the command line from /proc/self. Throws where Oclgrind is absent.
 Exit check_kernel(const CheckRequest& request);
 
-// What only the child knows.
-struct CheckedLaunch {
+// What only the child knows and tells its parent: a small file of JSON.
+struct CheckFacts {
   struct Argument {
-    std::string name;                    // the kernel's name for it, where the program tells
-    const BufferBase* buffer = nullptr;  // for the addresses in Oclgrind's findings; null: no buffer
+    std::string name;  // the kernel's name for it, where the program tells
+    bool buffer = false;
+    std::uint64_t address = 0;  // where Oclgrind has put the buffer
+    std::uint64_t bytes = 0;
   };
   std::string kernel;
   std::string source;     // the kernel's text as it was read
@@ -54,6 +57,9 @@ struct CheckedLaunch {
   std::uint64_t work_items = 0;
   std::vector<Argument> arguments;  // all of the kernel's, in its order
 };
+
+// None where the child ended before it had told.
+std::optional<CheckFacts> parse_facts(std::string_view text);
 
 // What the child's compiler includes before the kernel.
 std::string check_header();
@@ -66,8 +72,9 @@ std::string checked_options(const std::string& options);
 // writes meanwhile goes to standard error but for what the error says.
 Kernel build_checked(const std::function<Kernel()>& build);
 
-// In the child: leaves it in FILE for the parent.
-void tell_check(const std::string& file, const Device& device, const CheckedLaunch& launch);
+// In the child: leaves it in FILE for the parent, with the addresses of the arguments' buffers; null: no buffer.
+void tell_check(const std::string& file, const Device& device, CheckFacts facts,
+                const std::vector<const BufferBase*>& buffers);
 
 // What --check finds: Oclgrind's log as data, what the child tells, the faults of both, and what is said of them.
 
@@ -78,6 +85,9 @@ struct Place {
   unsigned column = 0;
   std::string text;  // the line, without its indentation; may be empty, and wrong where the file is not the main one
 };
+inline bool same_place(const Place& a, const Place& b) {
+  return std::tie(a.file, a.line, a.column) == std::tie(b.file, b.line, b.column);
+}
 
 // Who did something, where. A copy by the whole work-group has no work-item.
 struct Access {
@@ -108,24 +118,6 @@ struct CheckLog {
 
 // Never fails: what it does not understand becomes a finding with that headline, or is left out.
 CheckLog parse_check_log(std::string_view log);
-
-// What the child under Oclgrind tells its parent: a small file of JSON.
-struct CheckFacts {
-  struct Argument {
-    std::string name;
-    bool buffer = false;
-    std::uint64_t address = 0;  // where Oclgrind has put the buffer
-    std::uint64_t bytes = 0;
-  };
-  std::string kernel;
-  std::string source;
-  std::string build_log;
-  std::uint64_t work_items = 0;
-  std::vector<Argument> arguments;
-};
-
-// None where the child ended before it had told.
-std::optional<CheckFacts> parse_facts(std::string_view text);
 
 // Faults of a kernel, each once, from Oclgrind's findings and the compiler's warnings.
 enum class FaultKind {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run under Oclgrind: what its compiler includes, how its kernel is made, what it leaves for its parent.
 #include "cli/check/check.h"
-#include "cli/check/memory_file.h"
+#include "cli/memory_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -91,7 +91,7 @@ class ErrorText {
  public:
   ErrorText() : saved_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
     std::fflush(stderr);
-    if (saved_ < 0 || ::dup2(file_.descriptor(), STDERR_FILENO) < 0) fail_check("standard error");
+    if (saved_ < 0 || ::dup2(file_.descriptor(), STDERR_FILENO) < 0) fail_by_errno("run: --check: standard error");
   }
   ErrorText(const ErrorText&) = delete;
   ErrorText& operator=(const ErrorText&) = delete;
@@ -105,7 +105,7 @@ class ErrorText {
   }
 
  private:
-  MemoryFile file_{"errors"};
+  MemoryFile file_{"run: --check"};
   int saved_;
 };
 
@@ -163,9 +163,10 @@ Kernel build_checked(const std::function<Kernel()>& build) {
   }
 }
 
-namespace {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckFacts::Argument, name, buffer, address, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckFacts, kernel, source, build_log, work_items, arguments)
 
-using FactsJson = nlohmann::json;
+namespace {
 
 // In Oclgrind a pointer is a number: which buffer in the upper bits, where in it in the lower ones.
 constexpr const char* address_text = R"(
@@ -195,29 +196,27 @@ class Addresses {
 
 }  // namespace
 
-void tell_check(const std::string& file, const Device& device, const CheckedLaunch& launch) {
+void tell_check(const std::string& file, const Device& device, CheckFacts facts,
+                const std::vector<const BufferBase*>& buffers) {
   if (device.info().name.find("Oclgrind") == std::string::npos) {
     throw Error(ErrorCode::unsupported,
                 "run: --check: Oclgrind could not be loaded, the device is " + device.info().name);
   }
   Addresses addresses(device);
-  FactsJson arguments = FactsJson::array();
-  for (const CheckedLaunch::Argument& argument : launch.arguments) {
-    FactsJson told{{"name", argument.name}, {"buffer", argument.buffer != nullptr}};
-    if (argument.buffer != nullptr) {
-      told["address"] = argument.buffer->size_bytes() == 0 ? 0 : addresses.of(*argument.buffer);
-      told["bytes"] = argument.buffer->size_bytes();
-    }
-    arguments.push_back(std::move(told));
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i] == nullptr) continue;
+    CheckFacts::Argument& argument = facts.arguments[i];
+    argument.bytes = buffers[i]->size_bytes();
+    if (argument.bytes != 0) argument.address = addresses.of(*buffers[i]);
   }
-  const FactsJson facts{{"kernel", launch.kernel},
-                        {"source", launch.source},
-                        {"build_log", launch.build_log},
-                        {"work_items", launch.work_items},
-                        {"arguments", std::move(arguments)}};
   std::ofstream stream(file);
-  stream << facts.dump(-1, ' ', false, FactsJson::error_handler_t::replace) << std::flush;
+  stream << nlohmann::json(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::flush;
   if (!stream) throw Error(ErrorCode::io, "run: cannot write '" + file + "', which --under-oclgrind names");
+}
+
+std::optional<CheckFacts> parse_facts(std::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  return json.is_object() ? std::optional(json.get<CheckFacts>()) : std::nullopt;
 }
 
 }  // namespace masu::cli

@@ -170,7 +170,7 @@ constexpr std::array<Kind, 12> kinds{{
 }};
 
 const Kind& of(FaultKind kind) {
-  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) { return each.kind == kind; });
+  return *std::ranges::find(kinds, kind, &Kind::kind);
 }
 
 bool Evidence::add(const Finding& finding) {
@@ -379,19 +379,17 @@ class Collector {
 
   // Another fault at the same place of which this one is only the shadow.
   [[nodiscard]] bool absorbed(const Fault& fault) const {
-    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
-      const Fault& other = group.fault;
-      if (other.accesses.empty() || fault.accesses.empty()) return false;
-      const auto at = [&](const Access& access) {
-        return access.place.file == fault.accesses.front().place.file &&
-               access.place.line == fault.accesses.front().place.line;
-      };
-      const bool here = std::any_of(other.accesses.begin(), other.accesses.end(), at);
-      const auto shadows = [&](FaultKind kind, std::initializer_list<FaultKind> by) {
-        return fault.kind == kind && std::find(by.begin(), by.end(), other.kind) != by.end();
-      };
-      return here && shadows(FaultKind::uninitialized, {FaultKind::invalid_pointer, FaultKind::out_of_bounds,
-                                                        FaultKind::data_race, FaultKind::async_copy});
+    if (fault.kind != FaultKind::uninitialized || fault.accesses.empty()) return false;
+    const Place& place = fault.accesses.front().place;
+    return std::ranges::any_of(groups_, [&](const Group& group) {
+      const FaultKind kind = group.fault.kind;
+      if (kind != FaultKind::invalid_pointer && kind != FaultKind::out_of_bounds && kind != FaultKind::data_race &&
+          kind != FaultKind::async_copy) {
+        return false;
+      }
+      return std::ranges::any_of(group.fault.accesses, [&](const Access& access) {
+        return access.place.file == place.file && access.place.line == place.line;
+      });
     });
   }
 

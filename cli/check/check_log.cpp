@@ -34,12 +34,8 @@ std::string_view take_line(std::string_view& text) {
 
 namespace {
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
-  for (const std::string_view beginning : beginnings) {
-    if (text.starts_with(beginning)) return true;
-  }
-  return false;
-}
+constexpr std::array<std::string_view, 5> entities{
+    "Entity:", "First entity:", "Second entity:", "Work-item:", "Previous work-i"};
 
 // The number at the front of the text, taken off it.
 template <class T>
@@ -122,7 +118,7 @@ class Reader {
       finding_.kernel = trimmed(line.substr(7));
     } else if (line.starts_with("Work-group:")) {
       has_group_ = read_id(line, "Work-group: ", group_);
-    } else if (starts_with_any(line, {"Entity:", "First entity:", "Second entity:", "Work-item:", "Previous work-i"})) {
+    } else if (std::ranges::any_of(entities, [&](std::string_view entity) { return line.starts_with(entity); })) {
       Access& access = finding_.accesses.emplace_back();
       read_entity(line, access);
     } else if (line.starts_with("Only ")) {
@@ -354,10 +350,6 @@ std::string_view verb(const Fault& fault, const Access& access) {
   if (access.instruction.find("atom") != std::string::npos) return "changed atomically by ";
   if (access.instruction.empty()) return "copied by async_work_group_copy of ";
   return access.instruction.find("store") != std::string::npos ? "written by " : "read by ";
-}
-
-bool same_place(const Place& left, const Place& right) {
-  return left.file == right.file && left.line == right.line && left.column == right.column;
 }
 
 std::string fault_text(const Fault& fault, const SourceLines& source) {

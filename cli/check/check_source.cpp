@@ -11,7 +11,6 @@
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace masu::cli {
@@ -153,9 +152,7 @@ std::vector<Place> conversions(const CheckFacts& facts, const SourceName& name) 
   constexpr std::size_t most = 8;
   std::vector<Place> result;
   const auto add = [&](const Place& place) {
-    const auto same = [&](const Place& other) {
-      return std::tie(other.file, other.line, other.column) == std::tie(place.file, place.line, place.column);
-    };
+    const auto same = [&](const Place& other) { return same_place(other, place); };
     if (result.size() < most && std::ranges::none_of(result, same)) result.push_back(place);
   };
   std::string_view log = facts.build_log;

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "cli/arrays/array_stream.h"
 #include "cli/verify/references.h"
 #include "program.h"
 #include "ranks.h"
 #include "runtime/parallel.h"
-#include "text.h"
 
 #include <fmt/format.h>
-#include <masu/device.h>
-#include <masu/histogram.h>
-#include <masu/joint_histogram.h>
-#include <masu/row_histogram.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <span>
-#include <utility>
-#include <vector>
 
 namespace masu::cli {
 namespace {

@@ -7,14 +7,12 @@
 #include "text.h"
 
 #include <masu/error.h>
-#include <masu/io.h>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <concepts>
@@ -336,12 +334,13 @@ class RunProgram {
     return range;
   }
   void tell_check_of(const Kernel& kernel, const NDRange& shape) const {
-    CheckedLaunch told{result_.kernel, job_.source.text, result_.log, 1, {}};
+    CheckFacts told{result_.kernel, job_.source.text, result_.log, 1, {}};
     for (const std::size_t size : shape.global) told.work_items *= size;
-    for (std::size_t i = 0; i < job_.arguments.size(); ++i)
-      told.arguments.push_back({argument_name(kernel, i), nullptr});
-    for (const RunBuffer& buffer : buffers_) told.arguments[buffer.argument].buffer = &buffer.data;
-    tell_check(job_.check_facts, device_, told);
+    std::vector<const BufferBase*> buffers(job_.arguments.size());
+    for (const RunBuffer& buffer : buffers_) buffers[buffer.argument] = &buffer.data;
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      told.arguments.push_back({argument_name(kernel, i), buffers[i] != nullptr, 0, 0});
+    tell_check(job_.check_facts, device_, std::move(told), buffers);
   }
   void launch(Kernel& kernel) {
     const std::vector<KernelArgument> list = arguments();

@@ -2,17 +2,17 @@
 // masu selftest: the commands with --verify on every device, and functions that no command has. So each wrong result is
 // reported with a command that shows it again. The program in tests/selftest has many more cases.
 #include "cli/arrays/array_stream.h"
+#include "cli/memory_file.h"
 #include "cli/verify/references.h"
 #include "options.h"
 #include "program.h"
+#include "ranks.h"
 #include "text.h"
 
 #include <fmt/format.h>
 #include <masu/gather.h>
 #include <masu/io.h>
 #include <masu/search.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -161,24 +161,6 @@ void add_special(std::vector<std::byte>& bytes, Dtype dtype, std::uint64_t numbe
   }
 }
 
-// A file in memory, for commands to read.
-class MemoryFile {
- public:
-  explicit MemoryFile(const std::vector<std::byte>& bytes) : fd_(::memfd_create("masu", MFD_CLOEXEC)) {
-    if (fd_ < 0 || ::write(fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
-      ::close(fd_);
-      throw Error(ErrorCode::io, "selftest: a file in memory cannot be written");
-    }
-  }
-  ~MemoryFile() { ::close(fd_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  [[nodiscard]] std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-
- private:
-  int fd_;
-};
-
 // Runs it as main() does; what it writes is thrown away.
 bool run_command(std::vector<std::string> words) {
   CommandLine line("masu", "", "", "");
@@ -216,7 +198,7 @@ void run_case(const Device& device, const Check& check, Dtype dtype, const Shape
       right = check.run(device, {dtype, bytes.data(), count});
     } else {
       std::optional<MemoryFile> file;
-      if (special) file.emplace(bytes);
+      if (special) file.emplace("selftest").write(text_in(bytes));
       const std::string other = generator(dtype, number + 1, count);
       std::string text = fmt::format(fmt::runtime(check.command), fmt::arg("input", file ? file->path() : what),
                                      fmt::arg("rows", shape.rows), fmt::arg("second", file ? file->path() : other),

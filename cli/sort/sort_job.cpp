@@ -3,15 +3,11 @@
 
 #include "cli/arrays/array_stream.h"
 #include "cli/verify/references.h"
-#include "program.h"
 #include "ranks.h"
 
-#include <masu/io.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
-#include <vector>
 
 namespace masu::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include <bit>
 #include <cmath>
 #include <concepts>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 

@@ -3,13 +3,11 @@
 
 #include <masu/convert.h>
 #include <masu/error.h>
-#include <masu/stream.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -7,12 +7,10 @@
 #include <structmember.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

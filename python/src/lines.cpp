@@ -2,8 +2,6 @@
 #include "lines.h"
 
 #include <masu/convert.h>
-#include <masu/sort.h>
-#include <masu/transpose.h>
 
 #include <utility>
 
@@ -123,10 +121,6 @@ namespace {
 
 void negate(Stream& stream, const Buffer<std::byte>& from, masu::Dtype dtype, Buffer<std::byte>& to) {
   static_cast<void>(masu::convert(stream, from, dtype, to, dtype, {.negate = true}));
-}
-
-masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
-  return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
 }
 
 }  // namespace

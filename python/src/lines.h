@@ -8,6 +8,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/transpose.h>
 
@@ -22,6 +23,10 @@ namespace masu_python {
 
 // The value of an int of Python's; false for another object, and for an int that is too large.
 bool integer(PyObject* object, std::int64_t& value);
+
+inline masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
+  return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
+}
 
 // The lines along which a call works: those of an axis, or of several, or all elements as one. The array's elements are
 // outer x first x between x second x inner of them, and a line has first x second; of one axis, or of several that

@@ -109,10 +109,6 @@ void move_nans_back(std::uint64_t rows, std::uint64_t length, const F& element, 
   }
 }
 
-masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
-  return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
-}
-
 // In memory on a device: work(stream), and the wait for it.
 template <class F>
 void on_stream(const Input& input, const F& work) {

@@ -8,7 +8,6 @@
 #include "sum/compensated.h"
 
 #include <masu/convert.h>
-#include <masu/device.h>
 #include <masu/sum.h>
 #include <masu/transpose.h>
 
@@ -18,8 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
-#include <utility>
 #include <vector>
 
 namespace masu_python {

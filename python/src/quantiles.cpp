@@ -3,7 +3,6 @@
 // arguments than on the data. None for what NumPy warns of, and for all that is not plain.
 #include "quantiles.h"
 
-#include "arrays.h"
 #include "function.h"
 #include "keys.h"
 #include "lines.h"
@@ -11,21 +10,16 @@
 #include "tensors.h"
 
 #include <masu/buffer.h>
-#include <masu/quantile.h>
 #include <masu/stream.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <unordered_map>
-#include <vector>
 
 namespace masu_python {
 namespace {

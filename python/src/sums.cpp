@@ -9,8 +9,6 @@
 #include <masu/sum.h>
 
 #include <cstdint>
-#include <optional>
-#include <utility>
 
 namespace masu_python {
 namespace {

@@ -2,7 +2,6 @@
 #include "call/launcher.h"
 
 #include "runtime/backend.h"
-#include "runtime/kernel_source.h"
 
 #include <algorithm>
 

@@ -2,7 +2,6 @@
 #include "call/operands.h"
 
 #include "call/launcher.h"
-#include "runtime/backend.h"
 
 #include <masu/error.h>
 

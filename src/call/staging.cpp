@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/staging.h"
 
-#include "call/launcher.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>

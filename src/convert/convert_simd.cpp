@@ -2,7 +2,6 @@
 // Plain loops without branches, which the compiler turns into vectors, compiled once for each instruction set.
 #include "convert/convert_plan.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <masu/device.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <string_view>
 
@@ -20,6 +21,11 @@ inline unsigned cluster_groups(const DeviceInfo& device) noexcept {
   int architecture = 0;
   std::from_chars(name.data() + std::min<std::size_t>(name.size(), 3), name.data() + name.size(), architecture);
   return architecture >= first ? portable : 1;
+}
+
+// Work-items of a work-group: a power of 2, as many as are wanted or as the device takes.
+inline unsigned work_group(const DeviceInfo& device, unsigned wanted, unsigned least = 1) noexcept {
+  return std::bit_floor(std::max(least, std::min(wanted, device.max_work_group_size)));
 }
 
 }  // namespace masu

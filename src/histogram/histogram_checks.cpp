@@ -6,18 +6,14 @@
 #include "histogram/bins/bin_estimator_state.h"
 #include "runtime/environment.h"
 
-#include <masu/histogram.h>
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <new>
 #include <numeric>
-#include <vector>
 
 namespace masu {
 

@@ -18,7 +18,6 @@
 #include <bit>
 #include <new>
 #include <string>
-#include <vector>
 
 namespace masu {
 

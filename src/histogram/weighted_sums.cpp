@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/weighted_sums.h"
 
-#include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/histogram_checks.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
 #include <masu/sum.h>
-#include <masu/weighted_histogram.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +15,6 @@
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <type_traits>
 #include <utility>
 

@@ -9,7 +9,6 @@
 #include <charconv>
 #include <span>
 #include <system_error>
-#include <utility>
 
 namespace masu::io {
 

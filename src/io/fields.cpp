@@ -3,11 +3,9 @@
 #include "io/fields.h"
 
 #include <fmt/format.h>
-#include <masu/error.h>
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 #include <utility>
 
 namespace masu::io {

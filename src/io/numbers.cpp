@@ -2,6 +2,7 @@
 // Numbers as text: sizes with units, and the shortest decimal form.
 #include "io/numbers.h"
 
+#include "elements/each_type.h"
 #include "io/reader.h"
 #include "runtime/half.h"
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -218,17 +218,10 @@ Fit parse_number(std::string_view text, T& value) {
   }
 }
 
-template Fit parse_number(std::string_view text, std::uint8_t& value);
-template Fit parse_number(std::string_view text, std::int8_t& value);
-template Fit parse_number(std::string_view text, std::uint16_t& value);
-template Fit parse_number(std::string_view text, std::int16_t& value);
-template Fit parse_number(std::string_view text, std::uint32_t& value);
-template Fit parse_number(std::string_view text, std::int32_t& value);
-template Fit parse_number(std::string_view text, std::uint64_t& value);
-template Fit parse_number(std::string_view text, std::int64_t& value);
-template Fit parse_number(std::string_view text, Half& value);
-template Fit parse_number(std::string_view text, float& value);
-template Fit parse_number(std::string_view text, double& value);
+#define MASU_INSTANTIATE(name, T) template Fit parse_number(std::string_view text, T& value);
+MASU_EACH_INTEGER(MASU_INSTANTIATE)
+MASU_EACH_FLOAT(MASU_INSTANTIATE)
+#undef MASU_INSTANTIATE
 
 TextNumber parse_any_number(std::string_view text) {
   text = without_plus(text);

@@ -96,8 +96,7 @@ class PngDecoder {
     if (!enter(this, body)) {
       close();
       if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-      const std::string reason = printable(failure_.data());
-      reader_.fail("png: {} (at byte {})", reason, reader_.position());
+      reader_.fail("png: {} (at byte {})", printable(failure_.data()), reader_.position());
     }
   }
   static bool enter(PngDecoder* self, void (*body)(PngDecoder*)) {

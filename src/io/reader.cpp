@@ -3,7 +3,6 @@
 
 #include "io/sources.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include <limits>
 #include <mutex>
 #include <system_error>
-#include <utility>
 
 namespace masu::io {
 namespace {

@@ -2,7 +2,6 @@
 // Files and pipes as streams. What cannot go back and may be read again is kept: up to 1 MiB in
 // memory, then in a SpoolFile.
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

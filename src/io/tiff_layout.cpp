@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace masu::io {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <masu/io.h>
-#include <masu/plot.h>
 
 #include <algorithm>
 #include <array>

@@ -206,10 +206,7 @@ void Axis::name(unsigned most, Numbers numbers) {
 
 std::string grouped(std::uint64_t number) {
   std::string text = fmt::to_string(number);
-  for (std::size_t i = text.size(); i > 3;) {
-    i -= 3;
-    text.insert(i, 1, ',');
-  }
+  for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
   return text;
 }
 

@@ -14,8 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <functional>
 
 namespace masu {
 

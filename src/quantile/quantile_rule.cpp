@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/quantile_rule.h"
 
+#include "elements/each_type.h"
 #include "elements/order.h"
 #include "elements/soft_float.h"
 #include "runtime/half.h"
@@ -176,18 +177,9 @@ double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype re
   return exactly_between(from_next, weight, a, b, result);
 }
 
-#define MASU_INSTANTIATE(T) template double value_between<T>(QuantilePoint::Kind, double, T, T, Dtype);
-MASU_INSTANTIATE(std::uint8_t)
-MASU_INSTANTIATE(std::int8_t)
-MASU_INSTANTIATE(std::uint16_t)
-MASU_INSTANTIATE(std::int16_t)
-MASU_INSTANTIATE(std::uint32_t)
-MASU_INSTANTIATE(std::int32_t)
-MASU_INSTANTIATE(std::uint64_t)
-MASU_INSTANTIATE(std::int64_t)
-MASU_INSTANTIATE(Half)
-MASU_INSTANTIATE(float)
-MASU_INSTANTIATE(double)
+#define MASU_INSTANTIATE(name, T) template double value_between<T>(QuantilePoint::Kind, double, T, T, Dtype);
+MASU_EACH_INTEGER(MASU_INSTANTIATE)
+MASU_EACH_FLOAT(MASU_INSTANTIATE)
 #undef MASU_INSTANTIATE
 
 double quantile_constant(QuantileMethod method, double q) {

@@ -9,7 +9,6 @@
 #include "elements/each_type.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "elements/clusters.h"
 #include "elements/elements.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
@@ -9,7 +10,6 @@
 #include <masu/sort.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -23,10 +23,6 @@ constexpr std::uint32_t few_samples = 1 << 13;
 constexpr std::uint32_t many_samples = 1 << 14;
 constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
 constexpr double deviations = 4.5;
-
-unsigned work_group(const DeviceInfo& device, unsigned wanted) {
-  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
-}
 
 }  // namespace
 
@@ -88,8 +84,8 @@ std::size_t Plan::counting_words() const noexcept {
 
 Plan make(const DeviceInfo& device, Dtype dtype) {
   Plan plan{.dtype = dtype, .gpu = device.gpu};
-  plan.group = work_group(device, device.gpu ? 512 : 64);
-  plan.row_group = work_group(device, device.gpu ? 1024 : 64);
+  plan.group = work_group(device, device.gpu ? 512 : 64, 16);
+  plan.row_group = work_group(device, device.gpu ? 1024 : 64, 16);
   plan.unroll = device.gpu ? 4 : 1;
   // The filter keeps a tile in local memory, and some words beside it.
   constexpr std::uint64_t beside = 64;

@@ -8,15 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <optional>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace masu::runtime {
 namespace {

@@ -15,7 +15,6 @@
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>

@@ -8,10 +8,7 @@
 #include <masu/program.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdint>
-#include <cstring>
 #include <utility>
 
 namespace masu {

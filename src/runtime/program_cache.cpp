@@ -2,7 +2,6 @@
 // Compiled programs, in memory and on disk.
 #include "runtime/program_cache.h"
 
-#include "runtime/backend.h"
 #include "runtime/kernel_source.h"
 
 #include <masu/error.h>
@@ -18,8 +17,6 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <future>
 #include <iterator>

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <utility>
 #include <vector>
 
 namespace masu::runtime {

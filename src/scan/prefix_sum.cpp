@@ -2,7 +2,6 @@
 #include "scan/scan_cpu.h"
 
 #include "runtime/half.h"
-#include "sum/sum_quick.h"
 #include "sum/sum_simd.h"
 
 #include <algorithm>

@@ -12,11 +12,7 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace masu {
 

@@ -2,7 +2,6 @@
 #include "scan/scan_device.h"
 
 #include "call/operands.h"
-#include "scan/scan_plan.h"
 
 #include <algorithm>
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <string_view>
 
 namespace masu {

@@ -19,11 +19,8 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
-#include <vector>
 
 namespace masu {
 using Function = SumRule::Function;

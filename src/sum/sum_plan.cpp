@@ -125,10 +125,6 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
   return shares_f64 || layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
 }
 
-unsigned work_group(const DeviceInfo& device, unsigned wanted) {
-  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
-}
-
 }  // namespace
 
 std::vector<runtime::Define> Plan::defines(bool finishes) const {
@@ -329,7 +325,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   // Work-items of a CPU device run one after the other: they share columns.
   plan.columns = device.gpu ? 32 : 4;
   const Shape shape = shape_of(device, dtype, inputs, layout, tried);
-  plan.group = work_group(device, shape.group);
+  plan.group = work_group(device, shape.group, 16);
   plan.unroll = shape.unroll;
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
   while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;

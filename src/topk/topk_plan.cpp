@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_plan.h"
 
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -34,10 +35,6 @@ double threshold_rank(double chance) {
     fewer += exactly;
   }
   return r;
-}
-
-unsigned work_group(const DeviceInfo& device, unsigned wanted) {
-  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
 }
 
 }  // namespace
@@ -131,9 +128,9 @@ void Plan::fit_rows(std::uint64_t length) noexcept {
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
   Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu};
   plan.compute_units = std::max(1U, device.compute_units);
-  plan.group = work_group(device, device.gpu ? 256 : 64);
-  plan.digit_group = work_group(device, device.gpu ? 512 : 64);
-  plan.order_group = work_group(device, device.gpu ? 1024 : 64);
+  plan.group = work_group(device, device.gpu ? 256 : 64, 16);
+  plan.digit_group = work_group(device, device.gpu ? 512 : 64, 16);
+  plan.order_group = work_group(device, device.gpu ? 1024 : 64, 16);
   plan.row_group = plan.order_group;
   // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for four.
   plan.groups_a_unit = device.gpu ? 4 : 1;

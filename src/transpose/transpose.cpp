@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 namespace masu {

@@ -16,7 +16,6 @@
 #include <new>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace masu {
 

@@ -3,7 +3,6 @@
 
 #include "backends/cuda/memory.h"
 #include "backends/cuda/module.h"
-#include "runtime/backend.h"
 #include "runtime/kernel_source.h"
 
 #include <fmt/format.h>

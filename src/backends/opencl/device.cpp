@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/device.h"
 
-#include "backends/opencl/api.h"
 #include "backends/opencl/memory.h"
 #include "backends/opencl/module.h"
 #include "runtime/kernel_source.h"
@@ -12,9 +11,7 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 namespace masu::opencl {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/memory.h"
 
-#include "backends/opencl/api.h"
-
 #include <fmt/format.h>
 #include <algorithm>
 #include <utility>

@@ -2,14 +2,12 @@
 // Compiled programs, and what is checked before a launch: drivers differ in what they notice, and some crash.
 #include "backends/opencl/module.h"
 
-#include "backends/opencl/api.h"
 #include "backends/opencl/memory.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace masu::opencl {

@@ -2,6 +2,7 @@
 #include "histogram/bins/bin_rule.h"
 
 #include "call/operands.h"
+#include "elements/each_type.h"
 #include "runtime/half.h"
 
 #include <fmt/format.h>
@@ -354,19 +355,11 @@ Thresholds<T>::Thresholds(const BinRule& rule) : BinLimits<T>(rule) {
   reachable = lower.size();
 }
 
-#define MASU_INSTANTIATE(T)     \
-  template struct BinLimits<T>; \
+#define MASU_INSTANTIATE(name, T) \
+  template struct BinLimits<T>;   \
   template struct Thresholds<T>;
-MASU_INSTANTIATE(std::uint8_t)
-MASU_INSTANTIATE(std::int8_t)
-MASU_INSTANTIATE(std::uint16_t)
-MASU_INSTANTIATE(std::int16_t)
-MASU_INSTANTIATE(std::uint32_t)
-MASU_INSTANTIATE(std::int32_t)
-MASU_INSTANTIATE(std::uint64_t)
-MASU_INSTANTIATE(std::int64_t)
-MASU_INSTANTIATE(float)
-MASU_INSTANTIATE(double)
+MASU_EACH_INTEGER(MASU_INSTANTIATE)
+MASU_EACH_WIDE_FLOAT(MASU_INSTANTIATE)
 #undef MASU_INSTANTIATE
 
 namespace {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/cpu/histogram_cpu.h"
 
-#include "histogram/cpu/histogram_simd.h"
 #include "histogram/device/histogram_plan.h"
 #include "runtime/half.h"
 #include "runtime/parallel.h"
-
-#include <masu/device.h>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +11,6 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 namespace masu::cpu {

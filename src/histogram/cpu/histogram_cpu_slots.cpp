@@ -2,9 +2,7 @@
 #include "histogram/cpu/histogram_cpu_slots.h"
 
 #include "runtime/half.h"
-#include "runtime/parallel.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

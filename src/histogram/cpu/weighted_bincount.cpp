@@ -26,7 +26,6 @@
 #include <new>
 #include <optional>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace masu {

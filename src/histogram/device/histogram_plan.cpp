@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 
@@ -48,20 +46,9 @@ const KernelEntry& entry(KernelKind kind) {
   return kernels[static_cast<std::size_t>(kind)];
 }
 
-// The words that a work-group's tables can have. OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA
-// 580: 4; 2026-11).
-std::uint64_t table_limit(const DeviceInfo& device) {
-  const std::uint64_t reserved = device.kind == DeviceKind::opencl ? 64 : 0;
-  return (device.local_bytes - std::min(reserved, device.local_bytes)) / sizeof(std::uint32_t);
-}
-
 // Work-groups of those that share a compute unit.
 unsigned tile_groups(unsigned group) {
   return std::max(1024 / group, 1U);
-}
-
-unsigned work_group(const DeviceInfo& device, unsigned wanted) {
-  return std::bit_floor(std::max(1U, std::min(wanted, device.max_work_group_size)));
 }
 
 Error too_large(Strategy strategy, const DeviceInfo& device, std::uint64_t limit, std::uint64_t slots) {

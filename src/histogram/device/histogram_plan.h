@@ -11,6 +11,7 @@
 #include <masu/device.h>
 #include <masu/histogram.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,13 @@ struct SlotRule {
 // How far a value's position, as histogram_slots.cl computes it in f32 or f64, can be from the line on which edges are
 // whole numbers, in bins: its own roundings, and those of the edges. Infinite where positions are of no use.
 double position_error(const BinRule& rule, bool in_double) noexcept;
+
+// The words that a work-group's tables can have. OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA
+// 580: 4; 2026-11).
+inline std::uint64_t table_limit(const DeviceInfo& device) {
+  const std::uint64_t reserved = device.kind == DeviceKind::opencl ? 64 : 0;
+  return (device.local_bytes - std::min(reserved, device.local_bytes)) / sizeof(std::uint32_t);
+}
 
 }  // namespace masu
 

@@ -178,7 +178,9 @@ TEST(HistogramPlan, TemporaryMemoryHoldsWhatItIsFor) {
         const std::uint64_t bytes = Partitioner::bytes_for(*plan, elements);
         const std::uint64_t found = Partitioner::elements_in(*plan, bytes);
         ASSERT_GE(found, elements);
-        if (found > 1 << 15) ASSERT_LE(Partitioner::bytes_for(*plan, found), bytes);
+        if (found > 1 << 15) {
+          ASSERT_LE(Partitioner::bytes_for(*plan, found), bytes);
+        }
         // Two bytes for each, some words for each block, and blocks that are not full.
         ASSERT_LE(bytes, elements * 11 + 540 * (plan->parts + 1) + 1024);
       }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/operands.h"
+#include "elements/clusters.h"
 #include "histogram/device/histogram_plan.h"
 #include "histogram/device/slot_kernels.h"
 
@@ -10,12 +11,6 @@
 namespace masu::weighted_plan {
 
 namespace {
-
-// OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA 580: 4; 2026-11).
-std::uint64_t table_limit(const DeviceInfo& device) {
-  const std::uint64_t reserved = device.kind == DeviceKind::opencl ? 64 : 0;
-  return (device.local_bytes - std::min(reserved, device.local_bytes)) / sizeof(std::uint32_t);
-}
 
 // As many copies as fit; no digits where not even one does.
 Layout layout(std::uint64_t limit, std::uint64_t slots, unsigned digits, unsigned most_copies) {
@@ -84,7 +79,7 @@ unsigned rounding_words(const WeightFormat& format) {
 }
 
 unsigned rounding_group(const DeviceInfo& device) {
-  return device.gpu ? std::bit_floor(std::max(1U, std::min(64U, device.max_work_group_size))) : 1;
+  return device.gpu ? work_group(device, 64) : 1;
 }
 
 unsigned rounding_groups(const DeviceInfo& device) {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/sort_job.h"
 
 #include "sort/cpu/sort_cpu.h"
-#include "sort/cpu/sort_simd.h"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
-#include <bit>
 #include <type_traits>
-#include <vector>
 
 namespace masu {
 

@@ -5,7 +5,6 @@
 #include "sort/sort_job.h"
 
 #include <algorithm>
-#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sort/cpu/sort_simd_keys.cpp"

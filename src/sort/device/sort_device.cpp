@@ -8,10 +8,7 @@
 #include "sort/device/sort_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <memory>
-#include <optional>
 #include <utility>
 
 namespace masu::sort_kernels {

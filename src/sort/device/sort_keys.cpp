@@ -2,10 +2,7 @@
 #include "sort/device/sort_keys.h"
 
 #include "call/operands.h"
-#include "sort/device/sort_device.h"
-#include "sort/device/sort_plan.h"
 
-#include <algorithm>
 #include <span>
 #include <string_view>
 

@@ -8,7 +8,6 @@
 #include <masu/mpi/part.h>
 #include <masu/weighted_histogram.h>
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <masu/sum.h>
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace masu::mpi {

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <type_traits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory as a file: what a child of `masu run --check` reads and writes.
+// Memory as a file, for commands and child processes to read and write.
 #pragma once
 
 #include <masu/error.h>
@@ -14,15 +14,16 @@
 
 namespace masu::cli {
 
-[[noreturn]] inline void fail_check(const char* what) {
-  throw Error(ErrorCode::io, std::string("run: --check: ") + what + ": " + std::strerror(errno));
+[[noreturn]] inline void fail_by_errno(const std::string& what) {
+  throw Error(ErrorCode::io, what + ": " + std::strerror(errno));
 }
 
 // A file without a name, which a child can open by path(); gone with the last process that has it open.
 class MemoryFile {
  public:
-  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, 0)) {
-    if (descriptor_ < 0) fail_check("no memory file");
+  // `command` is named in errors.
+  explicit MemoryFile(const char* command) : command_(command), descriptor_(::memfd_create(command, 0)) {
+    if (descriptor_ < 0) fail_by_errno(command_ + ": no memory file");
   }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
@@ -41,10 +42,11 @@ class MemoryFile {
   }
   void write(const std::string& text) const {
     if (::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-      fail_check("no memory");
+      fail_by_errno(command_ + ": no memory");
   }
 
  private:
+  std::string command_;
   int descriptor_;
 };
 
