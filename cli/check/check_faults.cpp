@@ -271,7 +271,7 @@ Key key_of(const Finding& finding, FaultKind kind, const std::string& space, con
   Key key{kind, race ? space : "", 0, false, {}};
   if (kind == FaultKind::conversion) return key;
   if (kind == FaultKind::out_of_bounds) {
-    key.memory = static_cast<std::uint64_t>(where.index + 1);
+    key.memory = static_cast<std::uint64_t>(where.index) + 1;
     key.before = where.offset < 0;
   } else if (race) {
     key.memory = finding.address >> 48U;

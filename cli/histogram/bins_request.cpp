@@ -116,7 +116,7 @@ Bins bins_with_width(const std::optional<std::uint64_t>& given, std::uint64_t mo
   if (given) return make(*given);
   for (const std::uint64_t fewer : {most, default_bins / 2, default_bins / 5, default_bins / 10}) {
     try {
-      const Bins bins = make(fewer);
+      Bins bins = make(fewer);
       (void)bin_edges(bins, dtype);
       return bins;
     } catch (const Error&) {

@@ -193,11 +193,11 @@ class ZipDirectory {
     reader_.seek(start_);
     for (std::uint64_t done = 0; done < size_;) {
       ZipEntry each = next(done);
-      const bool exact = each.name == array;
-      if (each.name.ends_with(".npy")) count(std::string_view(each.name).substr(0, each.name.size() - 4));
-      else if (!exact && others.size() < most_others) others.push_back(std::move(each));
-      if (exact || (each.name == with_ending && chosen.name != array)) chosen = std::move(each);
-      else if (array.empty() && each.name.ends_with(".npy")) chosen = std::move(each);
+      const bool npy = each.name.ends_with(".npy");
+      if (npy) count(std::string_view(each.name).substr(0, each.name.size() - 4));
+      const bool wanted = array.empty() ? npy : each.name == with_ending && chosen.name != array;
+      if (wanted || each.name == array) chosen = std::move(each);
+      else if (!npy && others.size() < most_others) others.push_back(std::move(each));
     }
     for (ZipEntry& other : others) {
       if (!chosen.name.empty() && !array.empty()) break;

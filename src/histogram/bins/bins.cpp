@@ -253,7 +253,7 @@ bool have_width(const Bins& bins, Dtype dtype) {
 }  // namespace
 
 Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
-  const Bins plain = Bins::even(n, range);
+  Bins plain = Bins::even(n, range);
   if (have_width(plain, dtype)) return plain;
   const auto parts = static_cast<double>(n);
   const double most = dtype == Dtype::f16   ? 65504
@@ -264,7 +264,7 @@ Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
   const double step = std::max(std::max(std::abs(range.lo), std::abs(range.hi)) * unit, least);
   for (double by = step * parts / 2; by <= most && std::isfinite(range.hi - range.lo); by *= 2) {
     const ValueRange wider{std::max(range.lo - by, -most), std::min(range.hi + by, most), false};
-    if (const Bins bins = Bins::even(n, wider); have_width(bins, dtype)) return bins;
+    if (Bins bins = Bins::even(n, wider); have_width(bins, dtype)) return bins;
   }
   if (range.lo == range.hi) return plain;
   std::vector<double> edges(n + 1, range.hi);
