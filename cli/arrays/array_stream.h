@@ -120,7 +120,7 @@ ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t coun
 // The input of a command that takes one, which the ranks share: texts by lines where `lines` (ranks.h).
 // `in_place`: pieces of files may be had without a copy.
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
-// The same for another file than the input's, read by its content or as `dtype`; the fields of a text as the input's.
+// The same for another file than the input's, read by its content or as `dtype`. Options of texts are the input's.
 SharedSource open_array(const std::string& path, const std::string& dtype, const InputOptions& like,
                         const CommonOptions& common);
 
@@ -142,22 +142,22 @@ std::string progress_mode(const CommonOptions& common);
 // Prints the notes of an input from number `from` on to standard error; returns how many it has. Readers add notes.
 std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 
-// What texts have besides their numbers (text_report.cpp).
+// Facts about texts besides their numbers (text_report.cpp).
 
-// Of all ranks. Collective.
+// The report of all ranks. Collective.
 io::TextReport report_of_ranks(const io::TextReport& mine);
-// Says on standard error what was left out, and which lines were skipped.
+// Prints on standard error what was left out, and which lines were skipped.
 void note_report(const std::string& name, const io::TextReport& report);
-// That, and the notes of an input without an ArrayStream; returns the report of all ranks. Collective.
+// Prints this and the notes of an input without an ArrayStream; returns the report of all ranks. Collective.
 io::TextReport tell_source(const io::Source& source, const CommonOptions& common);
 // What was left out as members of JSON, `,"bad_lines":N,…`, where there are any.
 std::string json_report(const io::TextReport& report, std::span<const std::string> notes = {});
 
-// Makes indices of numbers, counted over all ranks, places in the text: rows or entries that were left out have such
-// too. Other inputs have their numbers at each place.
+// Turns indices of numbers, counted over all ranks, into places in the text. Rows or entries that were left out have
+// places too. In other inputs, a number's place is its index.
 class Places {
  public:
-  // Collective; when all has been read. This rank has read so many numbers; the source was opened with
+  // Collective; after all has been read. `numbers`: how many this rank has read. The source was opened with
   // SourceOptions::places.
   Places(io::Source& source, std::uint64_t numbers);
   void apply(std::span<std::uint64_t> indices) const;
@@ -203,7 +203,7 @@ class ArrayStream {
 
   // Of all ranks, when the passes have ended.
   [[nodiscard]] io::TextReport report() const { return report_ ? *report_ : source_->report(); }
-  // The same, of numbers of which this rank has read so many. Collective.
+  // The places of numbers; this rank has read `numbers` of them. Collective.
   [[nodiscard]] Places places(std::uint64_t numbers) { return {*source_, numbers}; }
   // What was read in all passes.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
@@ -232,7 +232,7 @@ class ArrayStream {
   double aside_ = 0;
 };
 
-// What all these commands say on standard error behind a result, but for --quiet.
+// Prints what all these commands say on standard error after a result, unless --quiet is given.
 void note_result(const CommonOptions& common, const ArrayStream& stream, std::uint64_t count, const Seconds& seconds);
 
 // An array written in pieces, whole or not at all, in the form that its path's ending says: .npy, .txt or .csv (one
@@ -258,7 +258,7 @@ Command array_command(CommandLine& line, const char* name, const char* descripti
 
 // One number a line, in the shortest form that reads back; given piece by piece.
 using Lines = std::function<void(std::string_view)>;
-// Or rows of several numbers.
+// Lines of several numbers each.
 struct LineForm {
   std::uint64_t columns = 1;
   char delimiter = ',';
@@ -277,7 +277,7 @@ class ArrayOutput {
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   void write(const ArrayView& piece);
-  // Before the first piece: text has rows of so many numbers, with a delimiter as the input has it.
+  // Called before the first piece: text gets rows of so many numbers, with the input's delimiter.
   void set_columns(std::uint64_t columns, const io::TextReport& from);
   // For several outputs that appear together: each is finished before the first is committed.
   void finish() { file_.finish(); }

@@ -40,7 +40,7 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   Sources sources;
   for (std::size_t i = 0; i < 2; ++i) {
     io::SourceOptions options = source_options(input, common);
-    options.needed_by = "dot";  // an entry that is left out would part the pairs behind it
+    options.needed_by = "dot";  // an entry that is left out would misalign all later pairs
     if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
     SharedSource shared = open_shared(columns ? first : input.inputs[i], options, columns);
     sources.push_back(std::move(shared.source));

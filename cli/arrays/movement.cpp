@@ -237,7 +237,7 @@ Matrix asked_matrix(const std::string& shape, const io::SourceInfo& info, std::u
   return matrix;
 }
 
-// Lines of as many fields.
+// The matrix of a text whose lines have equally many fields.
 Matrix text_matrix(ArrayStream& stream) {
   const std::uint64_t count = stream.count();
   const io::TextReport report = stream.report();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of the entries of a text that were left out, and where the others stood.
+// Notes and JSON about the entries of a text that were left out, and the places of the others.
 #include "cli/arrays/array_stream.h"
 #include "ranks.h"
 #include "text.h"
@@ -12,7 +12,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t most_shared_gaps = std::uint64_t{1} << 20U;  // that each rank keeps of each
+constexpr std::uint64_t most_shared_gaps = std::uint64_t{1} << 20U;  // gaps that each rank keeps of every rank
 
 struct LeftOutWords {
   io::LeftOut kind;
@@ -59,13 +59,13 @@ io::TextReport report_of_ranks(const io::TextReport& mine) {
   for (const Ranks::Bytes& part : ranks().from_each("left out", bytes_of(text))) {
     const std::vector<std::string> lines = split(text_in(part), '\n');
     const auto number = [&](std::size_t i) { return std::stoull(lines.at(i)); };
-    // Lines of a part may be counted from its beginning.
+    // A part may count its lines from its own beginning.
     const std::uint64_t before = number(2) == 1 ? 0 : end - number(0);
     end = number(1) + before;
     all.places += number(3);
     all.comment_lines += number(4);
     all.rows = all.rows && number(5) == 1;
-    const bool unlike = all.columns != 0 && number(6) != 0 && all.columns != number(6);  // than the first line of all
+    const bool unlike = all.columns != 0 && number(6) != 0 && all.columns != number(6);  // from the first line of all
     if (all.ragged_line == 0 && (unlike || number(7) != 0)) all.ragged_line = before + number(unlike ? 0 : 7);
     if (all.columns == 0) all.columns = number(6);
     std::size_t at = 8;

@@ -43,10 +43,10 @@ struct CheckRequest {
 // Reads the command line from /proc/self. Throws where Oclgrind is absent.
 Exit check_kernel(const CheckRequest& request);
 
-// What only the child knows and tells its parent: a small file of JSON.
+// Facts that only the child knows; it passes them to its parent as a small JSON file.
 struct CheckFacts {
   struct Argument {
-    std::string name;  // the kernel's name for it, where the program tells
+    std::string name;  // the kernel's name for it, where the program has it
     bool buffer = false;
     std::uint64_t address = 0;  // where Oclgrind has put the buffer
     std::uint64_t bytes = 0;
@@ -58,21 +58,22 @@ struct CheckFacts {
   std::vector<Argument> arguments;  // all of the kernel's, in its order
 };
 
-// None where the child ended before it had told.
+// Returns none where the child ended before it had written the facts.
 std::optional<CheckFacts> parse_facts(std::string_view text);
 
-// What the child's compiler includes before the kernel.
+// The header that the child's compiler includes before the kernel.
 std::string check_header();
 
 // In the child: the options for a compiler, with a language version that Oclgrind reads. Throws `unsupported` for one
 // that it does not.
 std::string checked_options(const std::string& options);
 
-// In the child: the kernel that `build` makes. Throws `unsupported` for a function that Oclgrind does not have. What it
-// writes meanwhile goes to standard error but for what the error says.
+// In the child: returns the kernel that `build` makes. Throws `unsupported` for a function that Oclgrind does not have.
+// Other messages of the build go to standard error.
 Kernel build_checked(const std::function<Kernel()>& build);
 
-// In the child: leaves it in FILE for the parent, with the addresses of the arguments' buffers; null: no buffer.
+// In the child: writes the facts to FILE for the parent, with the addresses of the arguments' buffers (null: no
+// buffer).
 void tell_check(const std::string& file, const Device& device, CheckFacts facts,
                 const std::vector<const BufferBase*>& buffers);
 
@@ -172,14 +173,14 @@ std::optional<Place> place_before(std::string_view text, const SourceName& name)
 // The compiler's warnings that mean a fault of the kernel, and what is wrong with its calls of printf.
 std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& name);
 
-// What is in the child's build log beside the compiler's own messages: the arguments of each printf, as a message of
-// #pragma message, and the implicit conversions to integers. Cut out of the log of a kernel that does not compile.
+// The log of a kernel that does not compile, without the notes that check_header() causes: the arguments of each printf
+// and the implicit conversions to integers.
 std::string without_notes(std::string_view log);
 
-// What OpenCL C does not have in a printf with these arguments, written as they are in the source.
+// Returns a message for each part of a printf with these arguments, as written in the source, that OpenCL C lacks.
 std::vector<std::string> printf_complaints(std::string_view arguments);
 
-// Where the header that the child includes reads when a conversion is out of range: no buffer is there.
+// The header that the child includes reads from this address, where no buffer is, when a conversion is out of range.
 inline constexpr std::uint64_t conversion_address = 0x7abc'0000'0000'0000;
 
 // The conversions from floating-point numbers to integers: those that the compiler warns of, and the casts and calls of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run under Oclgrind: what its compiler includes, how its kernel is made, what it leaves for its parent.
+// The run under Oclgrind: the header that its compiler includes, the build of its kernel, the facts for its parent.
 #include "cli/check/check.h"
 #include "cli/memory_file.h"
 
@@ -20,8 +20,8 @@
 namespace masu::cli {
 namespace {
 
-// Oclgrind 21.10 takes the stride for both sides of a strided copy when it notes what was written: what the copy
-// brought counts as never set. Copies of one element each are the same, and noted rightly.
+// When Oclgrind 21.10 records what a strided copy has written, it applies the stride to both sides: elements that were
+// copied count as never set. It records copies of one element each correctly, and their result is the same.
 constexpr const char* strided_copy_text = R"(
 static inline size_t __attribute__((overloadable)) masu_step(__local const volatile void *side, size_t stride) {
   return 1;
@@ -41,8 +41,8 @@ static inline size_t __attribute__((overloadable)) masu_step(__global const vola
     masu_event; })
 )";
 
-// Says in the build log which conversions to integers are implicit, and what each printf is called with, once its
-// macros are expanded.
+// Writes to the build log which conversions to integers are implicit, and the arguments of each printf after its macros
+// are expanded.
 constexpr const char* notes_text = R"(
 #pragma clang diagnostic warning "-Wfloat-conversion"
 #define MASU_TEXT_(...) #__VA_ARGS__
@@ -54,10 +54,10 @@ constexpr const char* notes_text = R"(
 
 }  // namespace
 
-// What the child includes before the kernel. The compiler calls the first function where a cast is out of range; calls
-// of convert_T, which it does not know as conversions, cast each element too.
+// The compiler calls the first function where a cast is out of range. It does not know calls of convert_T as
+// conversions, so these cast each element too.
 std::string check_header() {
-  // Where it has nothing ready, Oclgrind reads its header after this one.
+  // Without a precompiled header, Oclgrind reads its own header after this one.
   std::string text = "#ifndef _OPENCL_H_\n#include \"/remapped/opencl-c.h\"\n#endif\n";
   text += fmt::format(
       "void __ubsan_handle_float_cast_overflow_minimal(void) {{\n"
@@ -86,7 +86,7 @@ std::string check_header() {
 
 namespace {
 
-// While it lives, what this process writes to standard error goes to a file of its own.
+// While it lives, a file of its own takes what this process writes to standard error.
 class ErrorText {
  public:
   ErrorText() : saved_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
@@ -120,7 +120,7 @@ std::string checked_options(const std::string& options) {
   const std::size_t end = std::min(options.find_first_of(" \t", begin), options.size());
   std::string version = options.substr(begin, end - begin);
   std::ranges::transform(version, version.begin(), [](unsigned char c) { return std::toupper(c); });
-  // 1.0 has no static functions, and another spelling of 2.0 is unknown to what Oclgrind has ready.
+  // 1.0 has no static functions, and Oclgrind's precompiled header exists for one spelling of 2.0 only.
   if (std::ranges::find(older, version) != older.end()) {
     return std::string(options).replace(begin, end - begin, "CL1.2");
   }
@@ -168,7 +168,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckFacts, kernel, source, buil
 
 namespace {
 
-// In Oclgrind a pointer is a number: which buffer in the upper bits, where in it in the lower ones.
+// In Oclgrind the upper bits of a pointer are the number of a buffer, the lower ones an offset in it.
 constexpr const char* address_text = R"(
 kernel void masu_address(global ulong* address, global const uchar* buffer) {
   *address = (ulong)buffer;

@@ -255,8 +255,8 @@ bool near_null(const Finding& finding) {
   return !finding.space.empty() && finding.address >> (bits - 1) == 0;
 }
 
-// What makes two messages one fault: of a line all races in one memory, else what is done at one column, in one
-// argument, on one side of it. An expansion of a macro is at one column.
+// Two messages with equal keys are one fault. All races of a line in one memory are one; other faults are one where
+// column, argument and side of the argument are equal. An expansion of a macro is at one column.
 struct Key {
   FaultKind kind;
   std::string space;
@@ -284,8 +284,8 @@ Key key_of(const Finding& finding, FaultKind kind, const std::string& space, con
   return key;
 }
 
-// An instruction of a work-item at an address. Oclgrind says of one that its address is outside of every buffer and,
-// after that, that the address was never set.
+// An instruction of a work-item at an address. Oclgrind first reports that the address is outside of every buffer and
+// then that the address was never set.
 using Step = std::tuple<std::string, std::uint64_t, Access::Id>;
 
 Step step_of(const Finding& finding) {
@@ -358,7 +358,7 @@ class Collector {
     }
   }
 
-  // The message names the header; the kernel's conversions stand elsewhere.
+  // The message names the header, so the places are those of the kernel's conversions.
   void place_conversion(Fault& fault) const {
     Access& access = fault.accesses.front();
     access.place = {name_.file, 0, 0, {}};
@@ -393,7 +393,8 @@ class Collector {
     });
   }
 
-  // Whether something was read that had no definite value, and may have gone anywhere since; by such a pointer too.
+  // Whether a value without a definite content was read, which may have spread since. `by_pointers`: also through a
+  // pointer that was never set.
   [[nodiscard]] bool spoils_reads(bool by_pointers) const {
     return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
       const FaultKind kind = group.fault.kind;

@@ -265,7 +265,7 @@ std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& n
       fault.accesses.emplace_back().place = *place;
     };
     const std::string_view text = line.substr(at + word.size());
-    if (text.starts_with('"')) {  // what the header has the compiler say of each printf
+    if (text.starts_with('"')) {  // the header makes the compiler print this for each printf
       for (std::string& complaint : printf_complaints(text)) add(FaultKind::format, std::move(complaint));
       continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --check reads in a kernel's source: calls of printf, and conversions from floating-point numbers to integers.
+// --check finds in a kernel's source: calls of printf, and conversions from floating-point numbers to integers.
 #include "cli/check/check.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// The place behind a literal, or a comment, that begins at `at`; `at` where there is none.
+// The place after a literal or a comment that begins at `at`; `at` where none begins.
 std::size_t behind_literal(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   const auto end = [&](std::string_view word) {
@@ -57,7 +57,7 @@ std::vector<std::string_view> arguments_of(std::string_view text) {
   return result;
 }
 
-// What literals that stand side by side say together, with their escapes; none where anything else is there.
+// The text of adjacent literals together, with their escapes; none where anything else is there.
 std::optional<std::string> literal(std::string_view text) {
   std::string result;
   if (text.empty()) return std::nullopt;
@@ -75,8 +75,8 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, n>& wor
   return std::ranges::find(words, text) != words.end();
 }
 
-// The places of casts to integers and of calls of convert_T. Those of integers are among them, but for what
-// get_global_id and the like return.
+// Adds the places of casts to integers and of calls of convert_T. Casts of integers are among them, except those of
+// get_global_id() and similar functions.
 void add_casts(std::string_view text, Place here, const std::function<void(const Place&)>& add) {
   constexpr std::array<std::string_view, 13> types{"char",   "uchar",    "short",       "ushort", "int",
                                                    "uint",   "long",     "ulong",       "size_t", "ptrdiff_t",

@@ -110,7 +110,7 @@ constexpr double most_estimated_bins = 1U << 24U;
 constexpr std::uint64_t most_checked_bins = 1U << 20U;
 constexpr double most_default_bins = 1024;  // for integers between given limits: a bin for each value up to here
 
-// The number that was given, else as many of `most` as have a width.
+// Bins of the given number; else `most`, or fewer where `most` bins would have no width.
 template <class Make>
 Bins bins_with_width(const std::optional<std::uint64_t>& given, std::uint64_t most, Dtype dtype, const Make& make) {
   if (given) return make(*given);

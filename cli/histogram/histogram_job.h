@@ -62,7 +62,7 @@ class Summary {
   std::string mean_ = "-";
 };
 
-// What is said of inputs that are texts, by name.
+// Reports about inputs that are texts, by name.
 using NamedReports = std::vector<std::pair<std::string, io::TextReport>>;
 
 // One of the three shapes: `channels`, `rows`, or `joint`.
@@ -238,7 +238,7 @@ struct HistogramInput {
   // Of all ranks; and the bytes of this one.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
-  // Those of all sources, when they have been read.
+  // Notes and reports of all sources, complete after they have been read.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] NamedReports texts() const;
   void keep_for_rewind();

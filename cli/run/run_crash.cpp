@@ -38,7 +38,8 @@ constexpr std::array<Crash, 5> crashes{{
     {SIGILL, "SIGILL", "ran an instruction that does not exist (SIGILL)"},
 }};
 
-// For the handler, which may not allocate: a line for each signal, by who crashed, and where the code of compilers is.
+// The handler may not allocate, so these are made before: a line for each signal, by who crashed, and the address
+// ranges of compilers.
 struct CrashLines {
   std::array<std::string, crashes.size()> kernel;  // empty while a program is compiled
   std::array<std::string, crashes.size()> compiler;
@@ -61,7 +62,7 @@ extern "C" void end_crashed_kernel(int signal) {
 
 extern "C" void end_crashed_run(int signal) {
   if (crash_lines.kernel.front().empty()) end_with(crash_lines.compiler, signal);
-  // What a kernel has done to the stack may end the look at it.
+  // A kernel may have damaged the stack, so that backtrace() crashes.
   struct sigaction again {};
   again.sa_handler = end_crashed_kernel;
   again.sa_flags = SA_NODEFER;
@@ -97,7 +98,7 @@ void find_compilers() {
 
 void blame_crashes_on(const std::string& what, const std::string& device, bool runs) {
   std::array<void*, 1> frame{};
-  ::backtrace(frame.data(), 1);  // what it loads, it loads now
+  ::backtrace(frame.data(), 1);  // loads its library now, not in the handler
   if (runs) find_compilers();
   for (std::size_t i = 0; i < crashes.size(); ++i) {
     const bool memory = crashes[i].signal == SIGSEGV || crashes[i].signal == SIGBUS || crashes[i].signal == SIGABRT;

@@ -229,7 +229,7 @@ class RunProgram {
   [[nodiscard]] Kernel build() {
     const Watchdog::Watch watch = watchdog_.watch("compiling " + visible(job_.source.name));
     const auto began = Clock::now();
-    const bool checked = !job_.check_facts.empty();  // then crashes are the checker's
+    const bool checked = !job_.check_facts.empty();  // then the checker handles crashes
     const std::string options = checked ? checked_options(run_build_options(job_)) : run_build_options(job_);
     const auto make = [&] {
       const Program program = Program::from_source(device_, with_file_name(job_.source), options);

@@ -156,9 +156,9 @@ struct RunResult {
 
 RunResult run_kernel(const RunJob& job);
 
-// From here on a signal by which the processor refuses what is done (memory that is nobody's, a division by zero), or
-// the C library what was done to its memory, ends the process with exit status 1 and one line: damage often shows after
-// the kernel. Where a kernel `runs`, `what` is its name, else what the driver compiles.
+// From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the process with exit status 1 and one line. It stays so
+// after the kernel has ended, because damage to memory often shows later. If a kernel `runs`, `what` is its name, else
+// the name of the source that the driver compiles.
 void blame_crashes_on(const std::string& what, const std::string& device, bool runs);
 void blame_nobody();
 

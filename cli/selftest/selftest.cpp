@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// masu selftest: the commands with --verify on every device, and functions that no command has. So each wrong result is
-// reported with a command that shows it again. The program in tests/selftest has many more cases.
+// masu selftest runs the commands with --verify on every device, and functions that no command has. So a wrong result
+// is reported with a command that reproduces it. The program in tests/selftest has many more cases.
 #include "cli/arrays/array_stream.h"
 #include "cli/memory_file.h"
 #include "cli/verify/references.h"
@@ -75,7 +75,7 @@ bool gather_is_right(const Device& device, const ArrayView& data) {
   return are_elements(found, data, places);
 }
 
-// Back to where they were, and to the other end.
+// Reverses the elements and scatters them back.
 bool reverse_and_scatter_are_right(const Device& device, const ArrayView& data) {
   Places places(data.count);
   for (std::uint64_t i = 0; i < data.count; ++i) places[i] = data.count - 1 - i;
@@ -101,8 +101,8 @@ bool compact_is_right(const Device& device, const ArrayView& data) {
   return count == places.size() && are_elements(found, data, places);
 }
 
-// A command, or where none has the primitive a function that returns false where the result is wrong. {second} is
-// another input of the same kind, {other} a file that an option takes.
+// A command; or, for a primitive without a command, a function that returns false where the result is wrong. {second}
+// is another input of the same kind, {other} a file that an option takes.
 struct Check {
   const char* name;
   const char* command;
@@ -161,7 +161,7 @@ void add_special(std::vector<std::byte>& bytes, Dtype dtype, std::uint64_t numbe
   }
 }
 
-// Runs it as main() does; what it writes is thrown away.
+// Runs a command as main() does; its output goes to /dev/null.
 bool run_command(std::vector<std::string> words) {
   CommandLine line("masu", "", "", "");
   std::vector<Command> commands;

@@ -64,7 +64,7 @@ struct ConvertOptions {
   /// Of floats to the same dtype: changes the sign bit of each, also of zeros and NaNs; nothing fails to fit then. So
   /// the ascending order of the result is the descending order of the data with NaNs last.
   bool negate = false;
-  /// Of u8 to u8: 1 for each element that is not 0, whatever it is.
+  /// From u8 to u8 only: writes 1 for each element that is not 0, and 0 for the others.
   bool truth = false;
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
   /// of 16 bytes on. Not used on `cpu`.

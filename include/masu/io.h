@@ -65,14 +65,14 @@ struct SourceInfo {
   std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
                                        ///< numbers from 0 for what has no name; elsewhere empty
   std::uint64_t largest = 0;           ///< images: the greatest possible sample, where the dtype holds more; else 0
-  std::vector<std::string> notes;      ///< what the numbers do not show, one sentence each: "read image 1 of 3". More
-                                       ///< may follow while the source is read
+  std::vector<std::string> notes;  ///< facts that the values do not show, a sentence each: "read image 1 of 3". More
+                                   ///< may follow while the source is read
 };
 
 /// Why an entry of a text, or a line, was not read.
 enum class LeftOut { empty, not_a_number, wrong_fields, no_column, too_long };
 
-/// What a text has besides the numbers that were read so far.
+/// Facts about the part of a text that was read so far.
 struct TextReport {
   struct Kind {
     std::uint64_t count = 0;
@@ -131,7 +131,7 @@ class MASU_EXPORT Source {
   /// Text with SourceOptions::places: makes indices of numbers that were read, from 0, the places of these in the text:
   /// data rows of one column from 0, else fields line by line. What was left out has places, empty lines have none.
   virtual void to_places(std::span<std::uint64_t> /*indices*/) {}
-  /// Of number `number` on, `missing` places more lie in front of a number than numbers.
+  /// From number `number` on, the place of a number is its index + `missing`.
   struct Gap {
     std::uint64_t number = 0;
     std::uint64_t missing = 0;

@@ -231,9 +231,10 @@ MASU_EXPORT std::vector<QuantilePoint> quantile_points(QuantileMethod method, st
 MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
                                     std::span<const QuantilePoint> points, const BufferBase& result, Dtype result_dtype,
                                     const SelectionOptions& options = {});
-/// What lies between first[i] and second[i], which is not less, at weights[i] from 0 to 1, by the rule above: host
-/// memory of equal counts, `result` of f16, f32 or f64. NaN where one of them is NaN. Throws invalid_argument for other
-/// dtypes and counts.
+/// Writes to result[i] the number between first[i] and second[i] at the weight weights[i], by the rule above. Requires
+/// first[i] <= second[i] and weights from 0 to 1. All arguments are in host memory and have equal counts; `result` is
+/// f16, f32 or f64. A result is NaN where first[i] or second[i] is NaN. Throws invalid_argument for other dtypes and
+/// counts.
 MASU_EXPORT void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
                              MutableArrayView result);
 /// Bytes of its temporary memory for `count` elements in all. 0 on `cpu`.

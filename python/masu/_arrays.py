@@ -171,7 +171,7 @@ def taken(array, device, name="masu"):
 
 
 class Unusable(TypeError, BufferError):
-    """Of an array whose library does not give its memory: a TypeError, and what DLPack has for it."""
+    """Raised for an array whose library does not give its memory: a TypeError, and DLPack's BufferError."""
 
 
 _WAYS = {  # of attributes that are True
@@ -183,7 +183,7 @@ _WAYS = {  # of attributes that are True
 
 
 def _way_out(array):
-    """What must hold of an array, in words, where a library as PyTorch does not give its memory as it is; None where it is
+    """In words, the condition that an array fails where a library as PyTorch does not give its memory; None where it is
     unknown."""
     for attribute, way in _WAYS.items():
         if getattr(array, attribute, False) is True:
@@ -269,7 +269,7 @@ def _library(array):
 
 
 def _is_narrower(given, dtype):
-    """Whether an array has elements of less bytes than the dtype; one that does not tell has not."""
+    """Whether an array has elements of less bytes than the dtype; False for one without a dtype."""
     if dtype.itemsize < 8:
         return False
     name = str(getattr(given, "dtype", dtype)).rpartition(".")[2]

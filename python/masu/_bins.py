@@ -19,7 +19,7 @@ _PLAIN = frozenset((int, float))
 
 
 def check_edges(name, bins):
-    """ValueError where a NaN is among edges, of which NumPy makes counts that may be negative. `bins`: of one column or several."""
+    """Raises ValueError where a NaN is among the edges; NumPy's counts may be negative then. `bins`: of one column or several."""
     several = type(bins) in (list, tuple) and any(map(np.ndim, bins))
     for part in bins if several else [bins]:
         if type(part) in (int, str) or not np.ndim(part):

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public calls run in masu's floating-point environment: what NumPy computes for them too."""
+"""Public calls run in masu's floating-point environment, also the part that NumPy computes for them."""
 import functools
 import sys
 from types import FunctionType
 
 from . import _masu
 
-# Of classes: the others read what is there, or ask the library, which has that environment of its own.
+# Methods of classes that compute here. The others read attributes, or call the library, which sets the environment.
 _COMPUTING = ("__add__", "__call__", "__eq__", "__init__", "_result", "add", "counts", "cumulative", "density", "n", "of", "result",
               "values")
 _entered = set()
 
 
 def enter(module, names):
-    """Each function of the module, and each method of its classes that computes, puts the thread's own environment back."""
+    """Wraps each function of the module, and each method of its classes that computes: it runs in masu's environment and
+    restores the thread's own."""
     for name in names:
         entry = module[name]
         if isinstance(entry, FunctionType):
@@ -34,7 +35,7 @@ def _entered_method(member):
         return property(_masu.in_usual_arithmetic(member.fget), doc=member.__doc__)
     call = _masu.in_usual_arithmetic(member)
 
-    @functools.wraps(member)  # a function of Python's, which programs that draw histograms inspect
+    @functools.wraps(member)  # a Python function, since programs that draw histograms inspect it
     def method(*args, **keywords):
         return call(*args, **keywords)
 

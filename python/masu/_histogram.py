@@ -75,7 +75,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     _bins.check_edges("histogram", bins := _rules.on_host(bins))
     data = on.plain(a)
     if on is _host and data.dtype.kind == "O" and weights is None and (range is not None or np.ndim(bins)):
-        data = data[np.equal(data, data, dtype=object).astype(bool)]  # NumPy sorts a NaN somewhere
+        data = data[np.equal(data, data, dtype=object).astype(bool)]  # NumPy's order of objects has no place for NaN
     data = _counts.subtractable(data)
     by = None if weights is None else on.sent(data, on.plain(weights))
     if on is _host and axis is None and data.dtype.kind in "iu" and np.ndim(bins) == 1:
@@ -143,7 +143,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
 
 
 def _check_rule(name, data, rule, range):
-    """ValueError where a rule finds more bins of data of the host than memory should hold."""
+    """Raises ValueError where a rule finds too many bins for data of the host."""
     if type(data) is np.ndarray and data.dtype.kind in "iuf" and _kinds.has_dtype(data):
         _rules.check_number(name, rule, data, lambda x: _counts.extremes(x, None), range, _SUMMARIES)
 

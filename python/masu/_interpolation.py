@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies between two elements, and the mean of two, in NumPy's functions: masu's rule in place of NumPy's formula.
+"""Numbers between two elements, and the mean of two, in NumPy's functions: masu's rule in place of NumPy's formula.
 
 NumPy's formula wraps round, overflows and loses digits. Its functions get arrays whose elements, once taken at the places
 that they want, interpolate by masu's rule; all else stays theirs.
@@ -34,7 +34,7 @@ def exact_q(function, dtype, q, count):
 
 
 def interpolated(first, second, t, dtype):
-    """What lies between elements of native dtypes, at t from 0 to 1, in a dtype of floats."""
+    """The numbers between elements of native dtypes at t from 0 to 1, in a dtype of floats."""
     shape = np.broadcast_shapes(first.shape, np.shape(t))
     first, second, t = (np.ascontiguousarray(np.broadcast_to(x, shape)) for x in (first, second, np.asarray(t, np.float64)))
     result = np.empty(shape, dtype)
@@ -70,7 +70,7 @@ class Interpolated(_ndarray):
 
 
 class Neighbours(_ndarray):
-    """Elements between which NumPy interpolates: b - a, a + (b - a) * t, b - (b - a) * (1 - t). Or whose mean it takes."""
+    """Elements whose mean NumPy takes, or between which it interpolates: b - a, a + (b - a) * t, b - (b - a) * (1 - t)."""
 
     narrow = None
 
@@ -108,17 +108,17 @@ class Neighbours(_ndarray):
 
 
 class _Difference:
-    """b - a, which is not computed, and times what."""
+    """Stands for (b - a) * t; it keeps a, b and t and computes nothing."""
 
     def __init__(self, a, b, narrow):
         self.a, self.b, self.narrow = a, b, narrow
 
     def __mul__(self, t):
-        self.t = t  # in the end 1 - t, which nobody reads
+        self.t = t  # NumPy multiplies by 1 - t later, whose product is not read
         return self
 
     def result(self, out):
-        """All that lies between, into `out` where NumPy's sum would be cast to it."""
+        """The interpolated numbers, written to `out` where NumPy's sum would be cast to it."""
         a, b, t = self.a, self.b, self.t
         dtype = self.narrow or np.result_type(a.dtype, t if type(t) is float else t.dtype)
         if dtype.num in _kinds.FLOATS:
@@ -143,7 +143,8 @@ _GREAT = {number: np.finfo(char).max / 4 for number, char in ((23, "e"), (11, "f
 
 
 def applied(function, a, *arguments, **keywords):
-    """NumPy's function of medians or quantiles of what masu's own ways do not take, with masu's rule between elements."""
+    """Calls NumPy's function of medians or quantiles with masu's rule between elements, for data that masu's functions do not
+    take."""
     data = _kinds.as_numpy(a)
     if type(data) is np.memmap:
         data = data.view(_ndarray)

@@ -97,7 +97,7 @@ def number_by(name, rule, there, extremes, range, functions):
 
 
 def _few_enough(name, rule, number):
-    """The number of bins that a rule finds; ValueError for more than the memory for them is worth."""
+    """Returns the number of bins that a rule finds; raises ValueError for more than _MOST_BINS."""
     if not number <= _MOST_BINS:
         raise ValueError(f"{name}: the rule {rule!r} must find at most {_MOST_BINS} bins, got {number:.4g}; give a range, "
                          "which leaves far values out, or a number of bins")
@@ -105,7 +105,7 @@ def _few_enough(name, rule, number):
 
 
 def check_number(name, rule, a, extremes, range, functions):
-    """ValueError where NumPy's rule finds so many bins of an array of the host, before it makes their edges."""
+    """Raises ValueError where NumPy's rule would find too many bins for an array of the host, before it makes their edges."""
     if rule not in (_RULES | {"doane"}) or not a.size or not (
             range is not None or rule == "fd" or rule == "auto" and not _bounded()):
         return  # no more than there are elements

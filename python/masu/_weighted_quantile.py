@@ -14,7 +14,7 @@ from ._axes import reduced
 from ._on_device import empty, rows, sent
 
 _WRONG_SUM = "Weights included NaN, inf or were all zero."  # in NumPy's words
-_NEAR = 2.0**-48  # part of itself by which a running sum that is rounded may be off, and far more
+_NEAR = 2.0**-48  # far more than the relative error of a rounded running sum
 _CHUNK = 2**26  # whole numbers below 2^27 whose sum a double holds
 
 
@@ -54,7 +54,7 @@ def _first_reaching(weights, q):
 
 
 def _exact_place(weights, q, first, last):
-    """The same of one row, from `first` to `last`, which reaches it."""
+    """The place in one row, from `first` to `last`; the sum at `last` reaches the quantile."""
     share = min(Fraction(float(q)), Fraction(str(q)))
     before = _exact_sum(weights[:first])
     wanted = share.numerator * (before + _exact_sum(weights[first:]))

@@ -67,7 +67,7 @@ bool NumpyArray::is_float() const noexcept {
 }
 
 MASU_FOR_EVERY_PROCESSOR bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
-  constexpr std::uint64_t block = 4096;  // so that the first one that is not ends the search
+  constexpr std::uint64_t block = 4096;  // a block with another byte ends the search
   for (std::uint64_t first = 0; first < count; first += block) {
     std::uint8_t all = 0;
     const std::uint64_t end = std::min(count, first + block);

@@ -74,7 +74,7 @@ bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept;
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept;
 
 // Whether NumPy compares the elements of an array with these numbers as doubles, although all are integers: of 64 bits,
-// some with a sign and some without. Then integers beyond 2^53 are not told apart. False for what is not known.
+// some with a sign and some without. Then integers beyond 2^53 may compare as equal. False for other objects.
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept;
 
 // Copies the elements, `size` bytes each, in the order of their indices.

@@ -2,7 +2,7 @@
 // IEEE 754's arithmetic in integers, rounded to nearest, ties to even, in OpenCL C 1.2 (and, behind the CUDA prelude,
 // in CUDA C++): for the few values of a result whose bits must be the same on devices without double or without
 // subnormals. A float is its bits in an ulong. Its format is three numbers: precision, the exponent of the lowest bit,
-// bits. Behind elements.cl, or in C++ by soft_float.h.
+// bits. Included after elements.cl, or in C++ by soft_float.h.
 
 #define MASU_HALF_FORMAT 11u, -24, 16u
 #define MASU_SINGLE_FORMAT 24u, -149, 32u
@@ -123,7 +123,7 @@ inline ulong exact_step(const bool base_minus, const ulong base, const int expon
   step[1] = mul_hi(low, by) + high * by;
   step[2] = mul_hi(high, by) + (step[1] < high * by ? 1 : 0);
   step[3] = 0;
-  // 140 bits under the base's lowest are kept, more than a step that cancels it has; the last one tells of all that is lost.
+  // 140 bits below the base's lowest are kept, more than a step that cancels it has; the last one stands for all lower bits.
   const int begin = base != 0 ? exponent : bottom;
   ulong lost = 0;
   while (bottom < begin - 140) {
@@ -167,7 +167,7 @@ inline ulong exact_step(const bool base_minus, const ulong base, const int expon
          ((turned ? minus : base_minus) ? (ulong)1 << (bits - 1) : 0);
 }
 
-#ifdef MASU_ELEMENT_BYTES  // behind elements.cl
+#ifdef MASU_ELEMENT_BYTES  // after elements.cl
 // An element that is an integer as a double; the format of one that is a float.
 #if !MASU_FLOAT
 inline bool is_below_zero(const MASU_BITS element) { return MASU_SIGNED && (element & MASU_SIGN) != 0; }

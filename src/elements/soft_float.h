@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of soft_float.cl in C++, so that the host and devices have one rule.
+// Compiles the arithmetic of soft_float.cl as C++, so that the host and devices have one rule.
 #pragma once
 
 #include <algorithm>

@@ -170,7 +170,7 @@ TEST(Bmp, RunLengths) {
       Bmp{.width = 5, .height = 2, .bits = 4, .compression = 2, .palette = grays(4, 10), .used = 4, .pixels = four}
           .bytes(),
       V{30, 20, 10, 0, 0, 10, 20, 10, 20, 10});
-  // What writers put behind the end of a row is cut; below the last row is an error.
+  // Codes beyond the end of a row are cut; codes below the last row are an error.
   expect_values<std::uint8_t>(in_runs(3, 1, Bytes("\x04\x01\0\0\0\1", 6)), V{10, 10, 10});
   expect_values<std::uint8_t>(in_runs(3, 2, Bytes("\x04\x01\0\0\0\4\2\3\1\2\0\1", 12)), V{20, 30, 10, 10, 10, 10});
   expect_values<std::uint8_t>(Bmp{.width = 3,

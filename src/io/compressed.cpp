@@ -179,8 +179,8 @@ class ZipDirectory {
  public:
   explicit ZipDirectory(Reader& reader) : reader_(reader), total_(reader.measured_size()) { find(); }
 
-  // As numpy.load: the entry of that very name before that with .npy behind it; of equal names the last. Arrays are
-  // entries that end in .npy or begin as such a file.
+  // As numpy.load: the entry with exactly that name is preferred to NAME.npy, and the last of equal names is taken.
+  // Arrays are entries whose name ends in .npy or whose data begin as such a file.
   ZipEntry entry(std::string_view array) {
     ZipEntry chosen;
     const std::string with_ending = fmt::format("{}.npy", array);
@@ -221,9 +221,9 @@ class ZipDirectory {
 
  private:
   static constexpr std::uint64_t most_names = 8;    // in a message
-  static constexpr std::uint64_t most_others = 64;  // without the ending, that are looked into
+  static constexpr std::uint64_t most_others = 64;  // entries without the ending whose data are read
 
-  // What cannot be read is none.
+  // False where the entry cannot be read.
   bool is_array(ZipEntry entry) {
     std::array<std::byte, 6> head{};
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first lines of a text say: its delimiter, and the names of its columns.
+// Reads the delimiter and the names of the columns from the first lines of a text.
 #include "io/fields.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t most_names = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_name_bytes = std::uint64_t{1} << 26;
 constexpr std::size_t shown_fields = 5;
-constexpr std::string_view candidates = "\t,;|";  // the first of them that the first line has
+constexpr std::string_view candidates = "\t,;|";  // the first one that occurs in the first line is taken
 
 struct DelimiterName {
   std::string_view name;
@@ -65,13 +65,13 @@ std::size_t TextFields::closing_quote(std::string_view text, std::size_t quote, 
   return std::string_view::npos;
 }
 
-// The first line, as far as the window has it.
+// Decides by the first line, as far as the window has it.
 void TextFields::decide(const std::string& decimal) {
   refill(Reader::peek_limit);
   const std::string_view text(at_, left());
   std::array<bool, candidates.size()> has{};
-  bool starts = true;   // a field, of whatever delimiter
-  bool behind = false;  // a blank
+  bool starts = true;   // a field begins here, whichever delimiter is taken
+  bool behind = false;  // a blank is before
   for (std::size_t i = 0; i < text.size() && class_of(text[i]) != newline;) {
     if ((starts || behind) && comment_here(text.data() + i)) break;
     const std::size_t closed =
@@ -92,7 +92,7 @@ void TextFields::decide(const std::string& decimal) {
   stops_ = blank;
 }
 
-// Without passing over them.
+// Reads lines of the window without consuming them.
 TextFields::Glance TextFields::glance() {
   refill(Reader::peek_limit);
   const auto bytes = std::as_bytes(std::span(at_, left()));
@@ -111,7 +111,7 @@ TextFields::Glance TextFields::glance() {
       found.same = found.same && field.index + 1 == found.fields;
       ++found.lines;
     }
-  } catch (const Error&) {  // a quote that closes behind the window, or never
+  } catch (const Error&) {  // a quote that closes after the window, or never
   }
   return found;
 }
@@ -138,7 +138,7 @@ void TextFields::read_header() {
   }
   if (names_.empty()) return;
   const Glance lines = glance();
-  // Of one name it cannot be told from a text in which blanks stand.
+  // A header of one name may as well belong to a text whose fields contain blanks.
   row_names_ =
       lines.lines != 0 && lines.same && names_.size() > 1 && lines.fields == names_.size() + 1 && !lines.ends_empty;
 }

@@ -11,7 +11,7 @@
 namespace masu::io {
 namespace {
 
-constexpr std::uint64_t near_bytes = std::uint64_t{1} << 16;  // in front of a border of parts
+constexpr std::uint64_t near_bytes = std::uint64_t{1} << 16;  // before a border of parts, searched for quotes
 constexpr std::ptrdiff_t cut_bytes = 256;  // a comment mark or a line end that the window cuts is shorter
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
@@ -69,7 +69,7 @@ void TextFields::go_to(const Mark& mark) {
   index_ = 0;
 }
 
-// Before what may move the window.
+// Copies the field's text; called before the window moves.
 void TextFields::keep(Field& field) {
   if (field.text.data() == kept_.data()) return;
   kept_.assign(field.text);
@@ -80,9 +80,9 @@ bool TextFields::comment_here(const char* at) const noexcept {
   return !comment_.empty() && std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(comment_);
 }
 
-// To the first field of the next line that has one.
+// Goes to the first field of the next line that has one.
 bool TextFields::begin_line() {
-  bool inside = false;  // of a line, behind more white space than the window holds
+  bool inside = false;  // in a line that begins with more white space than the window holds
   for (;;) {
     need();
     if (at_ == end_ || (!inside && limit_ != no_limit && position() >= limit_)) return false;
@@ -114,7 +114,7 @@ bool TextFields::begin_line() {
   }
 }
 
-// at_ is where a line ends, and the byte behind it is in the window.
+// Requires at_ at the end of a line, and the next byte in the window.
 void TextFields::end_line() {
   if (*at_++ == '\r' && at_ != end_ && *at_ == '\n') ++at_;
   ++line_;
@@ -167,7 +167,7 @@ void TextFields::take_long(Field& field, const char* stop) {
   }
 }
 
-// at_ is behind an entry: goes to the next one of the line, or to the next line.
+// Called after an entry: goes to the next one of the line, or to the next line.
 void TextFields::finish(Field& field) {
   for (;;) {
     while (stops_ == blank && at_ != end_ && class_of(*at_) == blank) ++at_;
@@ -191,7 +191,7 @@ void TextFields::finish(Field& field) {
   }
 }
 
-// at_ is at its first quote. Two quotes stand for one; line ends are a part of it.
+// Requires at_ at the first quote. Two quotes stand for one; line ends belong to the text.
 bool TextFields::take_quoted(Field& field) {
   field.quoted = true;
   ++at_;
@@ -227,7 +227,7 @@ bool TextFields::take_quoted(Field& field) {
   if (copied) copy(at_);
   field.text = copied ? std::string_view(kept_) : std::string_view(from, static_cast<std::size_t>(at_ - from));
   ++at_;
-  // Blanks may follow the closing quote; what else does belongs to the text, which is no number then.
+  // Blanks may follow the closing quote. Other characters there belong to the text, which is no number then.
   while (at_ != end_ || !ended_) {
     if (at_ == end_) {
       keep(field);
@@ -248,7 +248,7 @@ bool TextFields::take_quoted(Field& field) {
   return true;
 }
 
-// Where the first line begins at a position or behind it; nothing where a quote is near, so it may be another one.
+// The beginning of the first line at `position` or after it. None where a quote is near, as the line end may be quoted.
 std::optional<std::uint64_t> TextFields::line_start(std::uint64_t position) {
   go_to({position - 1, 1, 0});
   skip_line();

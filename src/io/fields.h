@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text cut into lines and fields by one delimiter.
+// Splits text into lines and fields by one delimiter.
 #pragma once
 
 #include "io/reader.h"
@@ -39,22 +39,22 @@ struct Field {
   bool last = false;        // of its line
   bool too_long = false;    // longer than longest_entry; `text` is its beginning
   bool quoted = false;
-  bool odd = false;  // something stands behind its closing quote
+  bool odd = false;  // other characters than blanks follow its closing quote
 };
 
 class TextFields {
  public:
-  // Passes over empty lines and comments, and decides on the delimiter by the line behind them.
+  // Skips empty lines and comments, and takes the delimiter from the first other line.
   TextFields(Reader reader, const SourceOptions& options);
 
-  // The fields of a line, one after the other; false behind the last line, or at the limit. Empty lines and comments
-  // are passed over. Throws io where a quote is never closed.
+  // Takes the next field; false after the last line, or at the limit. Skips empty lines and comments. Throws io where a
+  // quote is never closed.
   bool next(Field& field);
 
-  // Reads the line that is first as the names of the columns.
+  // Reads the first line as the names of the columns.
   void read_header();
   [[nodiscard]] std::uint64_t names() const noexcept { return names_.size(); }
-  // The header is one name short of the lines behind it: the first field of each is no column.
+  // Whether the header has one name less than the lines have fields: the first field of each is no column.
   [[nodiscard]] bool row_names() const noexcept { return row_names_; }
   // A name of the header, or a number from 1, as an index from 0. Throws invalid_argument.
   [[nodiscard]] std::uint64_t find_column(const std::string& column) const;
@@ -65,7 +65,7 @@ class TextFields {
   [[nodiscard]] bool delimiter_decided() const noexcept { return decided_; }
   // "the delimiter is comma, the first line has 'a', 'b'", for messages.
   [[nodiscard]] std::string how_cut() const;
-  // Lines that begin with # and were passed over, where no comment mark was given.
+  // How many lines that begin with # were skipped, where no comment mark was given.
   [[nodiscard]] std::uint64_t comment_lines() const noexcept { return comment_lines_; }
 
   struct Mark {
@@ -77,32 +77,33 @@ class TextFields {
   [[nodiscard]] Mark mark() const noexcept { return {position(), line_, comment_lines_}; }
   void go_to(const Mark& mark);
 
-  // Parts of the lines behind the header. A line end inside quotes is no border of parts: where a quote stands near a
-  // border, the lines in front of it are read to know.
-  // To the first line that begins at `position` or behind it. False where the number of that line is not known.
+  // The lines after the header may be read in parts. A line end inside quotes is no border of parts, so where a quote
+  // is near a border, all lines before it are read.
+
+  // Goes to the first line that begins at `position` or after it. False where the number of that line is not known.
   bool go_to_line_at(std::uint64_t position);
-  // No line begins at `position` or behind it any more.
+  // Ends the part before the first line that begins at `position` or after it.
   void end_at(std::uint64_t position);
-  // The same for lines that are read again; ~0 ends that.
+  // The same for lines that are read again; ~0 removes the limit.
   void set_limit(std::uint64_t position) noexcept { limit_ = position; }
-  // Behind the last line: throws io where the part behind the limit begins inside quotes.
+  // Called after the last line: throws io where the next part begins inside quotes.
   void check_limit();
-  // How many lines end in front of a position.
+  // How many lines end before a position.
   std::uint64_t lines_before(std::uint64_t position);
   [[nodiscard]] Reader& reader() noexcept { return reader_; }
 
  private:
   static constexpr std::size_t least_window = longest_entry + 512;  // an entry, a comment mark and a line end
   enum Class : std::uint8_t { normal, blank, delimiting, newline };
-  // The lines that are next, as far as the window has them whole.
+  // The next lines, as far as the window has them whole.
   struct Glance {
-    std::uint64_t fields = 0;  // of the first of them, also where it goes on
+    std::uint64_t fields = 0;  // of the first line, also where the window ends in it
     std::uint64_t lines = 0;
     bool same = true;         // number of fields
-    bool ends_empty = false;  // the first field of the first of them, or the last one
+    bool ends_empty = false;  // whether the first or last field of the first line is empty
     std::vector<std::string> first;
   };
-  // Of a window.
+  // Reads a window's bytes with the settings of `like`.
   TextFields(Reader reader, const TextFields& like);
 
   void set_delimiter(const SourceOptions& options);
@@ -136,20 +137,20 @@ class TextFields {
   const char* begin_ = nullptr;  // of the window, whose bytes the reader has not passed yet
   const char* at_ = nullptr;
   const char* end_ = nullptr;
-  bool ended_ = false;  // nothing comes behind the window
+  bool ended_ = false;  // nothing follows the window
   std::array<Class, 256> classes_{};
-  Class stops_ = delimiting;  // an entry ends at this class or behind it
+  Class stops_ = delimiting;  // an entry ends at a character of this class or a later one
   char delimiter_ = '\0';
   bool decided_ = false;
   std::string comment_;
-  bool hash_ = false;  // lines that begin with # are passed over
+  bool hash_ = false;  // lines that begin with # are skipped
   bool header_ = false;
   bool row_names_ = false;
   std::vector<std::string> names_;
   std::string first_line_;
   std::string kept_;  // the text of a field that is not in the window as it is
   std::uint64_t limit_ = no_limit;
-  std::optional<std::uint64_t> next_part_;  // where the part behind the limit begins, where no quotes are near
+  std::optional<std::uint64_t> next_part_;  // the beginning of the part after the limit, if no quotes are near
   std::uint64_t comment_lines_ = 0;
   std::uint64_t line_ = 1;
   std::uint64_t index_ = 0;

@@ -70,8 +70,8 @@ std::vector<std::string> names_in(J_COLOR_SPACE space, int components) {
   return names;
 }
 
-// The samples are as good as without this warning. Bytes in front of a marker are those of no segment and of no scan,
-// unless it is one of those inside a scan (RST).
+// Warnings that leave the samples as they are. Bytes before a marker belong to no segment and no scan, unless the
+// marker is one inside a scan (RST).
 bool harmless(const jpeg_error_mgr& errors) noexcept {
   const bool inside_scan = errors.msg_parm.i[1] >= JPEG_RST0 && errors.msg_parm.i[1] <= JPEG_RST0 + 7;
   return errors.msg_code == JWRN_JFIF_MAJOR || errors.msg_code == JWRN_ADOBE_XFORM ||
@@ -251,7 +251,7 @@ constexpr std::uint64_t believed_blocks = std::uint64_t{1} << 20;
 constexpr std::uint64_t arithmetic_blocks = std::uint64_t{1} << 18;
 constexpr std::uint64_t arithmetic_blocks_a_byte = 64;
 
-// What the segments in front of the image data say; images are those of MPF.
+// Reads the segments before the image data; the number of images is that of MPF.
 ImageExtras read_jpeg_extras(Reader& reader) {
   constexpr unsigned exif = 0xe1;
   constexpr unsigned mpf = 0xe2;
@@ -311,7 +311,7 @@ class JpegSource final : public RowSource {
     note("read the first image only, another one follows");
   }
 
-  bool several_;  // this is noted
+  bool several_;  // it is noted that there are several images
   JpegDecoder decoder_;
 };
 

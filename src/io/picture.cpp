@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of images share: rows, notes, the channels that are left out, and the directories of EXIF.
+// Code that the readers of images share: rows, notes, channels that are left out, and the directories of EXIF.
 #include "io/sources.h"
 
 #include <fmt/format.h>

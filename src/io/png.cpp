@@ -256,9 +256,9 @@ PngLayout probe(Reader& reader, const LibPng& library) {
   return layout;
 }
 
-// What the chunks in front of the pixels say; images are the frames of an animation (APNG).
+// Reads the chunks before the pixels; the number of images is that of the frames of an animation (APNG).
 ImageExtras read_png_extras(Reader& reader) {
-  constexpr std::uint32_t largest_skipped = std::uint32_t{1} << 24;  // of a pipe, which keeps what it passes
+  constexpr std::uint32_t largest_skipped = std::uint32_t{1} << 24;  // for a pipe, whose bytes are kept for seek()
   ImageExtras extras;
   for (std::uint64_t at = signature.size();;) {
     reader.seek(at);

@@ -103,8 +103,7 @@ struct PfmHeader {
   std::size_t data = 0;  // byte of the first sample
 };
 
-// Two letters and three numbers, which a text with a heading may begin with too: what follows is more than numbers
-// then.
+// Two letters and three numbers; a text with a heading may begin so too, but then only numbers follow.
 std::optional<PfmHeader> pfm_header(std::span<const std::byte> head) noexcept {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   PfmHeader header;
@@ -141,7 +140,7 @@ bool next_image(Reader& reader) {
 
 constexpr const char* another_follows = "read the first image only, another one follows";
 
-// Rows stand from the bottom up.
+// The file has its rows from the bottom up.
 class PfmSource final : public RowSource {
  public:
   PfmSource(Input input, const PfmHeader& header)
@@ -174,7 +173,7 @@ class PfmSource final : public RowSource {
   }
 
   PfmHeader header_;
-  bool ended_ = false;  // what is behind the image has been looked at
+  bool ended_ = false;  // the bytes after the image were examined
 };
 
 PnmHeader read_pnm_header(Reader& reader) {
@@ -218,7 +217,7 @@ class PnmSource final : public RowSource {
     note_largest(header_.largest);
     if (header_.kind == 1 || header_.kind == 4) note("0 is white and 1 black, as stored");
     if (header_.ascii() || !reader_.size()) return;
-    reader_.seek(header_.data + *least);  // a part of the image may be all that is read
+    reader_.seek(header_.data + *least);  // checked now, as a caller may read only a part of the image
     several_ = next_image(reader_);
     if (several_) note(another_follows);
   }

@@ -201,12 +201,12 @@ constexpr std::array<char, 6> magic = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t largest_header = std::size_t{1} << 20;
 constexpr std::size_t largest_rank = 64;
 
-// What numpy.dtype() takes for a dtype of masu's, on systems whose `long` has 64 bits. A byte order may stand before
-// the first form, which NumPy writes, and the characters.
+// Names that numpy.dtype() accepts for masu's dtypes, on systems whose `long` has 64 bits. A byte order may precede
+// `name`, the form that NumPy writes, and the characters.
 struct Descr {
   std::string_view name;
   std::string_view characters;
-  std::string_view words;  // with a blank before and behind each
+  std::string_view words;  // with a blank before and after each
   Dtype dtype;
 };
 constexpr std::array<Descr, 12> descrs = {{{"b1", "?", " bool bool_ ", Dtype::u8},

@@ -85,7 +85,7 @@ class RowSource : public Source {
   virtual void finish() {}
 
   [[nodiscard]] std::uint64_t row_elements() const noexcept { return info_.shape[1] * info_.shape[2]; }
-  // What SourceInfo::notes says of the image.
+  // These add to SourceInfo::notes.
   void note(std::string text);
   void note_largest(std::uint64_t largest);
   void note_orientation(std::uint32_t orientation);
@@ -107,15 +107,15 @@ class RowSource : public Source {
 // The source, or its image without the channel alpha.
 std::unique_ptr<Source> without_alpha(std::unique_ptr<Source> source);
 
-// What a file says of an image beside its pixels.
+// Facts in the file about an image besides its pixels.
 struct ImageExtras {
   std::uint32_t images = 1;
   std::uint32_t orientation = 0;
 };
 
-// The one number that a tag has in the first directory of a TIFF structure in memory, as EXIF and MPF are; else 0.
+// The number of a tag with one number in the first directory of a TIFF structure in memory (EXIF, MPF); else 0.
 std::uint32_t directory_number(std::span<const std::byte> tiff, std::uint16_t tag) noexcept;
-// That of the orientation in EXIF data, with or without the name in front.
+// The orientation in EXIF data, with or without the name "Exif" before it.
 std::uint32_t exif_orientation(std::span<const std::byte> exif) noexcept;
 
 // Throws invalid_argument unless the part lies within the elements, whose number is known.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in text. With a dtype they are parsed as they are read; without one all are parsed first, since the last may
-// decide what the first is.
+// Numbers in text. With a dtype they are parsed as they are read. Without one all are parsed first, since the last
+// number may decide the dtype.
 #include "io/fields.h"
 #include "io/numbers.h"
 #include "io/reader.h"
@@ -23,7 +23,7 @@ namespace masu::io {
 namespace {
 
 constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
-constexpr std::uint64_t most_held = std::uint64_t{1} << 26;  // bytes of a line behind a header
+constexpr std::uint64_t most_held = std::uint64_t{1} << 26;  // bytes of a line after a header
 
 class TextSource final : public Source {
  public:
@@ -122,7 +122,7 @@ class TextSource final : public Source {
   }
 
  private:
-  // An entry of the line behind a header that is read, with its text in held_text_.
+  // An entry of the current line after a header; its text is in held_text_.
   struct Held {
     Field field;
     std::size_t begin = 0;
@@ -267,7 +267,7 @@ class TextSource final : public Source {
     const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
     return digits && !field.quoted && field.index == (field.last ? 1 : 0);
   }
-  // Of the lines of all parts.
+  // Whether this holds for the lines of all parts.
   bool all_are_pairs() {
     const TextFields::Mark here = fields_.mark();
     fields_.go_to(first_);
@@ -280,8 +280,8 @@ class TextSource final : public Source {
     return pairs;
   }
 
-  // Reads the next line behind the header. All of it must have been read before an entry of it counts. False behind the
-  // last line.
+  // Reads the next line after the header. An entry counts only after the whole line was read. False after the last
+  // line.
   bool hold_line() {
     held_.clear();
     held_text_.clear();
@@ -292,7 +292,7 @@ class TextSource final : public Source {
     const std::uint64_t shift = fields_.row_names() ? 1 : 0;
     bool too_long = false;
     for (;;) {
-      const std::uint64_t index = field.index - shift;  // of the row's name it is no column's
+      const std::uint64_t index = field.index - shift;  // wraps for a row's name, so it is no column's
       if (column_ ? index == *column_ : index < fields_.names()) {
         too_long = too_long || held_text_.size() > most_held;
         if (!too_long) {
@@ -327,7 +327,7 @@ class TextSource final : public Source {
   std::string_view number_text(std::string_view text) {
     text = trimmed(text);
     if (options_.decimal != "," || text.find_first_of(",.") == std::string_view::npos) return text;
-    if (text.find('.') != std::string_view::npos) return "x";  // of thousands, or no decimal comma
+    if (text.find('.') != std::string_view::npos) return "x";  // thousands, or a decimal point
     pointed_.assign(text);
     std::replace(pointed_.begin(), pointed_.end(), ',', '.');
     return pointed_;
@@ -350,7 +350,7 @@ class TextSource final : public Source {
     return false;
   }
 
-  using Said = std::pair<std::string, std::string>;  // of the first one of its kind in notes; in errors
+  using Said = std::pair<std::string, std::string>;  // texts for notes and for errors
   template <class Say>
   void bad(LeftOut reason, std::uint64_t line, std::uint64_t places, const Say& say) {
     if (options_.strict || !options_.needed_by.empty()) {
@@ -396,7 +396,7 @@ class TextSource final : public Source {
   bool lines_known_ = true;
   bool may_be_pairs_ = false;
   bool pairs_ = false;                // each line so far may be a number with a decimal comma
-  std::optional<std::uint64_t> end_;  // of the part: no line begins there or behind
+  std::optional<std::uint64_t> end_;  // of the part: no line of it begins there or later
   std::array<TextReport::Kind, 5> left_out_;
   std::string first_bad_;
   std::uint64_t parsed_ = 0;   // numbers of this pass

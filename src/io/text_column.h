@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a text whose dtype they decide themselves, and where numbers were left out.
+// The numbers of a text without a given dtype, and the places of numbers that were left out.
 #pragma once
 
 #include "io/fields.h"
@@ -25,14 +25,14 @@
 
 namespace masu::io {
 
-inline constexpr std::uint64_t whole_in_f64 = std::uint64_t{1} << 53;  // all of them up to it are
+inline constexpr std::uint64_t whole_in_f64 = std::uint64_t{1} << 53;  // f64 holds every whole number up to this
 inline constexpr std::uint64_t most_signed = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::uint64_t minus_zero = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t first_words = 1024;
 inline constexpr std::uint64_t largest_spill = std::uint64_t{1} << 16;  // words that are written at once
 
-// Parsed once and kept: i64 where all are whole, u64 where some lie beyond it, f64 where some have a fraction or no
-// integer type holds all. What no such dtype holds exactly is an error.
+// Numbers that are parsed once and kept. The dtype is i64 where all are whole, u64 where some are beyond i64, f64 where
+// some have a fraction or no integer type holds all. A number that this dtype does not hold exactly is an error.
 class TextColumn {
  public:
   // Holds about `memory` bytes of the numbers. More of them go to a file in `tmpdir` where `spool` is set, else they
@@ -74,7 +74,7 @@ class TextColumn {
     push(signs ? std::uint64_t{0} - number.magnitude : number.magnitude);
   }
 
-  // After the last one.
+  // Called after the last number.
   void end() {
     dtype_ = floats_from_ ? Dtype::f64 : unsigned_ ? Dtype::u64 : Dtype::i64;
     if (!file_.exists()) return;
@@ -85,7 +85,7 @@ class TextColumn {
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] bool kept() const noexcept { return kept_; }
-  // Before the first number is taken: i64, u64 or f64 instead. Throws io where a number does not fit.
+  // Changes the dtype to i64, u64 or f64, before the first number is read. Throws io where a number does not fit.
   void retype(Dtype dtype) {
     const auto refuse = [&](const std::optional<Place>& place) {
       if (place) fail_io(name_, "line {}: {} does not fit {}", place->line, place->text, to_string(dtype));
@@ -129,7 +129,7 @@ class TextColumn {
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
-  // Whether f64 is needed from the next number on, and whether it changes none.
+  // Decides whether f64 is needed from the next number on. Throws io where f64 would change a number.
   void check_together() {
     if ((decimal_ || (negative_ && unsigned_)) && !floats_from_) floats_from_ = count_;
     if (!floats_from_ || !inexact_) return;
@@ -166,11 +166,11 @@ class TextColumn {
     }
     words_[held_++] = word;
   }
-  // Makes words what they are in the end.
+  // Converts words to elements of dtype_.
   void settle(std::uint64_t first, std::uint64_t* words, std::uint64_t count) const noexcept {
     const std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
     const std::uint64_t integers = std::min(floats_from_.value_or(none), first + count);
-    const std::uint64_t zeros = wide_from_.value_or(none);  // -0 stands in front of it
+    const std::uint64_t zeros = wide_from_.value_or(none);  // only before it, a word stands for -0
     const bool no_signs = unsigned_ && unsigned_->index < floats_from_.value_or(none);
     for (std::uint64_t i = first; i < integers; ++i) {
       std::uint64_t& word = words[i - first];
@@ -208,13 +208,13 @@ class TextColumn {
   std::optional<Place> unsigned_;           // whole, beyond i64
 };
 
-// Where entries of a text were left out. Many gaps go to a file.
+// The places where entries of a text were left out. Many gaps go to a file.
 class Gaps {
  public:
   Gaps(std::string tmpdir, std::uint64_t memory)
       : tmpdir_(std::move(tmpdir)), most_(std::max(memory / 8 / sizeof(Source::Gap), least_gaps)), file_(tmpdir_) {}
 
-  // `places` more of them behind the first `numbers` numbers.
+  // Adds a gap of `places` places after the first `numbers` numbers.
   void add(std::uint64_t numbers, std::uint64_t places) {
     missing_ += places;
     if (!gaps_.empty() && gaps_.back().number == numbers) gaps_.pop_back();

@@ -258,7 +258,7 @@ TEST(Text, CommentMarks) {
   }());
   options.comment = "";
   expect_text("# 1\n", {1}, 1, options);
-  // Nothing is a comment but lines that begin with #, and these behind no header.
+  // Only lines that begin with # are comments, and only without a header.
   const auto source = open_bytes("# a\n1\n#2\n 3\n", text());
   EXPECT_EQ(values<double>(*source), (D{1, 3}));
   EXPECT_EQ(source->report().comment_lines, 2U);

@@ -139,7 +139,7 @@ std::string unknown_text(TiffFile& file, std::uint32_t tag) {
   return {text, ::strnlen(text, count)};
 }
 
-// What the tags say of the samples that their values do not.
+// Adds notes about facts that the tags state and the samples do not show.
 void note_meaning(TiffFile& file, unsigned photometric, TiffLayout& layout) {
   constexpr std::uint32_t gdal_nodata = 42113;
   if (photometric == PHOTOMETRIC_MINISWHITE) layout.notes.emplace_back("0 is white (WhiteIsZero), as stored");
@@ -244,8 +244,8 @@ void unpack_samples(const std::byte* row, std::uint64_t count, unsigned bits, st
   else std::memcpy(target, row, count * (bits / 8));
 }
 
-// Pixels of a palette: indices become colours; the sample behind them, where there is one, has the range of the dtype
-// where it is alpha.
+// Turns the indices of a palette into colours. A second sample is copied; if it is alpha, it is scaled to the range of
+// the dtype.
 template <class T>
 void look_up(const TiffLayout& layout, const std::byte* samples, std::uint64_t count, unsigned plane,
              std::byte* target) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory. Of an animation, the
-// first frame on its canvas.
+// WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory. An animation is
+// read as its first frame on its canvas.
 #include "io/sources.h"
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ WebPBitstreamFeatures read_features(const std::vector<std::byte>& data, const Re
   return features;
 }
 
-// Where the image's data stand in the file; of an animation, its first frame and the place of that on the canvas.
+// The place of the image's data in the file; for an animation, of its first frame, and the frame's place on the canvas.
 struct WebpImage {
   std::size_t start = 0;
   std::size_t bytes = 0;
@@ -146,7 +146,7 @@ class WebpSource final : public RowSource {
     if (library_.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION) == 0)
       reader_.fail("webp: libwebp cannot be started");
     const std::uint64_t bytes = row_elements() * info_.shape[0];
-    // What a frame leaves of its canvas is transparent black, and takes no memory before it is read.
+    // The canvas outside of the frame is 0, and takes no memory before it is read.
     frame_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
     if (frame_ == nullptr)
       throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for {} bytes", reader_.name(), bytes));

@@ -82,8 +82,8 @@ double canonical(double x) {
   return x == 0 ? 0.0 : x;
 }
 
-// A number rounded to a dtype of floats. What is computed in f64 from numbers of f32 or f16 and rounded to these is as
-// good as computed in them: f64 has more than twice their digits.
+// A number rounded to a dtype of floats. An operation on f32 or f16 that is computed in f64 and then rounded has the
+// same result as one in the narrow dtype, because f64 has more than twice the digits.
 double rounded(double number, Dtype dtype) {
   switch (dtype) {
     case Dtype::f16: return runtime::to_double(runtime::to_half(number));
@@ -111,7 +111,7 @@ double exactly_between(bool from_next, double weight, T x, T y, Dtype result) {
   const std::uint64_t more = magnitude_of(y, exponent_of_y);
   const int exponent = std::min(exponent_of_x, exponent_of_y);
   Wide step = 0;
-  if constexpr (is_float(dtype_of<T>)) {  // on both sides of zero
+  if constexpr (is_float(dtype_of<T>)) {  // only reached where x < 0 < y
     step = (static_cast<Wide>(less) << (exponent_of_x - exponent)) +
            (static_cast<Wide>(more) << (exponent_of_y - exponent));
   } else {
@@ -129,7 +129,7 @@ double exactly_between(bool from_next, double weight, T x, T y, Dtype result) {
   return result == Dtype::f32 ? in_format(MASU_SINGLE_FORMAT) : in_format(MASU_DOUBLE_FORMAT);
 }
 
-// Whether a dtype of floats has an integer.
+// Whether a dtype of floats holds an integer exactly.
 bool has_integer(Dtype dtype, std::uint64_t magnitude) {
   if (magnitude == 0) return true;
   const int width = static_cast<int>(std::bit_width(magnitude));

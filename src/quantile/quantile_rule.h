@@ -25,8 +25,8 @@ QuantilePlace quantile_place(QuantileMethod method, std::uint64_t n, double q);
 // What is added to n * q where Hyndman and Fan's methods have constants, alpha + q * (1 - alpha - beta).
 double quantile_constant(QuantileMethod method, double q);
 
-// What lies between two elements in their order, neither of which is NaN, rounded to a dtype of floats, as f64: the
-// rule in quantile.h. `weight`: of the element that `kind` names not, rounded here.
+// The number between two elements a <= b that are not NaN, rounded to a dtype of floats, as f64, by the rule in
+// quantile.h. `weight` is that of the element that `kind` does not name; it is rounded here.
 template <class T>
 double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype result);
 

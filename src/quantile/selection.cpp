@@ -79,8 +79,8 @@ void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T
   }
 }
 
-// What was counted before is what was found now. Else another thread changes the elements: nothing was written outside
-// of the result, but places of it were left out.
+// Requires that the elements are those that were counted before. Otherwise another thread changes them: nothing is
+// written outside of the result, but some of its places are not written.
 void check_parts(bool as_counted) {
   if (!as_counted) call::refuse("partition", "the elements must stay the same while it runs, got changing ones");
 }

@@ -36,14 +36,14 @@ inline ulong element_as_float(const MASU_BITS element, MASU_FORMAT) {
 }
 
 #if !MASU_FLOAT
-// Whether a format has an integer.
+// Whether a format holds an integer exactly.
 inline bool has_integer(const ulong magnitude, MASU_FORMAT) {
   if (magnitude == 0) return true;
   return magnitude / (magnitude & (0 - magnitude)) >> precision == 0 && (bits > 16 || magnitude >> 16 == 0);
 }
 #endif
 
-// What lies between a and b, neither of which is NaN, by the rule in the public header.
+// The number between a and b, which are not NaN, by the rule in the public header.
 inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, const uint what, MASU_FORMAT) {
   const bool from_next = what == MASU_POINT_NEXT;
   const ulong sign = (ulong)1 << (bits - 1);

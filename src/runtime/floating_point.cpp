@@ -12,8 +12,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-// MXCSR without its flags: DAZ, the masks, the rounding, FTZ. Above it the control word of the x87, which computes long
-// doubles and whose rounding the C library looks at.
+// The low half is MXCSR without its flags: DAZ, the masks, the rounding, FTZ. The high half is the control word of the
+// x87, which computes long doubles; the C library reads its rounding.
 constexpr std::uint64_t sse_control = 0xffc0;
 constexpr std::uint64_t usual = std::uint64_t{0x037f} << 32 | 0x1f80;
 
@@ -26,8 +26,8 @@ std::uint64_t read() noexcept {
 void write(std::uint64_t mode, std::uint64_t before) noexcept {
   if ((mode ^ before) >> 32 != 0) {
     const auto x87 = static_cast<std::uint16_t>(mode >> 32);
-    // Where the caller asks for signals, a flag of ours would raise one at the caller's next operation, and a flag that
-    // was there before the caller asked raises one at fldcw.
+    // Where the caller asks for signals, a flag that masu's work has set would raise one at the caller's next
+    // operation. A flag that was set before the caller asked would raise one at fldcw.
     if ((~(mode & before) >> 32 & 0x3f) != 0) asm volatile("fnclex");
     asm volatile("fldcw %0" : : "m"(x87));
   }
@@ -65,7 +65,7 @@ void write(std::uint64_t mode, std::uint64_t /*before*/) noexcept {
 
 }  // namespace
 
-// Calls that are not inlined, since compilers move arithmetic over instructions that change the mode.
+// These are not inlined, since compilers move arithmetic across instructions that change the mode.
 [[gnu::noinline]] FloatingPointScope::FloatingPointScope() noexcept : FloatingPointScope(usual) {}
 
 [[gnu::noinline]] FloatingPointScope::FloatingPointScope(std::uint64_t mode) noexcept : outer_(read()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drivers in a process that was forked after they were opened: their threads are gone, and calls wait for ever. So
-// every function of such a driver is replaced there by one that fails at once; nothing of a parent's hangs, releases
-// either.
+// Drivers do not work in a process that was forked after they were opened, because their threads do not exist there. So
+// every function of such a driver, also those that release objects, is replaced there by one that fails at once.
 #pragma once
 
 #include <pthread.h>
@@ -18,7 +17,8 @@ inline constexpr std::string_view forked_why =
     "spawn, "
     "or open devices only in the child; the device \"cpu\" works)";
 
-// The replacement: returns forked_code, or null and writes forked_code where the last argument points to.
+// The replacement. It returns forked_code; a function that returns a pointer returns null and writes forked_code to its
+// last argument.
 template <class Function>
 struct Refused;
 template <class R, class... A>

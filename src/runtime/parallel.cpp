@@ -124,7 +124,7 @@ namespace runtime {
 namespace {
 
 void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
-  const FloatingPointScope usual;  // oneTBB too: a pending flag of the caller's raises a signal in it
+  const FloatingPointScope usual;  // before oneTBB too, where a pending flag of the caller would raise a signal
   const unsigned threads = tasks <= 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
   if (threads == 1) {
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
@@ -141,7 +141,7 @@ void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& bo
           tbb::blocked_range<std::uint64_t>(0, tasks, 1),
           [&](const tbb::blocked_range<std::uint64_t>& range) {
             done.load(std::memory_order_acquire);
-            const FloatingPointScope usual;  // a thread of oneTBB has the mode of whoever started it
+            const FloatingPointScope usual;  // a thread of oneTBB has the mode of the thread that started it
             for (std::uint64_t task = range.begin(); task != range.end(); ++task) body(task);
             done.fetch_add(1, std::memory_order_acq_rel);
           },

@@ -129,7 +129,7 @@ def together(parts):
 
 @_masu.in_usual_arithmetic
 def run(work, *arguments):
-    """A task, in masu's floating-point environment: a worker's thread has the mode of whoever started it."""
+    """Runs a task in masu's floating-point environment: a worker's thread has the mode of the thread that started it."""
     return work(*arguments)
 
 

@@ -126,8 +126,8 @@ inline void check(cl_int code, std::string_view function, std::string_view devic
 // Puts in the file and the line that the directives of `source` mean; a line before the first of them stays as it is.
 std::string with_presumed_lines(std::string_view log, std::string_view source, std::string_view marker = "<kernel>:");
 
-// The log without what compilers say of programs that are right: NVIDIA's (580, 2026-11) that a kernel may be
-// inlined, Intel's (2021 to 2026) which steps it took and what it vectorised.
+// The log without messages that are no warnings: NVIDIA's (580, 2026-11) that a kernel may be inlined, Intel's (2021 to
+// 2026) about its steps and what it vectorised.
 std::string without_noise(std::string_view log);
 
 }  // namespace masu::opencl

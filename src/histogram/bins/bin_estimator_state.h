@@ -156,7 +156,7 @@ inline bool needs_quartiles(Estimator estimator) {
   return estimator == Estimator::automatic || estimator == Estimator::fd;
 }
 
-// (a - b) * unit in the dtype, unless that overflows; unsigned for integers, whose unit is 1. As f64.
+// (a - b) * unit as f64, computed in the dtype unless that overflows. Unsigned for integers, whose unit is 1.
 inline double difference(Dtype dtype, std::uint64_t a, std::uint64_t b, double unit) {
   if (!is_float(dtype)) return static_cast<double>(a - b);  // keys of integers are as far apart as they are
   const double exact = value_of_key(dtype, a) * unit - value_of_key(dtype, b) * unit;
@@ -374,7 +374,7 @@ struct BinEstimator::State {
     double delta = data.spread;
     if (given) delta = bins.lo_ == bins.hi_ ? (bins.hi_ + 0.5) - (bins.lo_ - 0.5) : bins.hi_ - bins.lo_;
     BinStatistics of = data;
-    if (!std::isfinite(rounded_to(dtype, data.spread))) of.dtype = Dtype::f64;  // where NumPy's arithmetic ends
+    if (!std::isfinite(rounded_to(dtype, data.spread))) of.dtype = Dtype::f64;  // NumPy's arithmetic ends there
     return std::max(bins_of_width(bins.estimator_, of, delta, given), 1.0);
   }
 
@@ -415,7 +415,7 @@ struct BinEstimator::State {
   std::unique_ptr<Tally> tally;
   std::unique_ptr<StoneRule> stone;
   BinStatistics data;
-  double unit = 1;          // the factor of all in `data`: twice the spread must be a number
+  double unit = 1;          // the factor of all values in `data`, so that twice the spread is finite
   std::uint64_t least = 0;  // keys
   std::uint64_t greatest = 0;
   std::optional<ValueRange> range;

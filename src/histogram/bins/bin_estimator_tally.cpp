@@ -45,7 +45,7 @@ void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& ta
     }
   }
   if (pass.sum) each([&](T value, KeyOf<T>) { tally.sum.add(to_f64(value)); });
-  const double mean = pass.mean * pass.scale;  // both times the scale: their distance may overflow
+  const double mean = pass.mean * pass.scale;  // both are scaled, as their distance may overflow
   const auto distance = [&](T value) { return to_f64(value) * pass.scale - mean; };
   if (pass.squares) each([&](T value, KeyOf<T>) { tally.squares.add(distance(value) * distance(value)); });
   if (pass.cubes) {

@@ -80,9 +80,9 @@ struct BinRule {
   std::uint64_t guess(double x, const Halves& halves, const At& at) const noexcept;
 };
 
-// n even bins over the range of data, for callers who did not choose n: the range is widened where it is too narrow for
-// n bins that have a width, as it is of near integers beyond 2^53 too, and one that is wider than the greatest number
-// gets explicit edges. f16 that has no n values: as Bins::even().
+// n even bins over the range of data, for callers that did not choose n. A range that is too narrow for n bins with a
+// width, also of near integers beyond 2^53, is widened. A range that is wider than the greatest number gets explicit
+// edges. Where f16 has fewer than n values, the result is that of Bins::even().
 Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype);
 
 // Of the columns of joint bins.
