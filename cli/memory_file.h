@@ -36,7 +36,8 @@ class MemoryFile {
     for (;;) {
       const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return text;
+      if (count < 0) fail_by_errno(command_ + ": a file in memory cannot be read");
+      if (count == 0) return text;
       text.append(piece.data(), static_cast<std::size_t>(count));
     }
   }

@@ -351,6 +351,15 @@ std::vector<FloatingPointCall> calls_of(const Data& d) {
          state.add(ArrayView(d.least));
          bits.add(state.result().min_indices());
        }},
+      {"interpolate",
+       [](Bits& bits) {
+         const double first[] = {0, 0.1, -0x1p-1074};
+         const double second[] = {0x1p-1073, 0.3, 0x1p-1074};
+         const double weights[] = {0.5, 0.7, 0.5};
+         double found[3];
+         interpolate(ArrayView(first), ArrayView(second), weights, MutableArrayView(found));
+         bits.add(found);
+       }},
       {"quantiles",
        [&d](Bits& bits) {
          for (const ArrayView& x : {ArrayView(d.f64), ArrayView(d.f32), ArrayView(d.f16), ArrayView(d.least),

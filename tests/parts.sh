@@ -12,9 +12,9 @@ all_differs=(unit python cli mpi)  # parts of ./test that do more with --all
 declare -A shards=([unit]=4)
 # Seconds that a part, or each of its shards, takes on two cores beside another one. ./test --ci starts what ends in time, on
 # a machine that is as much slower as `build` took longer. Measured on two cores of an AMD EPYC, 2026-11.
-declare -A part_seconds=([build]=280 [unit]=240 [python]=420 [cli]=300 [mpi]=200 [selftest]=200 [format]=20 [shell]=10 [layout]=30
-  [vocabulary]=60 [numpy]=60 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [aarch64]=300 [asan]=600 [tsan]=500 [fuzz]=200
-  [tidy]=400 [all:unit]=300 [all:python]=600 [all:cli]=500 [all:mpi]=500)
+declare -A part_seconds=([build]=265 [unit]=170 [python]=260 [cli]=120 [mpi]=200 [selftest]=120 [format]=10 [shell]=10 [layout]=110
+  [vocabulary]=60 [numpy]=90 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [aarch64]=300 [asan]=600 [tsan]=500
+  [fuzz]=300 [tidy]=400 [all:unit]=250 [all:python]=600 [all:cli]=400 [all:mpi]=500)
 test_build=${root:?}/build/release
 
 # check NAME COMMAND…: runs it and says how it went.

@@ -174,8 +174,6 @@ class SharedSort {
     result.seconds.compute = since(sorting);
     progress_.finish();
 
-    result.text = tell_source(keys_.source(), asked_.common);
-    result.notes = keys_.info().notes;
     const std::uint64_t count = ranks().sum("sort", keys_.count());
     if (count == 0 && keys_.info().format == "text") {
       data_error("{}: has no number", keys_.info().name);
@@ -189,6 +187,8 @@ class SharedSort {
     if (values_) values_output->finish();
     output.commit();
     if (values_) values_output->commit();
+    result.text = tell_source(keys_.source(), asked_.common);
+    result.notes = keys_.info().notes;
     if (values_) tell_source(values_->source(), asked_.common);
 
     result.dtype = keys_.info().dtype;

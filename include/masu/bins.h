@@ -65,8 +65,8 @@ class MASU_EXPORT Bins {
   /// The same over [lo, hi], from the values in that range.
   static Bins automatic(Estimator estimator, double lo, double hi);
   /// The command's default bins: integers of at most 1,024 different possible or present values:
-  /// a bin for each value; other integers: about 100 bins of one whole width; floats, and integers beyond 2^53: 100 bins
-  /// over the range, which is widened where they would have no width.
+  /// a bin for each value; other integers: about 100 bins of one whole width; floats, and integers beyond 2^53: 100
+  /// bins over the range, which is widened where they would have no width.
   static Bins for_data(Dtype dtype, const std::optional<ValueRange>& range);
 
   /// What they are, little-endian, with a version: equal for equal bins.

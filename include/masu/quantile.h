@@ -232,9 +232,9 @@ MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtyp
                                     std::span<const QuantilePoint> points, const BufferBase& result, Dtype result_dtype,
                                     const SelectionOptions& options = {});
 /// Writes to result[i] the number between first[i] and second[i] at the weight weights[i], by the rule above. Requires
-/// first[i] <= second[i] and weights from 0 to 1. All arguments are in host memory and have equal counts; `result` is
-/// f16, f32 or f64. A result is NaN where first[i] or second[i] is NaN. Throws invalid_argument for other dtypes and
-/// counts.
+/// first[i] <= second[i] and weights from 0 to 1, where they differ. All arguments are in host memory and have equal
+/// counts; `result` is f16, f32 or f64. A result is NaN where first[i] or second[i] is NaN. Throws invalid_argument for
+/// other dtypes, counts, weights and orders; what stands in `result` then is not defined.
 MASU_EXPORT void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
                              MutableArrayView result);
 /// Bytes of its temporary memory for `count` elements in all. 0 on `cpu`.

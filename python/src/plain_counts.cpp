@@ -126,7 +126,7 @@ bool are_plain_edges(PyObject* bins) {
   if (const NumpyArray* const array = numpy_array(bins)) {
     if (array->is_integer()) return true;
     const auto* const edges = static_cast<const double*>(array->data);
-    return array->dtype->code == 'd' && array->is_plain() &&
+    return array->dtype->number == 12 && array->is_plain() &&
            std::none_of(edges, edges + array->count(), [](double edge) { return edge != edge; });
   }
   if (PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0) return false;

@@ -258,8 +258,9 @@ ImageExtras read_jpeg_extras(Reader& reader) {
   ImageExtras extras;
   reader.seek(2);
   for (;;) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 26;  // bytes of a pipe that are kept for it
     const auto head = reader.peek(4);
-    if (head.size() < 4) return extras;
+    if (head.size() < 4 || reader.position() > most) return extras;
     const auto marker = std::to_integer<unsigned>(head[1]);
     if (head[0] != std::byte{0xff} || marker == 0xff || marker == 0) {  // no marker begins here
       reader.consume(1);

@@ -210,6 +210,7 @@ std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t 
 
 void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
                  MutableArrayView result) {
+  const FloatingPointScope usual;
   constexpr std::string_view name = "interpolate";
   if (first.dtype != second.dtype || !is_float(result.dtype)) {
     call::refuse(name, fmt::format("first and second must have one dtype, results f16, f32 or f64, got {}, {} and {}",
@@ -225,6 +226,14 @@ void interpolate(const ArrayView& first, const ArrayView& second, std::span<cons
       const T a = static_cast<const T*>(first.data)[i];
       const T b = static_cast<const T*>(second.data)[i];
       const double t = weights[i];
+      const auto below = [](const T& x, const T& y) {
+        if constexpr (std::is_integral_v<T>) return x < y;
+        else return to_f64(x) < to_f64(y);
+      };
+      if (below(b, a)) call::refuse(name, fmt::format("first must be <= second, got more at index {}", i));
+      if (below(a, b) && !(t >= 0 && t <= 1)) {
+        call::refuse(name, fmt::format("weights must be within 0 ... 1, got {}", t));
+      }
       double value = std::numeric_limits<double>::quiet_NaN();
       if (to_f64(a) == to_f64(a) && to_f64(b) == to_f64(b)) {
         value = t >= 0.5 ? value_between(QuantilePoint::Kind::from_next, 1 - t, a, b, result.dtype)
