@@ -108,7 +108,7 @@ void note_report(const std::string& name, const io::TextReport& report) {
 }
 
 io::TextReport tell_source(const io::Source& source, const CommonOptions& common) {
-  const io::TextReport report = report_of_ranks(source.report());
+  io::TextReport report = report_of_ranks(source.report());
   if (!common.quiet && ranks().first()) {
     tell_notes(source.info());
     note_report(source.info().name, report);
