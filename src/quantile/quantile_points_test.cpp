@@ -231,16 +231,16 @@ TEST_P(QuantilePointsTest, BadInput) {
   double found = 0;
   MASU_EXPECT_ERROR(interpolate(ArrayView(two), ArrayView(two), {&half, 1}, MutableArrayView(std::span(&found, 1))),
                     invalid_argument, "interpolate: all counts must be equal, got 2, 2, 1 and 1");
-  const auto between = [&](double first, double second, double weight) {
+  const auto middle = [&](double first, double second, double weight) {
     interpolate(ArrayView(std::span(&first, 1)), ArrayView(std::span(&second, 1)), {&weight, 1},
                 MutableArrayView(std::span(&found, 1)));
     return found;
   };
-  MASU_EXPECT_ERROR(between(1, 2, 1.5), invalid_argument, "interpolate: weights must be within 0 ... 1, got 1.5");
-  MASU_EXPECT_ERROR(between(1, 2, std::nan("")), invalid_argument, "interpolate: weights must be within 0 ... 1");
-  MASU_EXPECT_ERROR(between(2, 1, 0.5), invalid_argument, "interpolate: first must be <= second");
-  EXPECT_EQ(between(1, 2, 0.25), 1.25);
-  EXPECT_EQ(between(2, 2, 7), 2);  // beyond the ends both are one element, and its weight does not matter
+  MASU_EXPECT_ERROR(middle(1, 2, 1.5), invalid_argument, "interpolate: weights must be within 0 ... 1, got 1.5");
+  MASU_EXPECT_ERROR(middle(1, 2, std::nan("")), invalid_argument, "interpolate: weights must be within 0 ... 1");
+  MASU_EXPECT_ERROR(middle(2, 1, 0.5), invalid_argument, "interpolate: first must be <= second");
+  EXPECT_EQ(middle(1, 2, 0.25), 1.25);
+  EXPECT_EQ(middle(2, 2, 7), 2);  // beyond the ends both are one element, and its weight does not matter
   MASU_EXPECT_ERROR(quantile_points(QuantileMethod::linear, 5, {&wrong, 1}), invalid_argument, "quantile");
   MASU_EXPECT_ERROR(quantile_points(QuantileMethod::linear, 0, {}), invalid_argument, "length must be >= 1, got 0");
   const Buffer<float> none(device, 0);
