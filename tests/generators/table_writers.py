@@ -57,7 +57,7 @@ def records(case):
     for change in case["changes"]:
         if change[0] == "one more":
             rows[change[1]] = [*rows[change[1]], change[2]]
-        if change[0] == "one less":
+        if change[0] == "one less" and rows[change[1]][:-1] != [""]:  # an empty line is no row
             rows[change[1]] = rows[change[1]][:-1]
     if ("row names",) in case["changes"]:
         rows = [[f"r{i}", *row] for i, row in enumerate(rows)]
