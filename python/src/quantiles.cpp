@@ -367,7 +367,7 @@ nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle 
   return nb::make_tuple(previous, next, weights, kinds);
 }
 
-// Of arrays of the host.
+// Calls on arrays in host memory.
 void interpolate(nb::handle first, nb::handle second, nb::handle weights, nb::handle result) {
   const Input a(first);
   const Input b(second);

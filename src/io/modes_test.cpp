@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read and written does not depend on the floating-point environment of the caller's thread.
+// Reading and writing do not depend on the floating-point environment of the caller's thread.
 #include "floating_point_modes.h"
 #include "io/test_files.h"
 

@@ -3,7 +3,7 @@
 
 A case is a dictionary of plain values, so that it can be printed and made smaller:
 writer, delimiter, end, header, quoting, decimal, names, columns (lists of int, float, str or None), changes (what is done to
-the text), tell (whether masu is told the delimiter).
+the text), tell (whether masu gets --delimiter).
 """
 import math
 
