@@ -62,13 +62,15 @@ void Primitive::check_places() const {
       const Operand& b = operands_[j];
       if (a.access_ == Operand::Access::result || b.access_ == Operand::Access::result) continue;
       if (!a.is_written() && !b.is_written()) continue;
-      if (!a.overlaps(b) || (in_place_ && a.is_same(b))) continue;
+      if (!a.overlaps(b)) continue;
+      if ((in_place_ == &a || in_place_ == &b) && a.is_same(b)) continue;
       refuse_overlap(name_, fmt::format("{} and {}", a.name_, b.name_));
     }
   }
 }
 
 void Primitive::check_all(const Device& device, const Stream* stream) {
+  device_ = &device;
   for (Operand& operand : operands()) {
     if (!operand.typed_) check_element_bytes(name_, operand.element_bytes_);
     if (operand.is_on_host()) {

@@ -9,16 +9,14 @@
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <initializer_list>
 #include <vector>
 
 namespace masu {
 
 class DeviceScan {
  public:
-  // With no `workspace`, memory is allocated; one is refused where it overlaps one of `operands`.
-  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
-             std::initializer_list<const BufferBase*> operands = {});
+  // With no `workspace` of plan.workspace() bytes, memory is allocated.
+  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace);
 
   // Launches all. `row`: elements of a row; `flags` may be null; `state`: what lies in front of the first element, the
   // identity where it is empty.
