@@ -176,7 +176,13 @@ class Primitive {
   Fault fault_;  // set by run_on_cpu() for a status, and for finish()
 
  private:
-  Operand& declare(const char* name, const Operand& data, Operand::Access access);
+  Operand& declare(const char* name, const Operand& data, Operand::Access access) {
+    Operand& operand = operands_[count_++];
+    operand = data;
+    operand.name_ = name;
+    operand.access_ = access;
+    return operand;
+  }
   void check_all(const Device& device, const Stream* stream);
   void check_places() const;
   void give_workspace(Stream& stream);

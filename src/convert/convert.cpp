@@ -58,14 +58,14 @@ class Conversion final : public call::Primitive {
       : Primitive(name, options.times, options.workspace, options.status),
         out_(writes("the output", out)),
         in_(reads("the input", in)),
-        options_(options) {}
+        options_(options),
+        rule_(rule_for(in.dtype(), out.dtype(), options)) {}
 
  private:
   void check() override {
     if (in_.count() != out_.count()) {
       refuse(fmt::format("as many elements out as in, got {} for {}", out_.count(), in_.count()));
     }
-    rule_ = rule_for(in_.dtype(), out_.dtype(), options_);
   }
   [[nodiscard]] bool is_empty() const override { return in_.count() == 0; }
   [[nodiscard]] std::uint64_t workspace_bytes(const Device& /*device*/) override {
@@ -104,7 +104,7 @@ class Conversion final : public call::Primitive {
   const Operand& out_;
   const Operand& in_;
   ConvertOptions options_;
-  ConvertRule rule_;
+  const ConvertRule rule_;
   std::optional<Buffer<std::byte>> notes_;  // where work-groups note what does not fit
 };
 

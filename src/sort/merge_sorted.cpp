@@ -128,13 +128,10 @@ namespace {
 
 constexpr std::string_view name = "PreparedSegments";
 
-std::string text_of(Payload::Kind moved, std::size_t bytes) {
-  switch (moved) {
-    case Payload::Kind::none: return "alone";
-    case Payload::Kind::records: return fmt::format("with values of {} bytes", bytes);
-    case Payload::Kind::indices: break;
-  }
-  return fmt::format("with indices of {} bytes", bytes);
+std::string text_of(const Payload& payload) {
+  if (payload.kind == Payload::Kind::none) return "alone";
+  const bool indices = payload.kind == Payload::Kind::indices;
+  return fmt::format("with {} of {} bytes", indices ? "indices" : "values", payload.bytes);
 }
 
 }  // namespace
@@ -170,16 +167,17 @@ SortJob PreparedSegments::State::job(std::string_view function, std::uint64_t co
   return {order, SortAlgorithm::automatic, pieces_, function};
 }
 
-void PreparedSegments::State::check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved,
-                                    std::size_t bytes, const BufferBase* values) const {
-  if (!(on == device_) || keys != dtype_ || moved != payload_.kind || bytes != payload_.bytes) {
+void PreparedSegments::State::check(std::string_view function, const Device& on, Dtype keys,
+                                    const Payload& payload) const {
+  const std::size_t bytes = payload.bytes;
+  if (!(on == device_) || keys != dtype_ || payload.kind != payload_.kind || bytes != payload_.bytes) {
     call::refuse(function, fmt::format("the segments are prepared for {} {} on {}, got {} {} on {}", to_string(dtype_),
-                                       text_of(payload_.kind, payload_.bytes), device_.id(), to_string(keys),
-                                       text_of(moved, bytes), on.id()));
+                                       text_of(payload_), device_.id(), to_string(keys), text_of(payload), on.id()));
   }
-  if (values != nullptr && !call::on_cpu(on) && sort_plan::carried(bytes) && !sort_kernels::aligned(values, bytes)) {
+  const bool given = payload.kind == Payload::Kind::records && payload.buffer != nullptr && !call::on_cpu(on);
+  if (given && sort_plan::carried(bytes) && !sort_kernels::aligned(payload.buffer, bytes)) {
     call::refuse(function, fmt::format("with prepared segments, values must begin at a multiple of {} bytes, got {}",
-                                       bytes, call::place_of(*values)));
+                                       bytes, call::place_of(*payload.buffer)));
   }
 }
 

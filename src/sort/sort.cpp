@@ -21,29 +21,13 @@ using call::on_cpu;
 using call::Operand;
 using call::refuse;
 
-// What is sorted, and where: a payload of `bytes` bytes each moves with the keys.
-struct Subject {
-  const Device& device;
-  Dtype dtype;
-  Payload::Kind moved = Payload::Kind::none;
-  std::size_t bytes = 0;
-  const BufferBase* values = nullptr;  // the caller's
-};
-
-// `subject`: where keys are sorted now.
-SortJob job_for(std::string_view function, std::uint64_t count, const SortOptions& options,
-                const Subject* subject = nullptr) {
+SortJob job_for(std::string_view function, std::uint64_t count, const SortOptions& options) {
   call::check_count(function, count);
   const std::span<const std::uint64_t> segments = options.segments;
   if (options.rows != 1 && !segments.empty()) refuse(function, "rows and segments must not be given together");
   if (options.prepared != nullptr) {
     if (options.rows != 1 || !segments.empty()) refuse(function, "prepared segments must be given alone");
-    const PreparedSegments::State& prepared = options.prepared->state();
-    const SortJob job = prepared.job(function, count, options.order);
-    if (subject != nullptr) {
-      prepared.check(function, subject->device, subject->dtype, subject->moved, subject->bytes, subject->values);
-    }
-    return job;
+    return options.prepared->state().job(function, count, options.order);
   }
   if (segments.empty()) {
     if (options.rows == 0 || count % options.rows != 0) {
@@ -93,10 +77,10 @@ class Sort final : public call::Primitive {
 
  private:
   void check() override {
-    const std::size_t bytes = payload_ == nullptr ? 0 : payload_->element_bytes();
-    const bool placed = kind_ == Payload::Kind::records && !payload_->is_on_host();
-    const Subject subject{device(), keys_->dtype(), kind_, bytes, placed ? &payload_->buffer() : nullptr};
-    job_ = job_for(function_name(), keys_->count(), options_, &subject);
+    job_ = job_for(function_name(), keys_->count(), options_);
+    if (options_.prepared != nullptr) {
+      options_.prepared->state().check(function_name(), device(), keys_->dtype(), payload());
+    }
     if (kind_ == Payload::Kind::records && payload_->count() != keys_->count()) {
       refuse(fmt::format("as many values as keys, got {} values for {} keys", payload_->count(), keys_->count()));
     }
@@ -116,14 +100,17 @@ class Sort final : public call::Primitive {
   }
   void enqueue(Stream& stream) override {
     const BufferBase* result = kind_ == Payload::Kind::indices ? nullptr : &(result_ ? result_ : keys_)->buffer();
-    const Payload payload{kind_, payload_ == nullptr ? nullptr : &payload_->buffer(),
-                          payload_ == nullptr ? 0 : payload_->element_bytes()};
     const DeviceSegments* tables = options_.prepared == nullptr ? nullptr : options_.prepared->state().tables();
-    work_ = sort_on_device(stream, keys_->buffer(), keys_->dtype(), result, payload, job_, options_.workspace, waits(),
-                           tables);
+    work_ = sort_on_device(stream, keys_->buffer(), keys_->dtype(), result, payload(), job_, options_.workspace,
+                           waits(), tables);
   }
   [[nodiscard]] double seconds() const override {
     return work_.first ? work_.first->seconds() + work_.last.seconds_since(*work_.first) : 0;
+  }
+
+  [[nodiscard]] Payload payload() const {
+    if (payload_ == nullptr) return {};
+    return {kind_, payload_->is_on_host() ? nullptr : &payload_->buffer(), payload_->element_bytes()};
   }
 
   const Operand* keys_;

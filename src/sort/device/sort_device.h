@@ -147,9 +147,8 @@ struct PreparedSegments::State {
 
   // What is sorted. Throws for another number of keys.
   [[nodiscard]] SortJob job(std::string_view function, std::uint64_t count, Order order) const;
-  // Throws unless it has been made for these. `values`: null where they will be well placed.
-  void check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved, std::size_t bytes,
-             const BufferBase* values) const;
+  // Throws unless it has been made for these. Values on the host will be well placed.
+  void check(std::string_view function, const Device& on, Dtype keys, const Payload& payload) const;
   [[nodiscard]] const DeviceSegments* tables() const noexcept { return tables_ ? &*tables_ : nullptr; }
 
  private:
