@@ -184,14 +184,10 @@ ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOp
     refuse(fmt::format("the result of data that comes in pieces must be {}, got {}", to_string(dtype),
                        to_string(*options.result)));
   }
-  state_ = std::make_unique<State>(State{device, dtype, options, {}, {}, 0, {}});
+  state_ = detail::make_hidden<State>(State{device, dtype, options, {}, {}, 0, {}});
   state_->options.workspace = nullptr;  // pieces of different sizes need different memory
   state_->state.bits = scan_identity(dtype, options.op);
 }
-
-ScanAccumulator::ScanAccumulator(ScanAccumulator&&) noexcept = default;
-ScanAccumulator& ScanAccumulator::operator=(ScanAccumulator&&) noexcept = default;
-ScanAccumulator::~ScanAccumulator() = default;
 
 void ScanAccumulator::start_after(const SumAccumulator& before) {
   const FloatingPointScope usual;

@@ -183,20 +183,17 @@ void PreparedSegments::State::check(std::string_view function, const Device& on,
 
 PreparedSegments::PreparedSegments(const Device& device, Dtype dtype, std::uint64_t count,
                                    std::span<const std::uint64_t> offsets, std::size_t value_bytes)
-    : state_(std::make_unique<const State>(device, dtype, count, offsets,
-                                           value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records,
-                                           value_bytes)) {}
+    : state_(detail::make_hidden<State>(device, dtype, count, offsets,
+                                        value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records, value_bytes)) {
+}
 
 PreparedSegments PreparedSegments::for_argsort(const Device& device, Dtype dtype, std::uint64_t count,
                                                std::span<const std::uint64_t> offsets, Dtype index_dtype) {
   return PreparedSegments(
-      std::make_unique<const State>(device, dtype, count, offsets, Payload::Kind::indices, size_of(index_dtype)));
+      detail::make_hidden<State>(device, dtype, count, offsets, Payload::Kind::indices, size_of(index_dtype)));
 }
 
-PreparedSegments::PreparedSegments(std::unique_ptr<const State> state) noexcept : state_(std::move(state)) {}
-PreparedSegments::PreparedSegments(PreparedSegments&&) noexcept = default;
-PreparedSegments& PreparedSegments::operator=(PreparedSegments&&) noexcept = default;
-PreparedSegments::~PreparedSegments() = default;
+PreparedSegments::PreparedSegments(detail::Hidden<State> state) noexcept : state_(std::move(state)) {}
 
 std::vector<BitonicPass> bitonic_schedule(std::uint64_t count) {
   const auto stages = static_cast<std::uint32_t>(count < 2 ? 0 : std::bit_width(count - 1));
