@@ -124,7 +124,7 @@ Event Primitive::start(Stream& stream) {
     enqueue(stream);
     return end_of(stream);
   }
-  stream.finish();  // what was given to it before may still change the data
+  stream.finish();  // earlier work may still change the data
   run_on_cpu();
   if (status_ != nullptr) put_status(*status_, fault_.position, fault_.element);
   return {};

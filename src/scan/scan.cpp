@@ -27,7 +27,7 @@ constexpr std::string_view function = "scan";
   call::refuse(function, rule);
 }
 
-// Of the results.
+// The dtype of the results.
 Dtype result_of(Dtype dtype, const ScanOptions& options) {
   const Dtype result = options.result.value_or(dtype);
   if (result == dtype) return dtype;
@@ -46,19 +46,6 @@ void check_shape(std::uint64_t count, std::uint64_t out_count, const ScanOptions
   }
 }
 
-ScanJob job_of(Dtype from, Dtype dtype, const void* input, void* output, std::uint64_t count, const std::uint8_t* flags,
-               const ScanOptions& options) {
-  return {from,
-          dtype,
-          options.op,
-          options.exclusive,
-          static_cast<const std::byte*>(input),
-          static_cast<std::byte*>(output),
-          count,
-          options.rows,
-          flags};
-}
-
 scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   const bool segmented = options.rows != 1 || options.device_flags != nullptr || options.flags.count != 0;
   return scan_plan::make(device.info(), dtype, result_of(dtype, options), count, options.op, options.exclusive,
@@ -75,14 +62,22 @@ std::optional<Operand> flags_of(const Operand& output, const ScanOptions& option
   return Operand(*options.device_flags, 1);
 }
 
+// What the pieces of an accumulator have come to.
+struct Continued {
+  ScanState state;                       // on `cpu`
+  std::vector<std::uint64_t> on_device;  // on others
+};
+
 class Scan final : public call::Primitive {
  public:
-  Scan(const Operand& input, const Operand& output, const ScanOptions& options)
+  // `before`: null, or what this piece continues.
+  Scan(const Operand& input, const Operand& output, const ScanOptions& options, Continued* before)
       : Primitive(function, options.times, options.workspace),
         output_(writes("the output", output)),
         input_(reads("the input", input)),
         flags_(reads("the flags", flags_of(output, options))),
-        options_(options) {
+        options_(options),
+        before_(before) {
     allow_in_place(input_);
   }
 
@@ -117,12 +112,17 @@ class Scan final : public call::Primitive {
   }
   void run_on_cpu() override {
     const auto* flags = flags_ == nullptr ? nullptr : static_cast<const std::uint8_t*>(flags_->data());
-    scan_cpu(job_of(input_.dtype(), output_.dtype(), input_.data(), output_.data(), input_.count(), flags, options_));
+    scan_cpu(
+        {input_.dtype(), output_.dtype(), options_.op, options_.exclusive, static_cast<const std::byte*>(input_.data()),
+         static_cast<std::byte*>(output_.data()), input_.count(), options_.rows, flags},
+        before_ == nullptr ? nullptr : &before_->state);
   }
   void enqueue(Stream& stream) override {
     scan_.emplace(stream.device(), plan_, &workspace());
     scan_->start(stream, input_.buffer(), output_.buffer(), input_.count() / options_.rows,
-                 flags_ == nullptr ? nullptr : &flags_->buffer());
+                 flags_ == nullptr ? nullptr : &flags_->buffer(),
+                 before_ == nullptr ? std::vector<std::uint64_t>() : before_->on_device);
+    if (before_ != nullptr) before_->on_device = scan_->fetch_state(stream);
   }
   [[nodiscard]] double seconds() const override { return scan_->seconds(); }
 
@@ -130,6 +130,7 @@ class Scan final : public call::Primitive {
   const Operand& input_;
   const Operand* flags_;
   ScanOptions options_;
+  Continued* before_;
   scan_plan::Plan plan_;
   std::optional<DeviceScan> scan_;
 };
@@ -154,24 +155,23 @@ std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t co
 }
 
 void scan(const Device& device, const ArrayView& input, MutableArrayView output, const ScanOptions& options) {
-  call::run_on<Scan>(device, input, output, options);
+  call::run_on<Scan>(device, input, output, options, nullptr);
 }
 
 void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options) {
-  call::run<Scan>(Operand(input, dtype), Operand(output, result_of(dtype, options)), options);
+  call::run<Scan>(Operand(input, dtype), Operand(output, result_of(dtype, options)), options, nullptr);
 }
 
 Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
                    const ScanOptions& options) {
-  return call::start<Scan>(stream, Operand(input, dtype), Operand(output, result_of(dtype, options)), options);
+  return call::start<Scan>(stream, Operand(input, dtype), Operand(output, result_of(dtype, options)), options, nullptr);
 }
 
 struct ScanAccumulator::State {
   Device device;
   Dtype dtype;
   ScanOptions options;
-  ScanState state;                   // on `cpu`
-  std::vector<std::uint64_t> there;  // on others
+  Continued done;
   std::uint64_t count = 0;
   Times times;
 };
@@ -184,9 +184,9 @@ ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOp
     refuse(fmt::format("the result of data that comes in pieces must be {}, got {}", to_string(dtype),
                        to_string(*options.result)));
   }
-  state_ = detail::make_hidden<State>(State{device, dtype, options, {}, {}, 0, {}});
+  state_ = detail::make_hidden<State>(State{device, dtype, options, {}, 0, {}});
   state_->options.workspace = nullptr;  // pieces of different sizes need different memory
-  state_->state.bits = scan_identity(dtype, options.op);
+  state_->done.state.bits = scan_identity(dtype, options.op);
 }
 
 void ScanAccumulator::start_after(const SumAccumulator& before) {
@@ -205,19 +205,19 @@ void ScanAccumulator::start_after(const SumAccumulator& before) {
   const auto digits = std::span(integers).subspan(head, 70);
   if (!is_float(s.dtype)) {
     const auto* ones = digits.data() - lowest / 32;
-    s.state.bits = (static_cast<std::uint64_t>(ones[0]) + (static_cast<std::uint64_t>(ones[1]) << 32)) &
-                   ~std::uint64_t{0} >> (64 - 8 * size_of(s.dtype));
-    if (!call::on_cpu(s.device)) s.there = {s.state.bits};
+    s.done.state.bits = (static_cast<std::uint64_t>(ones[0]) + (static_cast<std::uint64_t>(ones[1]) << 32)) &
+                        ~std::uint64_t{0} >> (64 - 8 * size_of(s.dtype));
+    if (!call::on_cpu(s.device)) s.done.on_device = {s.done.state.bits};
     return;
   }
   if (call::on_cpu(s.device)) {
-    s.state.sum.add(digits, integers[1] != 0, integers[2] != 0, integers[3] != 0);
+    s.done.state.sum.add(digits, integers[1] != 0, integers[2] != 0, integers[3] != 0);
     return;
   }
   // A wide number in units of the least subnormal number, then the three kinds (scan_wide.cl).
   const int unit = size_of(s.dtype) == 2 ? -24 : size_of(s.dtype) == 4 ? -149 : -1074;
   const unsigned words = plan_for(s.device, s.dtype, 1, s.options).wide_words();
-  s.there.assign(words + 3, 0);
+  s.done.on_device.assign(words + 3, 0);
   std::int64_t carry = 0;
   for (unsigned i = 0; i < words; ++i) {
     // Word i has the bits from 2^(unit + 32 i) on: parts of two digits.
@@ -227,10 +227,11 @@ void ScanAccumulator::start_after(const SumAccumulator& before) {
     const std::int64_t high =
         digit(from / 32 + 1) % (std::int64_t{1} << from % 32) * (std::int64_t{1} << (32 - from % 32) % 32);
     carry += low + (from % 32 == 0 ? 0 : high);
-    s.there[i] = i + 1 < words ? static_cast<std::uint32_t>(carry) : static_cast<std::uint64_t>(carry);
+    s.done.on_device[i] = i + 1 < words ? static_cast<std::uint32_t>(carry) : static_cast<std::uint64_t>(carry);
     carry >>= 32;
   }
-  for (unsigned kind = 0; kind < 3; ++kind) s.there[words + kind] = static_cast<std::uint64_t>(integers[kind + 1] != 0);
+  for (unsigned kind = 0; kind < 3; ++kind)
+    s.done.on_device[words + kind] = static_cast<std::uint64_t>(integers[kind + 1] != 0);
 }
 
 void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
@@ -240,26 +241,11 @@ void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
     refuse(fmt::format("the pieces must be {}, got {} and {}", to_string(s.dtype), to_string(input.dtype),
                        to_string(output.dtype)));
   }
-  check_shape(input.count, output.count, s.options);
-  const std::uint64_t bytes = input.count * size_of(s.dtype);
-  if (input.data != output.data && call::overlap(input.data, bytes, output.data, bytes)) {
-    call::refuse_overlap(function, "the output and the input");
-  }
-  if (input.count == 0) return;
-  const double start = call::now();
-  if (call::on_cpu(s.device)) {
-    scan_cpu(job_of(s.dtype, s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
-    s.times.compute += call::now() - start;
-  } else {
-    Buffer<std::byte> there = call::upload_bytes(s.device, input.data, bytes);
-    Stream stream = call::timed_stream(s.device, true);
-    DeviceScan piece(s.device, plan_for(s.device, s.dtype, input.count, s.options), nullptr);
-    piece.start(stream, there, there, input.count, nullptr, s.there);
-    s.there = piece.fetch_state(stream);
-    call::download_bytes(there, output.data);
-    s.times.compute += piece.seconds();
-    s.times.transfer += call::now() - start - piece.seconds();
-  }
+  Times times;
+  ScanOptions options = s.options;
+  options.times = &times;
+  call::run_on<Scan>(s.device, input, output, options, &s.done);
+  call::add_times(&s.times, times);
   s.count += input.count;
 }
 
