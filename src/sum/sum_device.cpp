@@ -153,7 +153,7 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   using Function = SumRule::Function;
   const Plan& plan = plan_;
   const Dtype result = rule_.result_dtype();
-  const fixed::Format format = is_float(result) ? fixed::format_of(result) : fixed::Format{};
+  const FloatFormat format = is_float(result) ? float_format(result) : FloatFormat{};
   const auto what_of = [&]() -> std::uint32_t {
     switch (rule_.function) {
       case Function::variance: return squared_deviation;
@@ -173,7 +173,7 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
         call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
             .launch(stream, kernel, groups, call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_,
                     columns_, shares, call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
-                    static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.lowest),
+                    static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.least),
                     static_cast<std::uint32_t>(8 * size_of(result)), call::At{data.results, data.results_at},
                     call::At{data.status, data.status_at}, own, LocalMemory{plan.local_bytes()},
                     call::local<std::uint64_t>(plan.words()), call::local<std::uint32_t>(plan.words()),

@@ -60,9 +60,8 @@ struct FloatRange {
 };
 
 FloatRange range_of(Dtype dtype) {
-  if (dtype == Dtype::f16) return {-24, 31, 11};
-  if (dtype == Dtype::f32) return {-149, 255, 24};
-  return {-1074, 2047, 53};
+  const FloatFormat format = float_format(dtype);
+  return {format.least, static_cast<unsigned>(2 * format.end - 1), static_cast<unsigned>(format.precision)};
 }
 
 // How values of `bits` bits become digits: where they are few, so that a digit holds as many as it can, in rows of its
