@@ -9,12 +9,10 @@ from . import _masu
 FLAGS = frozenset((bool, type(np._NoValue)))  # what `keepdims` is in calls that only enqueue
 #: The dtypes that masu computes with, by NumPy's number, in native byte order and the other. Not by NumPy's character:
 #: float8_e4m3b11fnuz of ml_dtypes has that of uint64.
-NATIVE = frozenset((0, 7, 8, *(number for _, _, number in _masu.DTYPES)))  # of long, too
+NATIVE = frozenset((*range(13), 23))
 BOOL = 0
-#: masu's names of dtypes, by NumPy's code of class and bytes.
-NAMES = {code: name for name, code, _ in _masu.DTYPES} | {"b1": "bool"}
 #: masu's names of the float dtypes, by NumPy's number.
-FLOATS = {number: name for name, code, number in _masu.DTYPES if code[0] == "f"}
+FLOATS = {23: "f16", 11: "f32", 12: "f64"}
 WIDE_FLOATS = frozenset((11, 12))
 
 

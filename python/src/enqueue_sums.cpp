@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, moments, medians, dot products and running sums of the arrays of tensors.h, enqueued.
-#include "elements/dtypes.h"
 #include "enqueue_function.h"
 
 #include <masu/convert.h>
@@ -30,10 +29,11 @@ bool dtype_of_code(PyObject* code, Dtype& dtype) {
     return false;
   }
   const std::string_view name(text, static_cast<std::size_t>(size));
-  const masu::DtypeNames* const found =
-      masu::find_dtype([&](const masu::DtypeNames& each) { return !name.empty() && each.numpy_name == name; });
-  if (found != nullptr) dtype = found->dtype;
-  return found != nullptr;
+  for (unsigned i = 0; i <= static_cast<unsigned>(Dtype::f64); ++i) {
+    dtype = static_cast<Dtype>(i);
+    if (name == numpy_code(dtype)) return true;
+  }
+  return false;
 }
 
 // The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.h"
 
-#include "elements/dtypes.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -16,7 +14,7 @@ namespace {
 namespace dlpack {
 
 constexpr std::int32_t cuda = 2;
-constexpr std::uint8_t boolean = 6;
+enum Code : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, boolean = 6 };
 
 struct Device {
   std::int32_t type;
@@ -62,23 +60,41 @@ struct Exchange {
 
 }  // namespace dlpack
 
+// By masu::Dtype.
+constexpr std::array<const char*, 11> codes = {"u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"};
+
 constexpr auto capsule_name = "dlpack_exchange_api";
 
 bool dtype_of(dlpack::Type type, Tensor& tensor) {
+  using masu::Dtype;
   if (type.lanes != 1) return false;
   tensor.boolean = type.code == dlpack::boolean && type.bits == 8;
   if (tensor.boolean) {
-    tensor.dtype = masu::dtype_of<bool>;
+    tensor.dtype = Dtype::u8;
     return true;
   }
-  const masu::DtypeNames* const found = masu::find_dlpack(type.code, type.bits);
-  if (found == nullptr) return false;
-  tensor.dtype = found->dtype;
-  return true;
+  const auto one_of = [&](Dtype of8, Dtype of16, Dtype of32, Dtype of64) {
+    switch (type.bits) {
+      case 8: tensor.dtype = of8; return true;
+      case 16: tensor.dtype = of16; return true;
+      case 32: tensor.dtype = of32; return true;
+      case 64: tensor.dtype = of64; return true;
+      default: return false;
+    }
+  };
+  switch (type.code) {
+    case dlpack::signed_integer: return one_of(Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64);
+    case dlpack::unsigned_integer: return one_of(Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64);
+    case dlpack::floating: return type.bits != 8 && one_of(Dtype::f16, Dtype::f16, Dtype::f32, Dtype::f64);
+    default: return false;
+  }
 }
 
 dlpack::Type type_of(masu::Dtype dtype, bool boolean) {
-  const std::uint8_t code = boolean ? dlpack::boolean : masu::names_of(dtype).dlpack_code;
+  const std::uint8_t code = boolean                  ? dlpack::boolean
+                            : masu::is_float(dtype)  ? dlpack::floating
+                            : masu::is_signed(dtype) ? dlpack::signed_integer
+                                                     : dlpack::unsigned_integer;
   return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
 }
 
@@ -317,11 +333,10 @@ class CupyLibrary final : public Library {
       tensor.dtype = masu::Dtype::u8;
       return true;
     }
-    const std::string_view code = whole.substr(std::min<std::size_t>(1, whole.size()));
-    const masu::DtypeNames* const found =
-        masu::find_dtype([&](const masu::DtypeNames& each) { return !code.empty() && each.numpy_name == code; });
-    if (whole.starts_with('>') || found == nullptr) return false;
-    tensor.dtype = found->dtype;
+    const auto found = std::ranges::find(codes, whole.substr(std::min<std::size_t>(1, whole.size())),
+                                         [](const char* code) { return std::string_view(code); });
+    if (whole.starts_with('>') || found == codes.end()) return false;
+    tensor.dtype = static_cast<masu::Dtype>(found - codes.begin());
     return true;
   }
 
@@ -364,7 +379,7 @@ struct Known {
 }  // namespace
 
 const char* numpy_code(masu::Dtype dtype) noexcept {
-  return masu::names_of(dtype).numpy_name.data();  // a literal, so it ends with 0
+  return codes[static_cast<std::size_t>(dtype)];
 }
 
 bool Tensor::measure() {
