@@ -247,7 +247,8 @@ unsigned ConvertPair(const void* in, void* out, std::size_t count, bool wrap) {
       return 0;
     } else {
       FromStoredLoop<S>(halves, floats, count);
-      return Convert(floats, static_cast<T*>(out), count, wrap);
+      if constexpr (is_stored<T>) return ToStored<T>(floats, static_cast<std::uint16_t*>(out), count, wrap);
+      else return Convert(floats, static_cast<T*>(out), count, wrap);
     }
   } else if constexpr (is_stored<T>) {
     auto* halves = static_cast<std::uint16_t*>(out);
