@@ -2,6 +2,7 @@
 // Device memory from and to other libraries: DLPack (https://dmlc.github.io/dlpack) and the plain address that
 // __cuda_array_interface__ gives.
 #include "arrays.h"
+#include "elements/dtypes.h"
 #include "enqueue.h"
 #include "module.h"
 
@@ -49,27 +50,19 @@ struct Versioned {
 };
 
 masu::Dtype dtype_from(dl::dtype type, bool& boolean) {
-  const auto is = [&](dl::dtype_code code) { return type.code == static_cast<std::uint8_t>(code); };
-  boolean = is(dl::dtype_code::Bool) && type.bits == 8;
+  constexpr auto boolean_code = static_cast<std::uint8_t>(dl::dtype_code::Bool);
+  boolean = type.code == boolean_code && type.bits == 8;
   if (type.lanes == 1) {
-    if (boolean) return masu::Dtype::u8;
-    const char* kind = is(dl::dtype_code::Int)     ? "i"
-                       : is(dl::dtype_code::UInt)  ? "u"
-                       : is(dl::dtype_code::Float) ? "f"
-                                                   : nullptr;
-    const bool has =
-        type.bits == 16 || type.bits == 32 || type.bits == 64 || (type.bits == 8 && !is(dl::dtype_code::Float));
-    if (kind != nullptr && has) return masu::dtype_from_name(kind + std::to_string(type.bits));
+    if (boolean) return masu::dtype_of<bool>;
+    if (const masu::DtypeNames* const found = masu::find_dlpack(type.code, type.bits)) return found->dtype;
   }
   throw nb::type_error("from_dlpack: the dtype must be bool, an integer or float16 to float64 on a device");
 }
 
 dl::dtype dtype_of(const DeviceArray& array) {
-  const dl::dtype_code code = array.boolean                  ? dl::dtype_code::Bool
-                              : masu::is_float(array.dtype)  ? dl::dtype_code::Float
-                              : masu::is_signed(array.dtype) ? dl::dtype_code::Int
-                                                             : dl::dtype_code::UInt;
-  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * masu::size_of(array.dtype)), 1};
+  const std::uint8_t code =
+      array.boolean ? static_cast<std::uint8_t>(dl::dtype_code::Bool) : masu::names_of(array.dtype).dlpack_code;
+  return {code, static_cast<std::uint8_t>(8 * masu::size_of(array.dtype)), 1};
 }
 
 std::uint64_t count_of(const std::vector<std::int64_t>& shape) {

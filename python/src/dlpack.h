@@ -11,7 +11,8 @@ namespace masu_python::dlpack {
 inline constexpr std::int32_t cuda = 2;
 inline constexpr std::int32_t cuda_managed = 13;
 inline constexpr std::uint64_t flag_read_only = 1;
-enum Code : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, boolean = 6 };
+inline constexpr std::uint8_t unsigned_integer = 1;
+inline constexpr std::uint8_t boolean = 6;
 
 struct Device {
   std::int32_t type;
