@@ -11,9 +11,10 @@
 #define MASU_FLOAT (MASU_ELEMENT_CLASS == 2)
 // Floats that are only stored; kernels compute with them as with float.
 #define MASU_STORED (MASU_FLOAT && MASU_ELEMENT_BYTES < 4)
-// Bits of a float's fraction, and those of its infinity; 0 of integers.
+// The bits of a float's fraction, of its infinity and of its quiet NaN; the first two are 0 for integers.
 #define MASU_FRACTION (MASU_FLOAT ? 8 * MASU_ELEMENT_BYTES - 1 - MASU_EXPONENT_BITS : 0)
 #define MASU_INFINITY_BITS ((((MASU_BITS)1 << MASU_EXPONENT_BITS) - 1) << MASU_FRACTION)
+#define MASU_QUIET_NAN (MASU_INFINITY_BITS | (MASU_BITS)1 << (MASU_FRACTION - 1))
 #define MASU_PER_VECTOR (16 / MASU_ELEMENT_BYTES)
 
 // MASU_ELEMENT is an element in memory, MASU_BITS holds one in registers.

@@ -112,7 +112,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
   }
   if (layout == Layout::columns) {
     // Loads are of one element.
-    if (quick && dtype == Dtype::f16 && inputs == Inputs::values) return {1024, 32, 1};
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return {1024, 32, 1};
     const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
     return {512, wide ? 8U : 16U, 2};
   }
