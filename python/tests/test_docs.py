@@ -45,6 +45,11 @@ def test_links(page):
 
 
 @pytest.mark.parametrize("name", masu.__all__)
+def test_the_page_names_it(name):
+    assert re.search(rf"\b{name}\b", (DOCS / "python.md").read_text(encoding="utf-8")), name
+
+
+@pytest.mark.parametrize("name", masu.__all__)
 def test_docstring(name):
     thing = getattr(masu, name)
     if not callable(thing):
