@@ -2,7 +2,7 @@
 // DLPack 1.x in C, as https://dmlc.github.io/dlpack declares it, and its types as masu's dtypes.
 #pragma once
 
-#include <masu/dtype.h>
+#include "elements/dtypes.h"
 
 #include <cstdint>
 
@@ -66,6 +66,9 @@ struct Exchange {
 
 // False for a type that masu lacks. bool is u8.
 bool dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept;
-Type type_of(masu::Dtype dtype, bool boolean) noexcept;
+inline Type type_of(masu::Dtype dtype, bool is_boolean) noexcept {
+  const std::uint8_t code = is_boolean ? boolean : masu::names_of(dtype).dlpack_code;
+  return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
+}
 
 }  // namespace masu_python::dlpack

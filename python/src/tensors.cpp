@@ -265,11 +265,6 @@ bool dlpack::dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept {
   return found != nullptr;
 }
 
-dlpack::Type dlpack::type_of(masu::Dtype dtype, bool boolean) noexcept {
-  const std::uint8_t code = boolean ? dlpack::boolean : masu::names_of(dtype).dlpack_code;
-  return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
-}
-
 const char* numpy_code(masu::Dtype dtype) noexcept {
   return masu::names_of(dtype).numpy_name.data();  // a literal, which ends with 0
 }
