@@ -107,14 +107,14 @@ class _StablyOrdered(np.ndarray):
         return super().__array_function__(function, types, args, keywords)
 
 
-def here(numpys, a, *arguments, weights):
+def here(numpys, a, weights, **options):
     """NumPy's function with weights, of data in host memory."""
     data, by = _kinds.as_numpy(a), _kinds.as_numpy(weights)
     if type(by) is not np.ndarray or by.dtype.num not in _kinds.NATIVE or type(data) is not np.ndarray:
-        return numpys(a, *arguments, weights=weights)
+        return numpys(a, weights=weights, **options)
     if data.dtype.kind == "f" and numpys in (np.quantile, np.percentile):
         data = data.view(_StablyOrdered)
-    result = numpys(data, *arguments, weights=by.view(_Weights))
+    result = numpys(data, weights=by.view(_Weights), **options)
     return result.view(np.ndarray) if type(result) in (_StablyOrdered, _Weights) else result
 
 
