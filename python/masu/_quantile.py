@@ -348,10 +348,6 @@ def _found(function, numpys, plain, a, axis, out, overwrite_input, keepdims, dev
         if found is not None:
             return found
     if (on := adapter(device, a)) is None:
-        if of_q and weights is None and type(keepdims) in _kinds.FLAGS and device is None:
-            found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
-            if found is not None:
-                return found
         return in_kind(function, locals())
     options = {"q": q, "method": method} if of_q else {}
     if on is not _host:
@@ -434,6 +430,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValu
     return _found(nanmedian, np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
 
 
+@_masu.with_plain_calls
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
              device=None):
     """Quantiles along an axis, as `numpy.quantile`.
@@ -454,6 +451,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     return _found(quantile, np.quantile, None, a, axis, out, overwrite_input, keepdims, device, q, method, weights, False)
 
 
+@_masu.with_plain_calls
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
                device=None):
     """Percentiles along an axis, as `numpy.percentile`: `quantile`, with `q` from 0 to 100.
@@ -465,6 +463,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     return _found(percentile, np.percentile, None, a, axis, out, overwrite_input, keepdims, device, q, method, weights, True)
 
 
+@_masu.with_plain_calls
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
                 device=None):
     """Quantiles along an axis of what is no NaN, as `numpy.nanquantile`.
@@ -478,6 +477,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     return _found(nanquantile, np.nanquantile, np.quantile, a, axis, out, overwrite_input, keepdims, device, q, method, weights, False)
 
 
+@_masu.with_plain_calls
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
                   device=None):
     """Percentiles along an axis of what is no NaN, as `numpy.nanpercentile`: `nanquantile`, with `q` from 0 to 100.
