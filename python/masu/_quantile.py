@@ -7,13 +7,16 @@ between two elements: NumPy's formula wraps round, overflows and loses digits, m
 """
 import math
 import mmap
+from typing import NamedTuple
 
 import numpy as np
 
 from . import _device, _host, _kinds, _masu, _small, _weighted_quantile
 from ._arrays import adapter, in_kind
 from ._axes import reduced
-from ._host import NUMPY, words
+from ._device_array import in_memory
+from ._host import NUMPY
+from ._on_device import converted, empty
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -98,11 +101,24 @@ def _exact_q(function, dtype, q, count):
         return q, None  # NumPy says what is wrong
 
 
+class Points(NamedTuple):
+    """Elements of an order, and what is computed of them."""
+
+    first: np.ndarray  # places
+    second: np.ndarray
+    weights: np.ndarray
+    kinds: np.ndarray  # of masu::QuantilePoint
+    dtype: np.dtype  # of the results
+    shape: tuple  # that of q
+
+    def places(self, count):
+        """All places that are looked at, ascending, the last of `count` too, where NaN is, if there is one."""
+        return np.unique(np.concatenate((self.first, self.second, [count - 1])).astype(np.intp))
+
+
 def points(function, count, dtype, q, method):
-    """Which elements of the order of `count`, and what between them, NumPy's function of q gives: (places of the first,
-    places of the second, weights, kinds, dtype of the results, their shape); the kinds are those of masu::QuantilePoint.
-    Raises NumPy's errors, and Unforeseen.
-    """
+    """Which elements of the order of `count`, and what between them, NumPy's function of q gives. Raises NumPy's errors, and
+    Unforeseen."""
     dtype = np.dtype(dtype)
     q, narrow = _exact_q(function, dtype, q, count)
     data = _unwritten((count,), dtype).view(_Sought)
@@ -129,8 +145,8 @@ def points(function, count, dtype, q, method):
             kinds = np.zeros_like(kinds)
     else:
         raise Unforeseen
-    return (*(np.ravel(places[i]) for i in (0, -1)), np.ravel(weights).astype(np.float64), np.ravel(kinds), dtype,
-            places[0].shape)
+    return Points(*(np.ravel(places[i]) for i in (0, -1)), np.ravel(weights).astype(np.float64), np.ravel(kinds), dtype,
+                  places[0].shape)
 
 
 def plain_points(percent, count, dtype, q, method):
@@ -188,76 +204,28 @@ def _unwritten(shape, dtype):
     return np.frombuffer(memory, dtype).reshape(shape)
 
 
-def of_elements(function, count, dtype, find, mean_dtype=None, alone=False, **options):
-    """(What NumPy's function gives for lines of `count` elements of that dtype: behind the axes of q one for each line; whether
-    these are elements of the lines.) `find(places)`: the elements at ascending places of each line's order, a row for each line.
-    `mean_dtype`: of medians, that of an array for them. `alone`: for one q of one line NumPy takes NaN from the line.
-    """
+def wanted(function, count, dtype, **options):
+    """`points`, and the same of medians, whose kinds are None."""
     if options:
-        first, second, weights, kinds, to, front = points(function, count, dtype, **options)
-    else:
-        first, second, kinds, front = np.array([(count - 1) // 2]), np.array([count // 2]), None, ()
-    last = [count - 1] if np.dtype(dtype).kind == "f" or not first.size else []  # NaN, where there is one
-    places = np.unique(np.concatenate((first, second, last)).astype(np.intp))
-    elements = find(places)
-    low, high = (elements[:, places.searchsorted(part)] for part in (first, second))
-    chosen = bool(options) and to == dtype and not kinds.any()
-    if not options:
-        result = _mean_of(low if count % 2 else np.concatenate((low, high), 1), mean_dtype)
-    elif not kinds.any():
-        result = low.T.astype(to, copy=False)
-    else:
-        t = np.where(kinds == 2, 1 - weights, weights)
-        result = _between(low.T, high.T, t[:, np.newaxis], to)
-    result = result.reshape((*front, len(elements)))
-    if last and elements.dtype.kind == "f" and (nan := np.isnan(elements[:, -1])).any():
-        np.copyto(result, elements[:, -1], where=nan)
-        result = result.astype(dtype) if alone and not front else result
-    return result, chosen
+        return points(function, count, dtype, **options)
+    dtype = np.dtype(dtype)
+    return Points(np.array([(count - 1) // 2]), np.array([count // 2]), None, None, dtype if dtype.kind == "f" else np.dtype(np.float64), ())
 
 
-def _mean_of(pairs, dtype):
-    """The mean of one or two elements in each row, rounded once; NumPy's into an array of `dtype`, if one is given."""
-    to = None if dtype is None else np.empty(len(pairs), dtype)
-    with np.errstate(over="ignore"):
-        result = np.mean(pairs, axis=1, out=to)
-    infinite = np.isinf(result)
-    if pairs.shape[1] != 2 or pairs.dtype.kind == "f" and not infinite.any():
-        return result
-    low, high = pairs.T
-    if pairs.dtype.kind in "iu":
-        if pairs.dtype.itemsize < 8:
-            return result
-        exact = _between(low, high, 0.5, np.float64)
-    else:
-        great = infinite & np.isfinite(low) & np.isfinite(high)
-        with np.errstate(invalid="ignore"):
-            exact = np.where(great, low / 2 + high / 2, result)
-    return exact if to is None else exact.astype(dtype, copy=False)
-
-
-def _between(first, second, t, dtype):
-    """The numbers between elements of native dtypes at t from 0 to 1, in a dtype of floats."""
-    shape = np.broadcast_shapes(first.shape, np.shape(t))
-    first, second, t = (np.ascontiguousarray(np.broadcast_to(x, shape)) for x in (first, second, np.asarray(t, np.float64)))
-    result = np.empty(shape, dtype)
-    if result.size:
-        _masu.interpolate(first, second, t, result)
-    nan = np.isnan(result)
-    if nan.any() and (bad := nan & (first == first) & (second == second)).any():
-        np.subtract(second[bad], first[bad])  # NumPy's warning of infinities
-    return result
+def computed(lines, number, points):
+    """What NumPy's function gives of so many lines in memory of a device: behind the axes of q one for each line."""
+    first, second, weights, kinds, dtype, shape = points
+    found = empty(lines, None if kinds is not None and not kinds.any() else dtype, (*shape, number))
+    if kinds is None:
+        _masu.medians(lines, found, number, False)
+    elif found.size:
+        _masu.quantiles(lines, found, number, first, second, weights, kinds)
+    return converted(found, dtype)
 
 
 def several_axes(axes, ndim):
     """Whether NumPy's nan functions bring several axes, or none, together as the last one beside others; it moves axes of q then."""
     return len(axes) != 1 and len(axes) < ndim
-
-
-def _at(rows, places, device):
-    found = np.empty((len(rows), len(places)), rows.dtype)
-    _masu.elements_at(words(rows), words(found), len(rows), places.tolist(), device)
-    return found
 
 
 def _here(numpys, plain, a, axis, out, keepdims, device, **options):
@@ -274,20 +242,22 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
         if out is not None and (type(out) is not _ndarray or out.shape != (*np.shape(q), *shape)):
             raise Unforeseen
         lines = _host.rows(data, axes)
-        more = {"mean_dtype": None if out is None or options or plain else out.dtype, "alone": out is None and len(axes) == data.ndim}
-        result, chosen = _of_lines(numpys, plain, lines.reshape(-1, lines.shape[-1]), _device.resolve(device), more, options)
+        result, kinds = _of_lines(numpys, plain, lines.reshape(-1, lines.shape[-1]), _device.device_for(device, data), options)
         result = result.reshape((*result.shape[:-1], *shape))
+        chosen = kinds is not None and result.dtype == lines.dtype and not kinds.any()
         if chosen and (np.ndim(q) or plain is None and len(axes) < data.ndim):
             result = result.astype(data.dtype, copy=False)  # but for numbers, with its byte order
         if moves:
             first = list(range(np.ndim(q)))
             result = np.moveaxis(np.moveaxis(result, first, [i - np.ndim(q) for i in first]), [i - 1 for i in first], first)
         if out is None:
+            if len(axes) == data.ndim and not np.ndim(q) and np.isnan(result).all() and np.isnan(lines).any():
+                result = result.astype(lines.dtype)  # one NaN is the data's
             return result[()]
         if plain is not None:
             out[...] = result[()]  # as NumPy's nan functions assign: of one number the number
-        else:  # elements go to an array of their dtype alone
-            np.copyto(out, result, casting="unsafe" if not options else "equiv" if chosen else "same_kind")
+        else:  # elements, and what NumPy computes in the dtype of `out`, go to an array of their dtype alone
+            np.copyto(out, result, casting="equiv" if chosen or not options else "same_kind")
         return out
     except _NUMPYS:
         return NUMPY
@@ -308,29 +278,39 @@ def _is_little(data, plain, axis, device):
 _GREAT = {number: np.finfo(char).max / 4 for number, char in ((23, "e"), (11, "f"), (12, "d"))}
 
 
-def _of_lines(numpys, plain, lines, device, more, options):
-    """`of_elements` of lines. `plain`: the function without nan, of what is no NaN in each: NaN is behind all else in the order, so
-    that the other elements are those at the first places."""
+def _of_lines(numpys, plain, lines, device, options):
+    """(Results of lines in host memory, their kinds.) `plain`: the function without nan, of what is no NaN in each."""
     length = lines.shape[1]
     groups = {length: slice(None)}
     if plain is not None and lines.dtype.kind == "f":
         counts = length - np.count_nonzero(np.isnan(lines), axis=1)
         groups = {count: np.flatnonzero(counts == count) for count in np.unique(counts)[::-1].tolist()}
-    parts = []
+    parts, kinds = [], np.ones(1)
     for count, chosen in groups.items():  # NaNs alone are warned of, which must not happen before an error
         these = lines if len(groups) == 1 else lines[chosen]
         if count:
-            parts.append(of_elements(plain or numpys, count, lines.dtype, lambda places: _at(these, places, device), **more, **options))
+            these = these if count == length else these[these == these].reshape(-1, count)
+            points = wanted(plain or numpys, count, lines.dtype, **options)
+            found, kinds = computed(in_memory(these, device), len(these), points).get(), points.kinds
+            warn_of_infinities(found, these, options)
         else:
             found = numpys(these if len(lines) > 1 else these[0], axis=-1, **options)
-            parts.append((np.reshape(found, (*np.shape(options.get("q", 0)), len(these))), False))
+        parts.append(np.reshape(found, (*np.shape(options.get("q", 0)), len(these))))
     if len(parts) == 1:
-        return parts[0]
-    first, is_chosen = next(part for chosen, part in zip(groups.values(), parts) if chosen[0] == 0)  # whose dtype is NumPy's
+        return parts[0], kinds
+    first = next(part for chosen, part in zip(groups.values(), parts) if chosen[0] == 0)  # whose dtype is NumPy's
     result = np.empty((*first.shape[:-1], len(lines)), first.dtype)
-    for chosen, (found, _) in zip(groups.values(), parts):
+    for chosen, found in zip(groups.values(), parts):
         result[..., chosen] = found
-    return result, is_chosen
+    return result, kinds
+
+
+def warn_of_infinities(found, lines, options):
+    """NumPy's warning where its formula gives NaN between numbers."""
+    nan = np.isnan(found) if found.dtype.kind == lines.dtype.kind == "f" else np.zeros(1, bool)
+    if nan.any() and (nan & ~np.isnan(lines).any(axis=1)).any():
+        infinite = np.full(2, np.inf)
+        np.subtract(infinite, infinite) if options else np.mean(infinite * [1, -1])
 
 
 def _is_brief(a, out, keepdims, device):
@@ -380,24 +360,21 @@ def _there(on, numpys, plain, a, axis, keepdims, **options):
         if on.data(a) is NUMPY or plain is not None and np.ndim(options.get("q")) > 1 and several_axes(axes, a.ndim):
             raise Unforeseen
         count = math.prod(a.shape[i] for i in axes)
-        if options:
-            *where, dtype, front = points(plain or numpys, count, a.dtype, **options)
-            doubles, formulas = double_quantiles(plain, a.dtype, **options) if skips else ((), "")
-            if skips and not doubles.size and where[0].size:
-                raise Unforeseen
+        points = wanted(plain or numpys, count, a.dtype, **options)
+        doubles, formulas = double_quantiles(plain, a.dtype, **options) if skips and options else ((), "")
+        if skips and options and not doubles.size and points.kinds.size:
+            raise Unforeseen
     except _NUMPYS:
         return on.numpys(numpys.__name__, a, call)
     lines, number = on.rows(a, axes), a.size // count
+    if not skips:
+        return computed(lines, number, points).reshape((*points.shape, *shape))
+    found = on.empty(a, points.dtype if points.kinds is None or points.kinds.any() else None, (*points.shape, *shape))
     if not options:
-        found = on.empty(a, None if a.dtype.kind == "f" else "f64", shape)
-        _masu.medians(lines, found, number, plain is not None)
-        return found
-    found = on.empty(a, dtype if where[-1].any() else None, (*front, *shape))
-    if found.size and skips:
-        _masu.nan_quantiles(lines, found, number, formulas, doubles)
+        _masu.medians(lines, found, number, True)
     elif found.size:
-        _masu.quantiles(lines, found, number, *where)
-    return on.converted(found, dtype)
+        _masu.nan_quantiles(lines, found, number, formulas, doubles)
+    return on.converted(found, points.dtype)
 
 
 @_masu.with_plain_calls

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _host, _masu, _order, _quantile
+from .. import _device, _device_array, _host, _masu, _order, _quantile
 from . import _graph
 
 __all__ = ["median", "percentile", "quantile"]
@@ -291,16 +291,9 @@ def _narrowed(plan, part):
 
 def _places(plan):
     """The places that NumPy's function asks for."""
-    asked = [np.empty(0, np.intp)]
-
-    def note(places):
-        asked.append(places)
-        return np.zeros((1, places.size), plan.dtype)
-
-    if plan.size:
-        with np.errstate(all="ignore"):
-            _quantile.of_elements(plan.function, plan.size, plan.dtype, note, **plan.options)
-    return asked[-1]
+    if not plan.size:
+        return np.empty(0, np.intp)
+    return _quantile.wanted(plan.function, plan.size, plan.dtype, **plan.options).places(plan.size)
 
 
 def _computed(shape, dtype, plan, zeros=None):
@@ -312,5 +305,11 @@ def _computed(shape, dtype, plan, zeros=None):
     if zeros is not None:
         here = elements == 0
         elements[here] = np.where(zeros.negative_at(plan.rest[here]), -0.0, 0.0)
-    result, _ = _quantile.of_elements(plan.function, plan.size, plan.dtype, lambda places: elements[np.newaxis], **plan.options)
-    return np.asarray(result, dtype).reshape(shape)[()]
+    points = _quantile.wanted(plan.function, plan.size, plan.dtype, **plan.options)
+    first, second = (plan.places.searchsorted(part) for part in points[:2])
+    if not plan.options:  # NaN, which is last, or the middle ones
+        elements = elements[-1:] if elements[-1] != elements[-1] else elements[[first[0], second[0]]]
+    points = points._replace(first=first, second=second)
+    result = _quantile.computed(_device_array.in_memory(elements, _device.cpu), 1, points).get()
+    _quantile.warn_of_infinities(result, elements[np.newaxis], plan.options)
+    return result.astype(dtype, copy=False).reshape(shape)[()]
