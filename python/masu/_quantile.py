@@ -336,7 +336,7 @@ def _found(function, numpys, plain, a, axis, out, overwrite_input, keepdims, dev
         return _weighted_quantile.found(on, numpys, plain, a, q, axis, keepdims, method, weights)
     more = {"axis": axis, "out": out, "overwrite_input": overwrite_input, "keepdims": keepdims, **options}
     if weights is not None:
-        return _weighted_quantile.here(numpys, a, weights, **more)
+        return _weighted_quantile.here(numpys, plain, a, weights, **more)
     found = _here(numpys, plain, a, axis, out, keepdims, device, **options)
     return numpys(_as_given(a), **more) if found is NUMPY else found
 
