@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_cpu.h"
 
+#include "elements/each_type.h"
 #include "runtime/half.h"
 #include "sum/compensated.h"
 
@@ -24,18 +25,22 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PD = hn::CappedTag<double, 8>;
 using PV = hn::Vec<PD>;
 
-// Of a block: sums in front of each element and behind the last, what the additions have lost, and that added up. The
-// elements begin in place of `errors`, the results end in place of `lost`.
-struct Prefixes {
-  static constexpr std::size_t size = quick_prefix_elements + 1 + HWY_MAX_BYTES / sizeof(double);
-  HWY_ALIGN double sums[size];
-  HWY_ALIGN double errors[size];
-  HWY_ALIGN double lost[size];
+// Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
+constexpr std::size_t side = quick_prefix_lines;
+struct SideSums {
+  HWY_ALIGN double sum[side] = {};
+  HWY_ALIGN double error[side] = {};
+  HWY_ALIGN double lost[side] = {};
+};
+// Elements of lines side by side, a row of them after the other; then their prefixes.
+struct SideRows {
+  static constexpr std::size_t rows = quick_prefix_elements / side;
+  HWY_ALIGN double numbers[rows * side];
 };
 
-// Far from what overflows.
+// Sums that are larger may have overflowed on the way.
 template <class T>
-inline constexpr double most_sum = std::is_same_v<T, double> ? 0x1p1020 : 0x1p120;
+inline constexpr double most_sum = std::is_same_v<T, double> ? 0x1p1000 : 0x1p120;
 
 // What the rounded sum of two numbers lacks, exactly.
 HWY_INLINE PV Lost(PV a, PV b, PV sum) {
@@ -96,91 +101,133 @@ HWY_INLINE PV Rounded(PV sum, PV error, PV bound, hn::Mask<PD>& sure) {
   }
 }
 
+// Adds rows to the sums. If `writes`, each number becomes the sum in front of it (exclusive) or behind it, rounded to
+// T; returns whether all are certain.
 template <class T>
-bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+bool AddRows(double* numbers, std::size_t rows, bool writes, bool exclusive, SideSums& sums) {
   const PD d;
   const std::size_t lanes = hn::Lanes(d);
   const PV zero = hn::Zero(d);
-  Prefixes at;
-  double sum = state.sum;
-  double error = add_exactly(sum, state.error);
-  at.sums[0] = sum;
-  const auto run = [&](const auto* from) HWY_ATTR {
-    for (std::size_t i = 0; i < count; ++i) {
-      at.errors[i] = static_cast<double>(from[i]);
-      sum += at.errors[i];
-      at.sums[i + 1] = sum;
+  auto sure = hn::Eq(zero, zero);
+  for (std::size_t lane = 0; lane < side; lane += lanes) {
+    PV sum = hn::Load(d, sums.sum + lane);
+    PV error = hn::Load(d, sums.error + lane);
+    PV lost = hn::Load(d, sums.lost + lane);
+    const auto add = [&](PV number) HWY_ATTR {
+      const PV after = hn::Add(sum, number);
+      const PV rest = Lost(sum, number, after);
+      sum = after;
+      const PV all = hn::Add(error, rest);
+      lost = hn::Add(lost, hn::Abs(Lost(error, rest, all)));
+      error = all;
+    };
+    const auto write = [&](double* at) HWY_ATTR {
+      // Twice, as `lost` is rounded itself, and more than it can lack.
+      const PV bound = hn::MulAdd(hn::Set(d, 2), lost, hn::Set(d, 0x1p-900));
+      hn::Store(Rounded<T>(sum, error, hn::IfThenZeroElse(hn::Eq(lost, zero), bound), sure), d, at);
+    };
+    double* const end = numbers + rows * side;
+    for (double* at = numbers + lane; at < end; at += side) {
+      const PV number = hn::Load(d, at);
+      if (writes && exclusive) write(at);
+      add(number);
+      if (writes && !exclusive) write(at);
     }
+    const PV most = hn::Set(d, most_sum<T>);
+    sure = hn::And(sure, hn::And(hn::Le(hn::Abs(sum), most), hn::Le(hn::Abs(error), most)));
+    hn::Store(sum, d, sums.sum + lane);
+    hn::Store(error, d, sums.error + lane);
+    hn::Store(lost, d, sums.lost + lane);
+  }
+  return hn::AllTrue(d, sure);
+}
+
+// `count` elements of a line, `step` from each other, to column `line` of rows, and back.
+template <class T>
+void ToColumn(const T* x, std::size_t step, std::size_t count, std::size_t line, SideRows& to) {
+  double* at = to.numbers + line;
+  const auto put = [&](const auto* from, std::size_t each) HWY_ATTR {
+    for (std::size_t i = 0; i < count; ++i, at += side, from += each) *at = static_cast<double>(*from);
   };
   if constexpr (std::is_same_v<T, Half>) {
-    float floats[quick_prefix_elements];
-    for (std::size_t i = 0; i < count; ++i) floats[i] = runtime::to_float(x[i]);
-    run(floats);
+    float floats[SideRows::rows];
+    for (std::size_t i = 0; i < count; ++i) floats[i] = runtime::to_float(x[i * step]);
+    put(floats, 1);
   } else {
-    run(x);
+    put(x, step);
   }
-  for (std::size_t i = count; i < count + lanes; ++i) {  // so that vectors may be whole
-    at.errors[i] = 0;
-    at.sums[i + 1] = sum;
-  }
-
-  // What the additions have lost.
-  auto none = hn::Eq(zero, zero);
-  auto inside = none;
-  const PV largest = hn::Set(d, most_sum<T>);
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const PV after = hn::LoadU(d, at.sums + i + 1);
-    const PV lost = Lost(hn::Load(d, at.sums + i), hn::Load(d, at.errors + i), after);
-    hn::Store(lost, d, at.lost + i);
-    none = hn::And(none, hn::Eq(lost, zero));
-    inside = hn::And(inside, hn::Le(hn::Abs(after), largest));
-  }
-  if (!hn::AllTrue(d, inside)) return false;
-  double bound = state.bound;
-  const bool exact = hn::AllTrue(d, none) && error == 0 && bound == 0;
-  if (hn::AllTrue(d, none)) {
-    std::fill_n(at.errors, count + 1 + lanes, error);
-  } else {
-    at.errors[0] = error;
-    for (std::size_t i = 0; i < count; ++i) at.errors[i + 1] = error += at.lost[i];
-    std::fill_n(at.errors + count + 1, lanes, error);
-    PV lost = zero;  // by the additions of errors
-    for (std::size_t i = 0; i < count; i += lanes) {
-      const PV before = hn::Load(d, at.errors + i);
-      lost = hn::Add(lost, hn::Abs(Lost(before, hn::Load(d, at.lost + i), hn::LoadU(d, at.errors + i + 1))));
-    }
-    // Twice, as their sum is rounded itself.
-    const double unknown = hn::GetLane(hn::SumOfLanes(d, lost));
-    if (unknown != 0) bound += 2 * unknown + 0x1p-1074;
-  }
-
-  auto sure = inside;
-  const PV bounds = hn::Set(d, bound);
-  const std::size_t first = exclusive ? 0 : 1;
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const PV sums = hn::LoadU(d, at.sums + first + i);
-    const PV errors = hn::LoadU(d, at.errors + first + i);
-    hn::Store(exact ? RoundedTo<T>(sums) : Rounded<T>(sums, errors, bounds, sure), d, at.lost + i);
-  }
-  if (!hn::AllTrue(d, sure)) return false;
+}
+template <class T>
+void FromColumn(const SideRows& from, std::size_t line, std::size_t count, std::size_t step, T* y) {
+  const double* at = from.numbers + line;
   if constexpr (std::is_same_v<T, Half>) {
-    ToHalves(at.lost, count, y);
+    double numbers[SideRows::rows];
+    Half halves[SideRows::rows];
+    for (std::size_t i = 0; i < count; ++i, at += side) numbers[i] = *at;
+    ToHalves(numbers, count, halves);
+    for (std::size_t i = 0; i < count; ++i) y[i * step] = halves[i];
   } else {
-    std::copy_n(at.lost, count, y);
+    for (std::size_t i = 0; i < count; ++i, at += side) y[i * step] = static_cast<T>(*at);
   }
-  state = {sum, error, bound};
+}
+
+// A line in pieces side by side: their totals first, from which the sums in front of each follow.
+template <class T>
+bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+  const std::size_t rows = (count + side - 1) / side;
+  const auto each_piece = [&](const auto& f) HWY_ATTR {
+    for (std::size_t piece = 0; piece * rows < count; ++piece) {
+      f(piece, piece * rows, std::min(rows, count - piece * rows));
+    }
+  };
+  SideRows at;
+  if (count != rows * side) std::fill_n(at.numbers, rows * side, 0.0);
+  each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
+                 HWY_ATTR { ToColumn(x + first, 1, n, piece, at); });
+  SideSums totals;
+  AddRows<T>(at.numbers, rows, false, exclusive, totals);
+  Compensated sum{state.sum, state.error, state.bound / 2};
+  SideSums in_front;
+  for (std::size_t piece = 0; piece < side; ++piece) {
+    in_front.sum[piece] = sum.sum;
+    in_front.error[piece] = sum.error;
+    in_front.lost[piece] = sum.lost;
+    sum.add(totals.sum[piece]);
+    sum.add_error(totals.error[piece]);
+    sum.lost += totals.lost[piece];
+  }
+  if (!AddRows<T>(at.numbers, rows, true, exclusive, in_front)) return false;
+  each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
+                 HWY_ATTR { FromColumn(at, piece, n, 1, y + first); });
+  state = {sum.sum, sum.error, sum.bound()};
   return true;
 }
 
-bool QuickPrefixesF16(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
-  return QuickPrefixes(x, y, count, exclusive, state);
+template <class T>
+bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
+  SideSums sums;
+  SideRows at;
+  if (of.lines != side) std::fill_n(at.numbers, SideRows::rows * side, 0.0);
+  for (std::size_t first = 0; first < of.length; first += SideRows::rows) {
+    const std::size_t n = std::min<std::size_t>(SideRows::rows, of.length - first);
+    const T* const from = x + first * of.step;
+    for (std::size_t line = 0; line < of.lines; ++line) ToColumn(from + line * of.next, of.step, n, line, at);
+    if (!AddRows<T>(at.numbers, n, true, exclusive, sums)) return false;
+    T* const to = y + first * of.step;
+    for (std::size_t line = 0; line < of.lines; ++line) FromColumn(at, line, n, of.step, to + line * of.next);
+  }
+  return true;
 }
-bool QuickPrefixesF32(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state) {
-  return QuickPrefixes(x, y, count, exclusive, state);
-}
-bool QuickPrefixesF64(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state) {
-  return QuickPrefixes(x, y, count, exclusive, state);
-}
+
+#define MASU_QUICK_PREFIXES(name, T)                                                              \
+  bool QuickPrefixes##name(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
+    return QuickPrefixes(x, y, count, exclusive, state);                                          \
+  }                                                                                               \
+  bool QuickLines##name(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
+    return QuickLines(x, y, of, exclusive);                                                       \
+  }
+MASU_EACH_FLOAT(MASU_QUICK_PREFIXES)
+#undef MASU_QUICK_PREFIXES
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -189,19 +236,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(QuickPrefixesF16);
-HWY_EXPORT(QuickPrefixesF32);
-HWY_EXPORT(QuickPrefixesF64);
-
-bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
-  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF16)(x, y, count, exclusive, state);
-}
-bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state) {
-  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF32)(x, y, count, exclusive, state);
-}
-bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state) {
-  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF64)(x, y, count, exclusive, state);
-}
+#define MASU_QUICK_PREFIXES(name, T)                                                         \
+  HWY_EXPORT(QuickPrefixes##name);                                                           \
+  HWY_EXPORT(QuickLines##name);                                                              \
+  bool quick_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
+    return HWY_DYNAMIC_DISPATCH(QuickPrefixes##name)(x, y, count, exclusive, state);         \
+  }                                                                                          \
+  bool quick_lines(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
+    return HWY_DYNAMIC_DISPATCH(QuickLines##name)(x, y, of, exclusive);                      \
+  }
+MASU_EACH_FLOAT(MASU_QUICK_PREFIXES)
+#undef MASU_QUICK_PREFIXES
 
 }  // namespace masu::cpu
 #endif
