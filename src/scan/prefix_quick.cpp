@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -27,15 +28,22 @@ using PV = hn::Vec<PD>;
 
 // Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
 constexpr std::size_t side = quick_prefix_lines;
+constexpr std::size_t few_elements = 32;  // that are not worth pieces
 struct SideSums {
   HWY_ALIGN double sum[side] = {};
   HWY_ALIGN double error[side] = {};
   HWY_ALIGN double lost[side] = {};
 };
+// Numbers that hold those of T.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+template <class T>
+using WD = hn::Rebind<Wide<T>, PD>;
 // Elements of lines side by side, a row of them after the other; then their prefixes.
+template <class T>
 struct SideRows {
   static constexpr std::size_t rows = quick_prefix_elements / side;
-  HWY_ALIGN double numbers[rows * side];
+  HWY_ALIGN Wide<T> numbers[rows * side];
 };
 
 // Sums that are larger may have overflowed on the way.
@@ -49,11 +57,10 @@ HWY_INLINE PV Lost(PV a, PV b, PV sum) {
 }
 
 // Numbers that are halves, or at least 2^16, as halves.
-HWY_INLINE void ToHalves(const double* x, std::size_t count, Half* y) {
+HWY_INLINE void ToHalves(const float* x, std::size_t count, Half* y) {
   for (std::size_t i = 0; i < count; ++i) {
-    const auto number = static_cast<float>(x[i]);
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(number) * 0x1p-112F) >> 13;
-    const std::uint32_t sign = std::bit_cast<std::uint32_t>(number) >> 16 & 0x8000U;
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(x[i]) * 0x1p-112F) >> 13;
+    const std::uint32_t sign = std::bit_cast<std::uint32_t>(x[i]) >> 16 & 0x8000U;
     y[i].bits = static_cast<std::uint16_t>(std::min(magnitude, std::uint32_t{0x7c00}) | sign);
   }
 }
@@ -65,50 +72,57 @@ HWY_INLINE PV RoundedToHalf(PV x) {
   return hn::Sub(hn::Add(x, cut), cut);
 }
 template <class T>
-HWY_INLINE PV RoundedTo(PV x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return RoundedToHalf(x);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return x;
-  } else {
-    return hn::PromoteTo(PD(), hn::DemoteTo(hn::Rebind<T, PD>(), x));
-  }
+HWY_INLINE hn::Vec<WD<T>> RoundedTo(PV x) {
+  if constexpr (std::is_same_v<T, double>) return x;
+  else if constexpr (std::is_same_v<T, Half>) return hn::DemoteTo(WD<T>(), RoundedToHalf(x));
+  else return hn::DemoteTo(WD<T>(), x);
+}
+template <class T>
+HWY_INLINE PV LoadWide(const Wide<T>* from) {
+  const auto numbers = hn::LoadU(WD<T>(), from);
+  if constexpr (std::is_same_v<T, double>) return numbers;
+  else return hn::PromoteTo(PD(), numbers);
 }
 
-// The sums sum + error + d, |d| <= bound, rounded to T; `sure` stays where that is certain. As certain() has it, for
-// `bound` > 0 or 0 alike.
+// The sums sum + error + d, |d| <= 2 * lost, rounded to T: both ends of what each may be. They differ in a bit of
+// `open` where that is not certain. A zero is +0.
 template <class T>
-HWY_INLINE PV Rounded(PV sum, PV error, PV bound, hn::Mask<PD>& sure) {
+HWY_INLINE hn::Vec<WD<T>> Rounded(PV sum, PV error, PV lost, hn::Vec<WD<T>>& open) {
   const PD d;
   const PV zero = hn::Zero(d);
   const PV total = hn::Add(sum, error);
-  const PV rest = Lost(sum, error, total);
+  const PV bound =
+      hn::MulAdd(hn::Set(d, 2), lost, hn::Set(d, 0x1p-900));  // more than `lost` can lack, as it is rounded
+  PV low;
+  PV high;
   if constexpr (std::is_same_v<T, double>) {
-    const PV wide = hn::Add(bound, hn::Mul(hn::Add(hn::Abs(rest), bound), hn::Set(d, 0x1p-50)));
-    const auto same =
-        hn::And(hn::Eq(hn::Add(total, hn::Add(rest, wide)), total), hn::Eq(hn::Add(total, hn::Sub(rest, wide)), total));
-    sure = hn::And(sure, hn::Or(same, hn::Eq(bound, zero)));
-    return hn::Add(total, zero);
+    const PV rest = Lost(sum, error, total);
+    const PV wide = hn::MulAdd(hn::Add(hn::Abs(rest), bound), hn::Set(d, 0x1p-50), bound);
+    const PV reach = hn::IfThenZeroElse(hn::Eq(lost, zero), wide);
+    low = hn::Add(total, hn::Sub(rest, reach));
+    high = hn::Add(total, hn::Add(rest, reach));
   } else {
-    const PV wide = hn::Add(hn::Add(hn::Mul(hn::Add(bound, hn::Abs(rest)), hn::Set(d, 1 + 0x1p-50)),
-                                    hn::Mul(hn::Abs(total), hn::Set(d, 0x1p-51))),
-                            hn::Set(d, 0x1p-1070));
-    const auto exact = hn::And(hn::Eq(bound, zero), hn::Eq(rest, zero));
-    const PV low = RoundedTo<T>(hn::IfThenElse(exact, total, hn::Sub(total, wide)));
-    const PV high = RoundedTo<T>(hn::Add(total, wide));
-    sure = hn::And(sure, hn::Or(exact, hn::And(hn::Eq(low, high), hn::Ne(low, zero))));
-    return hn::Add(low, zero);
+    // What the total rounds, and more.
+    const PV wide = hn::MulAdd(hn::Abs(total), hn::Set(d, 0x1p-51), bound);
+    const PV reach = hn::IfThenZeroElse(hn::Eq(hn::Or(error, lost), zero), wide);
+    low = hn::Sub(total, reach);
+    high = hn::Add(total, reach);
   }
+  const auto result = RoundedTo<T>(high);
+  open = hn::Or(open, hn::Xor(RoundedTo<T>(low), result));
+  return hn::Add(result, hn::Zero(WD<T>()));
 }
 
-// Adds rows to the sums. If `writes`, each number becomes the sum in front of it (exclusive) or behind it, rounded to
-// T; returns whether all are certain.
+// Adds rows of numbers, `stride` apart, to the sums. Where there are `results`, which may be the numbers, they get the
+// sum in front of each (exclusive) or behind it, rounded to T; returns whether all are certain.
 template <class T>
-bool AddRows(double* numbers, std::size_t rows, bool writes, bool exclusive, SideSums& sums) {
+bool AddRows(const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive, SideSums& sums,
+             Wide<T>* results) {
   const PD d;
   const std::size_t lanes = hn::Lanes(d);
   const PV zero = hn::Zero(d);
-  auto sure = hn::Eq(zero, zero);
+  auto inside = hn::Eq(zero, zero);
+  auto open = hn::Zero(WD<T>());
   for (std::size_t lane = 0; lane < side; lane += lanes) {
     PV sum = hn::Load(d, sums.sum + lane);
     PV error = hn::Load(d, sums.error + lane);
@@ -121,36 +135,38 @@ bool AddRows(double* numbers, std::size_t rows, bool writes, bool exclusive, Sid
       lost = hn::Add(lost, hn::Abs(Lost(error, rest, all)));
       error = all;
     };
-    const auto write = [&](double* at) HWY_ATTR {
-      // Twice, as `lost` is rounded itself, and more than it can lack.
-      const PV bound = hn::MulAdd(hn::Set(d, 2), lost, hn::Set(d, 0x1p-900));
-      hn::Store(Rounded<T>(sum, error, hn::IfThenZeroElse(hn::Eq(lost, zero), bound), sure), d, at);
-    };
-    double* const end = numbers + rows * side;
-    for (double* at = numbers + lane; at < end; at += side) {
-      const PV number = hn::Load(d, at);
-      if (writes && exclusive) write(at);
-      add(number);
-      if (writes && !exclusive) write(at);
+    const auto write = [&](Wide<T>* to) HWY_ATTR { hn::StoreU(Rounded<T>(sum, error, lost, open), WD<T>(), to); };
+    const Wide<T>* from = numbers + lane;
+    if (results == nullptr) {
+      for (std::uint64_t row = 0; row < rows; ++row, from += stride) add(LoadWide<T>(from));
+    } else {
+      Wide<T>* to = results + lane;
+      for (std::uint64_t row = 0; row < rows; ++row, from += stride, to += stride) {
+        const PV number = LoadWide<T>(from);
+        if (exclusive) write(to);
+        add(number);
+        if (!exclusive) write(to);
+      }
     }
     const PV most = hn::Set(d, most_sum<T>);
-    sure = hn::And(sure, hn::And(hn::Le(hn::Abs(sum), most), hn::Le(hn::Abs(error), most)));
+    inside = hn::And(inside, hn::And(hn::Le(hn::Abs(sum), most), hn::Le(hn::Abs(error), most)));
     hn::Store(sum, d, sums.sum + lane);
     hn::Store(error, d, sums.error + lane);
     hn::Store(lost, d, sums.lost + lane);
   }
-  return hn::AllTrue(d, sure);
+  const hn::RebindToUnsigned<WD<T>> bits;
+  return hn::AllTrue(d, inside) && hn::AllTrue(bits, hn::Eq(hn::BitCast(bits, open), hn::Zero(bits)));
 }
 
 // `count` elements of a line, `step` from each other, to column `line` of rows, and back.
 template <class T>
-void ToColumn(const T* x, std::size_t step, std::size_t count, std::size_t line, SideRows& to) {
-  double* at = to.numbers + line;
-  const auto put = [&](const auto* from, std::size_t each) HWY_ATTR {
-    for (std::size_t i = 0; i < count; ++i, at += side, from += each) *at = static_cast<double>(*from);
+void ToColumn(const T* x, std::size_t step, std::size_t count, std::size_t line, SideRows<T>& to) {
+  Wide<T>* at = to.numbers + line;
+  const auto put = [&](const Wide<T>* from, std::size_t each) HWY_ATTR {
+    for (std::size_t i = 0; i < count; ++i, at += side, from += each) *at = *from;
   };
   if constexpr (std::is_same_v<T, Half>) {
-    float floats[SideRows::rows];
+    float floats[SideRows<T>::rows];
     for (std::size_t i = 0; i < count; ++i) floats[i] = runtime::to_float(x[i * step]);
     put(floats, 1);
   } else {
@@ -158,34 +174,61 @@ void ToColumn(const T* x, std::size_t step, std::size_t count, std::size_t line,
   }
 }
 template <class T>
-void FromColumn(const SideRows& from, std::size_t line, std::size_t count, std::size_t step, T* y) {
-  const double* at = from.numbers + line;
+void FromColumn(const SideRows<T>& from, std::size_t line, std::size_t count, std::size_t step, T* y) {
+  const Wide<T>* at = from.numbers + line;
+  const auto get = [&](Wide<T>* to, std::size_t each) HWY_ATTR {
+    for (std::size_t i = 0; i < count; ++i, at += side, to += each) *to = *at;
+  };
   if constexpr (std::is_same_v<T, Half>) {
-    double numbers[SideRows::rows];
-    Half halves[SideRows::rows];
-    for (std::size_t i = 0; i < count; ++i, at += side) numbers[i] = *at;
-    ToHalves(numbers, count, halves);
+    float floats[SideRows<T>::rows];
+    Half halves[SideRows<T>::rows];
+    get(floats, 1);
+    ToHalves(floats, count, halves);
     for (std::size_t i = 0; i < count; ++i) y[i * step] = halves[i];
   } else {
-    for (std::size_t i = 0; i < count; ++i, at += side) y[i * step] = static_cast<T>(*at);
+    get(y, step);
   }
+}
+
+// Few elements of a line, one after the other.
+template <class T>
+bool FewPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+  Compensated sum{state.sum, state.error, state.bound / 2};
+  T found[few_elements];
+  for (std::size_t i = 0; i < count; ++i) {
+    const Compensated before = sum;
+    if constexpr (std::is_same_v<T, Half>) sum.add(runtime::to_double(x[i]));
+    else sum.add(static_cast<double>(x[i]));
+    const Compensated& at = exclusive ? before : sum;
+    std::optional<double> rounded = at.sum + 0.0;  // of f16 all are exact
+    if constexpr (!std::is_same_v<T, Half>) {
+      if (at.error != 0 || at.lost != 0) rounded = at.template rounded<T>();
+    }
+    if (!rounded || !(std::fabs(*rounded) <= most_sum<T>)) return false;
+    if constexpr (std::is_same_v<T, Half>) found[i] = runtime::to_half(*rounded);
+    else found[i] = static_cast<T>(*rounded);
+  }
+  std::copy_n(found, count, y);
+  state = {sum.sum, sum.error, sum.bound()};
+  return true;
 }
 
 // A line in pieces side by side: their totals first, from which the sums in front of each follow.
 template <class T>
 bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+  if (count <= few_elements) return FewPrefixes(x, y, count, exclusive, state);
   const std::size_t rows = (count + side - 1) / side;
   const auto each_piece = [&](const auto& f) HWY_ATTR {
     for (std::size_t piece = 0; piece * rows < count; ++piece) {
       f(piece, piece * rows, std::min(rows, count - piece * rows));
     }
   };
-  SideRows at;
-  if (count != rows * side) std::fill_n(at.numbers, rows * side, 0.0);
+  SideRows<T> at;
+  if (count != rows * side) std::fill_n(at.numbers, rows * side, Wide<T>{0});
   each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
                  HWY_ATTR { ToColumn(x + first, 1, n, piece, at); });
   SideSums totals;
-  AddRows<T>(at.numbers, rows, false, exclusive, totals);
+  AddRows<T>(at.numbers, rows, side, exclusive, totals, nullptr);
   Compensated sum{state.sum, state.error, state.bound / 2};
   SideSums in_front;
   for (std::size_t piece = 0; piece < side; ++piece) {
@@ -196,7 +239,7 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
     sum.add_error(totals.error[piece]);
     sum.lost += totals.lost[piece];
   }
-  if (!AddRows<T>(at.numbers, rows, true, exclusive, in_front)) return false;
+  if (!AddRows<T>(at.numbers, rows, side, exclusive, in_front, at.numbers)) return false;
   each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
                  HWY_ATTR { FromColumn(at, piece, n, 1, y + first); });
   state = {sum.sum, sum.error, sum.bound()};
@@ -206,13 +249,16 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
 template <class T>
 bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
   SideSums sums;
-  SideRows at;
-  if (of.lines != side) std::fill_n(at.numbers, SideRows::rows * side, 0.0);
-  for (std::size_t first = 0; first < of.length; first += SideRows::rows) {
-    const std::size_t n = std::min<std::size_t>(SideRows::rows, of.length - first);
+  if constexpr (std::is_same_v<T, Wide<T>>) {
+    if (of.next == 1 && of.lines == side) return AddRows<T>(x, of.length, of.step, exclusive, sums, y);
+  }
+  SideRows<T> at;
+  if (of.lines != side) std::fill_n(at.numbers, SideRows<T>::rows * side, Wide<T>{0});
+  for (std::size_t first = 0; first < of.length; first += SideRows<T>::rows) {
+    const std::size_t n = std::min<std::size_t>(SideRows<T>::rows, of.length - first);
     const T* const from = x + first * of.step;
     for (std::size_t line = 0; line < of.lines; ++line) ToColumn(from + line * of.next, of.step, n, line, at);
-    if (!AddRows<T>(at.numbers, n, true, exclusive, sums)) return false;
+    if (!AddRows<T>(at.numbers, n, side, exclusive, sums, at.numbers)) return false;
     T* const to = y + first * of.step;
     for (std::size_t line = 0; line < of.lines; ++line) FromColumn(at, line, n, of.step, to + line * of.next);
   }

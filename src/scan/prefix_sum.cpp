@@ -188,6 +188,7 @@ template <class T>
 void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std::uint64_t inner, bool exclusive) {
   constexpr std::uint64_t side = cpu::quick_prefix_lines;
   constexpr std::uint64_t fewest = side / 2;
+  const bool in_place = x == y;
   std::vector<T> line(inner == 1 ? 0 : 2 * length);
   const auto each = [&](std::uint64_t first, std::uint64_t lines, std::uint64_t next) {
     for (std::uint64_t i = 0; i < lines; ++i) {
@@ -207,10 +208,11 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
   const std::uint64_t next = inner == 1 ? length : 1;
   for (std::uint64_t begin = 0; begin < outer * length * inner; begin += neighbours * length) {
     for (std::uint64_t i = 0; i < neighbours; i += side) {
-      const std::uint64_t lines = std::min(side, neighbours - i);
-      const std::uint64_t first = begin + i * next;
-      const bool quick =
-          x != y && lines >= fewest && cpu::quick_lines(x + first, y + first, {lines, length, inner, next}, exclusive);
+      // Elsewhere some of the last lines may be scanned twice.
+      const std::uint64_t lines = std::min(side, in_place ? neighbours - i : neighbours);
+      const std::uint64_t first = begin + std::min(i, neighbours - lines) * next;
+      const bool quick = !in_place && lines >= fewest &&
+                         cpu::quick_lines(x + first, y + first, {lines, length, inner, next}, exclusive);
       if (!quick) each(first, lines, next);
     }
   }
