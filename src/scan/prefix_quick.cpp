@@ -28,7 +28,9 @@ using PV = hn::Vec<PD>;
 
 // Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
 constexpr std::size_t side = quick_prefix_lines;
-constexpr std::size_t few_elements = 32;  // that are not worth pieces
+constexpr std::size_t half_side = side / 2;
+constexpr std::size_t few_elements = 32;    // that are not worth pieces
+constexpr std::size_t half_elements = 512;  // of fewer, only half as many pieces are worth it
 struct SideSums {
   HWY_ALIGN double sum[side] = {};
   HWY_ALIGN double error[side] = {};
@@ -113,17 +115,18 @@ HWY_INLINE hn::Vec<WD<T>> Rounded(PV sum, PV error, PV lost, hn::Vec<WD<T>>& ope
   return hn::Add(result, hn::Zero(WD<T>()));
 }
 
-// Adds rows of numbers, `stride` apart, to the sums. Where there are `results`, which may be the numbers, they get the
-// sum in front of each (exclusive) or behind it, rounded to T; returns whether all are certain.
+// Adds rows of `width` numbers, side or half_side, which are `stride` apart, to the sums. Where there are `results`,
+// which may be the numbers, they get the sum in front of each (exclusive) or behind it, rounded to T; returns whether
+// all are certain.
 template <class T>
-bool AddRows(const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive, SideSums& sums,
-             Wide<T>* results) {
+bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive,
+             SideSums& sums, Wide<T>* results) {
   const PD d;
   const std::size_t lanes = hn::Lanes(d);
   const PV zero = hn::Zero(d);
   auto inside = hn::Eq(zero, zero);
   auto open = hn::Zero(WD<T>());
-  for (std::size_t lane = 0; lane < side; lane += lanes) {
+  for (std::size_t lane = 0; lane < width; lane += lanes) {
     PV sum = hn::Load(d, sums.sum + lane);
     PV error = hn::Load(d, sums.error + lane);
     PV lost = hn::Load(d, sums.lost + lane);
@@ -204,10 +207,11 @@ bool FewPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& s
     if constexpr (!std::is_same_v<T, Half>) {
       if (at.error != 0 || at.lost != 0) rounded = at.template rounded<T>();
     }
-    if (!rounded || !(std::fabs(*rounded) <= most_sum<T>)) return false;
+    if (!rounded) return false;
     if constexpr (std::is_same_v<T, Half>) found[i] = runtime::to_half(*rounded);
     else found[i] = static_cast<T>(*rounded);
   }
+  if (!(std::fabs(sum.sum) <= most_sum<T>) || !(std::fabs(sum.error) <= most_sum<T>)) return false;
   std::copy_n(found, count, y);
   state = {sum.sum, sum.error, sum.bound()};
   return true;
@@ -217,21 +221,22 @@ bool FewPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& s
 template <class T>
 bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
   if (count <= few_elements) return FewPrefixes(x, y, count, exclusive, state);
-  const std::size_t rows = (count + side - 1) / side;
+  const std::size_t width = count <= half_elements ? half_side : side;
+  const std::size_t rows = (count + width - 1) / width;
   const auto each_piece = [&](const auto& f) HWY_ATTR {
     for (std::size_t piece = 0; piece * rows < count; ++piece) {
       f(piece, piece * rows, std::min(rows, count - piece * rows));
     }
   };
   SideRows<T> at;
-  if (count != rows * side) std::fill_n(at.numbers, rows * side, Wide<T>{0});
+  if (count != rows * width) std::fill_n(at.numbers, rows * side, Wide<T>{0});
   each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
                  HWY_ATTR { ToColumn(x + first, 1, n, piece, at); });
   SideSums totals;
-  AddRows<T>(at.numbers, rows, side, exclusive, totals, nullptr);
+  AddRows<T>(width, at.numbers, rows, side, exclusive, totals, nullptr);
   Compensated sum{state.sum, state.error, state.bound / 2};
   SideSums in_front;
-  for (std::size_t piece = 0; piece < side; ++piece) {
+  for (std::size_t piece = 0; piece < width; ++piece) {
     in_front.sum[piece] = sum.sum;
     in_front.error[piece] = sum.error;
     in_front.lost[piece] = sum.lost;
@@ -239,7 +244,7 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
     sum.add_error(totals.error[piece]);
     sum.lost += totals.lost[piece];
   }
-  if (!AddRows<T>(at.numbers, rows, side, exclusive, in_front, at.numbers)) return false;
+  if (!AddRows<T>(width, at.numbers, rows, side, exclusive, in_front, at.numbers)) return false;
   each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
                  HWY_ATTR { FromColumn(at, piece, n, 1, y + first); });
   state = {sum.sum, sum.error, sum.bound()};
@@ -248,17 +253,24 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
 
 template <class T>
 bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
-  SideSums sums;
   if constexpr (std::is_same_v<T, Wide<T>>) {
-    if (of.next == 1 && of.lines == side) return AddRows<T>(x, of.length, of.step, exclusive, sums, y);
+    if (of.next == 1 && of.lines >= half_side) {  // columns, where they are; some of the last ones twice
+      for (std::size_t c = 0; c < of.lines; c += half_side) {
+        const std::size_t first = std::min(c, of.lines - half_side);
+        SideSums sums;
+        if (!AddRows<T>(half_side, x + first, of.length, of.step, exclusive, sums, y + first)) return false;
+      }
+      return true;
+    }
   }
+  SideSums sums;
   SideRows<T> at;
   if (of.lines != side) std::fill_n(at.numbers, SideRows<T>::rows * side, Wide<T>{0});
   for (std::size_t first = 0; first < of.length; first += SideRows<T>::rows) {
     const std::size_t n = std::min<std::size_t>(SideRows<T>::rows, of.length - first);
     const T* const from = x + first * of.step;
     for (std::size_t line = 0; line < of.lines; ++line) ToColumn(from + line * of.next, of.step, n, line, at);
-    if (!AddRows<T>(at.numbers, n, side, exclusive, sums, at.numbers)) return false;
+    if (!AddRows<T>(side, at.numbers, n, side, exclusive, sums, at.numbers)) return false;
     T* const to = y + first * of.step;
     for (std::size_t line = 0; line < of.lines; ++line) FromColumn(at, line, n, of.step, to + line * of.next);
   }

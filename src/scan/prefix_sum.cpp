@@ -195,7 +195,10 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
       const T* from = x + first + i * next;
       T* to = y + first + i * next;
       if (inner == 1) {
-        PrefixSum().run(from, to, length, exclusive, true);
+        cpu::NearSum start;
+        const bool quick =
+            length <= cpu::quick_prefix_elements && cpu::quick_prefixes(from, to, length, exclusive, start);
+        if (!quick) PrefixSum().run(from, to, length, exclusive, true);
         continue;
       }
       for (std::uint64_t k = 0; k < length; ++k) line[k] = from[k * inner];
