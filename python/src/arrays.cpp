@@ -93,6 +93,10 @@ const NumpyArray* any_array(PyObject* object) noexcept {
 
 }  // namespace
 
+bool is_numpy_array(PyObject* object) noexcept {
+  return any_array(object) != nullptr;
+}
+
 const NumpyArray* numpy_array(PyObject* object) noexcept {
   const NumpyArray* const array = any_array(object);
   return array == nullptr || !array->is_bool() || are_usable(*array) ? array : nullptr;

@@ -19,62 +19,6 @@ bool integer(PyObject* object, std::int64_t& value) {
   return false;
 }
 
-namespace {
-
-// Which axes the tuple names, a bit for each; 0 for what is not plain.
-std::uint32_t axes_of(PyObject* axis, std::int64_t dimensions) {
-  std::uint32_t axes = 0;
-  const Py_ssize_t count = PyTuple_Size(axis);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    std::int64_t number = 0;
-    if (!integer(PyTuple_GetItem(axis, i), number) || number < -dimensions || number >= dimensions) return 0;
-    const std::uint32_t bit = std::uint32_t{1} << (number < 0 ? number + dimensions : number);
-    if ((axes & bit) != 0) return 0;
-    axes |= bit;
-  }
-  return axes;
-}
-
-}  // namespace
-
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several) {
-  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
-  lines.dimensions = tensor.dimensions;
-  lines.shape = tensor.shape;
-  if (axis == Py_None) {
-    lines.flat = true;
-    lines.axes = ~std::uint32_t{0};
-    lines.first = tensor.count;
-    lines.length = tensor.count;
-    return true;
-  }
-  std::int64_t number = 0;
-  if (several && PyTuple_CheckExact(axis) != 0) {
-    lines.axes = axes_of(axis, dimensions);
-  } else if (integer(axis, number) && number >= -dimensions && number < dimensions) {
-    lines.axis = static_cast<std::size_t>(number < 0 ? number + dimensions : number);
-    lines.axes = std::uint32_t{1} << lines.axis;
-  }
-  if (lines.axes == 0) return false;
-  // Which of the five an axis belongs to; an axis of length 1 to any.
-  std::array<std::uint64_t*, 5> parts{&lines.outer, &lines.first, &lines.between, &lines.second, &lines.inner};
-  std::size_t part = 0;
-  for (std::size_t i = 0; i < tensor.dimensions; ++i) {
-    if (tensor.shape[i] == 1) continue;
-    const std::size_t reduced = lines.axes >> i & 1;
-    if (part % 2 != reduced) ++part;
-    if (part == parts.size()) return false;
-    *parts[part] *= static_cast<std::uint64_t>(tensor.shape[i]);
-  }
-  if (part == 2) std::swap(lines.between, lines.inner);
-  lines.length = lines.first * lines.second;
-  return true;
-}
-
-void key_of_lines(EnqueuedCall& call, const Lines& lines) {
-  for (const std::uint64_t part : {lines.outer, lines.first, lines.between, lines.second}) call.option(part);
-}
-
 // A transposition for each of `outer`, where these are few or long, or of the shortest of the three first.
 void swap_axes(const Device& device, Stream& stream, const Buffer<std::byte>& data, std::size_t bytes,
                std::uint64_t outer, std::uint64_t length, std::uint64_t inner, Buffer<std::byte>& result) {

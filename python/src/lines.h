@@ -2,8 +2,7 @@
 // The lines of a tensor, or of an array of NumPy's, along which a call works, as rows.
 #pragma once
 
-#include "enqueue.h"
-#include "tensors.h"
+#include "module.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
@@ -20,6 +19,8 @@
 #include <vector>
 
 namespace masu_python {
+
+inline constexpr std::size_t most_dimensions = 32;
 
 // The value of an int of Python's; false for another object, and for an int that is too large.
 bool integer(PyObject* object, std::int64_t& value);
@@ -62,10 +63,6 @@ struct Lines {
   }
 };
 
-// `axis`: None, an int, or, with `several`, a tuple of them. False for what is not plain.
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several = false);
-void key_of_lines(EnqueuedCall& call, const Lines& lines);
-
 // The elements of `data`, outer x length x inner of them, as outer x inner x length.
 void swap_axes(const masu::Device& device, masu::Stream& stream, const masu::Buffer<std::byte>& data, std::size_t bytes,
                std::uint64_t outer, std::uint64_t length, std::uint64_t inner, masu::Buffer<std::byte>& result);
@@ -89,9 +86,9 @@ void as_lines(const masu::Device& device, masu::Stream& stream, masu::Buffer<std
 }
 
 // The shape of a result that is as long as the array, flat where all elements are one line.
-inline std::span<const std::int64_t> shape_of(PyObject* axis, Lines& lines) {
-  return axis == Py_None ? lines.with(static_cast<std::int64_t>(lines.length))
-                         : std::span<const std::int64_t>(lines.shape.data(), lines.dimensions);
+inline std::span<const std::int64_t> shape_of(Lines& lines) {
+  return lines.flat ? lines.with(static_cast<std::int64_t>(lines.length))
+                    : std::span<const std::int64_t>(lines.shape.data(), lines.dimensions);
 }
 
 inline const masu::Device& this_cpu() {

@@ -103,13 +103,9 @@ class Reduction {
   std::vector<Py_ssize_t> shape_;  // of the results
 };
 
-PyObject* moment(const Given& given, SumFunction function) {
-  static const Parameters of_mean(5, {"a", "axis", "dtype", "out", "keepdims"});
-  static const Parameters of_spread(6, {"a", "axis", "dtype", "out", "ddof", "keepdims"});
+PyObject* moment(const Arguments& values, SumFunction function) {
   const bool is_mean = function == SumFunction::mean;
-  Parameters::Values values{};
-  if (!(is_mean ? of_mean : of_spread).take(given, values) || !is_none(values[2]) || !is_none(values[3]))
-    return nullptr;
+  if (!is_none(values[2]) || !is_none(values[3])) return nullptr;
   std::int64_t ddof = 0;
   if (!is_mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
   Reduction reduction;
@@ -127,7 +123,7 @@ nb::object chosen(PyObject* array, PyObject* where) {
 }
 
 // Adds integers as NumPy does, unless there are so many that threads pay.
-PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values) {
+PyObject* sum_of_integers(const NumpyArray& a, const Arguments& values) {
   constexpr std::uint64_t wide_pay = 256;
   constexpr std::uint64_t narrow_pay = 2;
   static PyObject* const reduce = nb::object(nb::module_::import_("numpy").attr("add").attr("reduce")).release().ptr();
@@ -154,10 +150,8 @@ PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values)
 }  // namespace
 
 // Integers: NumPy's sum. Floats: the exact sum.
-PyObject* plain::sum(const Given& given) {
-  static const Parameters parameters(7, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || !is_none(values[2]) || !is_none(values[3])) return nullptr;
+PyObject* plain::sum(const Arguments& values) {
+  if (!is_none(values[2]) || !is_none(values[3])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
   if (a == nullptr) return nullptr;
   if (a->is_integer() || a->is_bool()) return sum_of_integers(*a, values);
@@ -176,16 +170,13 @@ PyObject* plain::sum(const Given& given) {
 }
 
 // Integers: NumPy's product. Two lines of floats: the exact one.
-PyObject* plain::dot(const Given& given) {
-  static const Parameters parameters(2, {"a", "b"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
+PyObject* plain::dot(const Arguments& values) {
   const NumpyArray* const a = numpy_array(values[0]);
   const NumpyArray* const b = numpy_array(values[1]);
   if (a == nullptr || b == nullptr || a->dtype != b->dtype) return nullptr;
   if (a->is_integer() || a->is_bool()) {
     static PyObject* const method = PyUnicode_InternFromString("dot");
-    return PyObject_VectorcallMethod(method, values.data(), 2, nullptr);
+    return PyObject_VectorcallMethod(method, values.values().data(), 2, nullptr);
   }
   Dtype dtype{};
   const std::uint64_t count = a->count();
@@ -200,10 +191,7 @@ PyObject* plain::dot(const Given& given) {
 }
 
 // Integers: NumPy's running sums. Few floats: the exact ones.
-PyObject* plain::cumsum(const Given& given) {
-  static const Parameters parameters(2, {"a", "axis"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values)) return nullptr;
+PyObject* plain::cumsum(const Arguments& values) {
   const NumpyArray* const a = numpy_array(values[0]);
   if (a == nullptr) return nullptr;
   if (a->is_integer() || a->is_bool()) {
@@ -226,16 +214,16 @@ PyObject* plain::cumsum(const Given& given) {
   return result.release().ptr();
 }
 
-PyObject* plain::mean(const Given& given) {
-  return moment(given, SumFunction::mean);
+PyObject* plain::mean(const Arguments& values) {
+  return moment(values, SumFunction::mean);
 }
 
-PyObject* plain::var(const Given& given) {
-  return moment(given, SumFunction::variance);
+PyObject* plain::var(const Arguments& values) {
+  return moment(values, SumFunction::variance);
 }
 
-PyObject* plain::std(const Given& given) {
-  return moment(given, SumFunction::standard_deviation);
+PyObject* plain::std(const Arguments& values) {
+  return moment(values, SumFunction::standard_deviation);
 }
 
 }  // namespace masu_python
