@@ -58,14 +58,6 @@ HWY_INLINE PV Lost(PV a, PV b, PV sum) {
   return hn::Add(hn::Sub(a, hn::Sub(sum, part)), hn::Sub(b, part));
 }
 
-// Numbers that are halves, or at least 2^16, as halves.
-HWY_INLINE void ToHalves(const float* x, std::size_t count, Half* y) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(x[i]) * 0x1p-112F) >> 13;
-    const std::uint32_t sign = std::bit_cast<std::uint32_t>(x[i]) >> 16 & 0x8000U;
-    y[i].bits = static_cast<std::uint16_t>(std::min(magnitude, std::uint32_t{0x7c00}) | sign);
-  }
-}
 // To a whole number of the unit that halves of this size have.
 HWY_INLINE PV RoundedToHalf(PV x) {
   const PD d;
@@ -163,53 +155,33 @@ bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std:
 
 // `count` elements of a line, `step` from each other, to column `line` of rows, and back.
 template <class T>
-void ToColumn(const T* x, std::size_t step, std::size_t count, std::size_t line, SideRows<T>& to) {
+void ToColumn(const Wide<T>* x, std::size_t step, std::size_t count, std::size_t line, SideRows<T>& to) {
   Wide<T>* at = to.numbers + line;
-  const auto put = [&](const Wide<T>* from, std::size_t each) HWY_ATTR {
-    for (std::size_t i = 0; i < count; ++i, at += side, from += each) *at = *from;
-  };
-  if constexpr (std::is_same_v<T, Half>) {
-    float floats[SideRows<T>::rows];
-    for (std::size_t i = 0; i < count; ++i) floats[i] = runtime::to_float(x[i * step]);
-    put(floats, 1);
-  } else {
-    put(x, step);
-  }
+  for (std::size_t i = 0; i < count; ++i, at += side, x += step) *at = *x;
 }
 template <class T>
-void FromColumn(const SideRows<T>& from, std::size_t line, std::size_t count, std::size_t step, T* y) {
+void FromColumn(const SideRows<T>& from, std::size_t line, std::size_t count, std::size_t step, Wide<T>* y) {
   const Wide<T>* at = from.numbers + line;
-  const auto get = [&](Wide<T>* to, std::size_t each) HWY_ATTR {
-    for (std::size_t i = 0; i < count; ++i, at += side, to += each) *to = *at;
-  };
-  if constexpr (std::is_same_v<T, Half>) {
-    float floats[SideRows<T>::rows];
-    Half halves[SideRows<T>::rows];
-    get(floats, 1);
-    ToHalves(floats, count, halves);
-    for (std::size_t i = 0; i < count; ++i) y[i * step] = halves[i];
-  } else {
-    get(y, step);
-  }
+  for (std::size_t i = 0; i < count; ++i, at += side, y += step) *y = *at;
 }
 
 // Few elements of a line, one after the other.
 template <class T>
-bool FewPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+bool FewPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
   Compensated sum{state.sum, state.error, state.bound / 2};
-  T found[few_elements];
+  Wide<T> found[few_elements];
   for (std::size_t i = 0; i < count; ++i) {
     const Compensated before = sum;
-    if constexpr (std::is_same_v<T, Half>) sum.add(runtime::to_double(x[i]));
-    else sum.add(static_cast<double>(x[i]));
+    sum.add(static_cast<double>(x[i]));
     const Compensated& at = exclusive ? before : sum;
     std::optional<double> rounded = at.sum + 0.0;  // of f16 all are exact
-    if constexpr (!std::is_same_v<T, Half>) {
+    if constexpr (std::is_same_v<T, Half>) {
+      *rounded = runtime::to_double(runtime::to_half(*rounded));
+    } else {
       if (at.error != 0 || at.lost != 0) rounded = at.template rounded<T>();
+      if (!rounded) return false;
     }
-    if (!rounded) return false;
-    if constexpr (std::is_same_v<T, Half>) found[i] = runtime::to_half(*rounded);
-    else found[i] = static_cast<T>(*rounded);
+    found[i] = static_cast<Wide<T>>(*rounded);
   }
   if (!(std::fabs(sum.sum) <= most_sum<T>) || !(std::fabs(sum.error) <= most_sum<T>)) return false;
   std::copy_n(found, count, y);
@@ -219,8 +191,8 @@ bool FewPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& s
 
 // A line in pieces side by side: their totals first, from which the sums in front of each follow.
 template <class T>
-bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
-  if (count <= few_elements) return FewPrefixes(x, y, count, exclusive, state);
+bool QuickPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
+  if (count <= few_elements) return FewPrefixes<T>(x, y, count, exclusive, state);
   const std::size_t width = count <= half_elements ? half_side : side;
   const std::size_t rows = (count + width - 1) / width;
   const auto each_piece = [&](const auto& f) HWY_ATTR {
@@ -231,7 +203,7 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
   SideRows<T> at;
   if (count != rows * width) std::fill_n(at.numbers, rows * side, Wide<T>{0});
   each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
-                 HWY_ATTR { ToColumn(x + first, 1, n, piece, at); });
+                 HWY_ATTR { ToColumn<T>(x + first, 1, n, piece, at); });
   SideSums totals;
   AddRows<T>(width, at.numbers, rows, side, exclusive, totals, nullptr);
   Compensated sum{state.sum, state.error, state.bound / 2};
@@ -246,22 +218,20 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
   }
   if (!AddRows<T>(width, at.numbers, rows, side, exclusive, in_front, at.numbers)) return false;
   each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
-                 HWY_ATTR { FromColumn(at, piece, n, 1, y + first); });
+                 HWY_ATTR { FromColumn<T>(at, piece, n, 1, y + first); });
   state = {sum.sum, sum.error, sum.bound()};
   return true;
 }
 
 template <class T>
 bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
-  if constexpr (std::is_same_v<T, Wide<T>>) {
-    if (of.next == 1 && of.lines >= half_side) {  // columns, where they are; some of the last ones twice
-      for (std::size_t c = 0; c < of.lines; c += half_side) {
-        const std::size_t first = std::min(c, of.lines - half_side);
-        SideSums sums;
-        if (!AddRows<T>(half_side, x + first, of.length, of.step, exclusive, sums, y + first)) return false;
-      }
-      return true;
+  if (of.next == 1 && of.lines >= half_side) {  // columns, where they are; some of the last ones twice
+    for (std::size_t c = 0; c < of.lines; c += half_side) {
+      const std::size_t first = std::min(c, of.lines - half_side);
+      SideSums sums;
+      if (!AddRows<T>(half_side, x + first, of.length, of.step, exclusive, sums, y + first)) return false;
     }
+    return true;
   }
   SideSums sums;
   SideRows<T> at;
@@ -269,22 +239,35 @@ bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
   for (std::size_t first = 0; first < of.length; first += SideRows<T>::rows) {
     const std::size_t n = std::min<std::size_t>(SideRows<T>::rows, of.length - first);
     const T* const from = x + first * of.step;
-    for (std::size_t line = 0; line < of.lines; ++line) ToColumn(from + line * of.next, of.step, n, line, at);
+    for (std::size_t line = 0; line < of.lines; ++line) ToColumn<T>(from + line * of.next, of.step, n, line, at);
     if (!AddRows<T>(side, at.numbers, n, side, exclusive, sums, at.numbers)) return false;
     T* const to = y + first * of.step;
-    for (std::size_t line = 0; line < of.lines; ++line) FromColumn(at, line, n, of.step, to + line * of.next);
+    for (std::size_t line = 0; line < of.lines; ++line) FromColumn<T>(at, line, n, of.step, to + line * of.next);
   }
   return true;
 }
 
+// Numbers that are halves, or at least 2^16, as halves.
+HWY_INLINE Half ToHalf(float x) {
+  const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(x) * 0x1p-112F) >> 13;
+  const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) >> 16 & 0x8000U;
+  return {static_cast<std::uint16_t>(std::min(magnitude, std::uint32_t{0x7c00}) | sign)};
+}
+bool QuickPrefixesF16(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
+  float numbers[quick_prefix_elements];
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = runtime::to_float(x[i]);
+  if (!QuickPrefixes<Half>(numbers, numbers, count, exclusive, state)) return false;
+  for (std::size_t i = 0; i < count; ++i) y[i] = ToHalf(numbers[i]);
+  return true;
+}
 #define MASU_QUICK_PREFIXES(name, T)                                                              \
   bool QuickPrefixes##name(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
-    return QuickPrefixes(x, y, count, exclusive, state);                                          \
+    return QuickPrefixes<T>(x, y, count, exclusive, state);                                       \
   }                                                                                               \
   bool QuickLines##name(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
-    return QuickLines(x, y, of, exclusive);                                                       \
+    return QuickLines<T>(x, y, of, exclusive);                                                    \
   }
-MASU_EACH_FLOAT(MASU_QUICK_PREFIXES)
+MASU_EACH_WIDE_FLOAT(MASU_QUICK_PREFIXES)
 #undef MASU_QUICK_PREFIXES
 
 }  // namespace
@@ -294,6 +277,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
+HWY_EXPORT(QuickPrefixesF16);
+bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
+  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF16)(x, y, count, exclusive, state);
+}
 #define MASU_QUICK_PREFIXES(name, T)                                                         \
   HWY_EXPORT(QuickPrefixes##name);                                                           \
   HWY_EXPORT(QuickLines##name);                                                              \
@@ -303,7 +290,7 @@ namespace masu::cpu {
   bool quick_lines(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
     return HWY_DYNAMIC_DISPATCH(QuickLines##name)(x, y, of, exclusive);                      \
   }
-MASU_EACH_FLOAT(MASU_QUICK_PREFIXES)
+MASU_EACH_WIDE_FLOAT(MASU_QUICK_PREFIXES)
 #undef MASU_QUICK_PREFIXES
 
 }  // namespace masu::cpu

@@ -214,8 +214,11 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
       // Elsewhere some of the last lines may be scanned twice.
       const std::uint64_t lines = std::min(side, in_place ? neighbours - i : neighbours);
       const std::uint64_t first = begin + std::min(i, neighbours - lines) * next;
-      const bool quick = !in_place && lines >= fewest &&
-                         cpu::quick_lines(x + first, y + first, {lines, length, inner, next}, exclusive);
+      bool quick = false;
+      if constexpr (!std::is_same_v<T, Half>) {
+        quick = !in_place && lines >= fewest &&
+                cpu::quick_lines(x + first, y + first, {lines, length, inner, next}, exclusive);
+      }
       if (!quick) each(first, lines, next);
     }
   }

@@ -41,7 +41,6 @@ bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, N
 bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state);
 // The same of whole lines. Where one prefix is not certain, returns false and may have written some. `y` is not `x`.
-bool quick_lines(const Half* x, Half* y, const PrefixLines& of, bool exclusive);
 bool quick_lines(const float* x, float* y, const PrefixLines& of, bool exclusive);
 bool quick_lines(const double* x, double* y, const PrefixLines& of, bool exclusive);
 
