@@ -26,11 +26,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PD = hn::CappedTag<double, 8>;
 using PV = hn::Vec<PD>;
 
-// Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
 constexpr std::size_t side = quick_prefix_lines;
 constexpr std::size_t half_side = side / 2;
 constexpr std::size_t few_elements = 32;    // that are not worth pieces
-constexpr std::size_t half_elements = 512;  // of fewer, only half as many pieces are worth it
+constexpr std::size_t half_elements = 512;  // up to which half as many pieces are faster
+
+// Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
 struct SideSums {
   HWY_ALIGN double sum[side] = {};
   HWY_ALIGN double error[side] = {};
