@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compact, fill and iota: three forms of each.
 #include "call/form.h"
+#include "elements/order.h"
 #include "gather/gather_plan.h"
-#include "runtime/half.h"
 
 #include <masu/gather.h>
 
@@ -29,7 +29,7 @@ std::uint64_t notes_for(const Device& device, std::uint64_t count) {
   return gather_plan::compact_bytes(count, gather_plan::make(device.info(), 1, 0).tile());
 }
 
-class Compaction : public call::Primitive {
+class Compaction final : public call::Primitive {
  public:
   // `number`: where the caller wants to have it on the device, or none.
   Compaction(const Operand& in, const Operand& flags, const Operand& out, const std::optional<Operand>& number,
@@ -92,22 +92,14 @@ class Compaction : public call::Primitive {
   std::uint64_t number_ = 0;
 };
 
-// The same with the number on the device alone.
-class CompactionThere final : public Compaction {
- public:
-  using Compaction::Compaction;
-  void result() const noexcept {}
-};
-
 // An element as 64 bits: of floats the bits of f64, of integers the value modulo 2^64.
 std::uint64_t as_word(Dtype dtype, const void* element) {
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T value;
     std::memcpy(&value, element, sizeof value);
-    if constexpr (std::is_same_v<T, Half>) return std::bit_cast<std::uint64_t>(runtime::to_double(value));
-    else if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);
-    else return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+    if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);
+    else return std::bit_cast<std::uint64_t>(to_f64(value));
   });
 }
 
@@ -188,7 +180,7 @@ Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t
 
 Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& flags,
                       BufferBase& out, const BufferBase& number, const GatherOptions& options) {
-  return call::start<CompactionThere>(stream, Operand(in, element_bytes), Operand(flags, 1),
+  return call::start_into<Compaction>(stream, Operand(in, element_bytes), Operand(flags, 1),
                                       Operand(out, element_bytes), Operand(number, Dtype::u64), options);
 }
 

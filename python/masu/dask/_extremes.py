@@ -61,10 +61,9 @@ def _extreme(name, a, axis, keepdims, split_every):
     for i, key in enumerate(_graph.blocks(a)):
         begin = (i,) if np.isnan(a.size) else tuple(s[k] for s, k in zip(starts, key[1:]))
         more.append((name[-3:], begin, a.shape))
-    parts = tasks.each(f"{name}-part", _first, _graph.blocks(a), more=more)
-    state = tasks.tree(f"{name}-tree", partial(_of_two, name[-3:]), parts, split_every)
+    total = tasks.total(_first, partial(_of_two, name[-3:]), _graph.itself, _graph.blocks(a), split_every=split_every, more=more)
     ends = [tasks.begins(a)] if place and np.isnan(a.size) else []
-    return _graph.scalar(tasks, tasks.add(f"{name}-total", partial(_chosen, name), state, *ends), a, keepdims, dtype)
+    return _graph.scalar(tasks, tasks.add("chosen", partial(_chosen, name), total, *ends), a, keepdims, dtype)
 
 
 def _first(which, begin, shape, block):
@@ -72,13 +71,9 @@ def _first(which, begin, shape, block):
     block = _graph.near(block)
     if block.size == 0:
         return None
-    if _graph.there(block):
-        found = ReduceAccumulator.of(block, which)
-        here = getattr(found, f"arg{which}")()
-        value = np.array([getattr(found, which)()]).view(block.dtype)
-    else:
-        here = int(getattr(np, f"arg{which}")(block))
-        value = block.reshape(-1)[here:here + 1].astype(block.dtype.newbyteorder("="))
+    found = ReduceAccumulator.of(block, which, device="cpu")  # of a block in device memory: there
+    here = getattr(found, f"arg{which}")()
+    value = np.array([getattr(found, which)()]).view(block.dtype.newbyteorder("="))
     if np.isnan(shape).any():
         return value, (begin[0], here)
     inside = np.unravel_index(here, block.shape)
