@@ -136,7 +136,7 @@ def in_memory(a, device):
 
 
 def from_cuda_interface(array, device=None):
-    """The memory behind `__cuda_array_interface__` (versions 2 and 3), whose stream is the array's."""
+    """The memory that `__cuda_array_interface__` (versions 2 and 3) names; its stream becomes the array's."""
     about = array.__cuda_array_interface__
     if about.get("mask") is not None:
         raise TypeError("masu: a masked array on a device is not supported")
