@@ -118,7 +118,7 @@ def spec(dtype, edges, uniform, range):
             return (EDGES, 0.0, 0.0, numbers)
     narrow = dtype.kind == "f" and dtype.itemsize < 8
     if edges.dtype == np.float64:
-        # NumPy compares f16 and f32 data in f64 here
+        # NumPy compares float16 and float32 data in f64 here
         return (EDGES if narrow else GIVEN, *_ends(numbers), numbers)
     if not narrow or edges.dtype != dtype:
         return None
@@ -161,7 +161,7 @@ def _guessed_as_searched(dtype, numbers, range):
     if any(isinstance(end, (bool, np.bool)) for end in range):
         return False  # NumPy refuses to subtract them
     if dtype == np.float16:
-        # NumPy's f16 scalars make the guess coarser than Python's numbers do
+        # NumPy's float16 scalars make the guess coarser than Python's numbers do
         return not any(isinstance(end, np.generic) for end in range)
     # The width has the dtype of the ends, which may be a narrow one.
     first, last = ends(range)

@@ -67,7 +67,7 @@ def flat(data):
 
 
 def counted(data, spec, rows, channels, device):
-    """Counts and what lies outside of `rows` rows; None where NumPy's f16 arithmetic is not masu's."""
+    """Counts and what lies outside of `rows` rows; None where NumPy's float16 arithmetic is not masu's."""
     bins = _bins.size(spec)
     counts = np.zeros(rows * channels * bins, np.int64)
     extras = np.zeros(3 * rows * channels, np.int64)
@@ -99,7 +99,7 @@ def of_rows(data, spec, axes, device):
 
 
 def totals(data, weights, spec, axes, device, variances=False, dtype=None, wrap=True):
-    """(totals, what lies outside, variances or None); None where NumPy's f16 arithmetic is not masu's.
+    """(totals, what lies outside, variances or None); None where NumPy's float16 arithmetic is not masu's.
 
     Without `wrap`, an integer total that does not fit 64 bits is a ValueError that names the bin.
     """

@@ -144,7 +144,7 @@ PyObject* plain::histogram(const Arguments& values) {
   std::int64_t count = 0;
   const bool even = integer(bins, count);
   if ((!even && !are_plain_edges(bins)) || a->dtype->code == 'O') return nullptr;
-  // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
+  // Bins take longer than fewer elements, and NumPy's arithmetic of float16 is prepared for each of its values.
   const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->number == 23;
   if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;
   if (!even && compares_as_doubles(*a, bins)) return nullptr;
