@@ -2,6 +2,7 @@
 #include "histogram/cpu/little_data.h"
 
 #include "elements/order.h"
+#include "elements/stored_float.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/cpu/histogram_simd.h"
@@ -27,7 +28,7 @@ std::optional<Bins> bins_with_edges(const ValueRange& range, bool of_data, std::
   } catch (const Error& error) {  // bins without width, which NumPy has
     if (error.code() != ErrorCode::invalid_argument) throw;
   }
-  if (dtype == Dtype::f16 && !joint) return std::nullopt;
+  if (is_stored_float(dtype) && !joint) return std::nullopt;
   return Bins::edges({edges.begin(), edges.end()});
 }
 

@@ -274,7 +274,7 @@ std::optional<bool> add_to_sums(const Elements& all, double* totals, const Make&
 
 // The dtypes whose elements are doubles as they are.
 bool are_weights(Dtype dtype) noexcept {
-  return dtype == Dtype::f64 || (dtype != Dtype::f16 && size_of(dtype) < 8);
+  return dtype == Dtype::f64 || (!is_stored_float(dtype) && size_of(dtype) < 8);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ std::size_t code_index(T key, Order order) {
   using Key = UnsignedOf<sizeof(T)>;
   constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
   Key bits = std::bit_cast<Key>(key);
-  if constexpr (std::is_same_v<T, Half>) bits = static_cast<Key>((bits & sign) != 0 ? ~bits : bits | sign);
+  if constexpr (is_float_type<T>) bits = static_cast<Key>((bits & sign) != 0 ? ~bits : bits | sign);
   else if constexpr (std::is_signed_v<T>) bits ^= sign;
   return order == Order::descending ? static_cast<Key>(~bits) : bits;
 }
@@ -124,7 +124,7 @@ T key_of_code(std::size_t index, Order order) {
   using Key = UnsignedOf<sizeof(T)>;
   constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
   Key bits = static_cast<Key>(order == Order::descending ? ~index : index);
-  if constexpr (std::is_same_v<T, Half>) bits = static_cast<Key>((bits & sign) != 0 ? bits ^ sign : ~bits);
+  if constexpr (is_float_type<T>) bits = static_cast<Key>((bits & sign) != 0 ? bits ^ sign : ~bits);
   else if constexpr (std::is_signed_v<T>) bits ^= sign;
   return std::bit_cast<T>(bits);
 }
