@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weighted histograms that only give work to a stream, and the form that is this and a read.
 #include "call/operands.h"
-#include "histogram/device/slot_kernels.h"
 #include "histogram/counts.h"
+#include "histogram/device/slot_kernels.h"
 #include "histogram/weighted_state.h"
 
 #include <masu/weighted_histogram.h>

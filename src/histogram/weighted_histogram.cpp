@@ -4,9 +4,9 @@
 #include "call/operands.h"
 #include "call/state_bytes.h"
 #include "histogram/bins/bin_rule.h"
+#include "histogram/counts.h"
 #include "histogram/cpu/histogram_cpu.h"
 #include "histogram/device/slot_kernels.h"
-#include "histogram/counts.h"
 #include "histogram/weighted_state.h"
 
 #include <masu/sum.h>

@@ -2,8 +2,8 @@
 // Weighted histograms of every kind have one shape, from which accumulators, prepared bins and results are made.
 #pragma once
 
-#include "histogram/cpu/histogram_cpu.h"
 #include "histogram/counts.h"
+#include "histogram/cpu/histogram_cpu.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>
