@@ -19,11 +19,11 @@ namespace {
 
 // Sorted lines, or, with `places`, their orders.
 template <bool places>
-void sort_lines(const Device& device, Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
+void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
   std::optional<Buffer<std::byte>> memory;
-  const Buffer<std::byte>& rows = as_rows(device, stream, data[0], dtype, lines, memory);
+  const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], lines, memory);
   const Dtype result = places ? Dtype::i64 : dtype;
-  as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sorted) {
+  masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sorted) {
     (places ? argsort_rows : sort_rows)(stream, rows, dtype, lines.number(), sorted, backwards);
   });
 }
@@ -34,7 +34,7 @@ Answer sort(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x, arguments[1], lines)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines)) return {};
   const bool backwards = arguments[2] == Py_True;
   constexpr bool places = which == Function::argsort;
   const Dtype result = places ? Dtype::i64 : x.dtype;
@@ -42,10 +42,10 @@ Answer sort(Arguments arguments) {
   call.input(x);
   key_of_lines(call, lines);
   call.option(backwards ? 1 : 0);
-  if (!call.output(result, !places && x.boolean, shape_of(arguments[1], lines), arguments[3])) return {};
+  if (!call.output(result, !places && x.boolean, lines.alike(), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    sort_lines<places>(device, stream, data, x.dtype, lines, backwards);
+    sort_lines<places>(stream, data, x.dtype, lines, backwards);
   });
 }
 
@@ -56,7 +56,7 @@ Answer part(Arguments arguments) {
   Lines lines;
   std::int64_t kth = 0;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x, arguments[2], lines) || !integer(arguments[1], kth)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[2], lines) || !integer(arguments[1], kth)) return {};
   const auto length = static_cast<std::int64_t>(lines.length);
   if (kth < -length || kth >= length) return {};
   const auto place = static_cast<std::uint64_t>(kth < 0 ? kth + length : kth);
@@ -67,10 +67,10 @@ Answer part(Arguments arguments) {
   key_of_lines(call, lines);
   call.option(alone ? place : 0);
   const bool boolean = !places && x.boolean;
-  if (!call.output(places ? Dtype::i64 : x.dtype, boolean, shape_of(arguments[2], lines), arguments[3])) return {};
+  if (!call.output(places ? Dtype::i64 : x.dtype, boolean, lines.alike(), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    if (!alone) return sort_lines<places>(device, stream, data, x.dtype, lines, false);
+    if (!alone) return sort_lines<places>(stream, data, x.dtype, lines, false);
     const Buffer<std::byte> sizes(device, 2 * sizeof(std::uint64_t));
     const masu::PartitionTargets to{data[1], sizes};
     if constexpr (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
@@ -84,7 +84,7 @@ Answer topk(Arguments arguments) {
   Lines lines;
   std::int64_t k = 0;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x, arguments[2], lines) || !integer(arguments[1], k)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[2], lines) || !integer(arguments[1], k)) return {};
   if (k < 1 || static_cast<std::uint64_t>(k) > lines.length) return {};
   const bool largest = arguments[3] == Py_True;
   const auto each = static_cast<std::uint64_t>(k);
@@ -100,9 +100,9 @@ Answer topk(Arguments arguments) {
     Stream stream(device, Timing::off);
     const masu::TopkOptions options{.largest = largest, .rows = lines.number()};
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    as_lines(device, stream, data[1], x.dtype, lines, each, [&](Buffer<std::byte>& values) {
-      as_lines(device, stream, data[2], Dtype::i64, lines, each, [&](Buffer<std::byte>& places) {
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
+    masu::put_rows(stream, masu::size_of(x.dtype), data[1], lines, each, [&](Buffer<std::byte>& values) {
+      masu::put_rows(stream, masu::size_of(Dtype::i64), data[2], lines, each, [&](Buffer<std::byte>& places) {
         static_cast<void>(masu::topk(stream, rows, x.dtype, each, values, places, options));
       });
     });
@@ -165,7 +165,7 @@ Answer quantile(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x, arguments[2], lines, true)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[2], lines, true)) return {};
   const Question question{x.dtype, x.boolean, lines.length, arguments[1], arguments[3], arguments[7], arguments[6]};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return {};
@@ -188,7 +188,7 @@ Answer quantile(Arguments arguments) {
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     const masu::SelectionOptions options{.rows = lines.number()};
     if (nan) masu::nan_quantiles(stream, rows, x.dtype, points->method, points->q, data[1], result, options);
     else masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options);

@@ -82,7 +82,7 @@ Answer reduce(Arguments arguments) {
   Library* const library = take(arguments[0], x);
   std::int64_t ddof = 0;
   const bool keep = arguments[4] == Py_True;
-  if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines, true)) return {};
   if (arguments.size() > 5 && (!integer(arguments[5], ddof) || ddof < 0)) return {};
   if (lines.length <= static_cast<std::uint64_t>(ddof)) return {};
   constexpr bool is_sum = which == Function::sum;
@@ -110,7 +110,8 @@ Answer reduce(Arguments arguments) {
         lines.second == 1 && (floats || is_sum || which == Function::mean || lines.length < short_lines);
     if (as_they_lie) options.columns = lines.inner;
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_they_lie ? data[0] : as_rows(device, stream, data[0], x.dtype, lines, memory);
+    const Buffer<std::byte>& rows =
+        as_they_lie ? data[0] : masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     if (is_sum && rounded && !floats) {
       Buffer<std::byte> converted(device, x.count * masu::size_of(result));
       as_dtype(stream, rows, x.dtype, converted, result);
@@ -138,7 +139,7 @@ Answer median(Arguments arguments) {
   Lines lines;
   Library* const library = take(arguments[0], x);
   const bool keep = arguments[3] == Py_True;
-  if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines, true)) return {};
   EnqueuedCall call(nan ? Function::nan_median : Function::median, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
@@ -146,7 +147,7 @@ Answer median(Arguments arguments) {
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     (nan ? masu::nan_median : median_form)(stream, rows, x.dtype, data[1], {.rows = lines.number()});
   });
 }
@@ -185,7 +186,7 @@ Answer cumsum(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x, arguments[1], lines)) return {};
+  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines)) return {};
   Dtype result{};
   if (!dtype_of(arguments[2], summed(x), result)) return {};
   const bool same_kind = masu::is_float(result) == masu::is_float(x.dtype);
@@ -196,12 +197,12 @@ Answer cumsum(Arguments arguments) {
   call.input(x);
   key_of_lines(call, lines);
   call.option(static_cast<std::uint64_t>(result));
-  if (!call.output(result, false, shape_of(arguments[1], lines), arguments[3])) return {};
+  if (!call.output(result, false, lines.alike(), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sums) {
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
+    masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sums) {
       if (!as_it_is) as_dtype(stream, rows, x.dtype, sums, result);
       static_cast<void>(masu::scan(stream, as_it_is ? rows : sums, as_it_is ? x.dtype : result, sums,
                                    {.rows = lines.number(), .result = result}));

@@ -3,8 +3,6 @@
 
 #include <masu/convert.h>
 
-#include <utility>
-
 namespace masu_python {
 
 using masu::Buffer;
@@ -37,84 +35,25 @@ std::uint32_t axes_of(PyObject* axis, std::int64_t dimensions) {
 
 }  // namespace
 
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several) {
-  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
-  lines.dimensions = tensor.dimensions;
-  lines.shape = tensor.shape;
-  if (axis == Py_None) {
-    lines.flat = true;
-    lines.axes = ~std::uint32_t{0};
-    lines.first = tensor.count;
-    lines.length = tensor.count;
-    return true;
+bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several) {
+  if (axis == Py_None) return lines.find_all(shape);
+  const auto dimensions = static_cast<std::int64_t>(shape.size());
+  std::uint32_t axes = 0;
+  std::int64_t number = -1;
+  if (several && axis != nullptr && PyTuple_CheckExact(axis) != 0) {
+    axes = axes_of(axis, dimensions);
+  } else if ((axis == nullptr || integer(axis, number)) && number >= -dimensions && number < dimensions) {
+    axes = std::uint32_t{1} << (number < 0 ? number + dimensions : number);
   }
-  std::int64_t number = 0;
-  if (several && PyTuple_CheckExact(axis) != 0) {
-    lines.axes = axes_of(axis, dimensions);
-  } else if (integer(axis, number) && number >= -dimensions && number < dimensions) {
-    lines.axis = static_cast<std::size_t>(number < 0 ? number + dimensions : number);
-    lines.axes = std::uint32_t{1} << lines.axis;
-  }
-  if (lines.axes == 0) return false;
-  // Which of the five an axis belongs to; an axis of length 1 to any.
-  std::array<std::uint64_t*, 5> parts{&lines.outer, &lines.first, &lines.between, &lines.second, &lines.inner};
-  std::size_t part = 0;
-  for (std::size_t i = 0; i < tensor.dimensions; ++i) {
-    if (tensor.shape[i] == 1) continue;
-    const std::size_t reduced = lines.axes >> i & 1;
-    if (part % 2 != reduced) ++part;
-    if (part == parts.size()) return false;
-    *parts[part] *= static_cast<std::uint64_t>(tensor.shape[i]);
-  }
-  if (part == 2) std::swap(lines.between, lines.inner);
-  lines.length = lines.first * lines.second;
-  return true;
+  return axes != 0 && lines.find(shape, axes);
+}
+
+bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines) {
+  return !shape.empty() && lines_of(shape, axis, lines) && lines.length * lines.number() != 0;
 }
 
 void key_of_lines(EnqueuedCall& call, const Lines& lines) {
   for (const std::uint64_t part : {lines.outer, lines.first, lines.between, lines.second}) call.option(part);
-}
-
-// A transposition for each of `outer`, where these are few or long, or of the shortest of the three first.
-void swap_axes(const Device& device, Stream& stream, const Buffer<std::byte>& data, std::size_t bytes,
-               std::uint64_t outer, std::uint64_t length, std::uint64_t inner, Buffer<std::byte>& result) {
-  constexpr std::uint64_t worth = std::uint64_t{1} << 18;  // elements of a matrix
-  const auto turn = [&](const Buffer<std::byte>& from, Buffer<std::byte>& to, std::uint64_t matrices,
-                        std::uint64_t columns) {
-    const std::uint64_t size = from.size() / matrices;
-    for (std::uint64_t i = 0; i < matrices; ++i) {
-      Buffer<std::byte> part = to.slice(i * size, size);
-      static_cast<void>(
-          masu::transpose(stream, from.slice(i * size, size), bytes, size / bytes / columns, columns, part));
-    }
-  };
-  const std::uint64_t least = std::min({outer, length, inner});
-  if (outer == least || length * inner >= worth) return turn(data, result, outer, inner);
-  Buffer<std::byte> between(device, data.size());
-  if (inner == least) {
-    turn(data, result, 1, inner);
-    turn(result, between, inner, length);
-    return turn(between, result, 1, outer);
-  }
-  turn(data, result, 1, length * inner);
-  turn(result, between, length, outer);
-  turn(between, result, 1, outer * inner);
-}
-
-const Buffer<std::byte>& as_rows(const Device& device, Stream& stream, const Buffer<std::byte>& data, masu::Dtype dtype,
-                                 const Lines& lines, std::optional<Buffer<std::byte>>& memory) {
-  const std::size_t bytes = masu::size_of(dtype);
-  const Buffer<std::byte>* rows = &data;
-  const auto bring_behind = [&](std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
-    if (inner == 1 || length == 1) return;
-    Buffer<std::byte> made(device, data.size());
-    swap_axes(device, stream, *rows, bytes, outer, length, inner, made);
-    memory.emplace(std::move(made));
-    rows = &*memory;
-  };
-  bring_behind(lines.outer, lines.first, lines.between * lines.second * lines.inner);
-  bring_behind(lines.outer * lines.between, lines.second, lines.inner * lines.first);
-  return *rows;
 }
 
 namespace {

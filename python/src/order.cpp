@@ -12,7 +12,6 @@
 #include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/topk.h>
-#include <masu/transpose.h>
 #include <masu/unique.h>
 #include <nanobind/stl/vector.h>
 
@@ -216,29 +215,31 @@ unsigned unordered_array(nb::handle array) {
   return unordered(input.dtype(), input.view().data, input.count());
 }
 
-// Turns each of `matrices` matrices of `columns` columns, one behind the other.
-void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint64_t columns) {
+// Copies the elements of an array of NumPy's to another one of the same shape and element size, however they lie.
+void copy(nb::handle from, nb::handle to) {
+  const NumpyArray* const source = any_numpy_array(from.ptr());
+  const NumpyArray* const target = any_numpy_array(to.ptr());
+  if (source == nullptr || target == nullptr || !std::ranges::equal(source->shape(), target->shape()) ||
+      source->dtype->number != target->dtype->number || !target->is_writable()) {
+    throw masu::Error(masu::ErrorCode::invalid_argument, "copy: arrays of NumPy of one shape and dtype are required");
+  }
+  Dtype dtype{};
+  if (!dtype_of(*source, dtype)) throw masu::Error(masu::ErrorCode::unsupported, "copy: not a dtype of masu");
+  constexpr std::uint64_t little = 4096;  // elements, for which the GIL is kept
+  const auto work = [&] { masu::copy_strided(masu::size_of(dtype), source->elements(), target->elements()); };
+  if (source->count() <= little) work();
+  else call(work);
+}
+
+// In device memory: outer x length x inner elements as outer x inner x length.
+void swap_axes(nb::handle data, nb::handle result, std::uint64_t outer, std::uint64_t length) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const std::uint64_t each = input.count() / matrices;
-    const std::size_t size = masu::size_of(input.dtype());
-    if (input.on_device()) {
-      masu::Stream stream(input.buffer().device(), masu::Timing::off);
-      for (std::uint64_t i = 0; i < matrices; ++i) {
-        const auto from = input.buffer().slice(i * each * size, each * size);
-        auto to = output.buffer().slice(i * each * size, each * size);
-        masu::transpose(stream, from, size, each / columns, columns, to);
-      }
-      stream.finish();
-      return;
-    }
-    const Device cpu = Device::open("cpu");
-    for (std::uint64_t i = 0; i < matrices; ++i) {
-      const masu::ConstRecordsView from(input.data<std::byte>() + i * each * size, size, each);
-      const masu::RecordsView to(output.data<std::byte>() + i * each * size, size, each);
-      masu::transpose(cpu, from, each / columns, columns, to);
-    }
+    on_stream(input, [&](masu::Stream& stream) {
+      masu::swap_axes(stream, masu::size_of(input.dtype()), input.buffer(), outer, length,
+                      input.count() / (outer * length), output.buffer());
+    });
   });
 }
 
@@ -395,7 +396,8 @@ void register_order(nb::module_& m) {
   m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"), arg("descending") = false);
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
-  m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
+  m.def("copy", copy, arg("from_"), arg("to"));
+  m.def("swap_axes", swap_axes, arg("data"), arg("result"), arg("outer"), arg("length"));
   for (const bool scatter : {false, true}) {
     m.def(
         scatter ? "scatter" : "gather",

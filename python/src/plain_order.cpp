@@ -33,24 +33,16 @@ bool is_short(const NumpyArray& a) {
 
 // A new array like `a`, or of places, whose lines work(rows, memory for their results) writes.
 template <class T, class F>
-PyObject* new_lines(const NumpyArray& a, Dtype from, const HostLines& lines, T dtype, std::size_t size, const F& work) {
-  const auto flat = static_cast<Py_ssize_t>(a.count());
-  nb::object result = nb::steal(new_numpy_array(lines.flat ? std::span(&flat, 1) : a.shape(), dtype));
+PyObject* new_lines(const NumpyArray& a, Dtype from, Lines& lines, T dtype, std::size_t size, const F& work) {
+  nb::object result = nb::steal(new_numpy_array(lines.alike(), dtype));
   if (!result.is_valid()) return nullptr;
   std::vector<std::byte> memory;
-  const masu::ArrayView data(from, lines.as_rows(a.data, masu::size_of(from), memory), a.count());
-  void* const to = data_of(result.ptr());
-  if (lines.inner == 1) {
-    work(data, to);
-  } else {
-    std::vector<std::byte> rows(a.count() * size);
-    work(data, static_cast<void*>(rows.data()));
-    lines.put_rows(rows, size, to);
-  }
+  const masu::ArrayView data(from, masu::as_rows(masu::size_of(from), a.data, lines, memory), a.count());
+  masu::put_rows(size, data_of(result.ptr()), lines, lines.length, [&](void* rows) { work(data, rows); });
   return result.release().ptr();
 }
 template <class F>
-PyObject* new_places(const NumpyArray& a, Dtype from, const HostLines& lines, const F& work) {
+PyObject* new_places(const NumpyArray& a, Dtype from, Lines& lines, const F& work) {
   return new_lines(a, from, lines, Dtype::i64, sizeof(std::uint64_t), [&](const masu::ArrayView& data, void* to) {
     work(data, std::span(static_cast<std::uint64_t*>(to), data.count));
   });
@@ -109,15 +101,16 @@ PyObject* plain::sort(const Given& given) {
   Parameters::Values values{};
   if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !lines.find(a->shape(), values[1])) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !host_lines_of(a->shape(), values[1], lines))
+    return nullptr;
   const std::uint64_t count = a->count();
   const NumpySort numpys = numpy_sort(dtype, lines.length, masu::cpu_threads() == 1);
   if (count >= numpys.few) {
     if (small_limit() == 0 || !is_short(*a)) return nullptr;
     return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
-      masu::sort(this_cpu(), data, masu::MutableArrayView{dtype, to, count}, {.rows = lines.rows()});
+      masu::sort(this_cpu(), data, masu::MutableArrayView{dtype, to, count}, {.rows = lines.number()});
     });
   }
   if (count >= small_limit(8) && !stays_here(count)) return nullptr;
@@ -149,16 +142,16 @@ PyObject* plain::argsort(const Given& given) {
   Parameters::Values values{};
   if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[1])) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[1], lines)) return nullptr;
   const std::uint64_t count = a->count();
   const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
-  const bool by_masu = lines.rows() == 1 ? count >= (dtype == Dtype::f16 ? few_halves : few_to_order) && !by_digits
-                                         : !by_digits || lines.length <= most_in_lanes;
+  const bool by_masu = lines.number() == 1 ? count >= (dtype == Dtype::f16 ? few_halves : few_to_order) && !by_digits
+                                           : !by_digits || lines.length <= most_in_lanes;
   if (by_masu && small_limit() != 0 && is_short(*a)) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
-      masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.rows()});
+      masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.number()});
     });
   }
   if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
@@ -216,14 +209,15 @@ PyObject* part(const Given& given, bool indices) {
     return nullptr;
   }
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[2]) || !is_short(*a)) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[2], lines) || !is_short(*a))
+    return nullptr;
   Places places;
   if (!find_places(values[1], static_cast<std::int64_t>(lines.length), places)) {
     return nullptr;
   }
-  const std::uint64_t rows = lines.rows();
+  const std::uint64_t rows = lines.number();
   if (indices) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
       masu::argpartition_rows(data, rows, places, to);
@@ -251,18 +245,17 @@ PyObject* plain::topk(const Given& given) {
   if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[2]) || lines.inner != 1 || !is_short(*a) ||
-      (lines.flat && a->dimensions != 1)) {
+  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[2], lines) || lines.inner != 1 ||
+      !is_short(*a) || (lines.flat && a->dimensions != 1)) {
     return nullptr;
   }
   std::int64_t k = 0;
   if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > lines.length) return nullptr;
   const std::uint64_t count = a->count();
   static const nb::handle type = nb::object(nb::module_::import_("masu._order").attr("TopK")).release();
-  std::vector<Py_ssize_t> shape(a->shape().begin(), a->shape().end());
-  shape[static_cast<std::size_t>(lines.axis)] = k;
+  const std::span<const std::int64_t> shape = lines.with(k);
   const nb::object best = nb::steal(new_numpy_array(shape, a->dtype));
   const nb::object places = nb::steal(new_numpy_array(shape, Dtype::i64));
   if (!best.is_valid() || !places.is_valid()) return nullptr;

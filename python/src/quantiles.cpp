@@ -159,16 +159,17 @@ struct Rows {
   std::uint64_t number = 1;
   std::uint64_t length = 0;
   masu::ArrayView data{};
-  HostLines lines{};
+  Lines lines{};
   std::vector<std::byte> kept{};  // rows, or what is no NaN
 
   // `axis`: None or an int. False for what is empty.
   bool find(PyObject* axis) {
     data = input.view();
-    if (data.count == 0 || !lines.find(input.shape(), axis)) return false;  // no elements: not contiguous, too
+    if (data.count == 0 || !host_lines_of(input.shape(), axis, lines))
+      return false;  // no elements: not contiguous, too
     length = lines.length;
-    number = lines.rows();
-    data.data = lines.as_rows(data.data, masu::size_of(data.dtype), kept);
+    number = lines.number();
+    data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
     return true;
   }
   [[nodiscard]] bool have_nan() const { return (unordered(data.dtype, data.data, data.count) & has_nan) != 0; }
@@ -223,16 +224,13 @@ void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
 // data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
 // NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
-nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype,
-                  bool boolean, const Work& work) {
+nb::object filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
+                  const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
   if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nb::none();
   std::vector<std::int64_t> shape = front;
-  if (axis != Py_None) {
-    const auto kept = rows.input.shape();
-    shape.insert(shape.end(), kept.begin(), kept.end());
-    shape.erase(shape.end() - static_cast<std::ptrdiff_t>(kept.size()) + rows.lines.axis);
-  }
+  const auto kept = rows.lines.reduced(false);
+  shape.insert(shape.end(), kept.begin(), kept.end());
   const nb::object lengths = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
   for (std::size_t i = 0; i < shape.size(); ++i) {
     PyTuple_SetItem(lengths.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
@@ -279,7 +277,7 @@ nb::object median(nb::handle a, nb::handle axis, bool skip) {
     if (!rows.leave_out_nans()) return nb::none();
     nan = false;
   }
-  return filled(rows, nan, axis.ptr(), {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
+  return filled(rows, nan, {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::median(stream, data, dtype, result, {.rows = rows.number}).get();
                 });
@@ -309,7 +307,7 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
     nan = false;
   }
   const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
-  return filled(rows, nan, axis.ptr(), points->shape, to, input.is_bool() && !points->result,
+  return filled(rows, nan, points->shape, to, input.is_bool() && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
