@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: check, then on the CPU or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions: three forms of one call.
+#include "call/form.h"
 #include "transpose/transpose_plan.h"
 
 #include <masu/transpose.h>
 
 #include <fmt/format.h>
-
-#include <string_view>
 
 namespace masu {
 
@@ -44,110 +41,74 @@ Event transpose_on_device(Stream& stream, const BufferBase& in, const transpose_
 
 namespace {
 
-using transpose_plan::Matrix;
+using call::Operand;
 
-constexpr std::string_view name = "transpose";
-
-void check_shape(std::uint64_t rows, std::uint64_t columns, std::uint64_t in, std::uint64_t out) {
-  if (rows != 0 && columns > call::most_elements / rows) {
-    call::refuse(name, fmt::format("at most 2^48 elements, got {} x {}", rows, columns));
+class Transpose final : public call::Primitive {
+ public:
+  Transpose(const Operand& in, std::uint64_t rows, std::uint64_t columns, const Operand& out,
+            const TransposeOptions& options)
+      : Primitive("transpose", options.times),
+        out_(writes("the output", out)),
+        in_(reads("the input, unless they are the same,", in)),
+        rows_(rows),
+        columns_(columns) {
+    allow_in_place();
   }
-  if (in != rows * columns || out != rows * columns) {
-    call::refuse(name, fmt::format("{} x {} matrices have {} elements, got {} in and {} out", rows, columns,
-                                   rows * columns, in, out));
+
+ private:
+  void check() override {
+    if (in_.element_bytes() != out_.element_bytes()) {
+      refuse(
+          fmt::format("elements must have one size, got {} and {} bytes", in_.element_bytes(), out_.element_bytes()));
+    }
+    if (rows_ != 0 && columns_ > call::most_elements / rows_) {
+      refuse(fmt::format("at most 2^48 elements, got {} x {}", rows_, columns_));
+    }
+    if (in_.count() != rows_ * columns_ || out_.count() != rows_ * columns_) {
+      refuse(fmt::format("{} x {} matrices have {} elements, got {} in and {} out", rows_, columns_, rows_ * columns_,
+                         in_.count(), out_.count()));
+    }
+    if (rows_ != columns_ && in_.overlaps(out_) && in_.is_same(out_)) {
+      refuse(fmt::format("a matrix must be square to be transposed in place, got {} x {}", rows_, columns_));
+    }
   }
-}
-
-// What shares memory must be one square matrix.
-void check_place(bool overlap, bool same, std::uint64_t rows, std::uint64_t columns) {
-  if (!overlap) return;
-  if (!same) call::refuse_overlap(name, "the output and the input, unless they are the same,");
-  if (rows != columns)
-    call::refuse(name, fmt::format("a matrix must be square to be transposed in place, got {} x {}", rows, columns));
-}
-
-Matrix checked(const BufferBase& in, std::size_t element_bytes, std::uint64_t rows, std::uint64_t columns,
-               const BufferBase& out) {
-  call::check_element_bytes(name, element_bytes);
-  check_shape(rows, columns, call::count_of(name, in, element_bytes), call::count_of(name, out, element_bytes));
-  call::check_one_device(name, in, out);
-  call::check_writable(name, out);
-  Matrix matrix{rows, columns, element_bytes, call::place_of(in), call::place_of(out), call::same_place(in, out)};
-  check_place(call::overlap(in, out), matrix.in_place, rows, columns);
-  return matrix;
-}
-
-// Whether the rows stay what they are.
-bool is_copy(const Matrix& matrix) {
-  return matrix.rows <= 1 || matrix.columns <= 1;
-}
-
-void here(const void* in, void* out, const Matrix& matrix, Times* times) {
-  const call::Timer timer(times, &Times::compute);
-  transpose_cpu(in, out, matrix.element_bytes, matrix.rows, matrix.columns);
-}
-
-Event queue(Stream& stream, const BufferBase& in, const Matrix& matrix, const BufferBase& out) {
-  if (is_copy(matrix)) {
-    return matrix.in_place ? Event() : call::copy(stream, in, out);
+  [[nodiscard]] bool is_empty() const override { return in_.count() == 0; }
+  void run_on_cpu() override { transpose_cpu(in_.data(), out_.data(), in_.element_bytes(), rows_, columns_); }
+  void enqueue(Stream& stream) override {
+    const BufferBase& in = in_.buffer();
+    const BufferBase& out = out_.buffer();
+    const bool in_place = in_.is_same(out_);
+    if (rows_ <= 1 || columns_ <= 1) {  // the elements stay in their order
+      if (!in_place) time(call::copy(stream, in, out));
+      return;
+    }
+    const transpose_plan::Matrix matrix{rows_,   columns_, in_.element_bytes(), call::place_of(in), call::place_of(out),
+                                        in_place};
+    time(transpose_on_device(stream, in, matrix, out, transpose_plan::make(stream.device().info(), matrix)));
   }
-  return transpose_on_device(stream, in, matrix, out, transpose_plan::make(stream.device().info(), matrix));
-}
+
+  const Operand& out_;
+  const Operand& in_;
+  std::uint64_t rows_;
+  std::uint64_t columns_;
+};
 
 }  // namespace
 
 void transpose(const Device& device, const ConstRecordsView& in, std::uint64_t rows, std::uint64_t columns,
                const RecordsView& out, const TransposeOptions& options) {
-  call::start_times(options.times);
-  call::check_element_bytes(name, in.record_bytes);
-  if (in.record_bytes != out.record_bytes) {
-    call::refuse(name,
-                 fmt::format("elements must have one size, got {} and {} bytes", in.record_bytes, out.record_bytes));
-  }
-  check_shape(rows, columns, in.count, out.count);
-  const std::uint64_t bytes = in.count * in.record_bytes;
-  const bool in_place = in.data == out.data;
-  check_place(call::overlap(in.data, bytes, out.data, bytes), in_place, rows, columns);
-  if (bytes == 0) return;
-  if (call::on_cpu(device)) {
-    return here(in.data, out.data, {rows, columns, in.record_bytes, 0, 0, in_place}, options.times);
-  }
-  const double start = call::now();
-  Buffer<std::byte> there = call::upload_bytes(device, in.data, bytes);
-  Buffer<std::byte> turned = in_place ? there.slice(0, bytes) : Buffer<std::byte>(device, bytes);
-  const double brought = call::now() - start;
-  transpose(there, in.record_bytes, rows, columns, turned, options);
-  const double done = call::now();
-  call::download_bytes(turned, out.data);
-  if (options.times != nullptr) options.times->transfer += brought + call::now() - done;
+  call::run_on<Transpose>(device, in, rows, columns, out, options);
 }
 
 void transpose(const BufferBase& in, std::size_t element_bytes, std::uint64_t rows, std::uint64_t columns,
                BufferBase& out, const TransposeOptions& options) {
-  call::start_times(options.times);
-  const Matrix matrix = checked(in, element_bytes, rows, columns, out);
-  if (in.size_bytes() == 0) return;
-  if (call::on_cpu(in.device())) {
-    return here(call::host_address(in), call::host_address(out), matrix, options.times);
-  }
-  Stream stream = call::timed_stream(in.device(), options.times != nullptr);
-  const Event event = queue(stream, in, matrix, out);
-  stream.finish();
-  if (options.times != nullptr && event.implementation() != nullptr) options.times->compute += event.seconds();
+  call::run<Transpose>(Operand(in, element_bytes), rows, columns, Operand(out, element_bytes), options);
 }
 
 Pending<void> transpose(Stream& stream, const BufferBase& in, std::size_t element_bytes, std::uint64_t rows,
-                        std::uint64_t columns, BufferBase& out, const TransposeOptions& /*options*/) {
-  const Matrix matrix = checked(in, element_bytes, rows, columns, out);
-  call::check_stream(name, stream, in);
-  if (in.size_bytes() == 0) return {Event(), [] {}};
-  if (call::on_cpu(in.device())) {
-    stream.finish();
-    here(call::host_address(in), call::host_address(out), matrix, nullptr);
-    return {Event(), [] {}};
-  }
-  queue(stream, in, matrix, out);
-  return {call::end_of(stream), [] {}};
+                        std::uint64_t columns, BufferBase& out, const TransposeOptions& options) {
+  return call::start<Transpose>(stream, Operand(in, element_bytes), rows, columns, Operand(out, element_bytes),
+                                options);
 }
 
 }  // namespace masu

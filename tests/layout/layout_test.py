@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CODE = {".cpp", ".h", ".cl", ".cu", ".cuh", ".cmake", ".py", ".pyi", ".sh", ".awk"}
-CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "packages.txt", ".clang-format", ".clang-tidy", "pyproject.toml"}
+CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "count-words", "count-dtypes", "packages.txt", ".clang-format", ".clang-tidy", "pyproject.toml"}
 TEXT = CODE | {".md", ".json", ".txt", ".in", ".toml", ".supp"}
 MOST_LINES = 500
 FREE_OF_LIMIT = {"LICENSE", "performance.md"}  # performance.md is generated
