@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from . import _device, _device_array, _fallback, _host, _masu, _on_device
-from ._kinds import FLAGS, NATIVE, PLAIN, as_numpy, code_of, foreign, in_memory, native, numpy_dtype, whole
+from ._kinds import NATIVE, PLAIN, as_numpy, foreign, in_memory, native, numpy_dtype, whole
 
 _GIVEN = NATIVE | {14, 15}  # what DLPack has: complex64 and complex128 too
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
@@ -36,6 +36,8 @@ def in_kind(function, given, first=1):
     x, *names = _parameters(function)
     device, out, target = given["device"], given.get("out"), None
     options = {name: given[name] for name in (x, *names) if name != "out"}
+    if "dtype" in options:
+        options["dtype"] = numpy_dtype(function.__name__, options["dtype"])
     there = [array for array in (*_parts(options), out) if type(array) not in PLAIN and foreign(array)]
     for array in there:
         if not in_memory(array):
@@ -62,15 +64,6 @@ def in_kind(function, given, first=1):
     if out is None:
         return _given(result, give)
     return out if not isinstance(result, tuple) else type(result)(*out)
-
-
-def reduced_there(function, enqueue, given, *more):
-    """The same of a reduction: `enqueue` first, which only gives work to a stream, unless there are arguments that it lacks."""
-    dtype = given["dtype"] = numpy_dtype(function.__name__, given["dtype"])
-    keep, rare = given["keepdims"], [given[name] for name in ("initial", "where", "mean", "correction") if name in given]
-    plain = given["device"] is None and type(keep) in FLAGS and all(value is np._NoValue for value in rare)
-    found = enqueue(given["a"], given["axis"], code_of(dtype), given["out"], keep is True, *more) if plain else None
-    return in_kind(function, given) if found is None else found
 
 
 @functools.cache

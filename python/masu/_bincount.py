@@ -56,8 +56,7 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return _numpys(x, weights, minlength)
     if (on := adapter(device, x, weights)) is None:
-        counts = _masu.enqueue_bincount(x, minlength) if weights is None and axis is None and device is None else None
-        return in_kind(bincount, locals()) if counts is None else counts
+        return in_kind(bincount, locals())
     data = on.plain(x)
     by = None if weights is None else on.sent(data, on.plain(weights))
     if (on is _host and axis is None and by is not None

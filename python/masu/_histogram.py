@@ -63,14 +63,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         return histogram(np.asarray(a), bins, range, density, weights, axis=axis, device=device)
     a, weights, bins = _given(a, weights, bins, axis)
     if (on := adapter(device, a, bins, weights)) is None:
-        if weights is None and axis is None and not density and device is None:
-            found = None
-            if range is None:
-                found = _masu.enqueue_histogram_of_all(a, bins, _bins.over)
-            elif type(range) is tuple and len(range) == 2:
-                found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
-            if found is not None:
-                return found
         return in_kind(histogram, locals())
     _bins.check_edges("histogram", bins := _rules.on_host(bins))
     data = on.plain(a)
@@ -107,6 +99,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     return on.sent(data, hist), on.sent(data, edges)
 
 
+@_masu.with_plain_calls
 def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     """The edges that `histogram` uses: ``numpy.histogram_bin_edges``, without NumPy's passes over the data.
 
@@ -122,10 +115,6 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
         a = np.asarray(a)
     a, weights, bins = _given(a, weights, bins, None)
     if (on := adapter(device, a, bins)) is None:
-        if range is None and weights is None and device is None:
-            found = _masu.enqueue_bin_edges(a, bins, _bins.over)
-            if found is not None:
-                return found
         return in_kind(histogram_bin_edges, locals())
     _bins.check_edges("histogram_bin_edges", bins := _rules.on_host(bins))
     if on is _host and isinstance(bins, str) and weights is None:

@@ -6,7 +6,6 @@ import numpy as np
 
 from . import _masu
 
-FLAGS = frozenset((bool, type(np._NoValue)))  # what `keepdims` is in calls that only enqueue
 #: The dtypes that masu computes with, by NumPy's number, in native byte order and the other. Not by NumPy's character:
 #: float8_e4m3b11fnuz of ml_dtypes has that of uint64.
 NATIVE = frozenset((*range(13), 23))

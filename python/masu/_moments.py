@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from . import _fallback, _host, _masu
-from ._arrays import adapter, reduced_there
+from ._arrays import adapter, in_kind
 from ._host import NUMPY
 from ._kinds import FLOATS
 
@@ -30,7 +30,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     0.75
     """
     if (on := adapter(device, a)) is None:
-        return reduced_there(mean, _masu.enqueue_mean, locals())
+        return in_kind(mean, locals())
     return _found(on, np.mean, a, axis, dtype, out, -1, keepdims, where, {}, device)
 
 
@@ -50,7 +50,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     1.0
     """
     if (on := adapter(device, a)) is None:
-        return reduced_there(var, _masu.enqueue_var, locals(), ddof)
+        return in_kind(var, locals())
     return _spread(on, np.var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 
@@ -68,7 +68,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     1.0
     """
     if (on := adapter(device, a)) is None:
-        return reduced_there(std, _masu.enqueue_std, locals(), ddof)
+        return in_kind(std, locals())
     return _spread(on, np.std, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 

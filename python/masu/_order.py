@@ -262,10 +262,6 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     ([1, 3], [1, 2])
     """
     if (on := adapter(device, ar)) is None:
-        if not return_index and not return_inverse and axis is None and equal_nan is True and device is None:
-            found = _masu.enqueue_unique(ar, bool(return_counts))
-            if found is not None:
-                return found
         return in_kind(unique, locals())
     data = on.data(ar)
     if data is NUMPY or axis is not None and data.ndim != 1 and on is _host:
@@ -334,8 +330,7 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
     if (on := adapter(device, a)) is None:
         if out is not None:
             out = tuple(_two(out))
-        found = _masu.enqueue_topk(a, k, axis, bool(largest), *_two(out)) if device is None else None
-        return in_kind(topk, locals()) if found is None else TopK(*found)
+        return in_kind(topk, locals())
     if out is not None:
         values, places = _two(out)
         found = topk(a, k, axis, largest=largest, device=device)

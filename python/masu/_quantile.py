@@ -285,10 +285,6 @@ def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, me
         if found is not None:
             return found
     if (on := adapter(device, a)) is None:
-        if weights is None and type(keepdims) in _kinds.FLAGS and device is None:
-            found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
-            if found is not None:
-                return found
         return in_kind(function, locals())
     if on is not _host:
         if weights is None:
@@ -394,6 +390,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValu
     return _of_middle(nanmedian, np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
 
 
+@_masu.with_plain_calls
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
              device=None):
     """Quantiles along an axis, as `numpy.quantile`.
@@ -414,6 +411,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     return _of_q(quantile, np.quantile, None, False, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
+@_masu.with_plain_calls
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
                device=None):
     """Percentiles along an axis, as `numpy.percentile`: `quantile`, with `q` from 0 to 100.
@@ -425,6 +423,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     return _of_q(percentile, np.percentile, None, True, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
+@_masu.with_plain_calls
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
                 device=None):
     """Quantiles along an axis of what is no NaN, as `numpy.nanquantile`.
@@ -438,6 +437,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     return _of_q(nanquantile, np.nanquantile, np.quantile, False, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
+@_masu.with_plain_calls
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
                   device=None):
     """Percentiles along an axis of what is no NaN, as `numpy.nanpercentile`: `nanquantile`, with `q` from 0 to 100.

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from . import _fallback, _host, _kinds, _masu, _small
-from ._arrays import adapter, in_kind, reduced_there
+from ._arrays import adapter, in_kind
 from ._axes import one_axis
 from ._host import NUMPY, contiguous, words
-from ._kinds import FLOATS, NATIVE, WIDE_FLOATS, code_of, numpy_dtype
+from ._kinds import FLOATS, NATIVE, WIDE_FLOATS
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -51,7 +51,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     1.0
     """
     if (on := adapter(device, a)) is None:
-        return reduced_there(sum, _masu.enqueue_sum, locals())
+        return in_kind(sum, locals())
 
     def numpys(x):
         return _fallback.summed("sum", np.sum(x, axis, dtype, out, keepdims, initial, where), x)
@@ -144,9 +144,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         result = cumsum(_kinds.as_numpy(a), axis, dtype, out, device=device)
         return _kinds.like_series(a, result) if out is None else result
     if (on := adapter(device, a)) is None:
-        dtype = numpy_dtype("cumsum", dtype)
-        found = _masu.enqueue_cumsum(a, axis, code_of(dtype), out) if device is None else None
-        return in_kind(cumsum, locals()) if found is None else found
+        return in_kind(cumsum, locals())
     data, summed = on.data(a), None
     if data is not NUMPY and (out is None or type(out) is _ndarray and out.dtype.num in NATIVE):
         summed = _loop_dtype(data, dtype, out)

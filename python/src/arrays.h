@@ -68,7 +68,7 @@ struct NumpyArray {
   static constexpr int plain_flags = 0x101;
 };
 
-// An array whose type is numpy.ndarray itself; null for all else, and where NumPy is not one of these versions. Null
+// Such an array; null for all else, and where NumPy is not one of these versions. Null
 // too for truth values whose bytes are not all 0 or 1, and for many of them: truth_values() makes these usable.
 const NumpyArray* numpy_array(PyObject* object) noexcept;
 

@@ -29,10 +29,6 @@ std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
 }
 
-std::uint8_t misalignment(const void* data) {
-  return static_cast<std::uint8_t>(address_of(data) % 16);
-}
-
 // A workspace for calls on the default stream, whose work is done in order, and which no graph captures. All
 // commands of a call are given under the GIL, so that those of two threads do not mix.
 constexpr std::uint64_t kept_workspace_bytes = std::uint64_t{1} << 20;
@@ -94,16 +90,17 @@ struct Cache {
   using Key = EnqueuedCall::Key;
   struct Hash {
     std::size_t operator()(const Key& key) const noexcept {
-      std::uint64_t hash = static_cast<std::uint64_t>(key.function) | static_cast<std::uint64_t>(key.ordinal) << 8;
+      std::uint64_t hash = address_of(key.function) ^ static_cast<std::uint64_t>(key.ordinal) << 56;
       for (std::size_t i = 0; i < EnqueuedCall::most_inputs; ++i) {
         const auto dtype = static_cast<std::uint64_t>(key.dtypes[i]);
         hash = mixed(hash, key.counts[i] << 16 ^ dtype << 8 ^ key.misaligned[i]);
       }
       std::uint64_t outputs = 0;
-      for (std::size_t i = EnqueuedCall::most_inputs; i < EnqueuedCall::most_operands; ++i) {
-        outputs = outputs << 8 ^ key.misaligned[i];
+      for (std::size_t i = EnqueuedCall::most_inputs; i < key.dtypes.size(); ++i) {
+        outputs = outputs << 16 ^ static_cast<std::uint64_t>(key.dtypes[i]) << 8 ^ key.misaligned[i];
       }
-      if (outputs != 0) hash = mixed(hash, outputs);
+      hash = mixed(hash, outputs);
+      for (const std::uint64_t part : key.lines) hash = mixed(hash, part);
       for (const std::uint64_t option : key.options) hash = mixed(hash, option);
       return static_cast<std::size_t>(hash);
     }
@@ -117,74 +114,128 @@ struct Cache {
   }
 };
 
-void EnqueuedCall::input(const Tensor& tensor) {
-  key_.dtypes[inputs_] = tensor.dtype;
-  key_.counts[inputs_] = tensor.count;
-  key_.misaligned[inputs_] = misalignment(tensor.data);
-  key_.boolean[inputs_] = tensor.boolean;
-  addresses_[inputs_++] = tensor.data;
+Made::~Made() {
+  if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
+}
+
+bool Made::make(const Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
+                std::span<const std::int64_t> shape) {
+  library_ = &library;
+  std::array<std::int64_t, most_dimensions> lengths;
+  std::array<std::int64_t, most_dimensions> strides;
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
+    lengths[axis] = shape[axis];
+    strides[axis] = stride;
+  }
+  dlpack::Array prototype{nullptr,
+                          {dlpack::cuda, ordinal},
+                          static_cast<std::int32_t>(shape.size()),
+                          dlpack::type_of(dtype, boolean),
+                          lengths.data(),
+                          strides.data(),
+                          0};
+  if (library.exchange.allocate(&prototype, &managed_, library.module, set_error) == 0 && managed_ != nullptr)
+    return true;
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
+  return false;
+}
+
+PyObject* Made::give(std::int64_t length) {
+  dlpack::Managed* const managed = std::exchange(managed_, nullptr);
+  if (length != whole) managed->array.shape[0] = length;
+  void* object = nullptr;
+  return library_->exchange.object_of(managed, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
+}
+
+bool EnqueuedCall::second_input(Tensor& tensor) {
+  PyObject* const array = arguments[1];
+  const bool taken = library_of(Py_TYPE(array)) == &library_ && library_.take(array, tensor);
+  if (!taken || tensor.ordinal != x.ordinal) return false;
+  input(array, tensor);
+  return true;
 }
 
 void EnqueuedCall::input(std::span<const std::byte> bytes) {
-  key_.dtypes[inputs_] = masu::Dtype::u8;
-  key_.counts[inputs_] = bytes.size();
-  locked_ = std::make_unique<Locked>(cuda_device(ordinal_), ordinal_, bytes.size());
+  locked_ = std::make_unique<Locked>(cuda_device(key_.ordinal), key_.ordinal, bytes.size());
   std::ranges::copy(bytes, locked_->data());
-  addresses_[inputs_++] = locked_->data();
-}
-
-void EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape) {
-  std::uint64_t bytes = masu::size_of(dtype);
-  for (const std::int64_t length : shape) bytes *= static_cast<std::uint64_t>(length);
-  Output& output = made_[outputs_++];
-  output.dtype = dtype;
-  output.boolean = boolean;
-  output.bytes = bytes;
-  output.shape = shape;
-}
-
-bool EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given) {
-  output(dtype, boolean, shape);
-  if (given == Py_None) return true;
   Tensor tensor;
-  if (library_of(Py_TYPE(given)) != &library_ || !library_.take(given, tensor)) return false;
-  if (tensor.dtype != dtype || tensor.boolean != boolean || tensor.ordinal != ordinal_ ||
-      !std::ranges::equal(tensor.lengths(), shape)) {
+  tensor.data = locked_->data();
+  tensor.count = bytes.size();
+  input(nullptr, tensor);
+}
+
+bool EnqueuedCall::takes(Output& output) {
+  Tensor tensor;
+  if (library_of(Py_TYPE(output.given)) != &library_ || !library_.take(output.given, tensor)) return false;
+  if (tensor.dtype != output.dtype || tensor.boolean != output.boolean || tensor.ordinal != key_.ordinal ||
+      !std::ranges::equal(tensor.lengths(), output.shape)) {
     return false;
   }
-  Output& here = made_[outputs_ - 1];
   const auto begin = address_of(tensor.data);
-  const auto apart = [&](const void* data, std::uint64_t bytes) {
-    return begin + here.bytes <= address_of(data) || address_of(data) + bytes <= begin;
+  const auto is_apart = [&](const void* data, std::uint64_t bytes) {
+    return begin + output.bytes <= address_of(data) || address_of(data) + bytes <= begin;
   };
   for (std::size_t i = 0; i < inputs_; ++i) {
-    if (!apart(addresses_[i], key_.counts[i] * masu::size_of(key_.dtypes[i]))) return false;
+    if (!is_apart(addresses_[i], key_.counts[i] * masu::size_of(key_.dtypes[i]))) return false;
   }
-  for (std::size_t i = 0; i + 1 < outputs_; ++i) {
-    if (made_[i].given != nullptr && !apart(made_[i].address, made_[i].bytes)) return false;
+  for (const Output* before = made_.data(); before != &output; ++before) {
+    if (before->given != nullptr && !is_apart(before->address, before->bytes)) return false;
   }
-  here.given = given;
-  here.address = tensor.data;
-  key_.misaligned[most_inputs + outputs_ - 1] = misalignment(tensor.data);
+  output.address = tensor.data;
+  return true;
+}
+
+bool EnqueuedCall::settle_outputs() {
+  for (std::size_t i = 0; i < outputs_; ++i) {
+    Output& output = made_[i];
+    key_.dtypes[most_inputs + i] = output.dtype;
+    output.bytes = masu::size_of(output.dtype);
+    for (const std::int64_t length : output.shape) output.bytes *= static_cast<std::uint64_t>(length);
+    if (output.given == nullptr) continue;
+    if (!takes(output)) return false;
+    key_.misaligned[most_inputs + i] = misalignment(output.address);
+  }
   return true;
 }
 
 bool EnqueuedCall::ask_for_stream() {
-  if (!asked_) asked_ = library_.stream(ordinal_, stream_);
+  if (!asked_) asked_ = library_.stream(key_.ordinal, stream_);
   return asked_;
 }
 
-bool EnqueuedCall::zeros(std::uint64_t bytes) {
-  if (!ask_for_stream()) {
-    PyErr_Clear();  // run() is told, too
-    return false;
+void EnqueuedCall::settle_zeros() {
+  const auto are_there = [&] {
+    if (!ask_for_stream()) {
+      PyErr_Clear();  // run() asks again
+      return false;
+    }
+    const Zeros* const all = zero_bytes_ <= Zeros::most_bytes ? Zeros::of(key_.ordinal) : nullptr;
+    if (all == nullptr) return false;
+    return stream_ == nullptr ||
+           (all->has(zero_bytes_) && masu::Stream::wrap(cuda_device(key_.ordinal), stream_).capturing());
+  };
+  if (zero_bytes_ != 0 && !are_there()) zero_bytes_ = 0;
+  key_.zeros = zero_bytes_ != 0;
+}
+
+bool EnqueuedCall::is_still() {
+  Tensor now;
+  for (std::size_t i = 0; i < inputs_; ++i) {
+    if (objects_[i] == nullptr) continue;
+    if (!library_.take(objects_[i], now) || now.data != addresses_[i] || now.count != key_.counts[i] ||
+        now.dtype != key_.dtypes[i] || now.ordinal != key_.ordinal) {
+      return false;
+    }
   }
-  const Zeros* const all = bytes <= Zeros::most_bytes ? Zeros::of(ordinal_) : nullptr;
-  if (all == nullptr) return false;
-  if (stream_ != nullptr && (!all->has(bytes) || !masu::Stream::wrap(cuda_device(ordinal_), stream_).capturing())) {
-    return false;
+  for (std::size_t i = 0; i < outputs_; ++i) {
+    const Output& output = made_[i];
+    if (output.given == nullptr) continue;
+    if (!library_.take(output.given, now) || now.data != output.address || now.dtype != output.dtype ||
+        !std::ranges::equal(now.lengths(), output.shape)) {
+      return false;
+    }
   }
-  zero_bytes_ = bytes;
   return true;
 }
 
@@ -200,7 +251,7 @@ masu::Buffer<std::byte> truth_values(const masu::Device& device, const masu::Buf
 
 }  // namespace
 
-EnqueuedCall::Outcome EnqueuedCall::take_down(const Calls& calls, const Prepare& prepare) {
+Outcome EnqueuedCall::record(const Commands& commands, const Prepare& prepare) {
   std::vector<masu::Recording::Operand> operands;
   for (std::size_t i = 0; i < inputs_; ++i) {
     operands.push_back({key_.counts[i] * masu::size_of(key_.dtypes[i]), key_.misaligned[i]});
@@ -210,14 +261,14 @@ EnqueuedCall::Outcome EnqueuedCall::take_down(const Calls& calls, const Prepare&
   known_ = std::make_shared<Known>();
   try {
     known_->recording = call([&] {
-      const masu::Device device = cuda_device(ordinal_);
+      const masu::Device device = cuda_device(key_.ordinal);
       return masu::Recording(
           device, operands,
           [&](auto buffers) {
             for (std::size_t i = 0; i < inputs_; ++i) {
               if (key_.boolean[i]) buffers[i] = truth_values(device, buffers[i]);
             }
-            calls(device, buffers);
+            commands(device, buffers);
           },
           [&] {
             if (prepare) known_->prepared = prepare(device);
@@ -233,35 +284,57 @@ EnqueuedCall::Outcome EnqueuedCall::take_down(const Calls& calls, const Prepare&
   return Outcome::done;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {
+Outcome EnqueuedCall::record_and_keep(const Commands& commands, const Prepare& prepare) {
   if (!ask_for_stream()) return Outcome::failed;
   bool capturing = false;
   try {
-    capturing = masu::Stream::wrap(cuda_device(ordinal_), stream_).capturing();
+    capturing = masu::Stream::wrap(cuda_device(key_.ordinal), stream_).capturing();
   } catch (const masu::Error&) {
     return Outcome::not_plain;
   }
-  if (const Outcome outcome = take_down(calls, prepare); outcome != Outcome::done) return outcome;
+  if (const Outcome outcome = record(commands, prepare); outcome != Outcome::done) return outcome;
   Cache& cache = Cache::instance();
   // To release what is prepared waits for the device, which ends a capture.
   if (cache.entries.size() >= most_kept && !capturing) cache.entries.clear();
   cache.entries.emplace(key_, known_);
-  return known_->recording ? Outcome::again : Outcome::not_plain;
+  return Outcome::done;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::record_once(const Calls& calls) {
-  const Outcome outcome = take_down(calls, nullptr);
-  return outcome == Outcome::done && !known_->recording ? Outcome::not_plain : outcome;
-}
-
-bool EnqueuedCall::find() {
+Outcome EnqueuedCall::make_ready(const Commands& commands, const Prepare& prepare) {
+  if (!settle_outputs()) return Outcome::not_plain;
+  settle_zeros();
   Cache& cache = Cache::instance();
-  const auto found = cache.entries.find(key_);
-  if (found != cache.entries.end()) known_ = found->second;
-  return known_ != nullptr;
+  if (const auto found = cache.entries.find(key_); found != cache.entries.end()) {
+    known_ = found->second;
+    return Outcome::done;
+  }
+  if (const Outcome outcome = record_and_keep(commands, prepare); outcome != Outcome::done) return outcome;
+  return is_still() ? Outcome::done : Outcome::again;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::run() {
+Outcome EnqueuedCall::finish(const Commands& commands, const Prepare& prepare) {
+  const Outcome outcome = make_ready(commands, prepare);
+  return outcome == Outcome::done ? run() : outcome;
+}
+
+Outcome EnqueuedCall::finish_once(const Commands& commands) {
+  if (!settle_outputs()) return Outcome::not_plain;
+  if (const Outcome outcome = record(commands, {}); outcome != Outcome::done) return outcome;
+  return is_still() ? run() : Outcome::again;
+}
+
+Outcome EnqueuedCall::finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands) {
+  const Outcome outcome = make_ready(commands, {});
+  return outcome == Outcome::done ? run_and_read(numbers) : outcome;
+}
+
+Outcome EnqueuedCall::finish_and_cut(const Commands& commands) {
+  std::uint64_t number = 0;
+  const Outcome outcome = finish_and_read({&number, 1}, commands);
+  return outcome == Outcome::done ? make_shorter(number) : outcome;
+}
+
+Outcome EnqueuedCall::run() {
   if (!known_->recording) return Outcome::not_plain;
   const masu::Recording& recording = *known_->recording;
   if (!ask_for_stream()) return Outcome::failed;
@@ -270,13 +343,13 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   for (std::size_t i = 0; i < outputs_; ++i) {
     Output& output = made_[i];
     if (output.address == nullptr) {
-      if (!output.made.make(library_, ordinal_, output.dtype, output.boolean, output.shape)) return Outcome::failed;
+      if (!output.made.make(library_, key_.ordinal, output.dtype, output.boolean, output.shape)) return Outcome::failed;
       output.address = output.made.data();
     }
     addresses_[operands++] = output.address;
   }
   if (zero_bytes_ != 0) {
-    Zeros& all = *Zeros::of(ordinal_);
+    Zeros& all = *Zeros::of(key_.ordinal);
     void* const zeros = in_order ? all.of_default_stream() : all.take(zero_bytes_);
     if (zeros == nullptr) return Outcome::again;
     addresses_[operands++] = zeros;
@@ -286,10 +359,10 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   const bool keeps = in_order && bytes <= kept_workspace_bytes;
   if (bytes != 0 && !keeps) {
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(bytes)};
-    if (!workspace.make(library_, ordinal_, masu::Dtype::u8, false, shape)) return Outcome::failed;
+    if (!workspace.make(library_, key_.ordinal, masu::Dtype::u8, false, shape)) return Outcome::failed;
   }
   try {
-    void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(ordinal_) : workspace.data();
+    void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(key_.ordinal) : workspace.data();
     if (locked_ != nullptr) locked_->lend();
     const bool captured = recording.enqueue(stream_, {addresses_.data(), operands}, room);
     if (captured && !known_->captured) {
@@ -297,7 +370,7 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
       Cache::instance().captured.push_back(known_);
     }
     if (locked_ != nullptr) {
-      locked_->keep_after(masu::Stream::wrap(cuda_device(ordinal_), stream_).record(), known_);
+      locked_->keep_after(masu::Stream::wrap(cuda_device(key_.ordinal), stream_).record(), known_);
       locked_.reset();
     }
   } catch (const masu::Error& error) {
@@ -307,15 +380,15 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   return Outcome::done;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
+Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
   constexpr std::size_t apart = 16;  // bytes, so that each is aligned as other outputs are
   if (!known_->recording) return Outcome::not_plain;
   if (!ask_for_stream()) return Outcome::failed;
   try {
-    const masu::Device device = cuda_device(ordinal_);
+    const masu::Device device = cuda_device(key_.ordinal);
     masu::Stream stream = masu::Stream::wrap(device, stream_);
     if (stream.capturing()) return Outcome::not_plain;
-    Locked told(device, ordinal_, apart * numbers.size());
+    Locked told(device, key_.ordinal, apart * numbers.size());
     std::fill_n(told.data(), apart * numbers.size(), std::byte{0});
     Output* const outputs = &made_[outputs_ - numbers.size()];
     for (std::size_t i = 0; i < numbers.size(); ++i) outputs[i].address = told.data() + apart * i;
@@ -333,27 +406,25 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> number
   return Outcome::done;
 }
 
-EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
-  std::uint64_t number = 0;
-  if (const Outcome outcome = run_and_read({&number, 1}); outcome != Outcome::done) return outcome;
+Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
   try {
-    const masu::Device device = cuda_device(ordinal_);
+    const masu::Device device = cuda_device(key_.ordinal);
     masu::Stream stream = masu::Stream::wrap(device, stream_);
     const auto buffer = [&](void* address, std::uint64_t bytes) {
       return masu::Buffer<std::byte>::wrap_native(device, address, bytes);
     };
-    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(number)};
+    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(length)};
     for (std::size_t i = 0; i < outputs_; ++i) {
       Output& output = made_[i];
-      const std::uint64_t bytes = number * masu::size_of(output.dtype);
+      const std::uint64_t bytes = length * masu::size_of(output.dtype);
       if (bytes >= output.bytes) continue;
       // To copy takes longer than the memory is worth.
       if (output.bytes <= most_spare_bytes) {
-        output.given_length = static_cast<std::int64_t>(number);
+        output.given_length = static_cast<std::int64_t>(length);
         continue;
       }
       Made cut;
-      if (!cut.make(library_, ordinal_, output.dtype, output.boolean, shape)) return Outcome::failed;
+      if (!cut.make(library_, key_.ordinal, output.dtype, output.boolean, shape)) return Outcome::failed;
       auto target = buffer(cut.data(), bytes);
       stream.copy(target, buffer(output.made.data(), bytes));
       output.made.swap(cut);
@@ -375,7 +446,10 @@ PyObject* EnqueuedCall::give() {
     PyObject* result = one(made_[i]);
     if (result == nullptr || PyTuple_SetItem(results, static_cast<Py_ssize_t>(i), result) != 0) Py_CLEAR(results);
   }
-  return results;
+  if (results == nullptr || type_ == nullptr) return results;
+  PyObject* const made = PyObject_CallObject(type_, results);
+  Py_DECREF(results);
+  return made;
 }
 
 struct Locked::Pool {

@@ -3,6 +3,8 @@
 // memory. The commands of a call are recorded once for its shape, and repeated (masu/stream.h).
 #pragma once
 
+#include "function.h"
+#include "lines.h"
 #include "module.h"
 #include "tensors.h"
 
@@ -14,40 +16,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace masu_python {
 
+using masu::Buffer;
+using masu::Device;
+using masu::Dtype;
+using masu::Stream;
+using masu::Timing;
+
 // The device that the driver gives this number. Throws for one that is not usable.
 masu::Device cuda_device(std::int64_t ordinal);
-
-// Which function; a part of the key under which its commands are kept.
-enum class Function : std::uint8_t {
-  sum,
-  mean,
-  variance,
-  deviation,
-  median,
-  quantile,
-  nan_median,
-  nan_quantile,
-  dot,
-  cumsum,
-  sort,
-  argsort,
-  partition,
-  argpartition,
-  topk,
-  searchsorted,
-  histogram,
-  bincount,
-  unique,
-  extremes,
-  bin_edges
-};
 
 // Page-locked memory for what the host and the kernels of a call tell each other. It is kept for later calls. With the
 // GIL.
@@ -77,67 +60,143 @@ class Locked {
   bool lent_ = false;
 };
 
+// An array that a library made, until it is given to Python or goes.
+class Made {
+ public:
+  static constexpr std::int64_t whole = -1;
+
+  Made() = default;
+  ~Made();
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  void swap(Made& other) noexcept {
+    std::swap(library_, other.library_);
+    std::swap(managed_, other.managed_);
+  }
+  // Uninitialised, of the library's allocator, in the order of its stream. False with an exception set.
+  bool make(const Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
+            std::span<const std::int64_t> shape);
+  [[nodiscard]] void* data() const noexcept {
+    return static_cast<std::byte*>(managed_->array.data) + managed_->array.byte_offset;
+  }
+  // The array, a new reference, with so many of the elements of one dimension, or all. Called once.
+  PyObject* give(std::int64_t length = whole);
+
+ private:
+  const Library* library_ = nullptr;
+  dlpack::Managed* managed_ = nullptr;
+};
+
+// A function that lives as long as the call to which it is given; to pass it allocates nothing.
+template <class>
+class FunctionRef;
+template <class Result, class... Parameters>
+class FunctionRef<Result(Parameters...)> {
+ public:
+  FunctionRef() = default;
+  template <class F>
+  FunctionRef(const F& function)  // NOLINT(google-explicit-constructor)
+      : function_(&function), call_([](const void* of, Parameters... arguments) -> Result {
+          return (*static_cast<const F*>(of))(arguments...);
+        }) {}
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+  Result operator()(Parameters... arguments) const { return call_(function_, arguments...); }
+
+ private:
+  const void* function_ = nullptr;
+  Result (*call_)(const void*, Parameters...) = nullptr;
+};
+
+using Buffers = std::span<masu::Buffer<std::byte>>;
+
+// A call on tensors. A function of enqueue_*.cpp declares what its commands depend on (options), what they write
+// (outputs) and the commands; `finish` or one of its kin does the rest. Commands are recorded once for each key:
+// function, inputs, lines, options, and dtypes and alignment of all.
 class EnqueuedCall {
  public:
   static constexpr std::size_t most_inputs = 2;
   static constexpr std::size_t most_outputs = 3;
   static constexpr std::size_t most_operands = most_inputs + most_outputs + 1;
-  static constexpr std::size_t most_options = 6;
-  using Calls = std::function<void(const masu::Device&, std::span<masu::Buffer<std::byte>>)>;
-  using Prepare = std::function<std::shared_ptr<void>(const masu::Device&)>;
-  enum class Outcome : std::uint8_t { done, failed, not_plain, again };
+  static constexpr std::size_t most_options = 4;
+  // Buffers: the inputs, then the outputs, then the zeros.
+  using Commands = FunctionRef<void(const masu::Device&, Buffers)>;
+  using Prepare = FunctionRef<std::shared_ptr<void>(const masu::Device&)>;
 
-  // `device` is where the arrays are.
-  EnqueuedCall(Function function, Library& library, std::int32_t ordinal) : library_(library), ordinal_(ordinal) {
+  // Along the lines of `x`, the function's first argument, which is the first input.
+  EnqueuedCall(const void* function, const Library& library, const Arguments& arguments, const Tensor& x, Lines& lines)
+      : x(x), lines(lines), arguments(arguments), library_(library) {
     key_.function = function;
-    key_.ordinal = ordinal;
+    key_.ordinal = x.ordinal;
+    key_.lines = {lines.outer, lines.first, lines.between, lines.second};
+    input(arguments[0], x);
   }
-  void input(const Tensor& tensor);
-  // Of the host's, which the work reads where it is. Of a call that is recorded for this once. Throws masu::Error.
+  // A part of another call, with the same first input.
+  EnqueuedCall(const void* function, const EnqueuedCall& of)
+      : EnqueuedCall(function, of.library_, of.arguments, of.x, of.lines) {}
+  EnqueuedCall(const EnqueuedCall&) = delete;
+  EnqueuedCall& operator=(const EnqueuedCall&) = delete;
+
+  const Tensor& x;
+  Lines& lines;
+  const Arguments& arguments;
+
+  // The function's second argument as the next input; false where it is not an array of the same library and device.
+  bool second_input(Tensor& tensor);
+  // Bytes of the host's, which the work reads where they are, as the next input, or as the first one. Throws
+  // masu::Error.
   void input(std::span<const std::byte> bytes);
+  void input_instead(std::span<const std::byte> bytes) {
+    inputs_ = 0;
+    input(bytes);
+  }
   // What else than the inputs the commands depend on.
   void option(std::uint64_t value) { key_.options[options_++] = value; }
-  void output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape);
-  // The same, into an array of the caller's where `given` is not None; false for one that is not plain, or not of this
-  // dtype, shape, device and library, or that overlaps an operand that came before.
-  bool output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given);
+  // `given`: None, or the caller's array for the result. A call is not plain where that is not of this dtype, shape,
+  // device and library, or overlaps an operand that came before.
+  void output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given = Py_None) {
+    Output& next = made_[outputs_++];
+    next.dtype = dtype;
+    next.boolean = boolean;
+    next.shape = shape;
+    next.given = is_none(given) ? nullptr : given;
+  }
   // Of the output that came last, of one dimension, only so many elements are given.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
-  // Another operand, behind the outputs: memory that is zeros before and behind the work, and of no two calls at a
-  // time. Of the default stream, whose work is done in order, or of a captured call for good. False where there is
-  // none.
-  bool zeros(std::uint64_t bytes);
-  // Whether the commands are known; else they must be recorded.
-  bool find();
-  // Records `calls`, whose buffers are the inputs, then the outputs. `prepare` makes on the device, before, what the
-  // commands use as often as they are repeated. again: Python has run other threads meanwhile, so the arrays must be
-  // taken anew.
-  Outcome record(const Calls& calls, const Prepare& prepare);
-  // The same for this call alone, which depends on more than its key. done: it can be run, but Python has run other
-  // threads meanwhile.
-  Outcome record_once(const Calls& calls);
-  // Enqueues. failed: an exception is set. not_plain: the call needs more than to enqueue. again: others have taken the
-  // last zeros since zeros().
-  Outcome run();
+  // Asks for another operand: memory that is zeros before and after the work, and of no two calls at a time. It belongs
+  // to the default stream, whose work is done in order, or to a captured call for good. There may be none (has_zeros).
+  void zeros(std::uint64_t bytes) { zero_bytes_ = bytes; }
+  [[nodiscard]] bool has_zeros() const noexcept { return zero_bytes_ != 0; }
+  // Results of several outputs are a tuple, or a call of `type` with them.
+  void give_as(PyObject* type) { type_ = type; }
+
+  // Enqueues the commands, which are recorded where they are not known. `prepare` makes on the device what they use as
+  // often as they are repeated.
+  Outcome finish(const Commands& commands, const Prepare& prepare = {});
+  // The same of commands that depend on more than the key, and are recorded for this once.
+  Outcome finish_once(const Commands& commands);
   // The same of a call whose last outputs are numbers of up to 8 bytes, which it waits for: they are outputs no more.
   // not_plain: the stream is being captured.
-  Outcome run_and_read(std::span<std::uint64_t> numbers);
+  Outcome finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands);
   // The same of a call whose last output, a u64, tells how many elements the others have got: makes them as short.
-  Outcome run_and_cut();
-  // The results, a new reference: the one, or a tuple. Null with an exception set.
+  Outcome finish_and_cut(const Commands& commands);
+  // Whether the inputs and the caller's arrays are what was taken, after Python has run other threads.
+  bool is_still();
+  // The results, a new reference. Null with an exception set.
   PyObject* give();
 
  private:
   friend struct Cache;
   struct Known;
   struct Key {
-    Function function{};
-    std::array<masu::Dtype, most_inputs> dtypes{};
-    std::array<std::uint8_t, most_operands> misaligned{};
-    std::array<bool, most_inputs> boolean{};  // truth values, whose bytes may be others than 0 and 1
+    const void* function = nullptr;
     std::int32_t ordinal = 0;
+    std::array<masu::Dtype, most_inputs + most_outputs> dtypes{};
+    std::array<bool, most_inputs> boolean{};  // truth values, whose bytes may be others than 0 and 1
+    std::array<std::uint8_t, most_operands> misaligned{};
     std::array<std::uint64_t, most_inputs> counts{};
+    std::array<std::uint64_t, 4> lines{};
     std::array<std::uint64_t, most_options> options{};
+    bool zeros = false;
     bool operator==(const Key&) const = default;
   };
   struct Output {
@@ -151,13 +210,32 @@ class EnqueuedCall {
     std::int64_t given_length = Made::whole;
   };
 
-  // Records what is known_ then, without a recording where the call needs more than to enqueue. done, or as record().
-  Outcome take_down(const Calls& calls, const Prepare& prepare);
-  // Of the library; false with an exception set. It is asked once.
+  void input(PyObject* array, const Tensor& tensor) {
+    key_.dtypes[inputs_] = tensor.dtype;
+    key_.boolean[inputs_] = tensor.boolean;
+    key_.counts[inputs_] = tensor.count;
+    key_.misaligned[inputs_] = misalignment(tensor.data);
+    objects_[inputs_] = array;
+    addresses_[inputs_++] = tensor.data;
+  }
+  static std::uint8_t misalignment(const void* data) noexcept {
+    return static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(data) % 16);
+  }
+  // Completes the key by the outputs and zeros, and finds the commands or records them.
+  Outcome make_ready(const Commands& commands, const Prepare& prepare);
+  bool settle_outputs();
+  void settle_zeros();
+  bool takes(Output& output);
+  // Records what is known_ then, without a recording where the call needs more than to enqueue.
+  Outcome record(const Commands& commands, const Prepare& prepare);
+  Outcome record_and_keep(const Commands& commands, const Prepare& prepare);
+  Outcome run();
+  Outcome run_and_read(std::span<std::uint64_t> numbers);
+  Outcome make_shorter(std::uint64_t length);
+  // Asks the library once; false with an exception set.
   bool ask_for_stream();
 
-  Library& library_;
-  std::int32_t ordinal_;
+  const Library& library_;
   bool asked_ = false;
   void* stream_ = nullptr;
   Key key_;
@@ -167,6 +245,8 @@ class EnqueuedCall {
   std::size_t options_ = 0;
   std::size_t outputs_ = 0;
   std::uint64_t zero_bytes_ = 0;
+  PyObject* type_ = nullptr;
+  std::array<PyObject*, most_inputs> objects_{};  // null: memory of the host's
   std::array<void*, most_operands> addresses_{};
   std::array<Output, most_outputs> made_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of the arrays of tensors.h, enqueued: where what is counted between is known, and where it is found first.
 #include "bin_spec.h"
-#include "enqueue_function.h"
+#include "enqueue.h"
 
 #include <masu/histogram.h>
 #include <masu/reduce.h>
@@ -27,30 +27,26 @@ constexpr std::int64_t most_bins = 65536;
 // How many numbers a histogram leaves: below, above and NaN behind the bins. Only the bins are given.
 constexpr std::int64_t outside = 3;
 
+using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
+
 // The least and the greatest element, which are waited for. done: the array is the one that it was before.
-Outcome find_extremes(PyObject* array, Library& library, const Tensor& x, std::array<std::uint64_t, 2>& bits) {
-  EnqueuedCall call(Function::extremes, library, x.ordinal);
-  call.input(x);
+Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
+  static constexpr char extremes = 0;
+  const Tensor& x = of.x;
+  EnqueuedCall call(&extremes, of);
   call.output(x.dtype, x.boolean, {});
   call.output(x.dtype, x.boolean, {});
-  if (!call.find()) {
-    const auto calls = [&](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      static_cast<void>(masu::reduce(stream, data[0], x.dtype, {.min = &data[1], .max = &data[2]}));
-    };
-    return call.record(calls, nullptr);
-  }
-  const Outcome outcome = call.run_and_read(bits);
+  const Outcome outcome = call.finish_and_read(ends, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    static_cast<void>(masu::reduce(stream, data[0], x.dtype, {.min = &data[1], .max = &data[2]}));
+  });
   if (outcome != Outcome::done) return outcome;
-  return is_still(array, x) ? Outcome::done : Outcome::again;
+  return call.is_still() ? Outcome::done : Outcome::again;
 }
 
-// Runs a call that was recorded for this once.
-Answer finished_once(EnqueuedCall& call, const EnqueuedCall::Calls& calls, PyObject* array, const Tensor& x) {
-  if (const Outcome outcome = call.record_once(calls); outcome != Outcome::done) return {outcome};
-  if (!is_still(array, x)) return {Outcome::again};
-  const Outcome outcome = call.run();
-  return {outcome, outcome == Outcome::done ? call.give() : nullptr};
+// A function of python/masu/_bins.py that gives NumPy's edges and what `spec` says of them, or None.
+nb::handle bins_function(const char* name) {
+  return nb::object(nb::module_::import_("masu._bins").attr(name)).release();
 }
 
 // Edges have the dtype of floats, but f64 for integers.
@@ -87,14 +83,13 @@ struct Between {
   }
 };
 
-using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
-
-// What `parts(dtype, bins, ends)` gives for these, as bytes.
-nb::object ask_numpy(nb::handle parts, Dtype dtype, std::int64_t bins, const Ends& ends) {
+// NumPy's edges for these ends, and what _bins.spec says of them.
+nb::object ask_numpy(Dtype dtype, std::int64_t bins, const Ends& ends) {
+  static const nb::handle over = bins_function("over");
   const std::size_t size = masu::size_of(dtype);
   std::array<char, sizeof(ends)> bytes;
   for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
-  return parts(numpy_code(dtype), bins, nb::bytes(bytes.data(), 2 * size));
+  return over(numpy_code(dtype), bins, nb::bytes(bytes.data(), 2 * size));
 }
 
 // An element of an integer dtype.
@@ -134,7 +129,7 @@ std::optional<masu::Bins> ordinary_bins(Dtype dtype, std::int64_t bins, const En
 
 // Whether the running NumPy has these edges too, and counts between them alike: asked once, about some ranges. With the
 // GIL.
-bool numpy_agrees(nb::handle parts, Dtype dtype) {
+bool numpy_agrees(Dtype dtype) {
   enum class Known : std::uint8_t { no_answer, yes, no };
   static std::array<Known, 16> known{};
   Known& answer = known[static_cast<std::size_t>(dtype)];
@@ -154,7 +149,7 @@ bool numpy_agrees(nb::handle parts, Dtype dtype) {
     const Ends ends{end(), end()};
     const std::optional<masu::Bins> own = ordinary_bins(dtype, bins, ends);
     if (!own) continue;
-    const nb::object asked = ask_numpy(parts, dtype, bins, ends);
+    const nb::object asked = ask_numpy(dtype, bins, ends);
     if (asked.is_none()) {
       same = false;
       continue;
@@ -167,10 +162,10 @@ bool numpy_agrees(nb::handle parts, Dtype dtype) {
 }
 
 // Throws masu::Error for what NumPy has to count, or to refuse.
-Between between(nb::handle parts, Dtype dtype, std::int64_t bins, const Ends& ends) {
+Between between(Dtype dtype, std::int64_t bins, const Ends& ends) {
   std::optional<masu::Bins> own = ordinary_bins(dtype, bins, ends);
-  if (own && numpy_agrees(parts, dtype)) return {*std::move(own), dtype};
-  return {ask_numpy(parts, dtype, bins, ends), dtype, bins};
+  if (own && numpy_agrees(dtype)) return {*std::move(own), dtype};
+  return {ask_numpy(dtype, bins, ends), dtype, bins};
 }
 
 // The results: counts of the bins, and edges.
@@ -195,7 +190,8 @@ struct Counting {
 
 // Counts between bins that are asked for where the commands are not known: `parts()` gives what Between takes.
 template <class Parts>
-Answer count_between(EnqueuedCall& call, const Tensor& x, std::int64_t bins, const Parts& parts) {
+Outcome count_between(EnqueuedCall& call, std::int64_t bins, const Parts& parts) {
+  const Tensor& x = call.x;
   const Results results(call, x, bins);
   std::shared_ptr<Counting> counting;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
@@ -206,11 +202,11 @@ Answer count_between(EnqueuedCall& call, const Tensor& x, std::int64_t bins, con
         Counting{masu::PreparedHistogram(device, x.dtype, found.bins), device.upload(std::span(found.edges))});
     return counting;
   };
-  const auto calls = [&](const Device& device, Buffers data) {
+  const auto count = [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
   };
-  return finished(call, calls, prepare);
+  return call.finish(count, prepare);
 }
 
 // A plain number: its value, and whether it is an int.
@@ -223,150 +219,120 @@ bool plain_number(PyObject* object, double& value, bool& is_int) {
   return std::isfinite(value) && (!is_int || std::abs(value) < most_exact);
 }
 
-// The array and the number of bins; null for what is not plain.
-Library* take_counted(Arguments arguments, Tensor& x, std::int64_t& bins) {
-  Library* const library = take(arguments[0], x);
-  const bool plain = library != nullptr && !x.boolean && integer(arguments[1], bins) && bins >= 1 && bins <= most_bins;
-  return plain ? library : nullptr;
+// The number of bins; false for what is not plain.
+bool takes_bins(const EnqueuedCall& call, std::int64_t& bins) {
+  return !call.x.boolean && integer(call.arguments.value(Name::bins), bins) && bins >= 1 && bins <= most_bins;
 }
 
-// (a, bins, low, high, parts): `parts(dtype, bins, low, high)` gives NumPy's edges and what _bins.spec says of them, or
-// None.
-Answer histogram(Arguments arguments) {
-  Tensor x;
-  std::int64_t bins = 0;
+Outcome count_in_range(EnqueuedCall& call, std::int64_t bins, PyObject* range) {
+  if (PyTuple_CheckExact(range) == 0 || PyTuple_Size(range) != 2) return Outcome::not_plain;
+  PyObject* const ends[] = {PyTuple_GetItem(range, 0), PyTuple_GetItem(range, 1)};
   double low = 0;
   double high = 0;
   bool ints[2] = {};
-  Library* const library = take_counted(arguments, x, bins);
-  if (library == nullptr || !plain_number(arguments[2], low, ints[0]) || !plain_number(arguments[3], high, ints[1])) {
-    return {};
+  if (!plain_number(ends[0], low, ints[0]) || !plain_number(ends[1], high, ints[1]) || !(low < high)) {
+    return Outcome::not_plain;
   }
-  if (!(low < high)) return {};
-  EnqueuedCall call(Function::histogram, *library, x.ordinal);
-  call.input(x);
   call.option(static_cast<std::uint64_t>(bins) << 2 | static_cast<std::uint64_t>(ints[0]) << 1 |
               static_cast<std::uint64_t>(ints[1]));
   call.option(std::bit_cast<std::uint64_t>(low));
   call.option(std::bit_cast<std::uint64_t>(high));
-  return count_between(call, x, bins, [&] {
-    return nb::handle(arguments[4])(numpy_code(x.dtype), nb::handle(arguments[1]), nb::handle(arguments[2]),
-                                    nb::handle(arguments[3]));
+  return count_between(call, bins, [&] {
+    static const nb::handle between = bins_function("between");
+    return between(numpy_code(call.x.dtype), bins, nb::handle(ends[0]), nb::handle(ends[1]));
   });
 }
 
-// (a, bins, …): work(library, x, bins, ends) with the least and the greatest element, which are waited for.
+// work(ends) with the least and the greatest element, which are waited for.
 template <class F>
-Answer between_extremes(Arguments arguments, const F& work) {
-  Tensor x;
-  std::int64_t bins = 0;
-  Library* const library = take_counted(arguments, x, bins);
-  if (library == nullptr) return {};
+Outcome between_extremes(const EnqueuedCall& call, const F& work) {
   Ends ends{};
-  if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
+  if (const Outcome found = find_extremes(call, ends); found != Outcome::done) return found;
   try {
-    return work(*library, x, bins, ends);
+    return work(ends);
   } catch (const masu::Error&) {  // told where the call is made in the usual way
-    return {};
+    return Outcome::not_plain;
   }
 }
 
-// (a, bins, parts): between these. `parts(dtype, bins, ends)` gives the same for these two, as bytes, where NumPy is
-// asked.
-Answer histogram_of_all(Arguments arguments) {
-  return between_extremes(arguments, [&](Library& library, Tensor& x, std::int64_t bins, const Ends& ends) {
-    EnqueuedCall call(Function::histogram, library, x.ordinal);
-    call.input(x);
+}  // namespace
+
+Outcome enqueued::histogram(EnqueuedCall& call) {
+  const Tensor& x = call.x;
+  PyObject* const range = call.arguments[Name::range];
+  std::int64_t bins = 0;
+  if (call.arguments[Name::density] == Py_True || !takes_bins(call, bins)) return Outcome::not_plain;
+  if (!is_none(range)) return count_in_range(call, bins, range);
+  return between_extremes(call, [&](const Ends& ends) {
     if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
       call.option(static_cast<std::uint64_t>(bins));
       for (const std::uint64_t end : ends) call.option(end);
       call.option(1);  // not those of given numbers
-      return count_between(call, x, bins, [&] { return ask_numpy(arguments[2], x.dtype, bins, ends); });
+      return count_between(call, bins, [&] { return ask_numpy(x.dtype, bins, ends); });
     }
-    const Between found = between(arguments[2], x.dtype, bins, ends);
+    const Between found = between(x.dtype, bins, ends);
     call.input(found.edges);
     const Results results(call, x, bins);
-    const auto calls = [&](const Device& device, Buffers data) {
+    return call.finish_once([&](const Device& device, Buffers data) {
       Stream stream(device, Timing::off);
       masu::PreparedHistogram prepared(device, x.dtype, found.bins);
       static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
-    };
-    return finished_once(call, calls, arguments[0], x);
+    });
   });
 }
 
-// (a, bins, parts): the edges of the same.
-Answer bin_edges(Arguments arguments) {
-  return between_extremes(arguments, [&](Library& library, Tensor& x, std::int64_t bins, const Ends& ends) {
-    const Between found = between(arguments[2], x.dtype, bins, ends);
+Outcome enqueued::bin_edges(EnqueuedCall& call) {
+  std::int64_t bins = 0;
+  if (!is_none(call.arguments[Name::range]) || !takes_bins(call, bins)) return Outcome::not_plain;
+  return between_extremes(call, [&](const Ends& ends) {
+    const Between found = between(call.x.dtype, bins, ends);
     const std::array<std::int64_t, 1> shape{bins + 1};
-    EnqueuedCall call(Function::bin_edges, library, x.ordinal);
-    call.input(found.edges);
-    call.output(dtype_of_edges(x.dtype), false, shape);
-    return finished(call, [](const Device& device, Buffers data) {
+    call.input_instead(found.edges);
+    call.output(dtype_of_edges(call.x.dtype), false, shape);
+    return call.finish([](const Device& device, Buffers data) {
       Stream stream(device, Timing::off);
       stream.copy(data[1], data[0]);
     });
   });
 }
 
-// (x, minlength). The greatest element is waited for where the dtype has one above minlength - 1.
-Answer bincount(Arguments arguments) {
-  Tensor x;
+// The greatest element is waited for where the dtype has one above minlength - 1.
+Outcome enqueued::bincount(EnqueuedCall& call) {
+  const Tensor& x = call.x;
   std::int64_t size = 0;
   constexpr std::int64_t most_sizes = 1 << 24;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || x.dimensions != 1 || masu::is_float(x.dtype) || x.dtype == Dtype::u64) return {};
-  if (!integer(arguments[1], size) || size < 0) return {};
+  if (x.dimensions != 1 || masu::is_float(x.dtype) || x.dtype == Dtype::u64) return Outcome::not_plain;
+  if (!integer(call.arguments.value(Name::minlength), size) || size < 0) return Outcome::not_plain;
   const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
   const bool known = all != 0 && size >= all;
   if (!known) {
     Ends ends{};
-    if (const Outcome found = find_extremes(arguments[0], *library, x, ends); found != Outcome::done) return {found};
+    if (const Outcome found = find_extremes(call, ends); found != Outcome::done) return found;
     const std::int64_t greatest = integer_of(x.dtype, ends[1]);
-    if (integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return {};
+    if (integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return Outcome::not_plain;
     size = std::max(size, greatest + 1);
   }
-  if (size > most_sizes) return {};
+  if (size > most_sizes) return Outcome::not_plain;
   const auto bins = masu::Bins::integers(static_cast<std::uint64_t>(size));
   const std::array<std::int64_t, 1> shape{size + outside};
-  EnqueuedCall call(Function::bincount, *library, x.ordinal);
-  call.input(x);
   call.option(static_cast<std::uint64_t>(size));
-  call.option(x.boolean ? 1 : 0);
   call.output(Dtype::i64, false, shape);
   call.cut(size);
-  if (!known && masu::size_of(x.dtype) > 1) {  // the size may be another one each time
-    const auto calls = [&](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      masu::PreparedHistogram prepared(device, x.dtype, bins);
-      static_cast<void>(masu::histogram(stream, data[0], prepared, data[1]));
-    };
-    return finished_once(call, calls, arguments[0], x);
-  }
   std::shared_ptr<masu::PreparedHistogram> prepared;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     prepared = std::make_shared<masu::PreparedHistogram>(device, x.dtype, bins);
     return prepared;
   };
-  const auto calls = [&](const Device& device, Buffers data) {
+  const auto count = [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     static_cast<void>(masu::histogram(stream, data[0], *prepared, data[1]));
   };
-  return finished(call, calls, prepare);
-}
-
-}  // namespace
-
-void register_enqueued_counts(nb::module_& m) {
-  static PyMethodDef methods[] = {
-      entry<histogram>("enqueue_histogram"),
-      entry<histogram_of_all>("enqueue_histogram_of_all"),
-      entry<bin_edges>("enqueue_bin_edges"),
-      entry<bincount>("enqueue_bincount"),
-      {},
-  };
-  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
+  if (known || masu::size_of(x.dtype) == 1) return call.finish(count, prepare);
+  return call.finish_once([&](const Device& device, Buffers data) {  // the size may be another one each time
+    prepare(device);
+    count(device, data);
+    prepared.reset();
+  });
 }
 
 }  // namespace masu_python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, moments, medians, dot products and running sums of the arrays of tensors.h, enqueued.
-#include "enqueue_function.h"
+#include "enqueue.h"
 
 #include <masu/convert.h>
 #include <masu/quantile.h>
@@ -41,7 +41,7 @@ bool dtype_of_code(PyObject* code, Dtype& dtype) {
 // dtype that may be another one tomorrow it is not.
 bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
   dtype = usual;
-  if (given == Py_None || dtype_of_code(given, dtype)) return true;
+  if (is_none(given) || dtype_of_code(given, dtype)) return true;
   static PyObject* const known = PyDict_New();
   PyObject* code = PyDict_GetItemWithError(known, given);
   if (code != nullptr) return dtype_of_code(code, dtype);
@@ -74,40 +74,34 @@ bool takes_zeros(const Tensor& tensor) {
 using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
                                         const masu::SumOptions&);
 
-// (a, axis, dtype, out, keepdims), with ddof behind them
-template <Function which, SumForm form>
-Answer reduce(Arguments arguments) {
-  Tensor x;
-  Lines lines;
-  Library* const library = take(arguments[0], x);
+enum class Total : std::uint8_t { sum, mean, spread };
+
+Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
+  const Tensor& x = call.x;
+  Lines& lines = call.lines;
+  const Arguments& given = call.arguments;
   std::int64_t ddof = 0;
-  const bool keep = arguments[4] == Py_True;
-  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines, true)) return {};
-  if (arguments.size() > 5 && (!integer(arguments[5], ddof) || ddof < 0)) return {};
-  if (lines.length <= static_cast<std::uint64_t>(ddof)) return {};
-  constexpr bool is_sum = which == Function::sum;
+  if (given[Name::ddof] != nullptr && (!integer(given[Name::ddof], ddof) || ddof < 0)) return Outcome::not_plain;
+  if (lines.length <= static_cast<std::uint64_t>(ddof)) return Outcome::not_plain;
+  const bool is_sum = what == Total::sum;
   const bool floats = masu::is_float(x.dtype);
   const Dtype usual = is_sum ? summed(x) : floats ? x.dtype : Dtype::f64;
   Dtype result{};
-  if (!dtype_of(arguments[2], usual, result)) return {};
+  if (!dtype_of(given[Name::dtype], usual, result)) return Outcome::not_plain;
   const bool rounded = masu::is_float(result);
-  if (!rounded && (floats || !is_sum)) return {};
-  EnqueuedCall call(which, *library, x.ordinal);
-  call.input(x);
-  key_of_lines(call, lines);
-  const bool zeros = takes_zeros(x) && call.zeros(lines.number() * sizeof(std::uint32_t));
-  call.option(static_cast<std::uint64_t>(ddof) << 1 | static_cast<std::uint64_t>(zeros));
-  call.option(static_cast<std::uint64_t>(result));
-  if (!call.output(result, false, lines.reduced(keep), arguments[3])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
+  if (!rounded && (floats || !is_sum)) return Outcome::not_plain;
+  call.option(static_cast<std::uint64_t>(ddof));
+  if (takes_zeros(x)) call.zeros(lines.number() * sizeof(std::uint32_t));
+  call.output(result, false, lines.reduced(given[Name::keepdims] == Py_True), given[Name::out]);
+  return call.finish([&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{
-        .rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof), .zeros = zeros ? &data[2] : nullptr};
+    masu::SumOptions options{.rows = lines.number(),
+                             .ddof = static_cast<std::uint64_t>(ddof),
+                             .zeros = call.has_zeros() ? &data[2] : nullptr};
     if (rounded) options.result = result;
     // Columns as they lie; but squares of integers are added fast only in short ones.
     constexpr std::uint64_t short_lines = std::uint64_t{1} << 16;
-    const bool as_they_lie =
-        lines.second == 1 && (floats || is_sum || which == Function::mean || lines.length < short_lines);
+    const bool as_they_lie = lines.second == 1 && (floats || what != Total::spread || lines.length < short_lines);
     if (as_they_lie) options.columns = lines.inner;
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows =
@@ -130,45 +124,56 @@ Answer reduce(Arguments arguments) {
 
 using MedianForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
                                            const masu::SelectionOptions&);
-constexpr MedianForm median_form = masu::median;
 
-// (a, axis, out, keepdims); `nan`: NaNs are left out
-template <bool nan>
-Answer median(Arguments arguments) {
-  Tensor x;
-  Lines lines;
-  Library* const library = take(arguments[0], x);
-  const bool keep = arguments[3] == Py_True;
-  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines, true)) return {};
-  EnqueuedCall call(nan ? Function::nan_median : Function::median, *library, x.ordinal);
-  call.input(x);
-  key_of_lines(call, lines);
-  if (!call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep), arguments[2])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
+Outcome middle_of_lines(EnqueuedCall& call, MedianForm form) {
+  const Dtype dtype = call.x.dtype;
+  call.output(masu::is_float(dtype) ? dtype : Dtype::f64, false,
+              call.lines.reduced(call.arguments[Name::keepdims] == Py_True), call.arguments[Name::out]);
+  return call.finish([&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
-    (nan ? masu::nan_median : median_form)(stream, rows, x.dtype, data[1], {.rows = lines.number()});
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], call.lines, memory);
+    form(stream, rows, dtype, data[1], {.rows = call.lines.number()});
   });
 }
 
-// (a, b, out)
-Answer dot(Arguments arguments) {
-  Tensor x;
+}  // namespace
+
+Outcome enqueued::sum(EnqueuedCall& call) {
+  return reduce(call, Total::sum, masu::sum);
+}
+
+Outcome enqueued::mean(EnqueuedCall& call) {
+  return reduce(call, Total::mean, masu::mean);
+}
+
+Outcome enqueued::variance(EnqueuedCall& call) {
+  return reduce(call, Total::spread, masu::variance);
+}
+
+Outcome enqueued::deviation(EnqueuedCall& call) {
+  return reduce(call, Total::spread, masu::standard_deviation);
+}
+
+Outcome enqueued::median(EnqueuedCall& call) {
+  return middle_of_lines(call, masu::median);
+}
+
+// Of what is no NaN.
+Outcome enqueued::nan_median(EnqueuedCall& call) {
+  return middle_of_lines(call, masu::nan_median);
+}
+
+Outcome enqueued::dot(EnqueuedCall& call) {
+  const Tensor& x = call.x;
   Tensor y;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || library != take(arguments[1], y)) return {};
-  if (x.dtype != y.dtype || x.boolean || y.boolean || x.ordinal != y.ordinal) return {};
-  if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return {};
-  EnqueuedCall call(Function::dot, *library, x.ordinal);
-  call.input(x);
-  call.input(y);
-  const bool zeros = takes_zeros(x) && call.zeros(sizeof(std::uint32_t));
-  call.option(static_cast<std::uint64_t>(zeros));
-  if (!call.output(x.dtype, false, {}, arguments[2])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
+  if (!call.second_input(y) || x.dtype != y.dtype || x.boolean || y.boolean) return Outcome::not_plain;
+  if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return Outcome::not_plain;
+  if (takes_zeros(x)) call.zeros(sizeof(std::uint32_t));
+  call.output(x.dtype, false, {}, call.arguments[Name::out]);
+  return call.finish([&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{.zeros = zeros ? &data[3] : nullptr};
+    masu::SumOptions options{.zeros = call.has_zeros() ? &data[3] : nullptr};
     const Dtype total = summed(x);
     if (masu::is_float(total)) options.result = total;
     if (total == x.dtype || masu::size_of(x.dtype) == sizeof(std::uint64_t)) {
@@ -181,24 +186,17 @@ Answer dot(Arguments arguments) {
   });
 }
 
-// (a, axis, dtype, out)
-Answer cumsum(Arguments arguments) {
-  Tensor x;
-  Lines lines;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x.lengths(), arguments[1], lines)) return {};
+Outcome enqueued::cumsum(EnqueuedCall& call) {
+  const Tensor& x = call.x;
+  Lines& lines = call.lines;
   Dtype result{};
-  if (!dtype_of(arguments[2], summed(x), result)) return {};
+  if (!dtype_of(call.arguments[Name::dtype], summed(x), result)) return Outcome::not_plain;
   const bool same_kind = masu::is_float(result) == masu::is_float(x.dtype);
-  if (!same_kind && !masu::is_float(result)) return {};
+  if (!same_kind && !masu::is_float(result)) return Outcome::not_plain;
   const bool wide_integers = !masu::is_float(result) && masu::size_of(result) == sizeof(std::uint64_t);
   const bool as_it_is = wide_integers || result == x.dtype;
-  EnqueuedCall call(Function::cumsum, *library, x.ordinal);
-  call.input(x);
-  key_of_lines(call, lines);
-  call.option(static_cast<std::uint64_t>(result));
-  if (!call.output(result, false, lines.alike(), arguments[3])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
+  call.output(result, false, lines.alike(), call.arguments[Name::out]);
+  return call.finish([&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
@@ -207,43 +205,6 @@ Answer cumsum(Arguments arguments) {
       static_cast<void>(masu::scan(stream, as_it_is ? rows : sums, as_it_is ? x.dtype : result, sums,
                                    {.rows = lines.number(), .result = result}));
     });
-  });
-}
-
-}  // namespace
-
-void register_enqueued_sums(nb::module_& m) {
-  using Kind = TensorCall::Kind;
-  constexpr Answer (*total)(Arguments) = reduce<Function::sum, masu::sum>;
-  constexpr Answer (*average)(Arguments) = reduce<Function::mean, masu::mean>;
-  constexpr Answer (*variance)(Arguments) = reduce<Function::variance, masu::variance>;
-  constexpr Answer (*deviation)(Arguments) = reduce<Function::deviation, masu::standard_deviation>;
-  // For Python, where arguments are given that change nothing.
-  static PyMethodDef methods[] = {entry<total>("enqueue_sum"),     entry<average>("enqueue_mean"),
-                                  entry<variance>("enqueue_var"),  entry<deviation>("enqueue_std"),
-                                  entry<cumsum>("enqueue_cumsum"), {}};
-  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
-  const TensorCall::Parameter a{"a", Kind::given};
-  const TensorCall::Parameter axis{"axis", Kind::none};
-  const TensorCall::Parameter dtype{"dtype", Kind::none};
-  const TensorCall::Parameter out{"out", Kind::none};
-  const TensorCall::Parameter keepdims{"keepdims", Kind::flag};
-  const TensorCall::Parameter device{"device", Kind::refused};
-  const auto spread = [&](const char* name, TensorCall::Work work) {
-    return TensorCall(name, work, 4, {a, axis, dtype, out, keepdims, {"ddof", Kind::zero}, device});
-  };
-  const auto middle = [&](const char* name, TensorCall::Work work) {
-    return TensorCall(name, work, 5, {a, axis, out, {"overwrite_input", Kind::ignored}, keepdims, device});
-  };
-  add_tensor_calls({
-      TensorCall("sum", answered<total>, 5, {a, axis, dtype, out, keepdims, device}),
-      TensorCall("mean", answered<average>, 5, {a, axis, dtype, out, keepdims, device}),
-      spread("var", answered<variance>),
-      spread("std", answered<deviation>),
-      middle("median", answered<median<false>>),
-      middle("nanmedian", answered<median<true>>),
-      TensorCall("dot", answered<dot>, 3, {a, {"b", Kind::given}, out, device}),
-      TensorCall("cumsum", answered<cumsum>, 4, {a, axis, dtype, out, device}),
   });
 }
 

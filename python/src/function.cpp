@@ -1,27 +1,186 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "function.h"
 
+#include "enqueue.h"
 #include "module.h"
+#include "tensors.h"
 
 #include <masu/floating_point.h>
 #include <structmember.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace masu_python {
+
+// A row of the table. What stands nowhere else: names, order and defaults of parameters are those of the function in
+// Python, and what is not plain is handed to NumPy there.
+struct Function {
+  const char* name;
+  PlainCall* plain;        // null: no call is plain
+  std::size_t parameters;  // how many of the first parameters a plain call may have
+  TensorCall* tensors;
+  Along along;  // of a tensor
+};
+
+namespace {
+
+constexpr Function functions[] = {
+    {"sort", plain::sort, 5, enqueued::sort, Along::axis},
+    {"argsort", plain::argsort, 5, enqueued::argsort, Along::axis},
+    {"partition", plain::partition, 5, enqueued::partition, Along::axis},
+    {"argpartition", plain::argpartition, 5, enqueued::argpartition, Along::axis},
+    {"topk", plain::topk, 4, enqueued::topk, Along::axis},
+    {"unique", plain::unique, 4, enqueued::unique, Along::nothing},
+    {"searchsorted", plain::searchsorted, 4, enqueued::searchsorted, Along::nothing},
+    {"bincount", plain::bincount, 3, enqueued::bincount, Along::nothing},
+    {"digitize", plain::digitize, 3, nullptr, Along::nothing},
+    {"histogram", plain::histogram, 7, enqueued::histogram, Along::nothing},
+    {"histogram_bin_edges", nullptr, 0, enqueued::bin_edges, Along::nothing},
+    {"sum", plain::sum, 7, enqueued::sum, Along::axes},
+    {"dot", plain::dot, 2, enqueued::dot, Along::nothing},
+    {"cumsum", plain::cumsum, 2, enqueued::cumsum, Along::axis},
+    {"mean", plain::mean, 5, enqueued::mean, Along::axes},
+    {"var", plain::var, 6, enqueued::variance, Along::axes},
+    {"std", plain::std, 6, enqueued::deviation, Along::axes},
+    {"median", nullptr, 0, enqueued::median, Along::axes},
+    {"nanmedian", nullptr, 0, enqueued::nan_median, Along::axes},
+    {"quantile", nullptr, 0, enqueued::quantile, Along::axes},
+    {"nanquantile", nullptr, 0, enqueued::nan_quantile, Along::axes},
+    {"percentile", nullptr, 0, enqueued::percentile, Along::axes},
+    {"nanpercentile", nullptr, 0, enqueued::nan_percentile, Along::axes},
+};
+
+// By Name.
+constexpr std::array<const char*, static_cast<std::size_t>(Name::count)> asked_names = {
+    "axis",    "dtype", "out",           "keepdims", "ddof",   "kind", "descending", "kth",     "k",
+    "largest", "side",  "return_counts", "q",        "method", "bins", "range",      "density", "minlength"};
+// Parameters that are True, False or not given where a call on tensors is plain.
+constexpr std::string_view flags[] = {"density", "descending", "keepdims", "largest", "return_counts"};
+// Parameters that are not given there.
+constexpr std::string_view absent[] = {"correction",   "device",         "equal_nan", "initial", "mean", "order",
+                                       "return_index", "return_inverse", "sorter",    "weights", "where"};
+
+}  // namespace
+
+// The parameters of a function, as Python has declared them.
+class Signature {
+ public:
+  Signature(const Function& function, nb::handle python) : function_(function) {
+    const nb::object code = python.attr("__code__");
+    const nb::object varnames = code.attr("co_varnames");
+    const auto number = [&](const char* name) { return nb::cast<std::size_t>(code.attr(name)); };
+    positional_ = number("co_argcount");
+    count_ = positional_ + number("co_kwonlyargcount");
+    if (count_ > Arguments::most) throw nb::value_error("with_plain_calls: too many parameters");
+    const nb::object positional = python.attr("__defaults__");
+    const nb::object named = python.attr("__kwdefaults__");
+    const std::size_t required = positional_ - (positional.is_none() ? 0 : nb::len(positional));
+    required_ = required;
+    places_.fill(-1);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const nb::object name = varnames[i];
+      const std::string_view text = nb::borrow<nb::str>(name).c_str();
+      if (i >= number("co_posonlyargcount")) names_[i] = nb::object(name).release().ptr();
+      if (i >= required) {
+        const nb::object standing = i < positional_ ? nb::object(positional[i - required]) : nb::object(named[name]);
+        defaults_[i] = nb::object(standing).release().ptr();
+      }
+      const auto is_among = [&](const auto& list) { return std::ranges::find(list, text) != std::end(list); };
+      const auto bit = std::uint32_t{1} << i;
+      if (is_among(flags)) flags_ |= bit;
+      if (is_among(absent) || (text == "axis" && function.along == Along::nothing)) absent_ |= bit;
+      const auto asked = std::ranges::find(asked_names, text);
+      if (asked != asked_names.end())
+        places_[static_cast<std::size_t>(asked - asked_names.begin())] = static_cast<std::int8_t>(i);
+    }
+  }
+  [[nodiscard]] const Function& function() const noexcept { return function_; }
+
+  // False for arguments that Python must refuse, and for names that are not interned: those in a program are.
+  bool read(Arguments& arguments) const noexcept {
+    if (arguments.positional_ > positional_) return false;
+    arguments.places_ = &places_;
+    arguments.defaults_ = &defaults_;
+    const auto put = [&](std::size_t place, PyObject* value) {
+      arguments.values_[place] = value == defaults_[place] ? nullptr : value;
+      arguments.given_places_ = std::max(arguments.given_places_, place + 1);
+    };
+    for (std::size_t i = 0; i < arguments.positional_; ++i) put(i, arguments.given_[i]);
+    const auto named = arguments.names_ == nullptr ? 0 : static_cast<std::size_t>(PyTuple_Size(arguments.names_));
+    for (std::size_t n = 0; n < named; ++n) {
+      PyObject* const name = PyTuple_GetItem(arguments.names_, static_cast<Py_ssize_t>(n));
+      std::size_t place = arguments.positional_;
+      while (place < count_ && names_[place] != name) ++place;
+      if (place == count_) return false;
+      put(place, arguments.given_[arguments.positional_ + n]);
+    }
+    for (std::size_t i = 0; i < required_; ++i) {
+      if (arguments[i] == nullptr) return false;
+    }
+    return true;
+  }
+
+  // Null without an exception for a call that is not plain.
+  [[nodiscard]] PyObject* call(const Arguments& arguments) const {
+    if (any_numpy_array(arguments[0]) != nullptr) {
+      const bool is_plain = function_.plain != nullptr && arguments.given_places_ <= function_.parameters;
+      return is_plain ? function_.plain(arguments) : nullptr;
+    }
+    const Library* const library = function_.tensors != nullptr ? library_of(Py_TYPE(arguments[0])) : nullptr;
+    return library != nullptr && suits_tensors(arguments) ? call_on_tensors(*library, arguments) : nullptr;
+  }
+
+ private:
+  [[nodiscard]] bool suits_tensors(const Arguments& arguments) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      PyObject* const value = arguments[i];
+      if (value == nullptr) continue;
+      if ((absent_ >> i & 1) != 0) return false;
+      if ((flags_ >> i & 1) != 0 && value != Py_True && value != Py_False) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] PyObject* call_on_tensors(const Library& library, const Arguments& arguments) const {
+    for (;;) {
+      Tensor x;
+      Lines lines;
+      if (!library.take(arguments[0], x)) return nullptr;
+      if (function_.along != Along::nothing &&
+          !lines_of(x.lengths(), arguments.value(Name::axis), lines, function_.along == Along::axes)) {
+        return nullptr;
+      }
+      EnqueuedCall call(&function_, library, arguments, x, lines);
+      const Outcome outcome = function_.tensors(call);
+      if (outcome != Outcome::again) return outcome == Outcome::done ? call.give() : nullptr;
+    }
+  }
+
+  const Function& function_;
+  std::size_t positional_ = 0;  // how many may be given without a name
+  std::size_t required_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t flags_ = 0;    // a bit for each parameter
+  std::uint32_t absent_ = 0;   // likewise
+  Arguments::Values names_{};  // null: not to be given by name
+  Arguments::Values defaults_{};
+  Arguments::Places places_{};
+};
+
 namespace {
 
 struct CompiledFunction {
   PyObject head;
   vectorcallfunc call;
-  PlainCall plain;            // null where there is none
-  const TensorCall* tensors;  // likewise
+  const Signature* signature;  // null: Python makes every call
   PyObject* python;
   PyObject* attributes;
 };
@@ -34,22 +193,22 @@ PyObject* called(PyObject* self, PyObject* const* values, std::size_t count, PyO
   const masu::FloatingPointScope usual;  // NumPy's part of the work, too
   const CompiledFunction& function = compiled(self);
   const auto positional = static_cast<std::size_t>(PyVectorcall_NARGS(count));
-  try {
-    const Given given{values, positional, names};
-    PyObject* result = function.plain != nullptr ? function.plain(given) : nullptr;
-    if (result != nullptr) return result;
-    if (function.tensors != nullptr && PyErr_Occurred() == nullptr) result = (*function.tensors)(given);
-    if (result != nullptr) return result;
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const masu::Error& error) {
-    set_exception(error);
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  if (function.signature != nullptr) {
+    try {
+      Arguments arguments(values, positional, names);
+      PyObject* const result = function.signature->read(arguments) ? function.signature->call(arguments) : nullptr;
+      if (result != nullptr) return result;
+    } catch (nb::python_error& error) {
+      error.restore();
+    } catch (const masu::Error& error) {
+      set_exception(error);
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (const std::exception& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    if (PyErr_Occurred() != nullptr) return nullptr;
   }
-  if (PyErr_Occurred() != nullptr) return nullptr;
   return PyObject_Vectorcall(function.python, values, positional, names);
 }
 
@@ -121,26 +280,13 @@ PyObject* function_type() {
   return PyType_FromSpec(&spec);
 }
 
-constexpr std::pair<std::string_view, PlainCall> calls[] = {
-#define MASU_ENTRY(name) {#name, plain::name},
-    MASU_PLAIN_CALLS(MASU_ENTRY)
-#undef MASU_ENTRY
-};
-
-std::vector<const char*> names_of(std::span<const TensorCall::Parameter> parameters) {
-  std::vector<const char*> names;
-  for (const TensorCall::Parameter& parameter : parameters) names.push_back(parameter.name);
-  return names;
-}
-
-nb::object make(nb::object function, PlainCall plain, const TensorCall* tensors) {
+nb::object make(nb::object function, const Signature* signature) {
   static PyObject* const type = function_type();
   if (type == nullptr) throw nb::python_error();
   auto* const self = PyObject_GC_New(CompiledFunction, reinterpret_cast<PyTypeObject*>(type));
   if (self == nullptr) throw nb::python_error();
   self->call = called;
-  self->plain = plain;
-  self->tensors = tensors;
+  self->signature = signature;
   self->python = function.inc_ref().ptr();
   self->attributes = nullptr;
   nb::object made = nb::steal(reinterpret_cast<PyObject*>(self));
@@ -152,109 +298,19 @@ nb::object make(nb::object function, PlainCall plain, const TensorCall* tensors)
 // A decorator: the function, whose plain calls are compiled.
 nb::object with_plain_calls(nb::object function) {
   const std::string name = nb::borrow<nb::str>(function.attr("__name__")).c_str();
-  PlainCall plain = nullptr;
-  for (const auto& [known, call] : calls) {
-    if (known == name) plain = call;
-  }
-  const TensorCall* const tensors = tensor_call(name);
-  if (plain == nullptr && tensors == nullptr)
+  const auto* const row = std::ranges::find(functions, name, &Function::name);
+  if (row == std::end(functions)) {
     throw nb::value_error(("with_plain_calls: no plain calls of " + name + " are compiled").c_str());
-  return make(std::move(function), plain, tensors);
+  }
+  return make(function, new Signature(*row, function));  // which stays, as the module does
 }
 
 // A decorator: the function in masu's floating-point environment.
 nb::object in_usual_arithmetic(nb::object function) {
-  return make(std::move(function), nullptr, nullptr);
+  return make(std::move(function), nullptr);
 }
 
 }  // namespace
-
-TensorCall::TensorCall(const char* name, Work work, std::size_t positional, std::initializer_list<Parameter> parameters)
-    : name_(name), work_(work), parameters_(positional, names_of({parameters.begin(), parameters.size()})) {
-  for (const Parameter& parameter : parameters) kinds_[count_++] = parameter.kind;
-}
-
-PyObject* TensorCall::operator()(const Given& given) const {
-  static PyObject* const zero = PyLong_FromLong(0);
-  static PyObject* const last = PyLong_FromLong(-1);
-  Parameters::Values values;
-  if (!parameters_.take(given, values)) return nullptr;
-  std::size_t arguments = 0;
-  bool named = false;
-  for (std::size_t i = 0; i < count_; ++i) {
-    PyObject* const value = values[i];
-    PyObject* argument = value;
-    switch (kinds_[i]) {
-      case Kind::given:
-        if (value == nullptr) return nullptr;
-        break;
-      case Kind::none:
-        if (value == nullptr) argument = Py_None;
-        break;
-      case Kind::last:
-        if (value == nullptr) argument = last;
-        break;
-      case Kind::zero:
-        if (value == nullptr) argument = zero;
-        break;
-      case Kind::flag:
-        if (value == nullptr) argument = Py_False;
-        else if (named || (value != Py_True && value != Py_False)) return nullptr;
-        break;
-      case Kind::refused:
-        if (!is_none(value)) return nullptr;
-        continue;
-      case Kind::name:
-        named = !is_none(value);
-        if (named && PyUnicode_CheckExact(value) == 0) return nullptr;
-        continue;
-      case Kind::ignored: continue;
-    }
-    values[arguments++] = argument;
-  }
-  return work_({values.data(), arguments});
-}
-
-namespace {
-
-std::vector<TensorCall>& tensor_calls() {
-  static auto& all = *new std::vector<TensorCall>;
-  return all;
-}
-
-}  // namespace
-
-const TensorCall* tensor_call(std::string_view name) {
-  const auto found = std::ranges::find(tensor_calls(), name, &TensorCall::name);
-  return found == tensor_calls().end() ? nullptr : &*found;
-}
-
-void add_tensor_calls(std::initializer_list<TensorCall> calls) {
-  std::vector<TensorCall>& all = tensor_calls();
-  all.reserve(64);  // functions keep their addresses
-  all.insert(all.end(), calls);
-}
-
-Parameters::Parameters(std::size_t positional, std::span<const char* const> names) : positional_(positional) {
-  for (const char* const name : names) names_[count_++] = PyUnicode_InternFromString(name);
-}
-
-bool Parameters::take(const Given& given, Values& values) const noexcept {
-  if (given.count > positional_) return false;
-  std::size_t i = 0;
-  for (; i < given.count; ++i) values[i] = given.values[i];
-  for (; i < count_; ++i) values[i] = nullptr;
-  const std::size_t named = given.named();
-  for (std::size_t n = 0; n < named; ++n) {
-    // Names that stand in a program are interned.
-    PyObject* const name = PyTuple_GetItem(given.names, static_cast<Py_ssize_t>(n));
-    std::size_t at = 0;
-    while (at < count_ && names_[at] != name) ++at;
-    if (at == count_ || values[at] != nullptr) return false;
-    values[at] = given.values[given.count + n];
-  }
-  return values[0] != nullptr;
-}
 
 std::uint64_t small_limit(std::uint64_t times) noexcept {
   static PyObject* const name = PyUnicode_InternFromString("limit");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the package whose plain calls are compiled: such a call runs no Python, and all others are given to the
-// function in Python.
+// The functions of the package that have compiled calls: one table (function.cpp). A call reads its arguments once. A
+// call on an array of NumPy's, or on a tensor, runs no Python where it is plain; all others are given to the function
+// in Python.
 #pragma once
 
 #include "arrays.h"
@@ -8,84 +9,86 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
-#include <string_view>
 
 namespace masu_python {
 
-// The arguments of a call: those without a name, and behind them those with the names of a tuple.
-struct Given {
-  PyObject* const* values;
-  std::size_t count;  // without a name
-  PyObject* names;    // null where there are none
-  [[nodiscard]] std::size_t named() const noexcept {
-    return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_Size(names));
-  }
+// Parameters that calls on tensors ask for by name: they stand at other places in other functions.
+enum class Name : std::uint8_t {
+  axis,
+  dtype,
+  out,
+  keepdims,
+  ddof,
+  kind,
+  descending,
+  kth,
+  k,
+  largest,
+  side,
+  return_counts,
+  q,
+  method,
+  bins,
+  range,
+  density,
+  minlength,
+  count
 };
 
-// A plain call; null without an exception for one that is not plain.
-using PlainCall = PyObject* (*)(const Given&);
-
-// The parameters of a function that plain calls may have.
-class Parameters {
+// The arguments of a call, at the places of the function's parameters. Null stands for an argument that is not given,
+// or is the default itself.
+class Arguments {
  public:
-  static constexpr std::size_t most = 8;
-  using Values = std::array<PyObject*, most>;  // null: not given
+  static constexpr std::size_t most = 12;
+  using Values = std::array<PyObject*, most>;
+  using Places = std::array<std::int8_t, static_cast<std::size_t>(Name::count)>;  // -1: the function has no such one
 
-  // `positional`: how many of the first may be given without a name.
-  Parameters(std::size_t positional, std::span<const char* const> names);
-  Parameters(std::size_t positional, std::initializer_list<const char*> names)
-      : Parameters(positional, std::span(names.begin(), names.size())) {}
-  // False for others.
-  bool take(const Given& given, Values& values) const noexcept;
+  Arguments(PyObject* const* given, std::size_t positional, PyObject* names) noexcept
+      : given_(given), positional_(positional), names_(names) {}
+  PyObject* operator[](std::size_t place) const noexcept { return values_[place]; }
+  PyObject* operator[](Name name) const noexcept {
+    const std::int8_t place = (*places_)[static_cast<std::size_t>(name)];
+    return place < 0 ? nullptr : values_[static_cast<std::size_t>(place)];
+  }
+  // The argument or the default.
+  [[nodiscard]] PyObject* value(Name name) const noexcept {
+    const auto place = static_cast<std::size_t>((*places_)[static_cast<std::size_t>(name)]);
+    return values_[place] == nullptr ? (*defaults_)[place] : values_[place];
+  }
+  [[nodiscard]] const Values& values() const noexcept { return values_; }
+  // Calls a function of NumPy's with the arguments as they were given.
+  [[nodiscard]] PyObject* call(PyObject* function) const {
+    return PyObject_Vectorcall(function, given_, positional_, names_);
+  }
 
  private:
-  std::size_t positional_;
-  std::size_t count_ = 0;
-  Values names_{};
+  friend class Signature;
+  PyObject* const* given_;
+  std::size_t positional_;        // without a name
+  PyObject* names_;               // of those behind them; null where there are none
+  std::size_t given_places_ = 0;  // up to the last one that is given, were it the default
+  Values values_{};
+  const Places* places_ = nullptr;
+  const Values* defaults_ = nullptr;
 };
 
 inline bool is_none(PyObject* value) noexcept {
   return value == nullptr || value == Py_None;
 }
 
-// A plain call on tensors (enqueue_function.h): its parameters, and the arguments that `work` gets for them.
-class TensorCall {
- public:
-  enum class Kind : std::uint8_t {
-    given,    // required
-    none,     // None where it is not given
-    last,     // -1
-    zero,     // 0
-    flag,     // False; other than bools are not plain
-    ignored,  // no argument
-    name,     // no argument, and to be None or a str; not beside a flag that is given
-    refused   // no argument, and to be None
-  };
-  struct Parameter {
-    const char* name;
-    Kind kind;
-  };
-  using Work = PyObject* (*)(std::span<PyObject* const>);
+// Along what a call on tensors works: all elements, an axis (None: all), or one or several of them.
+enum class Along : std::uint8_t { nothing, axis, axes };
 
-  // `positional`: how many of the first parameters may be given without a name.
-  TensorCall(const char* name, Work work, std::size_t positional, std::initializer_list<Parameter> parameters);
-  [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  // Null without an exception for a call that is not plain.
-  PyObject* operator()(const Given& given) const;
+// What a call on tensors comes to. failed: an exception is set. not_plain: Python makes the call. again: other
+// threads have changed or taken meanwhile what the call needs.
+enum class Outcome : std::uint8_t { done, failed, not_plain, again };
+class EnqueuedCall;
 
- private:
-  std::string_view name_;
-  Work work_;
-  Parameters parameters_;
-  std::array<Kind, Parameters::most> kinds_{};
-  std::size_t count_ = 0;
-};
-
-// The call of this name; null where there is none. They are added when the module is made.
-const TensorCall* tensor_call(std::string_view name);
-void add_tensor_calls(std::initializer_list<TensorCall> calls);
+// A call on an array of NumPy's; null without an exception for one that is not plain.
+using PlainCall = PyObject*(const Arguments& values);
+// A call on tensors (enqueue.h).
+using TensorCall = Outcome(EnqueuedCall& call);
 
 // How many elements are few (masu._small.limit), times a factor.
 std::uint64_t small_limit(std::uint64_t times = 1) noexcept;
@@ -95,17 +98,17 @@ bool stays_here(std::uint64_t count);
 // A function of NumPy's, which is kept.
 PyObject* numpy_function(const char* name);
 
-// The functions with plain calls, as they are named in Python.
-// clang-format off
-#define MASU_PLAIN_CALLS(X)                                                                 \
-  X(sort) X(argsort) X(partition) X(argpartition) X(topk) X(unique) X(bincount) X(digitize) X(histogram) \
-  X(searchsorted) X(sum) X(dot) X(cumsum) X(mean) X(var) X(std)
-// clang-format on
-
 namespace plain {
-#define MASU_DECLARE(name) PyObject* name(const Given& given);
-MASU_PLAIN_CALLS(MASU_DECLARE)
-#undef MASU_DECLARE
+PlainCall sort, argsort, partition, argpartition, topk, unique, searchsorted;
+PlainCall bincount, digitize, histogram;
+PlainCall sum, dot, cumsum, mean, var, std;
 }  // namespace plain
+
+namespace enqueued {
+TensorCall sort, argsort, partition, argpartition, topk, unique, searchsorted;
+TensorCall bincount, histogram, bin_edges;
+TensorCall sum, dot, cumsum, mean, variance, deviation;
+TensorCall median, nan_median, quantile, nan_quantile, percentile, nan_percentile;
+}  // namespace enqueued
 
 }  // namespace masu_python

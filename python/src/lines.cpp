@@ -37,6 +37,7 @@ std::uint32_t axes_of(PyObject* axis, std::int64_t dimensions) {
 
 bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several) {
   if (axis == Py_None) return lines.find_all(shape);
+  if (shape.size() > most_dimensions) return false;
   const auto dimensions = static_cast<std::int64_t>(shape.size());
   std::uint32_t axes = 0;
   std::int64_t number = -1;
@@ -50,10 +51,6 @@ bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines,
 
 bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines) {
   return !shape.empty() && lines_of(shape, axis, lines) && lines.length * lines.number() != 0;
-}
-
-void key_of_lines(EnqueuedCall& call, const Lines& lines) {
-  for (const std::uint64_t part : {lines.outer, lines.first, lines.between, lines.second}) call.option(part);
 }
 
 namespace {

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "call/lines.h"
-#include "enqueue.h"
-#include "tensors.h"
+#include "module.h"
 #include "transpose/strided.h"
 
 #include <masu/buffer.h>
@@ -20,6 +19,7 @@
 namespace masu_python {
 
 using masu::call::Lines;
+inline constexpr std::size_t most_dimensions = Lines::most_dimensions;
 
 // The value of an int of Python's; false for another object, and for an int that is too large.
 bool integer(PyObject* object, std::int64_t& value);
@@ -32,7 +32,6 @@ inline masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
 bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several = false);
 // The same, but false for arrays without elements or without dimensions, too.
 bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines);
-void key_of_lines(EnqueuedCall& call, const Lines& lines);
 
 // The rows, each sorted, or their orders, u64. `descending`: NaNs are last then too.
 void sort_rows(masu::Stream& stream, const masu::Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,

@@ -57,9 +57,6 @@ NB_MODULE(_masu, m) {
   nb::register_exception_translator(translate);
   register_device(m);
   register_device_array(m);
-  register_enqueue(m);
-  register_enqueued_sums(m);
-  register_enqueued_counts(m);
   register_quantiles(m);
   register_digits(m);
   register_bincount(m);

@@ -48,10 +48,6 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
   return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(memory, {static_cast<std::size_t>(found->count)}, owner));
 }
 
-PyObject* by_numpy(PyObject* function, const Given& given) {
-  return PyObject_Vectorcall(function, given.values, given.count, given.names);
-}
-
 constexpr std::uint64_t few_bins = std::uint64_t{1} << 16;
 
 MASU_FOR_EVERY_PROCESSOR std::uint64_t greatest(const std::uint64_t* numbers, std::uint64_t count) {
@@ -63,23 +59,24 @@ MASU_FOR_EVERY_PROCESSOR std::uint64_t greatest(const std::uint64_t* numbers, st
 // NumPy's counts of few integers. Null for integers that are too great to count, as NumPy (2.4.6) does not check all of
 // these and may damage its memory, and for what may have such integers; those of 64 bits in few bins are counted here,
 // as NumPy takes longer to find the greatest one.
-PyObject* counts_of_few(const NumpyArray& x, PyObject* minlength, const Given& given) {
+PyObject* counts_of_few(const NumpyArray& x, const Arguments& values) {
+  PyObject* const minlength = values[2];
   static PyObject* const numpys = numpy_function("bincount");
   masu::Dtype dtype{};
   if (!x.is_integer() || (dtype_of(x, dtype) && masu::size_of(dtype) != sizeof(std::uint64_t))) {
-    return by_numpy(numpys, given);
+    return values.call(numpys);
   }
   if (!x.is_plain()) return nullptr;
   const auto* const numbers = static_cast<const std::uint64_t*>(x.data);
   const std::uint64_t count = x.count();
   const std::uint64_t most = greatest(numbers, count);  // a negative one is greater than all others
   if (most >> 62 == 1) return nullptr;
-  if (x.dtype->kind == 'u') return by_numpy(numpys, given);  // an error before NumPy 2.2
+  if (x.dtype->kind == 'u') return values.call(numpys);  // an error before NumPy 2.2
   std::int64_t least = 0;
   const bool whole = minlength == nullptr || integer(minlength, least);
   if (!whole || least < 0 || std::max(most, static_cast<std::uint64_t>(least)) > few_bins || x.dimensions != 1 ||
       count == 0) {
-    return by_numpy(numpys, given);
+    return values.call(numpys);
   }
   const Py_ssize_t bins = std::max<Py_ssize_t>(static_cast<Py_ssize_t>(most) + 1, least);
   PyObject* const result = new_numpy_array({&bins, 1}, masu::Dtype::i64);
@@ -106,13 +103,10 @@ bool beyond_exact(const NumpyArray& a, PyObject* range) {
 
 }  // namespace
 
-PyObject* plain::bincount(const Given& given) {
-  static const Parameters parameters(3, {"x", "weights", "minlength"});
-  Parameters::Values values{};
-  if (given.count == 0 || !parameters.take(given, values)) return nullptr;
+PyObject* plain::bincount(const Arguments& values) {
   const NumpyArray* const x = numpy_array(values[0]);
   if (x == nullptr) return nullptr;
-  if (is_none(values[1])) return x->count() < small_limit(4) ? counts_of_few(*x, values[2], given) : nullptr;
+  if (is_none(values[1])) return x->count() < small_limit(4) ? counts_of_few(*x, values) : nullptr;
   std::int64_t least = 0;
   if (numpy_array(values[1]) == nullptr || !stays_here(x->count())) return nullptr;
   if (values[2] != nullptr && (!integer(values[2], least) || least < 0)) return nullptr;
@@ -140,13 +134,10 @@ bool are_plain_edges(PyObject* bins) {
 
 }  // namespace
 
-PyObject* plain::histogram(const Given& given) {
-  static const Parameters parameters(5, {"a", "bins", "range", "density", "weights", "axis", "device"});
+PyObject* plain::histogram(const Arguments& values) {
   static PyObject* const numpys = numpy_function("histogram");
   static PyObject* const ten = PyLong_FromLong(10);
   constexpr std::uint64_t prepared = 16;
-  Parameters::Values values{};
-  if (!parameters.take(given, values)) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
   if (a == nullptr || !is_none(values[4]) || !is_none(values[5]) || !is_none(values[6])) return nullptr;
   PyObject* const bins = values[1] == nullptr ? ten : values[1];
@@ -162,15 +153,12 @@ PyObject* plain::histogram(const Given& given) {
   return PyObject_Vectorcall(numpys, of, 4, nullptr);
 }
 
-PyObject* plain::digitize(const Given& given) {
-  static const Parameters parameters(3, {"x", "bins", "right"});
+PyObject* plain::digitize(const Arguments& values) {
   static PyObject* const numpys = numpy_function("digitize");
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
   const NumpyArray* const x = numpy_array(values[0]);
   const bool known = numpy_array(values[1]) != nullptr || PyList_CheckExact(values[1]) != 0;
   return x != nullptr && known && x->count() < small_limit() && !compares_as_doubles(*x, values[1])
-             ? by_numpy(numpys, given)
+             ? values.call(numpys)
              : nullptr;
 }
 

@@ -96,10 +96,8 @@ NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
 }  // namespace
 
 // A copy that NumPy sorts, where its order of few elements is masu's.
-PyObject* plain::sort(const Given& given) {
-  static const Parameters parameters(4, {"a", "axis", "kind", "order", "stable"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
+PyObject* plain::sort(const Arguments& values) {
+  if (!any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
   Lines lines;
   Dtype dtype{};
@@ -134,13 +132,11 @@ PyObject* plain::sort(const Given& given) {
 }
 
 // NumPy's stable order of few elements, or masu's.
-PyObject* plain::argsort(const Given& given) {
-  static const Parameters parameters(4, {"a", "axis", "kind", "order", "stable"});
+PyObject* plain::argsort(const Arguments& values) {
   constexpr std::uint64_t few_to_order = 512;
   constexpr std::uint64_t few_halves = 32;
   constexpr std::uint64_t most_in_lanes = 512;  // elements of a row
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
+  if (!any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
   Lines lines;
   Dtype dtype{};
@@ -200,10 +196,8 @@ bool find_places(PyObject* kth, std::int64_t length, Places& places) {
 }
 
 // Little data whose last axis is parted, or the places of its elements.
-PyObject* part(const Given& given, bool indices) {
-  static const Parameters parameters(5, {"a", "kth", "axis", "kind", "order"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr || !is_none(values[4])) return nullptr;
+PyObject* part(const Arguments& values, bool indices) {
+  if (!is_none(values[4])) return nullptr;
   if (values[3] != nullptr &&
       (PyUnicode_CheckExact(values[3]) == 0 || PyUnicode_CompareWithASCIIString(values[3], "introselect") != 0)) {
     return nullptr;
@@ -230,19 +224,16 @@ PyObject* part(const Given& given, bool indices) {
 
 }  // namespace
 
-PyObject* plain::partition(const Given& given) {
-  return part(given, false);
+PyObject* plain::partition(const Arguments& values) {
+  return part(values, false);
 }
 
-PyObject* plain::argpartition(const Given& given) {
-  return part(given, true);
+PyObject* plain::argpartition(const Arguments& values) {
+  return part(values, true);
 }
 
 // Of little data along its last axis.
-PyObject* plain::topk(const Given& given) {
-  static const Parameters parameters(3, {"a", "k", "axis", "largest"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
+PyObject* plain::topk(const Arguments& values) {
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
   Lines lines;
@@ -274,13 +265,10 @@ PyObject* plain::topk(const Given& given) {
 }
 
 // Of few values, which NumPy finds.
-PyObject* plain::searchsorted(const Given& given) {
-  static const Parameters parameters(4, {"a", "v", "side", "sorter"});
+PyObject* plain::searchsorted(const Arguments& values) {
   static PyObject* const method = PyUnicode_InternFromString("searchsorted");
   static PyObject* const left = PyUnicode_InternFromString("left");
   static PyObject* const scalar = numpy_function("generic");
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
   const NumpyArray* const sorted = numpy_array(values[0]);
   if (sorted == nullptr || compares_as_doubles(*sorted, values[1])) return nullptr;
   if (const NumpyArray* const sought = numpy_array(values[1])) {
@@ -295,10 +283,7 @@ PyObject* plain::searchsorted(const Given& given) {
 }
 
 // Of few elements, which NumPy sorts sooner and into the order that masu gives them.
-PyObject* plain::unique(const Given& given) {
-  static const Parameters parameters(4, {"ar", "return_index", "return_inverse", "return_counts"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values)) return nullptr;
+PyObject* plain::unique(const Arguments& values) {
   bool alone = true;
   for (std::size_t i = 1; i < 4; ++i) {
     if (values[i] != nullptr && PyBool_Check(values[i]) == 0) return nullptr;
@@ -316,7 +301,7 @@ PyObject* plain::unique(const Given& given) {
   else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits
   if (count == 0 || count >= most || (unordered(dtype, a->data, count) & order_tells) != 0) return nullptr;
   static PyObject* const numpys = numpy_function("unique");
-  return PyObject_Vectorcall(numpys, given.values, given.count, given.names);
+  return values.call(numpys);
 }
 
 }  // namespace masu_python

@@ -260,13 +260,9 @@ class Reduction {
 
 enum class Moment { mean, variance, deviation };
 
-PyObject* moment(const Given& given, Moment which) {
-  static const Parameters of_mean(5, {"a", "axis", "dtype", "out", "keepdims"});
-  static const Parameters of_spread(6, {"a", "axis", "dtype", "out", "ddof", "keepdims"});
+PyObject* moment(const Arguments& values, Moment which) {
   const bool is_mean = which == Moment::mean;
-  Parameters::Values values{};
-  if (!(is_mean ? of_mean : of_spread).take(given, values) || !is_none(values[2]) || !is_none(values[3]))
-    return nullptr;
+  if (!is_none(values[2]) || !is_none(values[3])) return nullptr;
   std::int64_t ddof = 0;
   if (!is_mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
   Reduction reduction;
@@ -294,7 +290,7 @@ nb::object chosen(PyObject* array, PyObject* where) {
 }
 
 // Of integers as NumPy adds them, unless there are so many that threads pay.
-PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values) {
+PyObject* sum_of_integers(const NumpyArray& a, const Arguments& values) {
   constexpr std::uint64_t wide_pay = 256;
   constexpr std::uint64_t narrow_pay = 2;
   static PyObject* const reduce = nb::object(nb::module_::import_("numpy").attr("add").attr("reduce")).release().ptr();
@@ -321,10 +317,8 @@ PyObject* sum_of_integers(const NumpyArray& a, const Parameters::Values& values)
 }  // namespace
 
 // Of integers NumPy's; of floats exact.
-PyObject* plain::sum(const Given& given) {
-  static const Parameters parameters(7, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || !is_none(values[2]) || !is_none(values[3])) return nullptr;
+PyObject* plain::sum(const Arguments& values) {
+  if (!is_none(values[2]) || !is_none(values[3])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
   if (a == nullptr) return nullptr;
   if (a->is_integer() || a->is_bool()) return sum_of_integers(*a, values);
@@ -346,16 +340,13 @@ PyObject* plain::sum(const Given& given) {
 }
 
 // Of integers NumPy's; of two lines of floats exact.
-PyObject* plain::dot(const Given& given) {
-  static const Parameters parameters(2, {"a", "b"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
+PyObject* plain::dot(const Arguments& values) {
   const NumpyArray* const a = numpy_array(values[0]);
   const NumpyArray* const b = numpy_array(values[1]);
   if (a == nullptr || b == nullptr || a->dtype != b->dtype) return nullptr;
   if (a->is_integer() || a->is_bool()) {
     static PyObject* const method = PyUnicode_InternFromString("dot");
-    return PyObject_VectorcallMethod(method, values.data(), 2, nullptr);
+    return PyObject_VectorcallMethod(method, values.values().data(), 2, nullptr);
   }
   Dtype dtype{};
   const std::uint64_t count = a->count();
@@ -403,10 +394,7 @@ bool run_doubles(const double* x, const Lines& lines, double* sums) {
 }  // namespace
 
 // Of integers NumPy's; of few floats along the last axis, or the first of two.
-PyObject* plain::cumsum(const Given& given) {
-  static const Parameters parameters(2, {"a", "axis"});
-  Parameters::Values values{};
-  if (!parameters.take(given, values)) return nullptr;
+PyObject* plain::cumsum(const Arguments& values) {
   const NumpyArray* const a = numpy_array(values[0]);
   if (a == nullptr) return nullptr;
   if (a->is_integer() || a->is_bool()) {
@@ -440,16 +428,16 @@ PyObject* plain::cumsum(const Given& given) {
   return found ? result.release().ptr() : nullptr;
 }
 
-PyObject* plain::mean(const Given& given) {
-  return moment(given, Moment::mean);
+PyObject* plain::mean(const Arguments& values) {
+  return moment(values, Moment::mean);
 }
 
-PyObject* plain::var(const Given& given) {
-  return moment(given, Moment::variance);
+PyObject* plain::var(const Arguments& values) {
+  return moment(values, Moment::variance);
 }
 
-PyObject* plain::std(const Given& given) {
-  return moment(given, Moment::deviation);
+PyObject* plain::std(const Arguments& values) {
+  return moment(values, Moment::deviation);
 }
 
 }  // namespace masu_python

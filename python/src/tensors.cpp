@@ -10,219 +10,10 @@
 namespace masu_python {
 namespace {
 
-// DLPack 1.x in C, as https://dmlc.github.io/dlpack declares it.
-namespace dlpack {
-
-constexpr std::int32_t cuda = 2;
-enum Code : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, boolean = 6 };
-
-struct Device {
-  std::int32_t type;
-  std::int32_t id;
-};
-struct Type {
-  std::uint8_t code;
-  std::uint8_t bits;
-  std::uint16_t lanes;
-};
-struct Array {
-  void* data;
-  Device device;
-  std::int32_t ndim;
-  Type dtype;
-  std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null where they are contiguous
-  std::uint64_t byte_offset;
-};
-struct Version {
-  std::uint32_t major;
-  std::uint32_t minor;
-};
-struct Managed {
-  Version version;
-  void* context;
-  void (*deleter)(Managed*);
-  std::uint64_t flags;
-  Array array;
-};
-using SetError = void (*)(void*, const char* kind, const char* message);
-
-// What a type has as __dlpack_c_exchange_api__. 0 is success.
-struct Exchange {
-  Version version;
-  Exchange* previous;  // of an older version
-  int (*allocate)(Array* prototype, Managed** made, void* context, SetError set_error);
-  int (*managed_of)(void* object, Managed** managed);
-  int (*object_of)(Managed* managed, void** object);
-  int (*array_of)(void* object, Array* array);  // borrowed; may be null
-  int (*current_stream)(std::int32_t type, std::int32_t id, void** stream);
-};
-
-}  // namespace dlpack
-
 // By masu::Dtype.
 constexpr std::array<const char*, 11> codes = {"u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"};
 
 constexpr auto capsule_name = "dlpack_exchange_api";
-
-bool dtype_of(dlpack::Type type, Tensor& tensor) {
-  using masu::Dtype;
-  if (type.lanes != 1) return false;
-  tensor.boolean = type.code == dlpack::boolean && type.bits == 8;
-  if (tensor.boolean) {
-    tensor.dtype = Dtype::u8;
-    return true;
-  }
-  const auto one_of = [&](Dtype of8, Dtype of16, Dtype of32, Dtype of64) {
-    switch (type.bits) {
-      case 8: tensor.dtype = of8; return true;
-      case 16: tensor.dtype = of16; return true;
-      case 32: tensor.dtype = of32; return true;
-      case 64: tensor.dtype = of64; return true;
-      default: return false;
-    }
-  };
-  switch (type.code) {
-    case dlpack::signed_integer: return one_of(Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64);
-    case dlpack::unsigned_integer: return one_of(Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64);
-    case dlpack::floating: return type.bits != 8 && one_of(Dtype::f16, Dtype::f16, Dtype::f32, Dtype::f64);
-    default: return false;
-  }
-}
-
-dlpack::Type type_of(masu::Dtype dtype, bool boolean) {
-  const std::uint8_t code = boolean                  ? dlpack::boolean
-                            : masu::is_float(dtype)  ? dlpack::floating
-                            : masu::is_signed(dtype) ? dlpack::signed_integer
-                                                     : dlpack::unsigned_integer;
-  return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
-}
-
-// Puts the exception that an allocator names in force: of the library where it has one of its own for full memory.
-void set_error(void* library, const char* kind, const char* message) {
-  const nb::gil_scoped_acquire acquired;
-  PyObject* type = nullptr;
-  if (std::string_view(message).find("out of memory") != std::string_view::npos) {
-    type = PyObject_GetAttrString(static_cast<PyObject*>(library), "OutOfMemoryError");
-    PyErr_Clear();
-  }
-  if (type == nullptr) {
-    PyObject* builtins = PyImport_ImportModule("builtins");
-    type = builtins != nullptr ? PyObject_GetAttrString(builtins, kind) : nullptr;
-    Py_XDECREF(builtins);
-    PyErr_Clear();
-  }
-  if (type == nullptr || !PyExceptionClass_Check(type)) {
-    Py_XDECREF(type);
-    type = Py_NewRef(PyExc_RuntimeError);
-  }
-  PyErr_SetString(type, message);
-  Py_DECREF(type);
-}
-
-// A library whose type has DLPack's functions: PyTorch from 2.10 on.
-class ExchangeLibrary final : public Library {
- public:
-  ExchangeLibrary(const dlpack::Exchange& exchange, PyTypeObject* type) : exchange_(exchange) {
-    auto* of = reinterpret_cast<PyObject*>(type);
-    if (PyObject* name = PyObject_GetAttrString(of, "__module__")) {
-      if (PyObject* text = PyUnicode_AsUTF8String(name)) {
-        const std::string_view whole = PyBytes_AsString(text);
-        module_ = PyImport_ImportModule(std::string(whole.substr(0, whole.find('.'))).c_str());
-        Py_DECREF(text);
-      }
-      Py_DECREF(name);
-    }
-    PyErr_Clear();
-    if (module_ == nullptr) module_ = Py_NewRef(Py_None);
-    const auto name_of = [of](const char* name) {
-      return PyObject_HasAttrString(of, name) != 0 ? PyUnicode_InternFromString(name) : nullptr;
-    };
-    requires_grad_ = name_of("requires_grad");
-    is_neg_ = name_of("is_neg");
-  }
-
-  bool take(PyObject* array, Tensor& tensor) override {
-    dlpack::Array taken;
-    if (exchange_.array_of(array, &taken) != 0) {
-      PyErr_Clear();  // what is wrong with it is told where it is taken in the usual way
-      return false;
-    }
-    if (taken.device.type != dlpack::cuda || !dtype_of(taken.dtype, tensor)) return false;
-    if (taken.ndim < 0 || static_cast<std::size_t>(taken.ndim) > most_dimensions) return false;
-    tensor.dimensions = static_cast<std::size_t>(taken.ndim);
-    std::copy_n(taken.shape, tensor.dimensions, tensor.shape.begin());
-    tensor.ordinal = taken.device.id;
-    tensor.data = static_cast<std::byte*>(taken.data) + taken.byte_offset;
-    if (!tensor.measure() || !is_contiguous(taken)) return false;
-    // The memory of a tensor with the negative bit holds the negated values.
-    return !is_true(requires_grad_ != nullptr ? PyObject_GetAttr(array, requires_grad_) : nullptr) &&
-           !is_true(is_neg_ != nullptr ? PyObject_VectorcallMethod(is_neg_, &array, 1, nullptr) : nullptr);
-  }
-
-  bool stream(std::int32_t ordinal, void*& handle) override {
-    return exchange_.current_stream(dlpack::cuda, ordinal, &handle) == 0;
-  }
-
- private:
-  void* make(std::int32_t ordinal, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
-             void*& data) override {
-    std::array<std::int64_t, most_dimensions> lengths;
-    std::array<std::int64_t, most_dimensions> strides;
-    std::int64_t stride = 1;
-    for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
-      lengths[axis] = shape[axis];
-      strides[axis] = stride;
-    }
-    dlpack::Array prototype{nullptr,
-                            {dlpack::cuda, ordinal},
-                            static_cast<std::int32_t>(shape.size()),
-                            type_of(dtype, boolean),
-                            lengths.data(),
-                            strides.data(),
-                            0};
-    dlpack::Managed* managed = nullptr;
-    if (exchange_.allocate(&prototype, &managed, module_, set_error) != 0 || managed == nullptr) {
-      if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
-      return nullptr;
-    }
-    data = static_cast<std::byte*>(managed->array.data) + managed->array.byte_offset;
-    return managed;
-  }
-  PyObject* give(void* made, std::int64_t length) override {
-    auto* const managed = static_cast<dlpack::Managed*>(made);
-    if (length != Made::whole) managed->array.shape[0] = length;
-    void* object = nullptr;
-    return exchange_.object_of(managed, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
-  }
-  void drop(void* made) noexcept override {
-    auto* const managed = static_cast<dlpack::Managed*>(made);
-    if (managed->deleter != nullptr) managed->deleter(managed);
-  }
-
-  static bool is_contiguous(const dlpack::Array& array) {
-    if (array.strides == nullptr) return true;
-    std::int64_t expected = 1;
-    for (std::int32_t axis = array.ndim - 1; axis >= 0; --axis) {
-      if (array.shape[axis] != 1 && array.strides[axis] != expected) return false;
-      expected *= array.shape[axis];
-    }
-    return true;
-  }
-
-  // Whether an answer is True; it is let go. An exception, which is cleared, is no plain array's.
-  static bool is_true(PyObject* answer) {
-    const bool yes = answer == Py_True || PyErr_Occurred() != nullptr;
-    PyErr_Clear();
-    Py_XDECREF(answer);
-    return yes;
-  }
-
-  const dlpack::Exchange& exchange_;
-  PyObject* module_ = nullptr;
-  PyObject* requires_grad_ = nullptr;  // names; null where the type lacks them
-  PyObject* is_neg_ = nullptr;
-};
 
 // References of Python's that are let go at the end of their scope.
 class Owned {
@@ -247,103 +38,125 @@ bool number(PyObject* object, const char* name, std::uint64_t& value) {
   return PyErr_Occurred() == nullptr;
 }
 
-class CupyLibrary final : public Library {
- public:
-  // False where it is not as known.
-  bool find(PyObject* module) {
-    const Owned cuda(PyObject_GetAttrString(module, "cuda"));
-    const Owned runtime(cuda ? PyObject_GetAttrString(cuda.get(), "runtime") : nullptr);
-    empty_ = PyObject_GetAttrString(module, "empty");
-    current_stream_ = cuda ? PyObject_GetAttrString(cuda.get(), "get_current_stream") : nullptr;
-    device_ = runtime ? PyObject_GetAttrString(runtime.get(), "getDevice") : nullptr;
-    const bool all = empty_ != nullptr && current_stream_ != nullptr && device_ != nullptr;
-    PyErr_Clear();
-    return all;
-  }
+// CuPy's arrays as DLPack's functions have them.
+namespace cupy {
 
-  bool take(PyObject* array, Tensor& tensor) override {
-    const bool plain = taken(array, tensor);
-    PyErr_Clear();
-    return plain;
-  }
+PyObject* empty = nullptr;
+PyObject* current_stream = nullptr;
+PyObject* current_device = nullptr;
 
-  bool stream(std::int32_t /*ordinal*/, void*& handle) override {
-    const Owned stream(PyObject_CallNoArgs(current_stream_));
-    std::uint64_t address = 0;
-    if (!stream || !number(stream.get(), "ptr", address)) return false;
-    handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-    return true;
-  }
+// False where the module is not as known.
+bool find(PyObject* module) {
+  const Owned cuda(PyObject_GetAttrString(module, "cuda"));
+  const Owned runtime(cuda ? PyObject_GetAttrString(cuda.get(), "runtime") : nullptr);
+  empty = PyObject_GetAttrString(module, "empty");
+  current_stream = cuda ? PyObject_GetAttrString(cuda.get(), "get_current_stream") : nullptr;
+  current_device = runtime ? PyObject_GetAttrString(runtime.get(), "getDevice") : nullptr;
+  PyErr_Clear();
+  return empty != nullptr && current_stream != nullptr && current_device != nullptr;
+}
 
- private:
-  void* make(std::int32_t /*ordinal*/, masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape,
-             void*& data) override {
-    const Owned lengths(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
-    if (!lengths) return nullptr;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      PyObject* length = PyLong_FromLongLong(shape[axis]);
-      if (length == nullptr || PyTuple_SetItem(lengths.get(), static_cast<Py_ssize_t>(axis), length) != 0)
-        return nullptr;
-    }
-    const Owned name(PyUnicode_InternFromString(boolean ? "?" : numpy_code(dtype)));
-    Owned array(name ? PyObject_CallFunctionObjArgs(empty_, lengths.get(), name.get(), nullptr) : nullptr);
-    const Owned memory(array ? PyObject_GetAttrString(array.get(), "data") : nullptr);
-    std::uint64_t address = 0;
-    if (!memory || !number(memory.get(), "ptr", address)) return nullptr;
-    data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-    return array.release();
-  }
-  PyObject* give(void* made, std::int64_t length) override {
-    Owned array(static_cast<PyObject*>(made));
-    return length == Made::whole ? array.release() : PySequence_GetSlice(array.get(), 0, length);
-  }
-  void drop(void* made) noexcept override { Py_DECREF(static_cast<PyObject*>(made)); }
+// An address that is the attribute `ptr` of an object; false with an exception set.
+bool address_in(PyObject* object, void*& address) {
+  std::uint64_t value = 0;
+  if (!number(object, "ptr", value)) return false;
+  address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(value));
+  return true;
+}
 
-  bool taken(PyObject* array, Tensor& tensor) const {
-    const Owned memory(PyObject_GetAttrString(array, "data"));
-    const Owned current(PyObject_CallNoArgs(device_));
-    std::uint64_t address = 0;
-    std::uint64_t ordinal = 0;
-    if (!number(memory.get(), "ptr", address) || !number(memory.get(), "device_id", ordinal) || !current) return false;
-    // New arrays come to the current device.
-    if (PyLong_AsUnsignedLongLong(current.get()) != ordinal) return false;
-    const Owned flags(PyObject_GetAttrString(array, "flags"));
-    const Owned contiguous(flags ? PyObject_GetAttrString(flags.get(), "c_contiguous") : nullptr);
-    const Owned dtype(PyObject_GetAttrString(array, "dtype"));
-    const Owned shape(PyObject_GetAttrString(array, "shape"));
-    if (contiguous.get() != Py_True || !dtype || !shape || !named(dtype.get(), tensor)) return false;
-    const Py_ssize_t dimensions = PyTuple_Size(shape.get());
-    if (dimensions < 0 || static_cast<std::size_t>(dimensions) > most_dimensions) return false;
-    tensor.dimensions = static_cast<std::size_t>(dimensions);
-    for (std::size_t axis = 0; axis < tensor.dimensions; ++axis) {
-      tensor.shape[axis] = PyLong_AsLongLong(PyTuple_GetItem(shape.get(), static_cast<Py_ssize_t>(axis)));
-    }
-    tensor.ordinal = static_cast<std::int32_t>(ordinal);
-    tensor.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-    return PyErr_Occurred() == nullptr && tensor.measure();
-  }
+// The type of a text as "<f4"; of other byte orders, and of what masu lacks, lanes are 0.
+dlpack::Type type_of(std::string_view text) {
+  if (text == "|b1") return dlpack::type_of(masu::Dtype::u8, true);
+  const auto found = std::ranges::find(codes, text.substr(std::min<std::size_t>(1, text.size())),
+                                       [](const char* code) { return std::string_view(code); });
+  if (text.starts_with('>') || found == codes.end()) return {};
+  return dlpack::type_of(static_cast<masu::Dtype>(found - codes.begin()), false);
+}
 
-  static bool named(PyObject* dtype, Tensor& tensor) {
-    const Owned kind(PyObject_GetAttrString(dtype, "str"));
-    const Owned text(kind ? PyUnicode_AsUTF8String(kind.get()) : nullptr);
-    if (!text) return false;
-    const std::string_view whole = PyBytes_AsString(text.get());
-    tensor.boolean = whole == "|b1";
-    if (tensor.boolean) {
-      tensor.dtype = masu::Dtype::u8;
-      return true;
-    }
-    const auto found = std::ranges::find(codes, whole.substr(std::min<std::size_t>(1, whole.size())),
-                                         [](const char* code) { return std::string_view(code); });
-    if (whole.starts_with('>') || found == codes.end()) return false;
-    tensor.dtype = static_cast<masu::Dtype>(found - codes.begin());
-    return true;
+int array_of(void* object, dlpack::Array* taken) {
+  static std::array<std::int64_t, most_dimensions> lengths;
+  auto* const array = static_cast<PyObject*>(object);
+  const Owned memory(PyObject_GetAttrString(array, "data"));
+  const Owned current(PyObject_CallNoArgs(current_device));
+  std::uint64_t ordinal = 0;
+  if (!address_in(memory.get(), taken->data) || !number(memory.get(), "device_id", ordinal) || !current) return -1;
+  // New arrays come to the current device.
+  if (PyLong_AsUnsignedLongLong(current.get()) != ordinal) return -1;
+  const Owned flags(PyObject_GetAttrString(array, "flags"));
+  const Owned contiguous(flags ? PyObject_GetAttrString(flags.get(), "c_contiguous") : nullptr);
+  const Owned dtype(PyObject_GetAttrString(array, "dtype"));
+  const Owned kind(dtype ? PyObject_GetAttrString(dtype.get(), "str") : nullptr);
+  const Owned text(kind ? PyUnicode_AsUTF8String(kind.get()) : nullptr);
+  const Owned shape(PyObject_GetAttrString(array, "shape"));
+  if (contiguous.get() != Py_True || !text || !shape) return -1;
+  const Py_ssize_t dimensions = PyTuple_Size(shape.get());
+  if (dimensions < 0 || static_cast<std::size_t>(dimensions) > most_dimensions) return -1;
+  for (Py_ssize_t axis = 0; axis < dimensions; ++axis) {
+    lengths[static_cast<std::size_t>(axis)] = PyLong_AsLongLong(PyTuple_GetItem(shape.get(), axis));
   }
+  taken->device = {dlpack::cuda, static_cast<std::int32_t>(ordinal)};
+  taken->ndim = static_cast<std::int32_t>(dimensions);
+  taken->dtype = type_of(PyBytes_AsString(text.get()));
+  taken->shape = lengths.data();
+  taken->strides = nullptr;
+  taken->byte_offset = 0;
+  return PyErr_Occurred() == nullptr ? 0 : -1;
+}
 
-  PyObject* empty_ = nullptr;
-  PyObject* current_stream_ = nullptr;
-  PyObject* device_ = nullptr;
+// An array that was allocated, until it is given.
+struct Made {
+  dlpack::Managed managed;
+  std::array<std::int64_t, most_dimensions> shape;
+  std::int64_t length;  // of the first dimension
 };
+
+void drop(dlpack::Managed* managed) {
+  Py_DECREF(static_cast<PyObject*>(managed->context));
+  delete reinterpret_cast<Made*>(managed);
+}
+
+int allocate(dlpack::Array* prototype, dlpack::Managed** managed, void* /*context*/, dlpack::SetError /*set_error*/) {
+  const auto dimensions = static_cast<std::size_t>(prototype->ndim);
+  const Owned lengths(PyTuple_New(prototype->ndim));
+  for (std::size_t axis = 0; lengths && axis < dimensions; ++axis) {
+    PyObject* const length = PyLong_FromLongLong(prototype->shape[axis]);
+    if (length == nullptr || PyTuple_SetItem(lengths.get(), static_cast<Py_ssize_t>(axis), length) != 0) return -1;
+  }
+  masu::Dtype dtype{};
+  bool boolean = false;
+  dlpack::dtype_of(prototype->dtype, dtype, boolean);
+  const Owned name(PyUnicode_InternFromString(boolean ? "?" : numpy_code(dtype)));
+  if (!lengths || !name) return -1;
+  Owned array(PyObject_CallFunctionObjArgs(empty, lengths.get(), name.get(), nullptr));
+  const Owned memory(array ? PyObject_GetAttrString(array.get(), "data") : nullptr);
+  auto made = std::make_unique<Made>();
+  made->managed = {{1, 0}, nullptr, drop, 0, *prototype};
+  if (!memory || !address_in(memory.get(), made->managed.array.data)) return -1;
+  std::copy_n(prototype->shape, dimensions, made->shape.begin());
+  made->managed.array.shape = made->shape.data();
+  made->length = made->shape[0];
+  made->managed.context = array.release();
+  *managed = &made.release()->managed;
+  return 0;
+}
+
+int object_of(dlpack::Managed* managed, void** object) {
+  auto* const array = static_cast<PyObject*>(managed->context);
+  const std::int64_t length = managed->array.shape[0];
+  const bool is_whole = managed->array.ndim == 0 || length == reinterpret_cast<Made*>(managed)->length;
+  *object = is_whole ? Py_NewRef(array) : PySequence_GetSlice(array, 0, length);
+  drop(managed);
+  return *object != nullptr ? 0 : -1;
+}
+
+int stream_now(std::int32_t /*type*/, std::int32_t /*id*/, void** stream) {
+  const Owned current(PyObject_CallNoArgs(current_stream));
+  return current && address_in(current.get(), *stream) ? 0 : -1;
+}
+
+constexpr dlpack::Exchange exchange{{1, 0}, nullptr, allocate, nullptr, object_of, array_of, stream_now};
+
+}  // namespace cupy
 
 // Of this type's own dictionary: a derived type inherits the functions, which know nothing of it.
 const dlpack::Exchange* exchange_of(PyTypeObject* type) {
@@ -359,16 +172,27 @@ const dlpack::Exchange* exchange_of(PyTypeObject* type) {
 }
 
 std::unique_ptr<Library> found_library(PyTypeObject* type) {
-  if (const dlpack::Exchange* exchange = exchange_of(type)) return std::make_unique<ExchangeLibrary>(*exchange, type);
+  auto* const of = reinterpret_cast<PyObject*>(type);
+  if (const dlpack::Exchange* exchange = exchange_of(type)) {
+    const Owned name(PyObject_GetAttrString(of, "__module__"));
+    const Owned text(name ? PyUnicode_AsUTF8String(name.get()) : nullptr);
+    const std::string_view whole = text ? PyBytes_AsString(text.get()) : "";
+    PyObject* const module = PyImport_ImportModule(std::string(whole.substr(0, whole.find('.'))).c_str());
+    PyErr_Clear();
+    const auto name_of = [of](const char* attribute) {
+      return PyObject_HasAttrString(of, attribute) != 0 ? PyUnicode_InternFromString(attribute) : nullptr;
+    };
+    return std::make_unique<Library>(Library{*exchange, module == nullptr ? Py_NewRef(Py_None) : module,
+                                             name_of("requires_grad"), name_of("is_neg")});
+  }
   PyErr_Clear();
   const Owned modules(PyImport_ImportModule("sys"));
   const Owned loaded(modules ? PyObject_GetAttrString(modules.get(), "modules") : nullptr);
-  const Owned cupy(loaded ? PyMapping_GetItemString(loaded.get(), "cupy") : nullptr);
-  const Owned array(cupy ? PyObject_GetAttrString(cupy.get(), "ndarray") : nullptr);
+  const Owned cupys(loaded ? PyMapping_GetItemString(loaded.get(), "cupy") : nullptr);
+  const Owned array(cupys ? PyObject_GetAttrString(cupys.get(), "ndarray") : nullptr);
   PyErr_Clear();
-  if (array.get() != reinterpret_cast<PyObject*>(type)) return nullptr;
-  auto library = std::make_unique<CupyLibrary>();
-  return library->find(cupy.get()) ? std::move(library) : nullptr;
+  if (array.get() != of || !cupy::find(cupys.get())) return nullptr;
+  return std::make_unique<Library>(Library{cupy::exchange, Py_NewRef(Py_None), nullptr, nullptr});
 }
 
 struct Known {
@@ -376,7 +200,86 @@ struct Known {
   std::unique_ptr<Library> library;
 };
 
+// Whether an answer is True; it is let go. An exception, which is cleared, is no plain array's.
+bool is_true(PyObject* answer) {
+  const bool yes = answer == Py_True || PyErr_Occurred() != nullptr;
+  PyErr_Clear();
+  Py_XDECREF(answer);
+  return yes;
+}
+
 }  // namespace
+
+bool Library::take(PyObject* array, Tensor& tensor) const {
+  dlpack::Array taken;
+  if (exchange.array_of(array, &taken) != 0) {
+    PyErr_Clear();  // what is wrong with it is told where it is taken in the usual way
+    return false;
+  }
+  if (taken.device.type != dlpack::cuda || !dlpack::dtype_of(taken.dtype, tensor.dtype, tensor.boolean)) return false;
+  if (taken.ndim < 0 || static_cast<std::size_t>(taken.ndim) > most_dimensions) return false;
+  tensor.dimensions = static_cast<std::size_t>(taken.ndim);
+  std::copy_n(taken.shape, tensor.dimensions, tensor.shape.begin());
+  tensor.ordinal = taken.device.id;
+  tensor.data = static_cast<std::byte*>(taken.data) + taken.byte_offset;
+  if (!tensor.measure() || !taken.is_contiguous()) return false;
+  // The memory of a tensor with the negative bit holds the negated values.
+  return !is_true(requires_grad != nullptr ? PyObject_GetAttr(array, requires_grad) : nullptr) &&
+         !is_true(is_neg != nullptr ? PyObject_VectorcallMethod(is_neg, &array, 1, nullptr) : nullptr);
+}
+
+void set_error(void* module, const char* kind, const char* message) {
+  const nb::gil_scoped_acquire acquired;
+  PyObject* type = nullptr;
+  if (std::string_view(message).find("out of memory") != std::string_view::npos) {
+    type = PyObject_GetAttrString(static_cast<PyObject*>(module), "OutOfMemoryError");
+    PyErr_Clear();
+  }
+  if (type == nullptr) {
+    PyObject* builtins = PyImport_ImportModule("builtins");
+    type = builtins != nullptr ? PyObject_GetAttrString(builtins, kind) : nullptr;
+    Py_XDECREF(builtins);
+    PyErr_Clear();
+  }
+  if (type == nullptr || !PyExceptionClass_Check(type)) {
+    Py_XDECREF(type);
+    type = Py_NewRef(PyExc_RuntimeError);
+  }
+  PyErr_SetString(type, message);
+  Py_DECREF(type);
+}
+
+bool dlpack::Array::is_contiguous() const noexcept {
+  if (strides == nullptr) return true;
+  std::int64_t expected = 1;
+  for (std::int32_t axis = ndim - 1; axis >= 0; --axis) {
+    if (shape[axis] != 1 && strides[axis] != expected) return false;
+    expected *= shape[axis];
+  }
+  return true;
+}
+
+bool dlpack::dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept {
+  if (type.lanes != 1) return false;
+  boolean = type.code == dlpack::boolean && type.bits == 8;
+  if (boolean) type.code = unsigned_integer;
+  const char kind = type.code == signed_integer     ? 'i'
+                    : type.code == unsigned_integer ? 'u'
+                    : type.code == floating         ? 'f'
+                                                    : '?';
+  const auto found = std::ranges::find_if(
+      codes, [&](const char* code) { return code[0] == kind && 8 * (code[1] - '0') == type.bits; });
+  dtype = static_cast<masu::Dtype>(found - codes.begin());
+  return found != codes.end();
+}
+
+dlpack::Type dlpack::type_of(masu::Dtype dtype, bool boolean) noexcept {
+  const Code code = boolean                  ? dlpack::boolean
+                    : masu::is_float(dtype)  ? floating
+                    : masu::is_signed(dtype) ? signed_integer
+                                             : unsigned_integer;
+  return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
+}
 
 const char* numpy_code(masu::Dtype dtype) noexcept {
   return codes[static_cast<std::size_t>(dtype)];
@@ -392,7 +295,7 @@ bool Tensor::measure() {
   return reinterpret_cast<std::uintptr_t>(data) % masu::size_of(dtype) == 0;
 }
 
-Library* library_of(PyTypeObject* type) {
+const Library* library_of(PyTypeObject* type) {
   static auto& known = *new std::vector<Known>;  // never destroyed: Python may be gone
   for (const Known& one : known) {
     if (one.type == type) return one.library.get();

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// DLPack 1.x in C, as https://dmlc.github.io/dlpack declares it, and its types as masu's dtypes.
+#pragma once
+
+#include <masu/dtype.h>
+
+#include <cstdint>
+
+namespace masu_python::dlpack {
+
+inline constexpr std::int32_t cuda = 2;
+inline constexpr std::int32_t cuda_managed = 13;
+inline constexpr std::uint64_t flag_read_only = 1;
+enum Code : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, boolean = 6 };
+
+struct Device {
+  std::int32_t type;
+  std::int32_t id;
+};
+struct Type {
+  std::uint8_t code;
+  std::uint8_t bits;
+  std::uint16_t lanes;
+};
+struct Array {
+  void* data;
+  Device device;
+  std::int32_t ndim;
+  Type dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;  // in elements; null where they are contiguous
+  std::uint64_t byte_offset;
+
+  [[nodiscard]] bool is_contiguous() const noexcept;
+};
+struct Version {
+  std::uint32_t major;
+  std::uint32_t minor;
+};
+// Before version 1, and since.
+struct Plain {
+  Array array;
+  void* context;
+  void (*deleter)(Plain*);
+};
+struct Managed {
+  Version version;
+  void* context;
+  void (*deleter)(Managed*);
+  std::uint64_t flags;
+  Array array;
+};
+using SetError = void (*)(void*, const char* kind, const char* message);
+
+// What a type has as __dlpack_c_exchange_api__. 0 is success.
+struct Exchange {
+  Version version;
+  Exchange* previous;  // of an older version
+  int (*allocate)(Array* prototype, Managed** made, void* context, SetError set_error);
+  int (*managed_of)(void* object, Managed** managed);
+  int (*object_of)(Managed* managed, void** object);
+  int (*array_of)(void* object, Array* array);  // borrowed; may be null
+  int (*current_stream)(std::int32_t type, std::int32_t id, void** stream);
+};
+
+// False for a type that masu lacks. bool is u8.
+bool dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept;
+Type type_of(masu::Dtype dtype, bool boolean) noexcept;
+
+}  // namespace masu_python::dlpack
