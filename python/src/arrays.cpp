@@ -66,7 +66,7 @@ bool NumpyArray::is_float() const noexcept {
   return dtype->number == 11 || dtype->number == 12 || dtype->number == 23;
 }
 
-MASU_FOR_EVERY_PROCESSOR bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
+bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
   constexpr std::uint64_t block = 4096;  // a block with another byte ends the search
   for (std::uint64_t first = 0; first < count; first += block) {
     std::uint8_t all = 0;

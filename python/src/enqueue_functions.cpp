@@ -2,6 +2,7 @@
 // Sorts, partitions, quantiles, searches and distinct values of the arrays of tensors.h, enqueued.
 #include "enqueue.h"
 #include "quantiles.h"
+#include "sort/numpy_order.h"
 
 #include <masu/quantile.h>
 #include <masu/search.h>
@@ -17,6 +18,10 @@
 namespace masu_python {
 namespace {
 
+using SortForm = void (*)(Stream&, const Buffer<std::byte>&, Dtype, Buffer<std::byte>&, const masu::SortOptions&);
+constexpr SortForm sort_there = masu::sort_nans_last;
+constexpr SortForm argsort_there = masu::argsort_nans_last;
+
 // Sorted lines, or, with `places`, their orders.
 template <bool places>
 void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
@@ -24,7 +29,8 @@ void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, b
   const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], lines, memory);
   const Dtype result = places ? Dtype::i64 : dtype;
   masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sorted) {
-    (places ? argsort_rows : sort_rows)(stream, rows, dtype, lines.number(), sorted, backwards);
+    const masu::SortOptions options = sort_options(lines.number(), backwards);
+    (places ? argsort_there : sort_there)(stream, rows, dtype, sorted, options);
   });
 }
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lines.h"
 
-#include <masu/convert.h>
-
 namespace masu_python {
-
-using masu::Buffer;
-using masu::Device;
-using masu::Stream;
 
 bool integer(PyObject* object, std::int64_t& value) {
   if (PyLong_CheckExact(object) == 0) return false;
@@ -51,38 +45,6 @@ bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines,
 
 bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines) {
   return !shape.empty() && lines_of(shape, axis, lines) && lines.length * lines.number() != 0;
-}
-
-namespace {
-
-void negate(Stream& stream, const Buffer<std::byte>& from, masu::Dtype dtype, Buffer<std::byte>& to) {
-  static_cast<void>(masu::convert(stream, from, dtype, to, dtype, {.negate = true}));
-}
-
-}  // namespace
-
-// masu's descending order has NaNs first, NumPy's last: floats descend so as those with the other sign ascend.
-void sort_rows(Stream& stream, const Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
-               Buffer<std::byte>& result, bool descending) {
-  if (descending && masu::is_float(dtype)) {
-    Buffer<std::byte> floats(stream.device(), data.size());
-    negate(stream, data, dtype, floats);
-    static_cast<void>(masu::sort(stream, floats, dtype, sort_options(rows, false)));
-    return negate(stream, floats, dtype, result);
-  }
-  static_cast<void>(masu::sort(stream, data, dtype, result, sort_options(rows, descending)));
-}
-
-void argsort_rows(Stream& stream, const Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
-                  Buffer<std::byte>& result, bool descending) {
-  constexpr masu::Dtype index = masu::Dtype::u64;
-  if (descending && masu::is_float(dtype)) {
-    Buffer<std::byte> floats(stream.device(), data.size());
-    negate(stream, data, dtype, floats);
-    static_cast<void>(masu::argsort(stream, floats, dtype, result, index, sort_options(rows, false)));
-    return;
-  }
-  static_cast<void>(masu::argsort(stream, data, dtype, result, index, sort_options(rows, descending)));
 }
 
 }  // namespace masu_python

@@ -33,12 +33,6 @@ bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines,
 // The same, but false for arrays without elements or without dimensions, too.
 bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines);
 
-// The rows, each sorted, or their orders, u64. `descending`: NaNs are last then too.
-void sort_rows(masu::Stream& stream, const masu::Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
-               masu::Buffer<std::byte>& result, bool descending);
-void argsort_rows(masu::Stream& stream, const masu::Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
-                  masu::Buffer<std::byte>& result, bool descending);
-
 inline const masu::Device& this_cpu() {
   static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
   return cpu;

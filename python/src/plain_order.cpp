@@ -2,9 +2,9 @@
 // Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
 #include "arrays.h"
 #include "function.h"
-#include "keys.h"
 #include "lines.h"
 #include "module.h"
+#include "sort/numpy_order.h"
 
 #include <masu/device.h>
 #include <masu/quantile.h>
@@ -23,8 +23,13 @@ namespace {
 
 using masu::Dtype;
 
-constexpr unsigned order_tells = has_both_zeros | has_other_nan;  // of what NumPy's sort does not keep the bits
-constexpr std::uint64_t short_elements = 16384;                   // so little work that the GIL is kept
+constexpr std::uint64_t short_elements = 16384;  // so little work that the GIL is kept
+
+// Whether NumPy's sort keeps the bits of all of these elements.
+bool sort_keeps_bits(Dtype dtype, const void* data, std::uint64_t count) {
+  const masu::Unordered found = masu::find_unordered({dtype, data, count});
+  return !found.both_zeros && !found.other_nan;
+}
 
 // Whether masu works on an array of so many elements at once, with the GIL.
 bool is_short(const NumpyArray& a) {
@@ -123,7 +128,7 @@ PyObject* plain::sort(const Arguments& values) {
       nb::steal(PyObject_VectorcallMethod(lines.flat ? flatten : copy, of, lines.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
   // A copy has no gaps.
-  if (a->is_float() && (unordered(dtype, data_of(result.ptr()), count) & order_tells) != 0) return nullptr;
+  if (a->is_float() && !sort_keeps_bits(dtype, data_of(result.ptr()), count)) return nullptr;
   PyObject* const by[] = {result.ptr(), lines.flat || values[1] == nullptr ? last : values[1], stable};
   PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
   if (done == nullptr) return nullptr;
@@ -299,7 +304,7 @@ PyObject* plain::unique(const Arguments& values) {
   std::uint64_t most = std::min(small_limit(), few);
   if (sorted_fast) most = numpy_sort(dtype, count, false).few;
   else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits
-  if (count == 0 || count >= most || (unordered(dtype, a->data, count) & order_tells) != 0) return nullptr;
+  if (count == 0 || count >= most || !sort_keeps_bits(dtype, a->data, count)) return nullptr;
   static PyObject* const numpys = numpy_function("unique");
   return values.call(numpys);
 }

@@ -218,6 +218,14 @@ class Layout(unittest.TestCase):
         self.none(self.lines_with(r'#\s*include\s*[<"](?!masu/|nanobind/|structmember\.h|\w+>|\w+\.h"|(?!backends)\w+/[\w/]+\.h")',
                                   below("python/src/")))
 
+    def test_python_has_no_numerics(self):
+        # What computes with elements is C++ of the room that owns the idea, tested there; the extension reads arguments, calls
+        # and makes results. These words stand for loops over elements: by type, by vectors, with functions of mathematics.
+        numerics = (r"masu::dispatch\(|vector_size|target_clones|MASU_FOR_EVERY_PROCESSOR|intrin\.h|\bhwy/|"
+                    r"#\s*include\s*<(?:cmath|numeric|experimental/simd)>")
+        still = {"plain_sums.cpp", "short_sum.h", "plain_counts.cpp", "few_weights.cpp", "enqueue_counts.cpp", "module.h"}
+        self.none(self.lines_with(numerics, [p for p in below("python/src/") if p.name not in still]))
+
     def test_python_registers_what_it_has(self):
         module = read(ROOT / "python/src/module.cpp")
         found = [re.findall(r"^void (register_\w+)\(nb::module_& m\) \{", read(p), re.M) for p in below("python/src/")]
