@@ -3,6 +3,7 @@
 /// Everything that masu offers, except reading and writing files (`<masu/io.h>`, target `masu::io`).
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/bins.h>
 #include <masu/bitonic.h>
 #include <masu/buffer.h>

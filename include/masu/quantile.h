@@ -39,6 +39,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -49,7 +50,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -134,19 +134,13 @@ struct Quantile {
 /// std::vector<masu::Quantile> found = finder.result();
 /// @endcode
 /// One pass for 8- and 16-bit data, as a rule two for the others, never more than eight. The result does not depend on
-/// the pieces or their order. Move-only; one thread at a time.
-class MASU_EXPORT QuantileFinder {
+/// the pieces or their order. Every pass must give the same elements, in any order; count() is the elements of one
+/// pass. merge() and from_bytes() require the same pass and the same kind of device (`cpu` or none).
+class MASU_EXPORT QuantileFinder : public detail::BufferAccumulator<QuantileFinder> {
  public:
   /// Throws invalid_argument for a q that is not within 0 … 1. options.rows must be 1.
   QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q, const QuantileOptions& options = {});
-  QuantileFinder(QuantileFinder&&) noexcept;
-  QuantileFinder& operator=(QuantileFinder&&) noexcept;
-  ~QuantileFinder();
 
-  /// Takes a piece of the data of this pass in host memory; every pass must give the same elements, in any order.
-  void add(const ArrayView& data);
-  /// The same in memory of this finder's device.
-  void add_buffer(const BufferBase& data, Dtype dtype);
   /// In place of add(): all the data, or this finder's part of it, which must stay there unchanged until the passes
   /// have ended. As a rule it is then read once: the first pass takes `samples` elements of it, the second one counts
   /// what is below and between elements of all samples and keeps copies of the latter, a few percent, and the others go
@@ -159,27 +153,10 @@ class MASU_EXPORT QuantileFinder {
   /// Of a finder that holds a part of the data: what all parts' finders have found in this pass, bytes() of them
   /// merged. Comes before next_pass(). Throws invalid_argument for what from_bytes() refuses, and for other quantiles.
   void take(std::span<const std::byte> bytes);
-  /// Takes what another finder of the same dtype, quantiles and method, on a device of the same kind (`cpu` or none)
-  /// and in the same pass has taken in that pass. Throws invalid_argument where they differ, and where they have 2^63
-  /// elements or more together.
-  void merge(const QuantileFinder& other);
-  /// What it holds, little-endian, with a version.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
-  /// Throws invalid_argument for anything that bytes() did not write, and for bytes of the other kind of device.
-  static QuantileFinder from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// Ends a pass. True when all the data has to be given once more. Throws invalid_argument where there was no data.
   [[nodiscard]] bool next_pass();
   /// The quantiles in the order of q, once next_pass() was false.
   [[nodiscard]] std::vector<Quantile> result() const;
-  /// Of the data.
-  [[nodiscard]] Dtype dtype() const noexcept;
-  /// Elements of one pass.
-  [[nodiscard]] std::uint64_t count() const noexcept;
-  [[nodiscard]] Times times() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Bytes of temporary device memory that the functions below allocate for `count` elements in all. 0 on `cpu`.

@@ -22,6 +22,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -29,7 +30,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -91,43 +91,14 @@ class MASU_EXPORT ReduceResult {
   std::vector<std::uint64_t> nonzero_;
 };
 
-/// Reduces data that comes in pieces. Indices count from the start of the first piece. Move-only; one thread at a time.
-class MASU_EXPORT ReduceAccumulator {
+/// Reduces data that comes in pieces. Indices count from the start of the first piece.
+class MASU_EXPORT ReduceAccumulator : public detail::BufferAccumulator<ReduceAccumulator> {
  public:
   /// options.rows must be 1.
   ReduceAccumulator(const Device& device, Dtype dtype, ReduceOp op, const ReduceOptions& options = {});
-  ReduceAccumulator(ReduceAccumulator&&) noexcept;
-  ReduceAccumulator& operator=(ReduceAccumulator&&) noexcept;
-  ~ReduceAccumulator();
-
-  /// Takes the next piece of host memory. Returns when the memory may be reused.
-  void add(const ArrayView& data);
-  /// Takes the next piece, in memory of this accumulator's device.
-  template <Element T>
-  void add(const Buffer<T>& data) {
-    add_buffer(data, dtype_of<T>);
-  }
-  /// The same for data whose type is known at run time.
-  void add_buffer(const BufferBase& data, Dtype dtype);
-  /// Takes what another accumulator of the same dtype, operation and NaN rule has taken, as the pieces behind this
-  /// one's. Throws invalid_argument where they differ, and where they have 2^63 elements or more together.
-  void merge(const ReduceAccumulator& later);
-  /// What it holds, little-endian, with a version: the same on every device.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
-  /// Throws invalid_argument for anything that bytes() did not write.
-  static ReduceAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
-  /// Of the data.
-  [[nodiscard]] Dtype dtype() const noexcept;
   [[nodiscard]] ReduceOp op() const noexcept;
-  /// Elements so far.
-  [[nodiscard]] std::uint64_t count() const noexcept;
   /// The result so far. Throws invalid_argument for an extreme of nothing.
   [[nodiscard]] ReduceResult result() const;
-  [[nodiscard]] Times times() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Bytes of temporary device memory: what is allocated when options.workspace is null. 0 on `cpu`.

@@ -28,6 +28,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -37,7 +38,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -104,32 +104,20 @@ enum class SumKind : std::uint8_t {
 };
 
 /// Exact sums of data that comes in pieces: for chunks, threads and ranks. The results are those of all data at once.
-/// Move-only; one thread at a time.
-class MASU_EXPORT SumAccumulator {
+/// bytes() are equal for equal totals, whatever the device and the pieces. With rows, bytes(), merge() and integers()
+/// throw invalid_argument.
+class MASU_EXPORT SumAccumulator : public detail::Accumulator<SumAccumulator> {
  public:
   /// `row_length` 0: all elements are one row. Otherwise the elements come row after row, each of that many; pieces may
   /// begin and end anywhere.
   SumAccumulator(const Device& device, Dtype dtype, SumKind kind = SumKind::sum, std::uint64_t row_length = 0);
-  SumAccumulator(SumAccumulator&&) noexcept;
-  SumAccumulator& operator=(SumAccumulator&&) noexcept;
-  ~SumAccumulator();
 
-  /// Adds a piece of host memory; SumKind::dot takes two, of equal length. Returns when the memory may be reused.
-  void add(const ArrayView& x);
+  using Accumulator::add;
+  /// For SumKind::dot: adds a piece of both inputs, of equal length.
   void add(const ArrayView& x, const ArrayView& y);
   /// Adds a piece in memory of this accumulator's device.
   void add_buffer(const BufferBase& x, Dtype dtype);
   void add_buffers(const BufferBase& x, const BufferBase& y, Dtype dtype);
-  /// Adds what another one holds, of the same dtype and kind; both without rows. The other may be of another device.
-  /// Throws invalid_argument where they differ, and where they have 2^63 elements or more together.
-  void merge(const SumAccumulator& other);
-
-  /// What it holds, exactly: equal for equal totals, whatever the device and the pieces. Little-endian, with a version;
-  /// only without rows.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
-  /// Throws invalid_argument for anything that bytes() did not write.
-  static SumAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
-
   /// What it holds as integers whose plain sum is that of the accumulators, of up to 2^31 of them: by MPI_SUM,
   /// ncclAllReduce or torch.distributed.all_reduce on signed 64-bit integers. First the elements; then of the values
   /// (SumKind::sum, squares), then of the squares or products (squares, dot): 1 where NaN came, 1 for infinity, 1 for
@@ -139,10 +127,7 @@ class MASU_EXPORT SumAccumulator {
   static SumAccumulator from_integers(const Device& device, Dtype dtype, SumKind kind,
                                       std::span<const std::int64_t> integers);
 
-  [[nodiscard]] Dtype dtype() const noexcept;
   [[nodiscard]] SumKind kind() const noexcept;
-  /// Elements that came so far.
-  [[nodiscard]] std::uint64_t count() const noexcept;
   /// Rows that came so far: 1 without rows.
   [[nodiscard]] std::uint64_t rows() const noexcept;
 
@@ -154,13 +139,6 @@ class MASU_EXPORT SumAccumulator {
   [[nodiscard]] SumResult norm2(Dtype result = Dtype::f64) const;
   [[nodiscard]] SumResult variance(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
   [[nodiscard]] SumResult standard_deviation(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
-  [[nodiscard]] Times times() const;
-
- private:
-  struct State;
-  void add_memory(const BufferBase& x, const BufferBase& y, Dtype dtype);
-  explicit SumAccumulator(std::unique_ptr<State> state) noexcept;
-  std::unique_ptr<State> state_;
 };
 
 /// Bytes of temporary device memory that any function of this header needs for `count` elements: what is allocated when

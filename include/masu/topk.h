@@ -19,6 +19,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -26,7 +27,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -76,47 +76,20 @@ class MASU_EXPORT TopkResult {
 };
 
 /// Finds the top k of data that comes in pieces, in one pass, in memory that depends on k and the pieces only. Indices
-/// count from the start of the first piece. Move-only; one thread at a time.
-class MASU_EXPORT TopkAccumulator {
+/// count from the start of the first piece; count() includes the elements that are skipped.
+class MASU_EXPORT TopkAccumulator : public detail::BufferAccumulator<TopkAccumulator> {
  public:
   /// options.rows must be 1. Throws invalid_argument for k = 0.
   TopkAccumulator(const Device& device, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
-  TopkAccumulator(TopkAccumulator&&) noexcept;
-  TopkAccumulator& operator=(TopkAccumulator&&) noexcept;
-  ~TopkAccumulator();
 
-  /// Takes the next piece of host memory. Returns when the memory may be reused.
-  void add(const ArrayView& data);
-  /// Takes the next piece, in memory of this accumulator's device.
-  template <Element T>
-  void add(const Buffer<T>& data) {
-    add_buffer(data, dtype_of<T>);
-  }
-  /// The same for data whose type is known at run time.
-  void add_buffer(const BufferBase& data, Dtype dtype);
+  using BufferAccumulator::add_buffer;
   /// The same, on a stream of that device without waiting. The next piece, merge(), bytes(), result() and the end of
   /// the accumulator wait: until then `data` and `stream` must live. What goes wrong there is thrown, and the piece is
   /// not taken.
   void add_buffer(Stream& stream, const BufferBase& data, Dtype dtype);
-  /// Takes what another accumulator of the same dtype, k and options has taken, as the pieces behind this one's. Throws
-  /// invalid_argument where they differ, and where they have 2^63 elements or more together.
-  void merge(const TopkAccumulator& later);
-  /// What it holds, little-endian, with a version: the same on every device.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
-  /// Throws invalid_argument for anything that bytes() did not write.
-  static TopkAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
-  /// Of the data.
-  [[nodiscard]] Dtype dtype() const noexcept;
   [[nodiscard]] std::uint64_t k() const noexcept;
-  /// Elements so far, skipped ones included.
-  [[nodiscard]] std::uint64_t count() const noexcept;
-  /// The top k so far; all that came, in order, where that is fewer than k.
+  /// The top k so far, or all elements in order if there are fewer than k.
   [[nodiscard]] TopkResult result() const;
-  [[nodiscard]] Times times() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Bytes of temporary device memory for the top k of `count` elements: what is allocated when options.workspace is

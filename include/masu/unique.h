@@ -25,6 +25,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -33,7 +34,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -164,67 +164,26 @@ MASU_EXPORT Pending<void> run_length(Stream& stream, const BufferBase& data, Dty
 
 /// Distinct values with counts of data that comes in pieces. Memory: the distinct values so far with their counts,
 /// twice while they are merged, and what `unique` needs for a piece. 8- and 16-bit data: a table of fixed size. The
-/// result is that of `unique` on all pieces one after the other, wherever they are cut. Move-only; one thread at a
-/// time. After an exception it holds an unspecified part of the piece: only destroy it then.
-class MASU_EXPORT UniqueAccumulator {
+/// result is that of `unique` on all pieces one after the other, wherever they are cut. After an exception it holds an
+/// unspecified part of the piece: only destroy it then.
+class MASU_EXPORT UniqueAccumulator : public detail::Accumulator<UniqueAccumulator> {
  public:
   UniqueAccumulator(const Device& device, Dtype dtype);
-  UniqueAccumulator(UniqueAccumulator&&) noexcept;
-  UniqueAccumulator& operator=(UniqueAccumulator&&) noexcept;
-  ~UniqueAccumulator();
 
-  /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
-  void add(const ArrayView& piece);
-  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's. Throws
-  /// invalid_argument where they differ, and where they have 2^63 elements or more together.
-  void merge(const UniqueAccumulator& later);
-  /// What it holds, little-endian, with a version: the same on every device.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
-  /// Throws invalid_argument for anything that bytes() did not write.
-  static UniqueAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
-  /// Of the data.
-  [[nodiscard]] Dtype dtype() const noexcept;
-  /// Elements so far.
-  [[nodiscard]] std::uint64_t count() const noexcept;
   /// Bytes that the distinct values so far and their counts take.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
   /// Values and counts so far. More pieces may be added after it.
   [[nodiscard]] UniqueArrays result();
-  [[nodiscard]] Times times() const noexcept;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Runs of data that comes in pieces: those of all pieces one after the other, wherever they are cut. Memory: the runs
-/// so far. Move-only; one thread at a time. After an exception it holds what it held before.
-class MASU_EXPORT RunAccumulator {
+/// so far. After an exception it holds what it held before.
+class MASU_EXPORT RunAccumulator : public detail::Accumulator<RunAccumulator> {
  public:
   RunAccumulator(const Device& device, Dtype dtype);
-  RunAccumulator(RunAccumulator&&) noexcept;
-  RunAccumulator& operator=(RunAccumulator&&) noexcept;
-  ~RunAccumulator();
 
-  /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
-  void add(const ArrayView& piece);
-  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's. Throws
-  /// invalid_argument where they differ, and where they have 2^63 elements or more together.
-  void merge(const RunAccumulator& later);
-  /// What it holds, little-endian, with a version: the same on every device.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
-  /// Throws invalid_argument for anything that bytes() did not write.
-  static RunAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
-  /// Of the data.
-  [[nodiscard]] Dtype dtype() const noexcept;
-  /// Elements so far.
-  [[nodiscard]] std::uint64_t count() const noexcept;
   /// The runs so far, with lengths and starts. More pieces may be added after it.
   [[nodiscard]] RunArrays result() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 namespace detail {

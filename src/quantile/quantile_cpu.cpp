@@ -109,7 +109,6 @@ void PlaceFinder::add_here(const ArrayView& data) {
 void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count) {
   if (count == 0) return;
   check_pass();
-  if (on_cpu_) return add_here(ArrayView(dtype_, static_cast<const char*>(data.native()) + byte_offset, count));
   const call::Timer timer(&times_, &Times::compute);
   here_ += count;
   Stream stream = call::timed_stream(device_, false);

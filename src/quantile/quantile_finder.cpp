@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantiles of data that comes in pieces, in passes.
-#include "call/operands.h"
-#include "call/state_bytes.h"
+#include "call/accumulator.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_rule.h"
 
@@ -13,6 +12,8 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace masu {
 
@@ -49,45 +50,113 @@ void Quantiles::append(const std::function<std::uint64_t(std::size_t)>& key, std
   }
 }
 
-struct QuantileFinder::State {
-  State(const Device& on, Dtype type, std::span<const double> wanted, const QuantileOptions& asked)
-      : device(on),
-        dtype(type),
+namespace {
+
+// What a finder looks for.
+struct WantedPlaces {
+  Dtype dtype;
+  QuantileMethod method;
+  std::vector<double> q;
+
+  explicit WantedPlaces(call::StateReader& from) : dtype(from.dtype()) {
+    method = static_cast<QuantileMethod>(from.below(static_cast<std::uint64_t>(QuantileMethod::nearest) + 1, 1));
+    for (const std::uint64_t one : from.numbers(from.number())) q.push_back(std::bit_cast<double>(one));
+  }
+};
+
+}  // namespace
+
+template <>
+struct detail::Accumulator<QuantileFinder>::State : call::AccumulatorState {
+  static constexpr call::StateName name{"QuantileFinder", "MQUA", 2};
+  static constexpr std::string_view function = "quantile";
+
+  State(const Device& on, Dtype type, std::span<const double> wanted, const QuantileOptions& options)
+      : AccumulatorState(on, type),
         q(wanted.begin(), wanted.end()),
-        method(asked.method),
+        method(options.method),
         finder(on, type),
         narrowing(type) {}
 
   [[nodiscard]] bool is_of_all() const noexcept { return narrowing.phase() == Narrowing::Phase::all; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return is_of_all() ? finder.count() : narrowing.count(); }
-  void know_places(std::uint64_t elements) {
-    if (!quantiles) quantiles = std::make_unique<Quantiles>(dtype, method, elements, q);
+  [[nodiscard]] std::uint64_t elements() const noexcept { return is_of_all() ? finder.count() : narrowing.count(); }
+  [[nodiscard]] Times all_times() const { return finder.times(); }
+  void know_places(std::uint64_t count_of_all) {
+    if (!quantiles) quantiles = std::make_unique<Quantiles>(dtype, method, count_of_all, q);
   }
-  // Those that the finder looks for.
+  // The places that the finder looks for.
   [[nodiscard]] std::vector<std::uint64_t> sought() const {
     const std::span<const std::uint64_t> places = quantiles->places();
     if (is_of_all()) return {places.begin(), places.end()};
     return narrowing.listed_places(places);
   }
-  // What this pass and the passes before it found is the finder's.
+  // Whether the finder has what this pass and the passes before it found.
   [[nodiscard]] bool is_finders() const {
     return is_of_all() || (narrowing.phase() == Narrowing::Phase::lists && !sought().empty());
   }
-  void check_pieces() const {
+  void check_open() const {
     if (narrowing.holds()) call::refuse("quantile", "a finder that holds its data takes no more, got more data");
   }
-  void check_hold() const {
-    check_pieces();
+  void add(const ArrayView& data) { finder.add(data); }
+  void add(const BufferBase& data) { finder.add(data, data.byte_offset(), data.size_bytes() / size_of(dtype)); }
+  void hold(HeldData data, std::uint64_t samples) {
+    check_open();
     if (quantiles || finder.count() != 0) {
-      call::refuse("quantile", fmt::format("a finder holds all of its data, got {} elements before", count()));
+      call::refuse("quantile", fmt::format("a finder holds all of its data, got {} elements before", elements()));
+    }
+    narrowing.hold(std::move(data), samples, finder);
+  }
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} quantiles ({}) of {} by {} on {}, {} elements so far", q.size(), fmt::join(q, ", "),
+                       to_string(dtype), to_string(method), device.id(), elements());
+  }
+  void merge(const State& other) {
+    if (dtype == other.dtype && q == other.q && method == other.method && done == other.done &&
+        narrowing.merge(other.narrowing) && (!is_finders() || finder.merge(other.finder))) {
+      return;
+    }
+    call::refuse("QuantileFinder::merge",
+                 fmt::format("both must be in the same pass for the same, got {} and {}", text(), other.text()));
+  }
+
+  void write(call::StateWriter& to) const {
+    to.dtype(dtype);
+    to.number(static_cast<std::uint64_t>(method), 1);
+    to.number(q.size());
+    for (const double one : q) to.real(one);
+    to.number(done ? 1 : 0, 1);
+    narrowing.write(to);
+    if (is_finders()) finder.write(to);
+  }
+  static QuantileFinder read(const Device& device, call::StateReader& from) {
+    const WantedPlaces wanted(from);
+    QuantileFinder result(device, wanted.dtype, wanted.q, {.method = wanted.method});
+    result.state_->read_passes(from);
+    return result;
+  }
+  // Reads what write() wrote after the quantiles.
+  void read_passes(call::StateReader& from) {
+    done = from.flag();
+    quantiles.reset();
+    narrowing.read(from);
+    if (narrowing.phase() == Narrowing::Phase::counts || narrowing.phase() == Narrowing::Phase::lists) {
+      from.require(narrowing.count() != 0);
+      know_places(narrowing.count());
+    }
+    if (is_finders()) {
+      std::vector<std::uint64_t> places;
+      finder.read(from, [&](std::uint64_t count_of_all) {
+        if (is_of_all()) know_places(count_of_all);
+        places = sought();
+        return std::span<const std::uint64_t>(places);
+      });
+      from.require(done == finder.done());
+    } else {
+      from.require(done == (narrowing.phase() == Narrowing::Phase::lists));
     }
   }
-  void write(call::StateWriter& to) const;
-  // What write() wrote behind the quantiles and `done`.
-  void read(call::StateReader& from);
 
-  Device device;
-  Dtype dtype;
   std::vector<double> q;
   QuantileMethod method;
   PlaceFinder finder;
@@ -96,147 +165,47 @@ struct QuantileFinder::State {
   bool done = false;
 };
 
+template class detail::Accumulator<QuantileFinder>;
+template class detail::BufferAccumulator<QuantileFinder>;
+
 QuantileFinder::QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q,
                                const QuantileOptions& options) {
   const FloatingPointScope usual;
   check_quantiles(q);
   call::check_one_row("quantile", options.rows);
-  state_ = std::make_unique<State>(device, dtype, q, options);
-}
-
-QuantileFinder::QuantileFinder(QuantileFinder&&) noexcept = default;
-QuantileFinder& QuantileFinder::operator=(QuantileFinder&&) noexcept = default;
-QuantileFinder::~QuantileFinder() = default;
-
-void QuantileFinder::add(const ArrayView& data) {
-  const FloatingPointScope usual;
-  call::check_dtype("quantile", state_->dtype, data.dtype);
-  state_->check_pieces();
-  state_->finder.add(data);
-}
-
-void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
-  const FloatingPointScope usual;
-  call::check_dtype("quantile", state_->dtype, dtype);
-  call::check_device("quantile", state_->device, data);
-  state_->check_pieces();
-  state_->finder.add(data, data.byte_offset(), call::count_of("quantile", data, dtype));
+  state_ = detail::make_hidden<State>(device, dtype, q, options);
 }
 
 void QuantileFinder::hold(const ArrayView& data, std::uint64_t samples) {
   const FloatingPointScope usual;
   call::check_dtype("quantile", state_->dtype, data.dtype);
-  state_->check_hold();
-  state_->narrowing.hold(HeldData(state_->device, data), samples, state_->finder);
+  state_->hold(HeldData(state_->device, data), samples);
 }
 
 void QuantileFinder::hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples) {
   const FloatingPointScope usual;
-  call::check_dtype("quantile", state_->dtype, dtype);
-  call::check_device("quantile", state_->device, data);
-  (void)call::count_of("quantile", data, dtype);
-  state_->check_hold();
-  state_->narrowing.hold(HeldData(data, dtype), samples, state_->finder);
-}
-
-void QuantileFinder::merge(const QuantileFinder& other) {
-  const FloatingPointScope usual;
-  State& s = *state_;
-  const State& from = *other.state_;
-  if (s.dtype != from.dtype || s.q != from.q || s.method != from.method || s.done != from.done ||
-      !s.narrowing.merge(from.narrowing) || (s.is_finders() && !s.finder.merge(from.finder))) {
-    const auto text = [](const State& of) {
-      return fmt::format("{} quantiles ({}) of {} by {} on {}, {} elements so far", of.q.size(), fmt::join(of.q, ", "),
-                         to_string(of.dtype), to_string(of.method), of.device.id(), of.count());
-    };
-    call::refuse("QuantileFinder::merge",
-                 fmt::format("both must be in the same pass for the same, got {} and {}", text(s), text(from)));
-  }
-}
-
-namespace {
-
-constexpr call::StateName quantile_state{"QuantileFinder", "MQUA", 2};
-
-// Of what a state is.
-struct WantedPlaces {
-  Dtype dtype;
-  QuantileMethod method;
-  std::vector<double> q;
-};
-WantedPlaces read_wanted(call::StateReader& from) {
-  WantedPlaces wanted{from.dtype(), {}, {}};
-  wanted.method = static_cast<QuantileMethod>(from.below(static_cast<std::uint64_t>(QuantileMethod::nearest) + 1, 1));
-  for (const std::uint64_t one : from.numbers(from.number())) wanted.q.push_back(std::bit_cast<double>(one));
-  return wanted;
-}
-
-}  // namespace
-
-void QuantileFinder::State::write(call::StateWriter& to) const {
-  to.dtype(dtype);
-  to.number(static_cast<std::uint64_t>(method), 1);
-  to.number(q.size());
-  for (const double one : q) to.real(one);
-  to.number(done ? 1 : 0, 1);
-  narrowing.write(to);
-  if (is_finders()) finder.write(to);
-}
-
-void QuantileFinder::State::read(call::StateReader& from) {
-  done = from.flag();
-  quantiles.reset();
-  narrowing.read(from);
-  if (narrowing.phase() == Narrowing::Phase::counts || narrowing.phase() == Narrowing::Phase::lists) {
-    from.require(narrowing.count() != 0);
-    know_places(narrowing.count());
-  }
-  if (is_finders()) {
-    std::vector<std::uint64_t> places;
-    finder.read(from, [&](std::uint64_t elements) {
-      if (is_of_all()) know_places(elements);
-      places = sought();
-      return std::span<const std::uint64_t>(places);
-    });
-    from.require(done == finder.done());
-  } else {
-    from.require(done == (narrowing.phase() == Narrowing::Phase::lists));
-  }
-  from.end();
-}
-
-std::vector<std::byte> QuantileFinder::bytes() const {
-  call::StateWriter to(quantile_state);
-  state_->write(to);
-  return to.finish();
-}
-
-QuantileFinder QuantileFinder::from_bytes(const Device& device, std::span<const std::byte> bytes) {
-  call::StateReader from(quantile_state, bytes);
-  const WantedPlaces wanted = read_wanted(from);
-  QuantileFinder result(device, wanted.dtype, wanted.q, {.method = wanted.method});
-  result.state_->read(from);
-  return result;
+  (void)state_->check_buffer("quantile", data, dtype);
+  state_->hold(HeldData(data, dtype), samples);
 }
 
 void QuantileFinder::take(std::span<const std::byte> bytes) {
   const FloatingPointScope usual;
   State& s = *state_;
-  call::StateReader from(quantile_state, bytes);
-  const WantedPlaces wanted = read_wanted(from);
+  call::StateReader from(State::name, bytes);
+  const WantedPlaces wanted(from);
   if (wanted.dtype != s.dtype || wanted.q != s.q || wanted.method != s.method) {
     call::refuse("QuantileFinder::take", "the bytes must be of the same quantiles, got others");
   }
   (void)from_bytes(s.device, bytes);  // refused as a whole, before this one changes
-  s.read(from);
+  s.read_passes(from);
 }
 
 bool QuantileFinder::next_pass() {
   const FloatingPointScope usual;
   State& s = *state_;
   if (s.done) return false;
-  if (s.count() == 0) call::refuse("quantile", "there must be data, got no elements");
-  s.know_places(s.count());
+  if (s.elements() == 0) call::refuse("quantile", "there must be data, got no elements");
+  s.know_places(s.elements());
   if (s.is_finders()) {
     s.done = !s.finder.next_pass(s.sought());
     if (!s.done && s.narrowing.holds()) s.narrowing.give(s.finder);
@@ -253,18 +222,6 @@ std::vector<Quantile> QuantileFinder::result() const {
   std::vector<Quantile> result;
   s.quantiles->append([&](std::size_t i) { return s.narrowing.key(s.quantiles->places()[i], s.finder); }, result);
   return result;
-}
-
-Dtype QuantileFinder::dtype() const noexcept {
-  return state_->dtype;
-}
-
-std::uint64_t QuantileFinder::count() const noexcept {
-  return state_->count();
-}
-
-Times QuantileFinder::times() const {
-  return state_->finder.times();
 }
 
 }  // namespace masu

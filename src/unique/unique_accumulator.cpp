@@ -2,9 +2,7 @@
 // Pieces become sorted runs of distinct values, of which neighbours are merged when they are about equally long: so
 // each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
 // result.
-#include "call/launcher.h"
-#include "call/operands.h"
-#include "call/state_bytes.h"
+#include "call/accumulator.h"
 #include "elements/order.h"
 
 #include <masu/unique.h>
@@ -19,9 +17,6 @@
 namespace masu {
 
 namespace {
-
-constexpr call::StateName run_state{"RunAccumulator", "MRUN"};
-constexpr call::StateName unique_state{"UniqueAccumulator", "MUNI"};
 
 // Of equal values, the first's bits stay: `a` is of earlier pieces than `b`.
 template <class T>
@@ -71,38 +66,33 @@ std::uint64_t key_at(const HostArray& values, std::uint64_t i) {
   });
 }
 
-// The bytes of values with counts: of runs, and of distinct values.
-struct CountedState {
-  HostArray values;
-  std::vector<std::uint64_t> counts;
-  std::uint64_t count = 0;  // their sum
-};
-
-std::vector<std::byte> write_counted(const call::StateName& name, const HostArray& values,
-                                     std::span<const std::uint64_t> counts, std::uint64_t count) {
-  call::StateWriter to(name);
+void write_counted(call::StateWriter& to, const HostArray& values, std::span<const std::uint64_t> counts,
+                   std::uint64_t elements) {
   to.dtype(values.dtype);
-  to.number(count);
+  to.number(elements);
   to.number(counts.size());
   to.raw(values.bytes);
   to.numbers(counts);
-  return to.finish();
 }
 
-// `follows(a, b)`: whether a value with the ordered key b may come behind one with a.
-CountedState read_counted(const call::StateName& name, std::span<const std::byte> bytes,
-                          bool (*follows)(std::uint64_t before, std::uint64_t key)) {
-  call::StateReader from(name, bytes);
-  CountedState result;
+// Distinct values or runs with their counts.
+struct Counted {
+  HostArray values;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t elements = 0;  // the sum of the counts
+};
+
+// `follows(a, b)`: whether a value with the ordered key b may come after one with a.
+Counted read_counted(call::StateReader& from, bool (*follows)(std::uint64_t before, std::uint64_t key)) {
+  Counted result;
   result.values.dtype = from.dtype();
-  result.count = from.elements();
+  result.elements = from.elements();
   const std::uint64_t size = from.number();
   const std::span<const std::byte> values = from.raw(size, size_of(result.values.dtype));
   result.values.bytes.assign(values.begin(), values.end());
   result.counts = from.numbers(size);
-  from.end();
   from.require(std::find(result.counts.begin(), result.counts.end(), 0) == result.counts.end() &&
-               call::total_of_counts({result.counts}) == result.count);
+               call::total_of_counts({result.counts}) == result.elements);
   for (std::uint64_t i = 1; i < size; ++i) {
     from.require(follows(key_at(result.values, i - 1), key_at(result.values, i)));
   }
@@ -111,82 +101,73 @@ CountedState read_counted(const call::StateName& name, std::span<const std::byte
 
 }  // namespace
 
-struct UniqueAccumulator::State {
-  Device device;
-  Dtype dtype;
-  std::vector<UniqueArrays> runs;  // of earlier pieces first
-  std::uint64_t count = 0;
-  Times times;
+template <>
+struct detail::Accumulator<UniqueAccumulator>::State : call::AccumulatorState {
+  static constexpr call::StateName name{"UniqueAccumulator", "MUNI"};
+  static constexpr std::string_view function = name.type;
+  using AccumulatorState::AccumulatorState;
 
-  // All in one.
-  [[nodiscard]] UniqueArrays all() const {
-    UniqueArrays result;
-    result.values.dtype = dtype;
-    for (const UniqueArrays& run : runs) {
-      result = dispatch(dtype, [&](auto tag) { return merged_as<typename decltype(tag)::type>(result, run); });
-    }
-    return result;
+  void add(const ArrayView& piece) {
+    Times taken;
+    UniqueOptions options;
+    options.times = &taken;
+    UniqueArrays found = unique(device, piece, options);
+    call::add_times(&times, taken);
+    const call::Timer timer(&times, &Times::compute);
+    append(std::move(found), piece.count);
   }
+
+  void append(UniqueArrays run, std::uint64_t elements) {
+    runs.push_back(std::move(run));
+    while (runs.size() > 1 && runs[runs.size() - 2].size() <= 2 * runs.back().size()) merge_last();
+    count += elements;
+  }
+
   void merge_last() {
     const UniqueArrays last = std::move(runs.back());
     runs.pop_back();
-    runs.back() = dispatch(dtype, [&](auto tag) { return merged_as<typename decltype(tag)::type>(runs.back(), last); });
+    runs.back() = merged(runs.back(), last);
   }
+
+  [[nodiscard]] UniqueArrays merged(const UniqueArrays& a, const UniqueArrays& b) const {
+    return dispatch(dtype, [&](auto tag) { return merged_as<typename decltype(tag)::type>(a, b); });
+  }
+
+  // All runs in one.
+  [[nodiscard]] UniqueArrays all() const {
+    UniqueArrays result;
+    result.values.dtype = dtype;
+    for (const UniqueArrays& run : runs) result = merged(result, run);
+    return result;
+  }
+
+  void merge(const State& later) {
+    call::check_dtype(function, dtype, later.dtype);
+    (void)call::elements_of_both("UniqueAccumulator::merge", count, later.count);
+    if (later.count != 0) append(later.all(), later.count);
+  }
+
+  void write(call::StateWriter& to) const {
+    const UniqueArrays found = all();
+    write_counted(to, found.values, found.counts, count);
+  }
+
+  static UniqueAccumulator read(const Device& device, call::StateReader& from) {
+    Counted read = read_counted(from, [](std::uint64_t before, std::uint64_t key) { return before < key; });
+    UniqueAccumulator result(device, read.values.dtype);
+    if (read.elements != 0) {
+      result.state_->append({std::move(read.values), std::move(read.counts), {}, {}}, read.elements);
+    }
+    return result;
+  }
+
+  std::vector<UniqueArrays> runs;  // of earlier pieces first
 };
 
-UniqueAccumulator::UniqueAccumulator(const Device& device, Dtype dtype)
-    : state_(std::make_unique<State>(State{device, dtype, {}, 0, {}})) {}
-UniqueAccumulator::UniqueAccumulator(UniqueAccumulator&&) noexcept = default;
-UniqueAccumulator& UniqueAccumulator::operator=(UniqueAccumulator&&) noexcept = default;
-UniqueAccumulator::~UniqueAccumulator() = default;
+template class detail::Accumulator<UniqueAccumulator>;
 
-void UniqueAccumulator::add(const ArrayView& piece) {
-  const FloatingPointScope usual;
-  State& s = *state_;
-  call::check_dtype(unique_state.type, s.dtype, piece.dtype);
-  if (piece.count == 0) return;
-  Times times;
-  UniqueOptions options;
-  options.times = &times;
-  s.runs.push_back(unique(s.device, piece, options));
-  call::add_times(&s.times, times);
-  const call::Timer timer(&s.times, &Times::compute);
-  while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
-  s.count += piece.count;
-}
-
-void UniqueAccumulator::merge(const UniqueAccumulator& later) {
-  const FloatingPointScope usual;
-  State& s = *state_;
-  call::check_dtype(unique_state.type, s.dtype, later.state_->dtype);
-  (void)call::elements_of_both("UniqueAccumulator::merge", s.count, later.state_->count);
-  if (later.state_->count == 0) return;
-  s.runs.push_back(later.state_->all());
-  while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
-  s.count += later.state_->count;
-}
-
-std::vector<std::byte> UniqueAccumulator::bytes() const {
-  const UniqueArrays all = state_->all();
-  return write_counted(unique_state, all.values, all.counts, state_->count);
-}
-
-UniqueAccumulator UniqueAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
-  const FloatingPointScope usual;
-  CountedState read =
-      read_counted(unique_state, bytes, [](std::uint64_t before, std::uint64_t key) { return before < key; });
-  UniqueAccumulator result(device, read.values.dtype);
-  result.state_->count = read.count;
-  if (read.count != 0) result.state_->runs.push_back({std::move(read.values), std::move(read.counts), {}, {}});
-  return result;
-}
-
-Dtype UniqueAccumulator::dtype() const noexcept {
-  return state_->dtype;
-}
-
-std::uint64_t UniqueAccumulator::count() const noexcept {
-  return state_->count;
+UniqueAccumulator::UniqueAccumulator(const Device& device, Dtype dtype) {
+  state_ = detail::make_hidden<State>(device, dtype);
 }
 
 std::uint64_t UniqueAccumulator::memory_bytes() const noexcept {
@@ -206,22 +187,25 @@ UniqueArrays UniqueAccumulator::result() {
   return none;
 }
 
-Times UniqueAccumulator::times() const noexcept {
-  return state_->times;
-}
+// Keeps the runs of all pieces in order. Two runs that meet at a border and are equal become one.
+template <>
+struct detail::Accumulator<RunAccumulator>::State : call::AccumulatorState {
+  static constexpr call::StateName name{"RunAccumulator", "MRUN"};
+  static constexpr std::string_view function = name.type;
 
-// The runs of pieces one behind the other; two that meet at a border and are equal become one.
+  State(const Device& on, Dtype type) : AccumulatorState(on, type), values{type, {}} {}
 
-struct RunAccumulator::State {
-  Device device;
-  HostArray values;
-  std::vector<std::uint64_t> lengths;
-  std::uint64_t count = 0;
+  void add(const ArrayView& piece) {
+    Times taken;
+    const RunArrays found = run_length(device, piece, {.lengths = true, .starts = false, .times = &taken});
+    call::add_times(&times, taken);
+    append(found.values, found.lengths, piece.count);
+  }
 
-  // The runs of what follows; the first's bits stay where two become one.
+  // Appends later runs; where two become one, it keeps the bits of the first.
   void append(const HostArray& more, std::span<const std::uint64_t> more_lengths, std::uint64_t more_count) {
     if (more_lengths.empty()) return;
-    const std::size_t size = size_of(values.dtype);
+    const std::size_t size = size_of(dtype);
     const bool joined = !lengths.empty() && key_at(values, lengths.size() - 1) == key_at(more, 0);
     const std::size_t first = joined ? 1 : 0;
     values.bytes.reserve(values.bytes.size() + more.bytes.size());
@@ -232,56 +216,33 @@ struct RunAccumulator::State {
     lengths.insert(lengths.end(), more_lengths.begin() + static_cast<std::ptrdiff_t>(first), more_lengths.end());
     count += more_count;
   }
+
+  void merge(const State& later) {
+    call::check_dtype(function, dtype, later.dtype);
+    (void)call::elements_of_both("RunAccumulator::merge", count, later.count);
+    if (&later != this) return append(later.values, later.lengths, later.count);
+    const HostArray own_values = values;
+    const std::vector<std::uint64_t> own_lengths = lengths;
+    append(own_values, own_lengths, count);
+  }
+
+  void write(call::StateWriter& to) const { write_counted(to, values, lengths, count); }
+
+  static RunAccumulator read(const Device& device, call::StateReader& from) {
+    Counted read = read_counted(from, [](std::uint64_t before, std::uint64_t key) { return before != key; });
+    RunAccumulator result(device, read.values.dtype);
+    result.state_->append(read.values, read.counts, read.elements);
+    return result;
+  }
+
+  HostArray values;
+  std::vector<std::uint64_t> lengths;
 };
 
-RunAccumulator::RunAccumulator(const Device& device, Dtype dtype)
-    : state_(std::make_unique<State>(State{device, {dtype, {}}, {}, 0})) {}
-RunAccumulator::RunAccumulator(RunAccumulator&&) noexcept = default;
-RunAccumulator& RunAccumulator::operator=(RunAccumulator&&) noexcept = default;
-RunAccumulator::~RunAccumulator() = default;
+template class detail::Accumulator<RunAccumulator>;
 
-void RunAccumulator::add(const ArrayView& piece) {
-  const FloatingPointScope usual;
-  State& s = *state_;
-  call::check_dtype(run_state.type, s.values.dtype, piece.dtype);
-  if (piece.count == 0) return;
-  const RunArrays found = run_length(s.device, piece, {.lengths = true, .starts = false});
-  s.append(found.values, found.lengths, piece.count);
-}
-
-void RunAccumulator::merge(const RunAccumulator& later) {
-  const FloatingPointScope usual;
-  const State& other = *later.state_;
-  call::check_dtype(run_state.type, state_->values.dtype, other.values.dtype);
-  (void)call::elements_of_both("RunAccumulator::merge", state_->count, other.count);
-  if (&other != state_.get()) return state_->append(other.values, other.lengths, other.count);
-  const HostArray values = other.values;
-  const std::vector<std::uint64_t> lengths = other.lengths;
-  state_->append(values, lengths, other.count);
-}
-
-std::vector<std::byte> RunAccumulator::bytes() const {
-  return write_counted(run_state, state_->values, state_->lengths, state_->count);
-}
-
-RunAccumulator RunAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
-  const FloatingPointScope usual;
-  CountedState read =
-      read_counted(run_state, bytes, [](std::uint64_t before, std::uint64_t key) { return before != key; });
-  RunAccumulator result(device, read.values.dtype);
-  State& s = *result.state_;
-  s.values = std::move(read.values);
-  s.lengths = std::move(read.counts);
-  s.count = read.count;
-  return result;
-}
-
-Dtype RunAccumulator::dtype() const noexcept {
-  return state_->values.dtype;
-}
-
-std::uint64_t RunAccumulator::count() const noexcept {
-  return state_->count;
+RunAccumulator::RunAccumulator(const Device& device, Dtype dtype) {
+  state_ = detail::make_hidden<State>(device, dtype);
 }
 
 RunArrays RunAccumulator::result() const {
