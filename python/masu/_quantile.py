@@ -314,7 +314,7 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
     """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
     rows = plain is np.median and axis is not None and np.ndim(a) > 1  # of which NumPy's is an arithmetic of its own
     little = (not rows and type(a) is _ndarray and a.size < _small.limit and device is None
-              and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))  # NumPy chooses among zeros of both signs as masu does
+              and (a.dtype.kind != "f" or not _masu.has_both_zeros(a)))  # NumPy chooses among zeros of both signs as masu does
     data = NUMPY if little else _host.data(a)
     if data is NUMPY or not data.dtype.isnative and numpys is not np.nanmedian:
         return NUMPY

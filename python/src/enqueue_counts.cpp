@@ -36,8 +36,7 @@ Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
   EnqueuedCall call(&extremes, of);
   call.output(x.dtype, x.boolean, {});
   call.output(x.dtype, x.boolean, {});
-  const Outcome outcome = call.finish_and_read(ends, [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  const Outcome outcome = call.finish_and_read(ends, [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::reduce(stream, data[0], x.dtype, {.min = &data[1], .max = &data[2]}));
   });
   if (outcome != Outcome::done) return outcome;
@@ -202,8 +201,7 @@ Outcome count_between(EnqueuedCall& call, std::int64_t bins, const Parts& parts)
         Counting{masu::PreparedHistogram(device, x.dtype, found.bins), device.upload(std::span(found.edges))});
     return counting;
   };
-  const auto count = [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  const auto count = [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
   };
   return call.finish(count, prepare);
@@ -273,9 +271,8 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
     const Between found = between(x.dtype, bins, ends);
     call.input(found.edges);
     const Results results(call, x, bins);
-    return call.finish_once([&](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      masu::PreparedHistogram prepared(device, x.dtype, found.bins);
+    return call.finish_once([&](Stream& stream, Buffers data) {
+      masu::PreparedHistogram prepared(stream.device(), x.dtype, found.bins);
       static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
     });
   });
@@ -289,10 +286,7 @@ Outcome enqueued::bin_edges(EnqueuedCall& call) {
     const std::array<std::int64_t, 1> shape{bins + 1};
     call.input_instead(found.edges);
     call.output(dtype_of_edges(call.x.dtype), false, shape);
-    return call.finish([](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      stream.copy(data[1], data[0]);
-    });
+    return call.finish([](Stream& stream, Buffers data) { stream.copy(data[1], data[0]); });
   });
 }
 
@@ -323,14 +317,13 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
     prepared = std::make_shared<masu::PreparedHistogram>(device, x.dtype, bins);
     return prepared;
   };
-  const auto count = [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  const auto count = [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::histogram(stream, data[0], *prepared, data[1]));
   };
   if (known || masu::size_of(x.dtype) == 1) return call.finish(count, prepare);
-  return call.finish_once([&](const Device& device, Buffers data) {  // the size may be another one each time
-    prepare(device);
-    count(device, data);
+  return call.finish_once([&](Stream& stream, Buffers data) {  // the size may be another one each time
+    prepare(stream.device());
+    count(stream, data);
     prepared.reset();
   });
 }

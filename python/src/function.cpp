@@ -156,7 +156,7 @@ class Signature {
       Lines lines;
       if (!library.take(arguments[0], x)) return nullptr;
       if (function_.along != Along::nothing &&
-          !lines_of(x, arguments.value(Name::axis), lines, function_.along == Along::axes)) {
+          !lines_of(x.lengths(), arguments.value(Name::axis), lines, function_.along == Along::axes)) {
         return nullptr;
       }
       EnqueuedCall call(&function_, library, arguments, x, lines);

@@ -3,19 +3,17 @@
 // arguments than on the data. None for what NumPy warns of, and for all that is not plain.
 #include "quantiles.h"
 
+#include "elements/special_values.h"
 #include "function.h"
-#include "keys.h"
 #include "lines.h"
 #include "module.h"
+#include "sort/numpy_order.h"
 #include "tensors.h"
 
 #include <masu/buffer.h>
 #include <masu/stream.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -159,80 +157,41 @@ struct Rows {
   std::uint64_t number = 1;
   std::uint64_t length = 0;
   masu::ArrayView data{};
-  HostLines lines{};
+  Lines lines{};
   std::vector<std::byte> kept{};  // rows, or what is no NaN
 
   // `axis`: None or an int. False for what is empty.
   bool find(PyObject* axis) {
     data = input.view();
-    if (data.count == 0 || !lines.find(input.shape(), axis)) return false;  // no elements: not contiguous, too
+    if (data.count == 0 || !host_lines_of(input.shape(), axis, lines))
+      return false;  // no elements: not contiguous, too
     length = lines.length;
-    number = lines.rows();
-    data.data = lines.as_rows(data.data, masu::size_of(data.dtype), kept);
+    number = lines.number();
+    data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
     return true;
   }
-  [[nodiscard]] bool have_nan() const { return (unordered(data.dtype, data.data, data.count) & has_nan) != 0; }
+  [[nodiscard]] bool have_nan() const { return masu::find_unordered(data).nan; }
   // One row without its NaNs; false where nothing is left, and of several rows.
   bool leave_out_nans() {
     if (number != 1) return false;
     kept.resize(data.count * masu::size_of(data.dtype));
-    const auto copy = [&](auto sample, auto is_nan) {
-      const auto* const from = static_cast<const decltype(sample)*>(data.data);
-      auto* const to = reinterpret_cast<decltype(sample)*>(kept.data());
-      std::uint64_t found = 0;
-      for (std::uint64_t i = 0; i < length; ++i) {
-        to[found] = from[i];
-        found += is_nan(from[i]) ? 0 : 1;
-      }
-      length = found;
-    };
-    if (data.dtype == Dtype::f16) copy(std::uint16_t{}, [](std::uint16_t bits) { return (bits & 0x7fff) > 0x7c00; });
-    else if (data.dtype == Dtype::f32) copy(0.0F, [](float x) { return x != x; });
-    else copy(0.0, [](double x) { return x != x; });
+    length = masu::copy_numbers(data, kept.data());
     data = {data.dtype, kept.data(), length};
     return length != 0;
   }
 };
 
-bool all_finite(std::span<const std::byte> bytes, Dtype dtype) {
-  const auto finite = [&](auto sample, auto is_finite) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof sample) {
-      std::memcpy(&sample, bytes.data() + i, sizeof sample);
-      if (!is_finite(sample)) return false;
-    }
-    return true;
-  };
-  switch (dtype) {
-    case Dtype::f16: return finite(std::uint16_t{}, [](std::uint16_t bits) { return (bits & 0x7c00) != 0x7c00; });
-    case Dtype::f32: return finite(0.0F, [](float x) { return std::isfinite(x); });
-    case Dtype::f64: return finite(0.0, [](double x) { return std::isfinite(x); });
-    default: return true;
-  }
-}
-
-void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
-  const auto fill = [&](auto nan) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof nan) std::memcpy(bytes.data() + i, &nan, sizeof nan);
-  };
-  if (dtype == Dtype::f16) fill(std::uint16_t{0x7e00});
-  else if (dtype == Dtype::f32) fill(std::numeric_limits<float>::quiet_NaN());
-  else fill(std::numeric_limits<double>::quiet_NaN());
-}
-
 // An array of NumPy's of that shape behind `front`, or its element where it has no dimension, filled by work(stream,
 // data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
 // NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
-nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype,
-                  bool boolean, const Work& work) {
+nb::object filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
+                  const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
   if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nb::none();
   std::vector<std::int64_t> shape = front;
-  if (axis != Py_None) {
-    const auto kept = rows.input.shape();
-    shape.insert(shape.end(), kept.begin(), kept.end());
-    shape.erase(shape.end() - static_cast<std::ptrdiff_t>(kept.size()) + rows.lines.axis);
-  }
+  const auto kept = rows.lines.reduced(false);
+  shape.insert(shape.end(), kept.begin(), kept.end());
   const nb::object lengths = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
   for (std::size_t i = 0; i < shape.size(); ++i) {
     PyTuple_SetItem(lengths.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
@@ -244,7 +203,7 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
     const std::span<std::byte> bytes(static_cast<std::byte*>(output.view().data),
                                      output.count() * masu::size_of(dtype));
     if (nan) {
-      fill_with_nan(bytes, dtype);
+      masu::fill_with_nan(output.view());
       return shape.empty() ? nb::object(result[nb::tuple()]) : result;
     }
     const Device& cpu = this_cpu();
@@ -262,7 +221,7 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
     } else {
       work(stream, there, to);
     }
-    if (!all_finite(bytes, dtype)) return nb::none();
+    if (!masu::all_finite(output.view())) return nb::none();
   }
   return shape.empty() ? nb::object(result[nb::tuple()]) : result;
 }
@@ -279,7 +238,7 @@ nb::object median(nb::handle a, nb::handle axis, bool skip) {
     if (!rows.leave_out_nans()) return nb::none();
     nan = false;
   }
-  return filled(rows, nan, axis.ptr(), {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
+  return filled(rows, nan, {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::median(stream, data, dtype, result, {.rows = rows.number}).get();
                 });
@@ -309,7 +268,7 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
     nan = false;
   }
   const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
-  return filled(rows, nan, axis.ptr(), points->shape, to, input.is_bool() && !points->result,
+  return filled(rows, nan, points->shape, to, input.is_bool() && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
