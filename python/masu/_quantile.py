@@ -20,8 +20,6 @@ from ._interpolation import Unforeseen, applied, exact_q
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
-_NoValue = np._NoValue
-_BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
 
 
@@ -272,18 +270,8 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     return out
 
 
-def _brief(a, out, keepdims, device):
-    """Whether so little data is in host memory and stays there that arguments take longer than it does."""
-    return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is _NoValue)
-            and (device is None and a.size < _small.limit or a.size <= _BRIEF and _device.device_for(device, a) is _device.cpu))
-
-
 def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
-    if weights is None and _brief(a, out, keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, percent, plain is not None)
-        if found is not None:
-            return found
     if (on := adapter(device, a)) is None:
         return in_kind(function, locals())
     if on is not _host:
@@ -298,10 +286,6 @@ def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, me
 
 def _of_middle(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
-    if _brief(a, out, keepdims, device):
-        found = _masu.median_here(a, axis, plain is not None)
-        if found is not None:
-            return found
     if (on := adapter(device, a)) is None:
         return in_kind(function, locals())
     if on is not _host:

@@ -74,24 +74,11 @@ Outcome part(EnqueuedCall& call) {
   });
 }
 
-// The function of Python that says how quantiles are found.
-PyObject* asked_for_points() {
-  static PyObject* const function =
-      nb::object(nb::module_::import_("masu._quantile").attr("plain_points")).release().ptr();
-  return function;
-}
-
 Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
   const Tensor& x = call.x;
   Lines& lines = call.lines;
   const Arguments& given = call.arguments;
-  const Question question{x.dtype,
-                          x.boolean,
-                          lines.length,
-                          given[Name::q],
-                          given.value(Name::method),
-                          percent ? Py_True : Py_False,
-                          asked_for_points()};
+  const Question question{x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return Outcome::not_plain;
   if (!points->known) {

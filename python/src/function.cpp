@@ -50,12 +50,12 @@ constexpr Function functions[] = {
     {"mean", plain::mean, 5, enqueued::mean, Along::axes},
     {"var", plain::var, 6, enqueued::variance, Along::axes},
     {"std", plain::std, 6, enqueued::deviation, Along::axes},
-    {"median", nullptr, 0, enqueued::median, Along::axes},
-    {"nanmedian", nullptr, 0, enqueued::nan_median, Along::axes},
-    {"quantile", nullptr, 0, enqueued::quantile, Along::axes},
-    {"nanquantile", nullptr, 0, enqueued::nan_quantile, Along::axes},
-    {"percentile", nullptr, 0, enqueued::percentile, Along::axes},
-    {"nanpercentile", nullptr, 0, enqueued::nan_percentile, Along::axes},
+    {"median", plain::median, 5, enqueued::median, Along::axes},
+    {"nanmedian", plain::nan_median, 5, enqueued::nan_median, Along::axes},
+    {"quantile", plain::quantile, 7, enqueued::quantile, Along::axes},
+    {"nanquantile", plain::nan_quantile, 7, enqueued::nan_quantile, Along::axes},
+    {"percentile", plain::percentile, 7, enqueued::percentile, Along::axes},
+    {"nanpercentile", plain::nan_percentile, 7, enqueued::nan_percentile, Along::axes},
 };
 
 // By Name.
