@@ -82,15 +82,14 @@ class Signature {
     if (count_ > Arguments::most) throw nb::value_error("with_plain_calls: too many parameters");
     const nb::object positional = python.attr("__defaults__");
     const nb::object named = python.attr("__kwdefaults__");
-    const std::size_t required = positional_ - (positional.is_none() ? 0 : nb::len(positional));
-    required_ = required;
+    required_ = positional_ - (positional.is_none() ? 0 : nb::len(positional));
     places_.fill(-1);
     for (std::size_t i = 0; i < count_; ++i) {
       const nb::object name = varnames[i];
       const std::string_view text = nb::borrow<nb::str>(name).c_str();
       if (i >= number("co_posonlyargcount")) names_[i] = nb::object(name).release().ptr();
-      if (i >= required) {
-        const nb::object standing = i < positional_ ? nb::object(positional[i - required]) : nb::object(named[name]);
+      if (i >= required_) {
+        const nb::object standing = i < positional_ ? nb::object(positional[i - required_]) : nb::object(named[name]);
         defaults_[i] = nb::object(standing).release().ptr();
       }
       const auto is_among = [&](const auto& list) { return std::ranges::find(list, text) != std::end(list); };
@@ -102,7 +101,6 @@ class Signature {
         places_[static_cast<std::size_t>(asked - asked_names.begin())] = static_cast<std::int8_t>(i);
     }
   }
-  [[nodiscard]] const Function& function() const noexcept { return function_; }
 
   // False for arguments that Python must refuse, and for names that are not interned: those in a program are.
   bool read(Arguments& arguments) const noexcept {
