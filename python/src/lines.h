@@ -2,6 +2,7 @@
 // The lines of a tensor, or of an array of NumPy's, along which a call works, as Python names them.
 #pragma once
 
+#include "arrays.h"
 #include "call/lines.h"
 #include "module.h"
 #include "transpose/strided.h"
@@ -32,6 +33,14 @@ inline masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
 bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several = false);
 // The same, but false for arrays without elements or without dimensions, too.
 bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines);
+
+// Calls work(stream) of the device on which `input` is, and waits for it.
+template <class F>
+void on_stream(const Input& input, const F& work) {
+  masu::Stream stream(input.buffer().device(), masu::Timing::off);
+  work(stream);
+  stream.finish();
+}
 
 inline const masu::Device& this_cpu() {
   static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));

@@ -36,14 +36,6 @@ masu::MutableArrayView unsigned_view(const Output& output) {
   return {Dtype::u64, output.view().data, output.count()};
 }
 
-// In memory on a device: work(stream), and the wait for it.
-template <class F>
-void on_stream(const Input& input, const F& work) {
-  masu::Stream stream(input.buffer().device(), masu::Timing::off);
-  work(stream);
-  stream.finish();
-}
-
 void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
   const Input input(data);
   const Output output(result);

@@ -164,8 +164,8 @@ struct Rows {
   // `axis`: None or an int. False for what is empty.
   bool find(PyObject* axis) {
     data = input.view();
-    if (data.count == 0 || !host_lines_of(input.shape(), axis, lines))
-      return false;  // no elements: not contiguous, too
+    if (data.count == 0) return false;  // or not contiguous
+    if (!host_lines_of(input.shape(), axis, lines)) return false;
     length = lines.length;
     number = lines.number();
     data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
@@ -314,21 +314,13 @@ PyObject* plain::nan_percentile(const Arguments& values) {
 
 namespace {
 
-// Calls work(stream) of the device on which `input` is, and waits for it.
-template <class Work>
-void on_device(const Input& input, const Work& work) {
-  masu::Stream stream(input.buffer().device(), masu::Timing::off);
-  work(stream);
-  stream.finish();
-}
-
 // On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
 void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
   const Input input(data);
   const Output output(result);
   call([&] {
     const masu::SelectionOptions options{.rows = rows};
-    on_device(input, [&](masu::Stream& stream) {
+    on_stream(input, [&](masu::Stream& stream) {
       if (nan) masu::nan_median(stream, input.buffer(), input.dtype(), output.buffer(), options);
       else masu::median(stream, input.buffer(), input.dtype(), output.buffer(), options);
     });
@@ -340,7 +332,7 @@ void nan_quantiles(nb::handle data, nb::handle result, std::uint64_t rows, const
   const Output output(result);
   const Input quantiles(q);
   call([&] {
-    on_device(input, [&](masu::Stream& stream) {
+    on_stream(input, [&](masu::Stream& stream) {
       masu::nan_quantiles(stream, input.buffer(), input.dtype(), masu::quantile_method_from_name(method),
                           {quantiles.data<double>(), quantiles.count()}, output.buffer(), output.dtype(),
                           {.rows = rows});
@@ -372,7 +364,7 @@ void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handl
   const Output output(result);
   const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
   call([&] {
-    on_device(input, [&](masu::Stream& stream) {
+    on_stream(input, [&](masu::Stream& stream) {
       static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
                                         {.rows = rows}));
     });
