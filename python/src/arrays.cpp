@@ -93,6 +93,10 @@ const NumpyArray* any_numpy_array(PyObject* object) noexcept {
   return Py_TYPE(object) == numpy().array_type ? reinterpret_cast<const NumpyArray*>(object) : nullptr;
 }
 
+PyTypeObject* numpy_array_type() noexcept {
+  return numpy().array_type;
+}
+
 const NumpyArray* numpy_array(PyObject* object) noexcept {
   const NumpyArray* const array = any_numpy_array(object);
   return array == nullptr || !array->is_bool() || are_usable(*array) ? array : nullptr;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions of partitions: validate, then on the CPU or by launches.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions of partitions: forms of two calls.
+#include "call/form.h"
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
@@ -9,10 +8,11 @@
 #include <fmt/format.h>
 #include <masu/quantile.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,55 +21,10 @@ namespace masu {
 
 namespace {
 
-constexpr std::string_view name = "partition";
+using call::Operand;
+
+constexpr std::string_view partition_name = "partition";
 constexpr std::string_view order_name = "argpartition";
-
-void check_place(std::string_view function, std::uint64_t count, std::uint64_t k) {
-  if (k >= count) call::refuse(function, fmt::format("k must be below the {} elements, got {}", count, k));
-}
-
-// Waits. More elements than a selection takes are selected from in passes that the host plans.
-PartitionResult part_and_read(const BufferBase& data, Dtype dtype, const BufferBase& result, std::uint64_t k) {
-  const Device& device = data.device();
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  call::check_fp64(name, device, dtype);
-  Buffer<std::uint64_t> sizes(device, 2);
-  const DevicePartition what{data, dtype, result, 0, sizes};
-  Stream stream(device, Timing::off);
-  if (count > selection_plan::most_elements) {
-    partition_around(stream, what, nth_element_bits(data, dtype, k));
-  } else {
-    const Buffer<std::byte> workspace(device, partition_bytes(device, dtype, count));
-    partition_on_device(stream, what, k, workspace);
-    stream.finish();
-  }
-  const std::vector<std::uint64_t> found = sizes.read();
-  return {found[0], found[1]};
-}
-
-// Validated: on a device, with the caller's workspace or with memory that lives as long as the result.
-Pending<void> launched(std::string_view function, Stream& stream, const DevicePartition& what, std::uint64_t k,
-                       const BufferBase* given) {
-  const Device& device = stream.device();
-  call::check_fp64(function, device, what.dtype);
-  const std::uint64_t bytes = partition_bytes(device, what.dtype, what.data.size_bytes() / size_of(what.dtype));
-  const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(function, given, stream, bytes, {&what.data, &what.result, &what.sizes}));
-  partition_on_device(stream, what, k, *workspace);
-  return {call::end_of(stream), [workspace] {}};
-}
-
-// Results and sizes in memory of the stream's device; returns the number of elements.
-std::uint64_t check_targets(std::string_view function, const Stream& stream, const BufferBase& data, Dtype dtype,
-                            const PartitionTargets& to, std::size_t result_bytes, std::uint64_t k) {
-  call::check_stream(function, stream, data);
-  const std::uint64_t count = call::count_of(function, data, dtype);
-  check_place(function, count, k);
-  const Device& device = stream.device();
-  call::check_results(function, "the result", to.result, device, count, result_bytes, {&data});
-  call::check_results(function, "the sizes", to.sizes, device, 2, sizeof(std::uint64_t), {&data, &to.result});
-  return count;
-}
 
 // How many elements are less than the one at an index, and equal to it.
 PartitionResult sizes_around(const ArrayView& data, std::uint64_t index) {
@@ -87,71 +42,121 @@ PartitionResult sizes_around(const ArrayView& data, std::uint64_t index) {
   });
 }
 
-void write_sizes(const BufferBase& sizes, const PartitionResult& found) {
-  const std::array<std::uint64_t, 2> both{found.less, found.equal};
-  std::memcpy(call::host_address(sizes), both.data(), sizeof both);
-}
+// Elements, or with `index_bytes` their indices, around the one at a place. `sizes`: where the device leaves how many
+// are less than it and equal to it; without, the call waits and returns them, and the result may take the place of the
+// data.
+class Partition : public call::Primitive {
+ public:
+  Partition(const Operand& data, const Operand& result, std::uint64_t k, const BufferBase* sizes = nullptr,
+            unsigned index_bytes = 0, const BufferBase* workspace = nullptr)
+      : Primitive(index_bytes == 0 ? partition_name : order_name, nullptr, workspace),
+        data_(reads("data", data)),
+        result_(sizes != nullptr ? returns("the result", result)
+                                 : writes(data.is_same(result) ? "data" : "the result", result)),
+        sizes_there_(sizes != nullptr ? &returns("the sizes", Operand(*sizes, Dtype::u64)) : nullptr),
+        index_bytes_(index_bytes),
+        k_(k) {
+    allow_in_place();
+  }
+  [[nodiscard]] PartitionResult result() const { return {sizes_[0], sizes_[1]}; }
+
+ private:
+  void check() override {
+    if (k_ >= data_.count()) refuse(fmt::format("k must be below the {} elements, got {}", data_.count(), k_));
+    if (sizes_there_ != nullptr) {
+      check_result(result_, data_.count());
+      check_result(*sizes_there_, 2);
+    } else if (data_.is_on_host() && (data_.dtype() != result_.dtype() || data_.count() != result_.count())) {
+      refuse(fmt::format("the result must be {} {}, got {} {}", data_.count(), to_string(data_.dtype()),
+                         result_.count(), to_string(result_.dtype())));
+    } else if (data_.bytes() != result_.bytes()) {
+      refuse(fmt::format("the result must have {} bytes, got {}", data_.bytes(), result_.bytes()));
+    }
+    if (index_bytes_ == sizeof(std::uint32_t) && data_.count() - 1 > std::numeric_limits<std::uint32_t>::max()) {
+      refuse(fmt::format("indices of type u32 serve at most 2^32 elements, got {}", data_.count()));
+    }
+  }
+  [[nodiscard]] bool is_empty() const override { return false; }
+  // More elements than a selection takes are selected from in passes that the host plans, where it waits.
+  [[nodiscard]] bool is_planned() const {
+    return sizes_there_ == nullptr && data_.count() > selection_plan::most_elements;
+  }
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
+    call::check_fp64(name(), device, data_.dtype());
+    return is_planned() ? 0 : partition_bytes(device, data_.dtype(), data_.count());
+  }
+
+  void run_on_cpu() override {
+    const PartitionResult found = index_bytes_ != 0 ? order_on_cpu() : partition_on_cpu();
+    sizes_ = {found.less, found.equal};
+    if (sizes_there_ != nullptr) std::memcpy(sizes_there_->data(), sizes_.data(), sizeof sizes_);
+  }
+  PartitionResult partition_on_cpu() {
+    if (!data_.is_same(result_)) return cpu::partition_at(data_.view(), result_.data(), k_);
+    const auto* first = static_cast<const std::byte*>(data_.data());
+    const std::vector<std::byte> copy(first, first + data_.bytes());
+    return cpu::partition_at({data_.dtype(), copy.data(), data_.count()}, result_.data(), k_);
+  }
+  PartitionResult order_on_cpu() {
+    std::vector<std::uint64_t> wide(index_bytes_ == sizeof(std::uint32_t) ? data_.count() : 0);
+    std::uint64_t* const all = wide.empty() ? static_cast<std::uint64_t*>(result_.data()) : wide.data();
+    argpartition_rows(data_.view(), 1, {&k_, 1}, {all, data_.count()});
+    const PartitionResult found = sizes_around(data_.view(), all[k_]);
+    std::ranges::transform(wide, static_cast<std::uint32_t*>(result_.data()),
+                           [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
+    return found;
+  }
+
+  void enqueue(Stream& stream) override {
+    const Device& device = stream.device();
+    const BufferBase* data = &data_.buffer();
+    if (data_.is_same(result_)) {
+      data = &copy_.emplace(device, data_.bytes());
+      call::copy(stream, data_.buffer(), *data);
+    }
+    const BufferBase& sizes =
+        sizes_there_ != nullptr ? sizes_there_->buffer() : own_sizes_.emplace(device, sizes_.size());
+    const DevicePartition what{*data, data_.dtype(), result_.buffer(), index_bytes_, sizes};
+    if (is_planned()) partition_around(stream, what, nth_element_bits(*data, data_.dtype(), k_));
+    else partition_on_device(stream, what, k_, workspace());
+    if (sizes_there_ == nullptr) call::fetch(stream, sizes, 0, sizes_.data(), sizeof sizes_);
+  }
+
+  const Operand& data_;
+  const Operand& result_;
+  const Operand* sizes_there_;
+  unsigned index_bytes_;
+  std::uint64_t k_;
+  std::array<std::uint64_t, 2> sizes_{};   // less, equal
+  std::optional<Buffer<std::byte>> copy_;  // of data that is partitioned in place
+  std::optional<Buffer<std::uint64_t>> own_sizes_;
+};
+
+class PartitionThere final : public Partition {
+ public:
+  using Partition::Partition;
+  void result() const noexcept {}
+};
 
 }  // namespace
 
 PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result, std::uint64_t k) {
-  const FloatingPointScope usual;
-  if (data.dtype != result.dtype || data.count != result.count) {
-    call::refuse(name, fmt::format("the result must be {} {}, got {} {}", data.count, to_string(data.dtype),
-                                   result.count, to_string(result.dtype)));
-  }
   const std::uint64_t bytes = data.count * size_of(data.dtype);
-  if (call::overlap(data.data, bytes, result.data, bytes)) call::refuse_overlap(name, "data and result");
-  check_place(name, data.count, k);
-  if (call::on_cpu(device)) return cpu::partition_at(data, result.data, k);
-  const Buffer<std::byte> there = call::upload(device, data);
-  Buffer<std::byte> parted(device, bytes);
-  const PartitionResult found = part_and_read(there, data.dtype, parted, k);
-  call::download_bytes(parted, result.data);
-  return found;
+  if (call::overlap(data.data, bytes, result.data, bytes)) call::refuse_overlap(partition_name, "data and result");
+  return call::run_on<Partition>(device, data, result, k);
 }
 
 PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k) {
-  const FloatingPointScope usual;
-  check_place(name, data.count, k);
-  if (call::on_cpu(device)) {
-    const auto* first = static_cast<const std::byte*>(data.data);
-    const std::vector<std::byte> copy(first, first + data.count * size_of(data.dtype));
-    return cpu::partition_at({data.dtype, copy.data(), data.count}, data.data, k);
-  }
-  const Buffer<std::byte> there = call::upload(device, {data.dtype, data.data, data.count});
-  Buffer<std::byte> parted(device, there.size());
-  const PartitionResult found = part_and_read(there, data.dtype, parted, k);
-  call::download_bytes(parted, data.data);
-  return found;
+  return call::run_on<Partition>(device, data, data, k);
 }
 
 PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k) {
-  const FloatingPointScope usual;
-  const std::uint64_t count = call::count_of(name, data, dtype);
-  call::check_one_device(name, data, result);
-  call::check_writable(name, result, "the result");
-  if (result.size_bytes() != data.size_bytes()) {
-    call::refuse(name, fmt::format("the result must have {} bytes, got {}", data.size_bytes(), result.size_bytes()));
-  }
-  call::check_apart(name, "data and result", data, result);
-  check_place(name, count, k);
-  if (!call::on_cpu(data.device())) return part_and_read(data, dtype, result, k);
-  return cpu::partition_at(call::host_view(data, dtype), call::host_address(result), k);
+  call::check_apart(partition_name, "data and result", data, result);
+  return call::run<Partition>(Operand(data, dtype), Operand(result, dtype), k);
 }
 
 PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k) {
-  const std::uint64_t count = call::count_of(name, data, dtype);
-  call::check_writable(name, data, "data");
-  check_place(name, count, k);
-  if (call::on_cpu(data.device())) {
-    return partition(data.device(), MutableArrayView(dtype, call::host_address(data), count), k);
-  }
-  Buffer<std::byte> parted(data.device(), data.size_bytes());
-  const PartitionResult found = part_and_read(data, dtype, parted, k);
-  Buffer<std::byte> target(data.device(), data.memory(), data.byte_offset(), data.size_bytes());
-  target.copy_from(parted);
-  return found;
+  return call::run<Partition>(Operand(data, dtype), Operand(data, dtype), k);
 }
 
 std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64_t count) {
@@ -160,42 +165,17 @@ std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                         std::uint64_t k, const BufferBase* workspace) {
-  const FloatingPointScope usual;
-  check_targets(name, stream, data, dtype, to, size_of(dtype), k);
-  if (!call::on_cpu(stream.device())) {
-    return launched(name, stream, {data, dtype, to.result, 0, to.sizes}, k, workspace);
-  }
-  stream.finish();  // what was given to it before may still change the data
-  write_sizes(to.sizes, cpu::partition_at(call::host_view(data, dtype), call::host_address(to.result), k));
-  return {Event(), [] {}};
+  return call::start<PartitionThere>(stream, Operand(data, dtype), Operand(to.result, dtype), k, &to.sizes, 0U,
+                                     workspace);
 }
 
 Pending<void> argpartition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                            Dtype index_dtype, std::uint64_t k, const BufferBase* workspace) {
-  const FloatingPointScope usual;
   if (index_dtype != Dtype::u32 && index_dtype != Dtype::u64) {
     call::refuse(order_name, fmt::format("indices are u64 or u32, got {}", to_string(index_dtype)));
   }
-  const auto index_bytes = static_cast<unsigned>(size_of(index_dtype));
-  const std::uint64_t count = check_targets(order_name, stream, data, dtype, to, index_bytes, k);
-  if (index_dtype == Dtype::u32 && count - 1 > std::numeric_limits<std::uint32_t>::max()) {
-    call::refuse(order_name, fmt::format("indices of type u32 serve at most 2^32 elements, got {}", count));
-  }
-  if (!call::on_cpu(stream.device())) {
-    return launched(order_name, stream, {data, dtype, to.result, index_bytes, to.sizes}, k, workspace);
-  }
-  stream.finish();
-  const ArrayView here = call::host_view(data, dtype);
-  std::byte* const indices = call::host_address(to.result);
-  std::vector<std::uint64_t> wide(index_dtype == Dtype::u32 ? count : 0);
-  auto* const all = index_dtype == Dtype::u32 ? wide.data() : reinterpret_cast<std::uint64_t*>(indices);
-  argpartition_rows(here, 1, {&k, 1}, {all, count});
-  write_sizes(to.sizes, sizes_around(here, all[k]));
-  for (std::size_t i = 0; i < wide.size(); ++i) {
-    const auto index = static_cast<std::uint32_t>(wide[i]);
-    std::memcpy(indices + i * sizeof index, &index, sizeof index);
-  }
-  return {Event(), [] {}};
+  return call::start<PartitionThere>(stream, Operand(data, dtype), Operand(to.result, index_dtype), k, &to.sizes,
+                                     static_cast<unsigned>(size_of(index_dtype)), workspace);
 }
 
 namespace {

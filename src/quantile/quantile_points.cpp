@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements at places, medians and quantiles into the caller's memory: validate, then on the CPU or by launches.
-#include "call/launcher.h"
-#include "call/operands.h"
+// Elements at places, medians and quantiles into the caller's memory.
+#include "call/form.h"
 #include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
@@ -15,7 +14,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -23,18 +21,77 @@ namespace masu {
 
 namespace {
 
+using call::Operand;
+
 constexpr std::string_view function_name = "quantiles";
 constexpr std::size_t places_of_median = 2;
 
-// Runs launch(workspace) with the caller's workspace or with memory that lives as long as the result.
-template <class Launch>
-Pending<void> launched(std::string_view function, Stream& stream, const SelectedRows& from, std::uint64_t bytes,
-                       const BufferBase& result, const SelectionOptions& options, const Launch& launch) {
-  call::check_fp64(function, stream.device(), from.dtype);
-  const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(function, options.workspace, stream, bytes, {&from.data, &result}));
-  launch(*workspace);
-  return {call::end_of(stream), [workspace] {}};
+// Elements of a row.
+std::uint64_t check_rows_of(std::string_view function, std::uint64_t count, const SelectionOptions& options) {
+  call::check_rows(function, count, options.rows);
+  return count / options.rows;
+}
+std::uint64_t check_rows_of_points(std::uint64_t count, const SelectionOptions& options) {
+  const std::uint64_t length = check_rows_of(function_name, count, options);
+  if (count == 0) call::refuse(function_name, "there must be data, got no elements");
+  return length;
+}
+
+// What the functions below have in common: results of each row of a buffer.
+struct RowCall {
+  std::string_view name;
+  const Operand data;
+  const Operand result;
+  std::uint64_t results;  // of a row
+  const SelectionOptions& options;
+};
+
+// check(elements), bytes(rows), on_cpu(elements, results) and enqueue(stream, rows, workspace) do the rest.
+template <class Check, class Bytes, class OnCpu, class Enqueue>
+class RowSelection final : public call::Primitive {
+ public:
+  RowSelection(const RowCall& call, const Check& check, const Bytes& bytes, const OnCpu& on_cpu, const Enqueue& enqueue)
+      : Primitive(call.name, nullptr, call.options.workspace),
+        function_(call.name),
+        data_(reads("the data", call.data)),
+        result_(returns("the result", call.result)),
+        results_(call.results),
+        rows_(call.options.rows),
+        check_(check),
+        bytes_(bytes),
+        on_cpu_(on_cpu),
+        enqueue_(enqueue) {}
+
+ private:
+  void check() override {
+    check_(data_.count());
+    check_result(result_, rows_ * results_);
+  }
+  [[nodiscard]] bool is_empty() const override { return data_.count() == 0 || results_ == 0; }
+  [[nodiscard]] SelectedRows rows() const { return {data_.buffer(), data_.dtype(), rows_}; }
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
+    if (is_empty()) return 0;
+    call::check_fp64(function_, device, data_.dtype());
+    return bytes_(rows());
+  }
+  void run_on_cpu() override { on_cpu_(data_.view(), static_cast<std::byte*>(result_.data())); }
+  void enqueue(Stream& stream) override { enqueue_(stream, rows(), workspace()); }
+
+  std::string_view function_;
+  const Operand& data_;
+  const Operand& result_;
+  std::uint64_t results_;
+  std::uint64_t rows_;
+  // By value: the caller's go with its call, the Pending keeps this.
+  Check check_;
+  Bytes bytes_;
+  OnCpu on_cpu_;
+  Enqueue enqueue_;
+};
+
+template <class... Bodies>
+Pending<void> select_rows(Stream& stream, const RowCall& call, const Bodies&... bodies) {
+  return call::start<RowSelection<Bodies...>>(stream, call, bodies...);
 }
 
 std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> points) {
@@ -46,17 +103,6 @@ std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> point
   std::ranges::sort(places);
   places.erase(std::unique(places.begin(), places.end()), places.end());
   return places;
-}
-
-// Elements of a row.
-std::uint64_t check_rows_of(std::string_view function, std::uint64_t count, const SelectionOptions& options) {
-  call::check_rows(function, count, options.rows);
-  return count / options.rows;
-}
-std::uint64_t check_rows_of_points(std::uint64_t count, const SelectionOptions& options) {
-  const std::uint64_t length = check_rows_of(function_name, count, options);
-  if (count == 0) call::refuse(function_name, "there must be data, got no elements");
-  return length;
 }
 
 void check_points(std::span<const QuantilePoint> points, std::uint64_t length, Dtype dtype, Dtype result) {
@@ -84,8 +130,8 @@ void put_number(double number, Dtype dtype, std::byte* to) {
 }
 
 // On the CPU. `last_place`: the place where a row has a NaN if its points are NaN.
-void points_here(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
-                 std::uint64_t last_place, Dtype result_dtype, std::byte* results) {
+void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
+                   std::uint64_t last_place, Dtype result_dtype, std::byte* results) {
   std::vector<std::uint64_t> places = places_of_points(points);
   if (places.back() != last_place) places.push_back(last_place);
   const std::size_t size = size_of(data.dtype);
@@ -116,24 +162,28 @@ void points_here(const ArrayView& data, std::uint64_t rows, std::span<const Quan
   });
 }
 
-void medians_here(const ArrayView& data, std::uint64_t rows, std::uint64_t length, std::byte* results) {
-  const std::uint64_t upper = length / 2;
-  const std::uint64_t lower = length % 2 == 0 ? upper - 1 : upper;
+// Of the first `numbers` elements in the order of each row: of all elements, or of those that are no NaN.
+void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, std::byte* results) {
+  const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if (numbers == 0) return put_number(nan, dtype, results);
+  const std::uint64_t length = data.count / rows;
+  const std::uint64_t upper = numbers / 2;
+  const std::uint64_t lower = numbers % 2 == 0 ? upper - 1 : upper;
   std::vector<std::uint64_t> places{lower};
   if (upper != lower) places.push_back(upper);
-  if (upper != length - 1) places.push_back(length - 1);
+  const bool may_be_nan = numbers == length && is_float(data.dtype);
+  if (may_be_nan && upper != length - 1) places.push_back(length - 1);
   const std::size_t size = size_of(data.dtype);
   std::vector<std::byte> found(rows * places.size() * size);
   elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), rows * places.size()));
-  const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
   for (std::uint64_t row = 0; row < rows; ++row) {
     std::vector<std::uint64_t> bits(places.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
       std::memcpy(&bits[i], found.data() + (row * places.size() + i) * size, size);
     }
-    const bool nan = is_float(data.dtype) && bits.back() == bits_of_key(data.dtype, greatest_key(data.dtype));
-    const double median = nan ? std::numeric_limits<double>::quiet_NaN()
-                              : mean_of_middle(data.dtype, bits[0], bits[upper - lower], lower == upper);
+    const bool is_nan = may_be_nan && bits.back() == bits_of_key(data.dtype, greatest_key(data.dtype));
+    const double median = is_nan ? nan : mean_of_middle(data.dtype, bits[0], bits[upper - lower], lower == upper);
     put_number(median, dtype, results + row * size_of(dtype));
   }
 }
@@ -149,45 +199,38 @@ std::uint64_t elements_at_workspace(const Device& device, Dtype dtype, std::uint
 
 Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const std::uint64_t> places,
                           const BufferBase& result, const SelectionOptions& options) {
-  const FloatingPointScope usual;
   constexpr std::string_view name = "elements_at";
-  call::check_stream(name, stream, data);
-  const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
-  check_places(name, length, places);
-  const std::uint64_t results = options.rows * places.size();
-  call::check_results(name, "the result", result, stream.device(), results, size_of(dtype), {&data});
-  if (length == 0 || places.empty()) return {call::end_of(stream), [] {}};
-  if (call::on_cpu(stream.device())) {
-    stream.finish();  // what was given to it before may still change the data
-    elements_at(call::host_view(data, dtype), options.rows, places,
-                MutableArrayView(dtype, call::host_address(result), results));
-    return {Event(), [] {}};
-  }
-  const SelectedRows from{data, dtype, options.rows};
-  const std::uint64_t bytes = selection_bytes(stream.device(), dtype, options.rows, length, places.size());
-  return launched(name, stream, from, bytes, result, options, [&](const BufferBase& workspace) {
-    select_on_device(stream, from, places, Zeros::stable, false, result, workspace);
-  });
+  return select_rows(
+      stream, {name, {data, dtype}, {result, dtype}, places.size(), options},
+      [=](std::uint64_t count) { check_places(name, check_rows_of(name, count, options), places); },
+      [=](const SelectedRows& rows) {
+        return selection_bytes(rows.data.device(), dtype, rows.rows, rows.length(), places.size());
+      },
+      [=](const ArrayView& elements, std::byte* to) {
+        elements_at(elements, options.rows, places, MutableArrayView(dtype, to, options.rows * places.size()));
+      },
+      [=, &result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
+        select_on_device(on, rows, places, Zeros::stable, false, result, workspace);
+      });
 }
 
 Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                      const SelectionOptions& options) {
-  const FloatingPointScope usual;
   constexpr std::string_view name = "median";
-  call::check_stream(name, stream, data);
-  const std::uint64_t length = check_rows_of(name, call::count_of(name, data, dtype), options);
-  if (length == 0) call::refuse(name, "there must be data, got no elements");
-  const std::size_t size = is_float(dtype) ? size_of(dtype) : sizeof(double);
-  call::check_results(name, "the result", result, stream.device(), options.rows, size, {&data});
-  if (call::on_cpu(stream.device())) {
-    stream.finish();
-    medians_here(call::host_view(data, dtype), options.rows, length, call::host_address(result));
-    return {Event(), [] {}};
-  }
-  const SelectedRows from{data, dtype, options.rows};
-  const std::uint64_t bytes = selection_bytes(stream.device(), dtype, options.rows, length, places_of_median);
-  return launched(name, stream, from, bytes, result, options,
-                  [&](const BufferBase& workspace) { medians_on_device(stream, from, result, workspace); });
+  return select_rows(
+      stream, {name, {data, dtype}, {result, is_float(dtype) ? dtype : Dtype::f64}, 1, options},
+      [=](std::uint64_t count) {
+        if (check_rows_of(name, count, options) == 0) call::refuse(name, "there must be data, got no elements");
+      },
+      [=](const SelectedRows& rows) {
+        return selection_bytes(rows.data.device(), dtype, rows.rows, rows.length(), places_of_median);
+      },
+      [=](const ArrayView& elements, std::byte* to) {
+        medians_on_cpu(elements, options.rows, elements.count / options.rows, to);
+      },
+      [&result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
+        medians_on_device(on, rows, result, workspace);
+      });
 }
 
 std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length, std::span<const double> q) {
@@ -253,49 +296,41 @@ std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const QuantilePoint> points,
                         const BufferBase& result, Dtype result_dtype, const SelectionOptions& options) {
-  const FloatingPointScope usual;
-  call::check_stream(function_name, stream, data);
-  const std::uint64_t count = call::count_of(function_name, data, dtype);
-  check_points(points, check_rows_of_points(count, options), dtype, result_dtype);
-  call::check_results(function_name, "the result", result, stream.device(), options.rows * points.size(),
-                      size_of(result_dtype), {&data});
-  if (points.empty()) return {call::end_of(stream), [] {}};
-  if (call::on_cpu(stream.device())) {
-    stream.finish();  // what was given to it before may still change the data
-    const std::uint64_t last = count / options.rows - 1;
-    points_here(call::host_view(data, dtype), options.rows, points, last, result_dtype, call::host_address(result));
-    return {Event(), [] {}};
-  }
-  const SelectedRows from{data, dtype, options.rows};
-  const std::uint64_t bytes = quantiles_workspace(stream.device(), dtype, count, points, options);
-  return launched(function_name, stream, from, bytes, result, options, [&](const BufferBase& workspace) {
-    points_on_device(stream, from, points, places_of_points(points), result_dtype, result, workspace);
-  });
+  return select_rows(
+      stream, {function_name, {data, dtype}, {result, result_dtype}, points.size(), options},
+      [=](std::uint64_t count) { check_points(points, check_rows_of_points(count, options), dtype, result_dtype); },
+      [=](const SelectedRows& rows) {
+        return points_bytes(rows.data.device(), dtype, rows.rows, rows.length(), places_of_points(points).size());
+      },
+      [=](const ArrayView& elements, std::byte* to) {
+        points_on_cpu(elements, options.rows, points, elements.count / options.rows - 1, result_dtype, to);
+      },
+      [=, &result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
+        points_on_device(on, rows, points, places_of_points(points), result_dtype, result, workspace);
+      });
 }
 
 namespace {
 
-// Checks a call and runs it: with here() on the CPU, else with there(workspace). `size`: of a result.
-template <class Here, class There>
-Pending<void> of_numbers(std::string_view name, Stream& stream, const BufferBase& data, Dtype dtype, std::size_t each,
-                         const BufferBase& result, std::size_t size, const SelectionOptions& options, const Here& here,
-                         const There& there) {
-  call::check_stream(name, stream, data);
-  const std::uint64_t count = call::count_of(name, data, dtype);
-  const std::uint64_t length = check_rows_of_points(count, options);
-  call::check_results(name, "the result", result, stream.device(), options.rows * each, size, {&data});
-  if (each == 0) return {call::end_of(stream), [] {}};
-  if (call::on_cpu(stream.device())) {
-    stream.finish();
-    const ArrayView all = call::host_view(data, dtype);
-    for (std::uint64_t row = 0; row < options.rows; ++row) {
-      const ArrayView view(dtype, static_cast<const std::byte*>(all.data) + row * length * size_of(dtype), length);
-      here(view, row);
-    }
-    return {Event(), [] {}};
-  }
-  const std::uint64_t bytes = number_bytes(stream.device(), dtype, options.rows, length);
-  return launched(name, stream, {data, dtype, options.rows}, bytes, result, options, there);
+// The same of what is no NaN: on_cpu(elements, row) computes the results of each row.
+template <class Check, class OnCpu>
+Pending<void> select_numbers(Stream& stream, const RowCall& call, const QuantileMethod* method,
+                             std::span<const double> q, const Check& check, const OnCpu& on_cpu) {
+  const SelectionOptions options = call.options;
+  const BufferBase& result = call.result.buffer();
+  return select_rows(
+      stream, call, check,
+      [](const SelectedRows& rows) { return number_bytes(rows.data.device(), rows.dtype, rows.rows, rows.length()); },
+      [=](const ArrayView& all, std::byte* to) {
+        const std::uint64_t length = all.count / options.rows;
+        const auto* const first = static_cast<const std::byte*>(all.data);
+        for (std::uint64_t row = 0; row < options.rows; ++row) {
+          on_cpu(ArrayView(all.dtype, first + row * length * size_of(all.dtype), length), row, to);
+        }
+      },
+      [=, &result, dtype = call.result.dtype()](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
+        numbers_on_device(on, rows, method, q, dtype, result, workspace);
+      });
 }
 
 // How many elements are no NaN.
@@ -306,26 +341,6 @@ std::uint64_t numbers_of_row(const ArrayView& row) {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(elements, [](const T& x) { return to_f64(x) == to_f64(x); }));
   });
-}
-
-std::vector<std::byte> elements_of_row(const ArrayView& row, std::span<const std::uint64_t> places) {
-  std::vector<std::byte> found(places.size() * size_of(row.dtype));
-  elements_at(row, 1, places, MutableArrayView(row.dtype, found.data(), places.size()));
-  return found;
-}
-
-void put_median(const ArrayView& row, std::byte* to) {
-  const std::uint64_t n = numbers_of_row(row);
-  if (n == 0) return put_number(std::numeric_limits<double>::quiet_NaN(), row.dtype, to);
-  std::vector<std::uint64_t> places{(n - 1) / 2};
-  if (n % 2 == 0) places.push_back(n / 2);
-  const std::vector<std::byte> found = elements_of_row(row, places);
-  const std::size_t size = size_of(row.dtype);
-  std::uint64_t lower = 0;
-  std::uint64_t upper = 0;
-  std::memcpy(&lower, found.data(), size);
-  std::memcpy(&upper, found.data() + found.size() - size, size);
-  put_number(mean_of_middle(row.dtype, lower, upper, n % 2 == 1), row.dtype, to);
 }
 
 }  // namespace
@@ -345,44 +360,35 @@ std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::ui
 
 Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                          const SelectionOptions& options) {
-  const FloatingPointScope usual;
   if (!is_float(dtype)) return median(stream, data, dtype, result, options);
-  const std::size_t size = size_of(dtype);
-  return of_numbers(
-      "nan_median", stream, data, dtype, 1, result, size, options,
-      [&](const ArrayView& row, std::uint64_t i) { put_median(row, call::host_address(result) + i * size); },
-      [&](const BufferBase& workspace) {
-        numbers_on_device(stream, {data, dtype, options.rows}, nullptr, {}, dtype, result, workspace);
+  return select_numbers(
+      stream, {"nan_median", {data, dtype}, {result, dtype}, 1, options}, nullptr, {},
+      [=](std::uint64_t count) { (void)check_rows_of_points(count, options); },
+      [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
+        medians_on_cpu(row, 1, numbers_of_row(row), to + i * size_of(dtype));
       });
 }
 
 Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
                             std::span<const double> q, const BufferBase& result, Dtype result_dtype,
                             const SelectionOptions& options) {
-  const FloatingPointScope usual;
   check_quantiles(q);
-  const std::uint64_t count = call::count_of("nan_quantiles", data, dtype);
-  const std::uint64_t length = check_rows_of_points(count, options);
+  const std::uint64_t length = check_rows_of_points(call::count_of("nan_quantiles", data, dtype), options);
   const std::vector<QuantilePoint> all = quantile_points(method, length, q);
   if (!is_float(dtype)) return quantiles(stream, data, dtype, all, result, result_dtype, options);
-  check_points(all, length, dtype, result_dtype);
-  const std::size_t size = size_of(result_dtype);
-  return of_numbers(
-      "nan_quantiles", stream, data, dtype, q.size(), result, size, options,
-      [&](const ArrayView& row, std::uint64_t i) {
+  return select_numbers(
+      stream, {"nan_quantiles", {data, dtype}, {result, result_dtype}, q.size(), options}, &method, q,
+      [=, &all](std::uint64_t) { check_points(all, length, dtype, result_dtype); },
+      [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
+        const std::size_t size = size_of(result_dtype);
         const std::uint64_t n = numbers_of_row(row);
         std::vector<std::byte> found(q.size() * size);
         // NaN is last in the order, so that the numbers are at its first places.
-        if (n != 0) points_here(row, 1, quantile_points(method, n, q), n - 1, result_dtype, found.data());
-        for (std::size_t p = 0; n == 0 && p < q.size(); ++p) {
-          put_number(std::numeric_limits<double>::quiet_NaN(), result_dtype, found.data() + p * size);
-        }
+        if (n != 0) points_on_cpu(row, 1, quantile_points(method, n, q), n - 1, result_dtype, found.data());
         for (std::size_t p = 0; p < q.size(); ++p) {
-          std::memcpy(call::host_address(result) + (p * options.rows + i) * size, found.data() + p * size, size);
+          if (n == 0) put_number(std::numeric_limits<double>::quiet_NaN(), result_dtype, found.data() + p * size);
+          std::memcpy(to + (p * options.rows + i) * size, found.data() + p * size, size);
         }
-      },
-      [&](const BufferBase& workspace) {
-        numbers_on_device(stream, {data, dtype, options.rows}, &method, q, result_dtype, result, workspace);
       });
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: check, then on the CPU or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions: forms of one call.
+#include "call/form.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 
@@ -12,14 +11,15 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace masu {
 
 namespace {
+
+using call::Operand;
 
 constexpr std::array<std::string_view, 4> op_names = {"min", "max", "minmax", "count-nonzero"};
 
@@ -41,48 +41,33 @@ std::uint64_t check_shape(std::uint64_t count, ReduceOp op, const ReduceOptions&
   return count / options.rows;
 }
 
-ReduceResult empty_result(Dtype dtype, ReduceOp op, std::uint64_t rows) {
-  return ReduceParts::make(dtype, op, skips({}), std::vector<Reduced>(rows));
-}
-
-ReduceResult here(const ArrayView& data, ReduceOp op, const ReduceOptions& options) {
-  const call::Timer timer(options.times, &Times::compute);
-  return ReduceParts::make(data.dtype, op, skips(options), reduce_cpu(data, options.rows, op, skips(options)));
-}
-
 reduce_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t row, ReduceOp op,
                            const ReduceOptions& options) {
   return reduce_plan::make(device.info(), dtype, op, skips(options), options.rows, row);
 }
 
-void check_targets(const ReduceTargets& to, const BufferBase& data, Dtype dtype, std::uint64_t rows) {
-  struct Target {
-    const BufferBase* memory;
-    std::string_view name;
-    std::size_t bytes;
-  };
+struct Target {
+  const BufferBase* memory;
+  const char* name;
+  std::size_t bytes;  // of a result
+};
+using Targets = std::array<Target, 7>;
+
+Targets targets_of(const ReduceTargets& to, Dtype dtype) {
   const std::size_t size = size_of(dtype);
   constexpr std::size_t word = sizeof(std::uint64_t);
-  const std::array<Target, 7> targets = {{{to.min, "min", size},
-                                          {to.max, "max", size},
-                                          {to.min_indices, "min_indices", word},
-                                          {to.max_indices, "max_indices", word},
-                                          {to.nonzero, "nonzero", word},
-                                          {to.all, "all", 1},
-                                          {to.any, "any", 1}}};
-  for (auto target = targets.begin(); target != targets.end(); ++target) {
-    if (target->memory == nullptr) continue;
-    call::check_results(reduce_name, target->name, *target->memory, data.device(), rows, target->bytes, {&data});
-    for (auto before = targets.begin(); before != target; ++before) {
-      if (before->memory == nullptr || !call::overlap(*before->memory, *target->memory)) continue;
-      call::refuse_overlap(reduce_name, fmt::format("{} and {}", before->name, target->name));
-    }
-  }
+  return {{{to.min, "min", size},
+           {to.max, "max", size},
+           {to.min_indices, "min_indices", word},
+           {to.max_indices, "max_indices", word},
+           {to.nonzero, "nonzero", word},
+           {to.all, "all", 1},
+           {to.any, "any", 1}}};
 }
 
-// On `cpu`, into its memory.
-void put_here(const std::vector<Reduced>& rows, Dtype dtype, std::uint64_t row_length, bool skip,
-              const ReduceTargets& to) {
+// Writes the results to memory of `cpu`.
+void write_on_cpu(const std::vector<Reduced>& rows, Dtype dtype, std::uint64_t row_length, bool skip,
+                  const ReduceTargets& to) {
   const auto put = [](const BufferBase* target, std::uint64_t row, const auto& value, std::size_t bytes) {
     if (target != nullptr) std::memcpy(call::host_address(*target) + row * bytes, &value, bytes);
   };
@@ -98,6 +83,83 @@ void put_here(const std::vector<Reduced>& rows, Dtype dtype, std::uint64_t row_l
     put(to.any, row, static_cast<std::uint8_t>(found.nonzero != 0), 1);
   }
 }
+
+// The results of each row, for the host or in device memory.
+class Reduction : public call::Primitive {
+ public:
+  Reduction(const Operand& data, ReduceOp op, const ReduceOptions& options, const ReduceTargets& to = {})
+      : Primitive(reduce_name, options.times, options.workspace),
+        data_(reads("data", data)),
+        op_(op),
+        options_(options),
+        skip_(options.nan == NanPolicy::skip),
+        targets_(targets_of(to, data.dtype())),
+        to_(to) {
+    for (const Target& target : targets_) {
+      if (target.memory != nullptr) results_.push_back(&returns(target.name, Operand(*target.memory, target.bytes)));
+    }
+  }
+  [[nodiscard]] ReduceResult result() const {
+    return ReduceParts::make(data_.dtype(), op_, skip_, is_empty() ? std::vector<Reduced>(options_.rows) : found_);
+  }
+
+ private:
+  void check() override {
+    row_ = check_shape(data_.count(), op_, options_);
+    for (auto target = targets_.begin(); target != targets_.end(); ++target) {
+      for (auto before = targets_.begin(); before != target && target->memory != nullptr; ++before) {
+        if (before->memory == nullptr || !call::overlap(*before->memory, *target->memory)) continue;
+        call::refuse_overlap(reduce_name, fmt::format("{} and {}", before->name, target->name));
+      }
+    }
+    for (const Operand* result : results_) check_result(*result, options_.rows);
+  }
+  [[nodiscard]] bool is_empty() const override { return data_.count() == 0; }
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
+    plan_ = plan_for(device, data_.dtype(), row_, op_, options_);
+    return plan_.workspace();
+  }
+  void run_on_cpu() override {
+    found_ = reduce_cpu(data_.view(), options_.rows, op_, skip_);
+    if (!results_.empty()) write_on_cpu(found_, data_.dtype(), row_, skip_, to_);
+  }
+  void enqueue(Stream& stream) override {
+    job_.emplace(data_.buffer(), plan_, workspace().slice(0, plan_.workspace()), to_);
+    job_->start(stream, data_.buffer());
+    if (waits()) job_->read(stream);
+    stream_ = &stream;
+  }
+  bool enqueue_empty(Stream& stream) override {
+    for (const Target& target : targets_) {
+      const std::uint8_t value = target.memory == to_.all ? 1 : 0;
+      if (target.memory != nullptr) call::fill(stream, *target.memory, value);
+    }
+    return true;
+  }
+  void finish() override {
+    if (job_ && results_.empty()) found_ = waits() ? job_->found() : job_->fetch(*stream_);
+  }
+  [[nodiscard]] double seconds() const override { return job_->seconds(); }
+
+  const Operand& data_;
+  ReduceOp op_;
+  ReduceOptions options_;
+  bool skip_;
+  Targets targets_;
+  ReduceTargets to_;
+  std::vector<const Operand*> results_;
+  std::uint64_t row_ = 0;
+  reduce_plan::Plan plan_;
+  std::optional<DeviceReduce> job_;
+  Stream* stream_ = nullptr;
+  std::vector<Reduced> found_;
+};
+
+class ReductionThere final : public Reduction {
+ public:
+  using Reduction::Reduction;
+  void result() const noexcept {}
+};
 
 }  // namespace
 
@@ -118,67 +180,6 @@ std::uint64_t reduce_workspace(const Device& device, Dtype dtype, std::uint64_t 
   return call::on_cpu(device) ? 0 : plan_for(device, dtype, row, op, options).workspace();
 }
 
-ReduceResult reduce(const Device& device, const ArrayView& data, ReduceOp op, const ReduceOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  check_shape(data.count, op, options);
-  if (data.count == 0) return empty_result(data.dtype, op, options.rows);
-  if (call::on_cpu(device)) return here(data, op, options);
-  if (options.rows == 1) {
-    ReduceAccumulator accumulator(device, data.dtype, op, options);
-    accumulator.add(data);
-    ReduceResult result = accumulator.result();
-    call::add_times(options.times, accumulator.times());
-    return result;
-  }
-  const double start = call::now();
-  const Buffer<std::byte> there = call::upload(device, data);
-  const double brought = call::now() - start;
-  ReduceResult result = reduce(there, data.dtype, op, options);
-  call::add_times(options.times, {brought, 0});
-  return result;
-}
-
-ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const ReduceOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  const std::uint64_t count = call::count_of(reduce_name, data, dtype);
-  const std::uint64_t row = check_shape(count, op, options);
-  if (count == 0) return empty_result(dtype, op, options.rows);
-  const Device& device = data.device();
-  if (call::on_cpu(device)) return here(call::host_view(data, dtype), op, options);
-  Stream stream = call::timed_stream(device, options.times != nullptr);
-  DeviceReduce job(data, plan_for(device, dtype, row, op, options), options.workspace);
-  job.start(stream, data, data.byte_offset());
-  ReduceResult result = ReduceParts::make(dtype, op, skips(options), job.fetch(stream));
-  if (options.times != nullptr) options.times->compute += job.seconds();
-  return result;
-}
-
-Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype, ReduceOp op,
-                             const ReduceOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t count = call::count_of(reduce_name, data, dtype);
-  const std::uint64_t row = check_shape(count, op, options);
-  const Device& device = stream.device();
-  call::check_stream(reduce_name, stream, data);
-  ReduceOptions untimed = options;
-  untimed.times = nullptr;
-  if (count == 0 || call::on_cpu(device)) {
-    stream.finish();  // what was given to it before may still change the data
-    auto result = std::make_shared<ReduceResult>(count == 0 ? empty_result(dtype, op, options.rows)
-                                                            : here(call::host_view(data, dtype), op, untimed));
-    return {call::end_of(stream), [result] { return std::move(*result); }};
-  }
-  const reduce_plan::Plan plan = plan_for(device, dtype, row, op, options);
-  call::check_capture(reduce_name, stream, options.workspace, plan.workspace());
-  auto job = std::make_shared<DeviceReduce>(data, plan, options.workspace);
-  job->start(stream, data, data.byte_offset());
-  const bool skip = skips(options);
-  return {call::end_of(stream),
-          [job, &stream, dtype, op, skip] { return ReduceParts::make(dtype, op, skip, job->fetch(stream)); }};
-}
-
 ReduceOp ReduceTargets::op() const {
   const bool least = min != nullptr || min_indices != nullptr;
   const bool greatest = max != nullptr || max_indices != nullptr;
@@ -191,32 +192,30 @@ ReduceOp ReduceTargets::op() const {
   return !greatest ? ReduceOp::min : !least ? ReduceOp::max : ReduceOp::minmax;
 }
 
+ReduceResult reduce(const Device& device, const ArrayView& data, ReduceOp op, const ReduceOptions& options) {
+  if (call::on_cpu(device) || options.rows != 1) return call::run_on<Reduction>(device, data, op, options);
+  // One row goes in pieces, so that copies go on beside the kernels.
+  const FloatingPointScope usual;
+  call::start_times(options.times);
+  check_shape(data.count, op, options);
+  ReduceAccumulator accumulator(device, data.dtype, op, options);
+  accumulator.add(data);
+  call::add_times(options.times, accumulator.times());
+  return accumulator.result();
+}
+
+ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const ReduceOptions& options) {
+  return call::run<Reduction>(Operand(data, dtype), op, options);
+}
+
+Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype, ReduceOp op,
+                             const ReduceOptions& options) {
+  return call::start<Reduction>(stream, Operand(data, dtype), op, options);
+}
+
 Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
                      const ReduceOptions& options) {
-  const FloatingPointScope usual;
-  const ReduceOp op = to.op();
-  call::check_stream(reduce_name, stream, data);
-  const std::uint64_t count = call::count_of(reduce_name, data, dtype);
-  const std::uint64_t row = check_shape(count, op, options);
-  const Device& device = stream.device();
-  check_targets(to, data, dtype, options.rows);
-  if (count == 0) {
-    if (to.nonzero != nullptr) call::clear(stream, *to.nonzero, 0, to.nonzero->size_bytes());
-    if (to.any != nullptr) call::fill(stream, *to.any, std::uint8_t{0});
-    if (to.all != nullptr) call::fill(stream, *to.all, std::uint8_t{1});
-    return {call::end_of(stream), [] {}};
-  }
-  if (call::on_cpu(device)) {
-    stream.finish();  // what was given to it before may still change the data
-    put_here(reduce_cpu(call::host_view(data, dtype), options.rows, op, skips(options)), dtype, row, skips(options),
-             to);
-    return {Event(), [] {}};
-  }
-  const reduce_plan::Plan plan = plan_for(device, dtype, row, op, options);
-  call::check_capture(reduce_name, stream, options.workspace, plan.workspace());
-  auto job = std::make_shared<DeviceReduce>(data, plan, options.workspace, to);
-  job->start(stream, data, data.byte_offset());
-  return {call::end_of(stream), [job] {}};
+  return call::start<ReductionThere>(stream, Operand(data, dtype), to.op(), options, to);
 }
 
 }  // namespace masu

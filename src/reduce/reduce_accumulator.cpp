@@ -38,9 +38,9 @@ struct detail::Accumulator<ReduceAccumulator>::State : call::AccumulatorState {
   void fetch(Piece& piece) { take(piece.job.fetch(*piece.stream).front(), piece.first); }
 
   Piece start(Stream& stream, const BufferBase& data, std::uint64_t elements) {
-    Piece piece{&stream, count,
-                DeviceReduce(data, reduce_plan::make(device.info(), dtype, op, skip, 1, elements), nullptr)};
-    piece.job.start(stream, data, data.byte_offset());
+    const reduce_plan::Plan plan = reduce_plan::make(device.info(), dtype, op, skip, 1, elements);
+    Piece piece{&stream, count, DeviceReduce(data, plan, Buffer<std::byte>(device, plan.workspace()))};
+    piece.job.start(stream, data);
     count += elements;
     return piece;
   }

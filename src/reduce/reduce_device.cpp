@@ -103,12 +103,10 @@ Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::ui
 
 namespace masu {
 
-DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace,
+DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, Buffer<std::byte> memory,
                            const ReduceTargets& targets)
     : plan_(plan),
-      memory_(call::take_workspace("reduce", workspace, data.device(), plan.workspace(),
-                                   {&data, targets.min, targets.max, targets.min_indices, targets.max_indices,
-                                    targets.nonzero, targets.all, targets.any})),
+      memory_(std::move(memory)),
       targets_(targets),
       for_host_(targets.min == nullptr && targets.max == nullptr && targets.min_indices == nullptr &&
                 targets.max_indices == nullptr && targets.nonzero == nullptr && targets.all == nullptr &&
@@ -162,11 +160,10 @@ call::Arguments DeviceReduce::targets() const {
   return all;
 }
 
-void DeviceReduce::start(Stream& stream, const BufferBase& data, std::uint64_t data_at) {
-  const call::At from{data, data_at};
+void DeviceReduce::start(Stream& stream, const BufferBase& data) {
   const LocalMemory words = call::local<std::uint64_t>(plan_.group);
   if (plan_.members == 0) {
-    launch_ = kernels_.launch(stream, plan_.counts() ? "count_rows" : "extreme_rows", plan_.groups, from,
+    launch_ = kernels_.launch(stream, plan_.counts() ? "count_rows" : "extreme_rows", plan_.groups, data,
                               static_cast<std::uint32_t>(plan_.count), plan_.rows, std::uint32_t{plan_.width},
                               targets(), words);
     return;
@@ -177,19 +174,21 @@ void DeviceReduce::start(Stream& stream, const BufferBase& data, std::uint64_t d
   } else if (plan_.left_bytes() != 0) {
     kernels_.launch(stream, "clear_arrived", (plan_.rows + plan_.group - 1) / plan_.group, left, plan_.rows);
   }
-  launch_ = kernels_.launch(stream, plan_.counts() ? "count_tiles" : "extreme_tiles", plan_.groups, from, plan_.count,
+  launch_ = kernels_.launch(stream, plan_.counts() ? "count_tiles" : "extreme_tiles", plan_.groups, data, plan_.count,
                             plan_.rows, std::uint32_t{plan_.members}, memory_, left, targets(), words,
                             call::local<std::uint32_t>(1));
 }
 
-std::vector<Reduced> DeviceReduce::fetch(Stream& stream) const {
+void DeviceReduce::read(Stream& stream) {
   const std::uint64_t first = plan_.part_bytes() + plan_.left_bytes();
-  std::vector<std::byte> bytes(plan_.workspace() - first);
-  call::fetch(stream, memory_, first, bytes.data(), bytes.size());
-  stream.finish();
+  results_.resize(plan_.workspace() - first);
+  call::fetch(stream, memory_, first, results_.data(), results_.size());
+}
+
+std::vector<Reduced> DeviceReduce::found() const {
   std::vector<Reduced> found(plan_.rows);
   const std::size_t size = size_of(plan_.dtype);
-  const std::byte* at = bytes.data();
+  const std::byte* at = results_.data();
   for (int which = 0; which < 2; ++which) {
     if (plan_.counts() ? which == 1 : !wants(plan_.op, which)) continue;
     const ExtremeRule rule{which == 1, plan_.skip};

@@ -71,15 +71,21 @@ namespace masu {
 
 class DeviceReduce {
  public:
-  // For data of this buffer. With no `workspace`, memory is allocated; one must lie apart from the data and `targets`,
-  // which may be null: where all are, the results are for fetch().
-  DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace,
+  // `memory`: plan.workspace() bytes. Where all `targets` are null, the results are for the host.
+  DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, Buffer<std::byte> memory,
                const ReduceTargets& targets = {});
 
-  // Launches all; the rows begin `data_at` bytes into the memory that the buffer lies in.
-  void start(Stream& stream, const BufferBase& data, std::uint64_t data_at);
-  // What was found in each row. Waits.
-  std::vector<Reduced> fetch(Stream& stream) const;
+  // Launches all.
+  void start(Stream& stream, const BufferBase& data);
+  // Enqueues the reading of the results. found() decodes them once the stream has been finished.
+  void read(Stream& stream);
+  [[nodiscard]] std::vector<Reduced> found() const;
+  // Both. Waits.
+  std::vector<Reduced> fetch(Stream& stream) {
+    read(stream);
+    stream.finish();
+    return found();
+  }
   // Device time of the launch; the stream's events must tell times. Waits.
   [[nodiscard]] double seconds() const { return launch_.seconds(); }
 
@@ -94,6 +100,7 @@ class DeviceReduce {
   ReduceTargets targets_;
   bool for_host_;
   call::Kernels kernels_;
+  std::vector<std::byte> results_;  // read from the memory
   Event launch_;
 };
 

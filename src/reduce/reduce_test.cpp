@@ -389,8 +389,8 @@ TEST_P(ReduceKernelTest, ManyGroups) {
   for (const ReduceOp op : {ReduceOp::minmax, ReduceOp::count_nonzero}) {
     const auto plan = reduce_plan::make(device.info(), Dtype::f32, op, true, rows, data.size() / rows, 32, 30);
     EXPECT_EQ(plan.members, 10U);
-    DeviceReduce job(there, plan, nullptr);
-    job.start(stream, there, 0);
+    DeviceReduce job(there, plan, Buffer<std::byte>(device, plan.workspace()));
+    job.start(stream, there);
     const std::vector<Reduced> found = job.fetch(stream);
     for (std::uint64_t r = 0; r < rows; ++r) {
       const Expected right = expected_of(data.data() + r * plan.count, plan.count, NanPolicy::skip);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: validate, plan, select, hand over.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions: forms of one call.
+#include "call/form.h"
 #include "topk/topk_cpu.h"
 #include "topk/topk_plan.h"
 
@@ -10,50 +9,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 namespace masu {
 
 namespace {
 
-constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
+using call::Operand;
 
-[[noreturn]] void refuse(const std::string& rule) {
-  call::refuse(topk_name, rule);
-}
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 
 // Elements of a row.
 std::uint64_t check_shape(std::uint64_t count, std::uint64_t k, const TopkOptions& options) {
   if (options.rows == 0 || options.rows > most_rows || count % options.rows != 0) {
-    refuse(fmt::format("rows must be 1 to 2^32 and divide the {} elements, got {}", count, options.rows));
+    call::refuse(topk_name,
+                 fmt::format("rows must be 1 to 2^32 and divide the {} elements, got {}", count, options.rows));
   }
   call::check_nan(topk_name, options.nan, NanPolicy::last);
   const std::uint64_t row = count / options.rows;
   if (k < 1 || k > row) {
-    refuse(fmt::format("k must be 1 to {}, the elements{}, got {}", row, options.rows == 1 ? "" : " of a row", k));
+    call::refuse(topk_name, fmt::format("k must be 1 to {}, the elements{}, got {}", row,
+                                        options.rows == 1 ? "" : " of a row", k));
   }
   return row;
-}
-
-void check_target(const BufferBase& target, std::string_view what, std::uint64_t bytes, const BufferBase& data) {
-  call::check_one_device(topk_name, data, target);
-  call::check_writable(topk_name, target, what);
-  if (target.size_bytes() != bytes) {
-    refuse(fmt::format("{} must have {} bytes, got {}", what, bytes, target.size_bytes()));
-  }
-  if (call::overlap(target, data)) call::refuse_overlap(topk_name, fmt::format("{} and the data", what));
 }
 
 // A call on the rows of one buffer must fit the kernels' 32-bit numbers.
 bool fits_one_launch(std::uint64_t row, const TopkOptions& options) {
   return row <= topk_plan::most_elements && options.rows < std::uint64_t{1} << 32;
-}
-
-TopkResult topk_here(const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
-  const call::Timer timer(options.times, &Times::compute);
-  TopkResult result = TopkParts::make(data.dtype, options.rows, k);
-  cpu::topk_rows(data, options.rows, k, ranking_of(data.dtype, options), TopkParts::target(result));
-  return result;
 }
 
 // Rows beyond what one launch takes: each is cut into pieces.
@@ -79,123 +64,147 @@ TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row
   return result;
 }
 
+// Fills the places without an element.
+void pad_rows(const cpu::RowsTarget& rows, std::uint64_t count, std::uint64_t k, std::size_t element_bytes) {
+  for (std::uint64_t row = 0; row < count; ++row) {
+    const std::uint64_t first = row * k + rows.found[row];
+    const std::uint64_t missing = k - rows.found[row];
+    std::fill_n(rows.indices + first, missing, no_index);
+    std::memset(static_cast<std::byte*>(rows.values) + first * element_bytes, 0xff, missing * element_bytes);
+  }
+}
+
+// The top k of each row, for the host, or to memory of the caller's.
+class Selection : public call::Primitive {
+ public:
+  Selection(const Operand& data, std::uint64_t k, const TopkOptions& options, BufferBase* values = nullptr,
+            BufferBase* indices = nullptr)
+      : Primitive(topk_name, options.times),
+        data_(reads("the data", data)),
+        k_(k),
+        options_(options),
+        values_(values),
+        indices_(indices) {
+    if (values == nullptr) return;
+    writes("values", Operand(*values, 1));
+    writes("indices", Operand(*indices, 1));
+  }
+  [[nodiscard]] TopkResult result() { return std::move(result_); }
+
+ private:
+  void check() override {
+    row_ = check_shape(data_.count(), k_, options_);
+    check_size("values", values_, size_of(data_.dtype()));
+    check_size("indices", indices_, sizeof(std::uint64_t));
+  }
+  void check_size(std::string_view name, const BufferBase* target, std::size_t element_bytes) const {
+    if (target == nullptr || target->size_bytes() == places() * element_bytes) return;
+    refuse(fmt::format("{} must have {} bytes, got {}", name, places() * element_bytes, target->size_bytes()));
+  }
+  [[nodiscard]] bool is_empty() const override { return false; }
+  [[nodiscard]] std::uint64_t places() const { return options_.rows * k_; }
+
+  void run_on_cpu() override {
+    const Ranking ranking = ranking_of(data_.dtype(), options_);
+    if (values_ == nullptr) {
+      result_ = TopkParts::make(data_.dtype(), options_.rows, k_);
+      return cpu::topk_rows(data_.view(), options_.rows, k_, ranking, TopkParts::target(result_));
+    }
+    std::vector<std::uint64_t> found(options_.rows);
+    std::vector<std::uint64_t> skipped(options_.rows);
+    const cpu::RowsTarget target{reinterpret_cast<std::uint64_t*>(call::host_address(*indices_)),
+                                 call::host_address(*values_), found.data(), skipped.data()};
+    cpu::topk_rows(data_.view(), options_.rows, k_, ranking, target);
+    pad_rows(target, options_.rows, k_, data_.element_bytes());
+  }
+
+  void enqueue(Stream& stream) override {
+    stream_ = &stream;
+    options_.times = times();
+    const BufferBase& data = data_.buffer();
+    if (!fits_one_launch(row_, options_)) {
+      if (waits() || values_ != nullptr) select_in_pieces(stream);
+      return;
+    }
+    if (!waits()) {
+      call::check_capture(
+          topk_name, stream, options_.workspace,
+          DeviceTopk::bytes(data.device(), data_.dtype(), options_, options_.rows, row_, k_, true, values_ == nullptr));
+    }
+    job_.emplace(data, data_.dtype(), options_, options_.rows, row_, k_, !waits(), indices_, values_);
+    if (!waits()) return job_->enqueue(stream, data.byte_offset());
+    job_->start(stream, data.byte_offset());
+    if (values_ == nullptr) return finish_job();
+    job_->finish(stream);
+    if (times() != nullptr) times()->compute += job_->seconds();
+  }
+  void select_in_pieces(Stream& stream) {
+    if (!waits()) stream.finish();  // what was given to it before may still change the data
+    result_ = topk_in_pieces(data_.buffer(), data_.dtype(), row_, k_, options_);
+    if (values_ == nullptr) return;
+    const cpu::RowsTarget found = TopkParts::target(result_);
+    pad_rows(found, options_.rows, k_, data_.element_bytes());
+    stream.write_bytes(*values_, 0, found.values, values_->size_bytes());
+    stream.write_bytes(*indices_, 0, found.indices, indices_->size_bytes());
+    stream.finish();
+  }
+  void finish() override {
+    if (waits() || values_ != nullptr || stream_ == nullptr) return;
+    if (job_) finish_job();
+    else select_in_pieces(*stream_);
+  }
+  void finish_job() {
+    result_ = TopkParts::finish(*stream_, *job_, data_.dtype(), options_.rows, k_, !waits(), times());
+  }
+
+  const Operand& data_;
+  std::uint64_t k_;
+  TopkOptions options_;
+  BufferBase* values_;
+  BufferBase* indices_;
+  std::uint64_t row_ = 0;
+  TopkResult result_;
+  std::optional<DeviceTopk> job_;
+  Stream* stream_ = nullptr;
+};
+
+class SelectionThere final : public Selection {
+ public:
+  using Selection::Selection;
+  void result() const noexcept {}
+};
+
 }  // namespace
 
 TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
+  if (call::on_cpu(device) || options.rows != 1) return call::run_on<Selection>(device, data, k, options);
+  // One row goes in pieces, so that copies go on beside the kernels.
   const FloatingPointScope usual;
   check_shape(data.count, k, options);
   call::start_times(options.times);
-  if (call::on_cpu(device)) return topk_here(data, k, options);
-  if (options.rows == 1) {
-    TopkAccumulator accumulator(device, data.dtype, k, options);
-    accumulator.add(data);
-    call::add_times(options.times, accumulator.times());
-    return accumulator.result();
-  }
-  const double start = call::now();
-  const Buffer<std::byte> buffer = call::upload(device, data);
-  const double brought = call::now() - start;
-  TopkResult result = topk(buffer, data.dtype, k, options);
-  call::add_times(options.times, {brought, 0});
-  return result;
+  TopkAccumulator accumulator(device, data.dtype, k, options);
+  accumulator.add(data);
+  call::add_times(options.times, accumulator.times());
+  return accumulator.result();
 }
 
 TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
-  call::start_times(options.times);
-  if (call::on_cpu(data.device())) return topk_here(call::host_view(data, dtype), k, options);
-  if (!fits_one_launch(row, options)) return topk_in_pieces(data, dtype, row, k, options);
-  Stream stream = call::timed_stream(data.device(), options.times != nullptr);
-  DeviceTopk job(data, dtype, options, options.rows, row, k, false);
-  job.start(stream, data.byte_offset());
-  return TopkParts::finish(stream, job, dtype, options.rows, k, false, options.times);
+  return call::run<Selection>(Operand(data, dtype), k, options);
 }
 
 Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                          const TopkOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
-  call::check_stream(topk_name, stream, data);
-  TopkOptions quiet = options;
-  quiet.times = nullptr;
-  if (call::on_cpu(stream.device())) {
-    stream.finish();  // what was given to it before may still change the data
-    auto result = std::make_shared<TopkResult>(topk_here(call::host_view(data, dtype), k, quiet));
-    return {call::end_of(stream), [result] { return std::move(*result); }};
-  }
-  if (!fits_one_launch(row, options)) {
-    return {call::end_of(stream), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
-  }
-  call::check_capture(topk_name, stream, options.workspace,
-                      DeviceTopk::bytes(data.device(), dtype, quiet, options.rows, row, k, true, true));
-  auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, true);
-  job->enqueue(stream, data.byte_offset());
-  const std::uint64_t rows = options.rows;
-  return {call::end_of(stream),
-          [job, &stream, dtype, rows, k] { return TopkParts::finish(stream, *job, dtype, rows, k, true); }};
+  return call::start<Selection>(stream, Operand(data, dtype), k, options);
 }
-
-namespace {
-
-// Elements of a row.
-std::uint64_t check_targets(const BufferBase& data, Dtype dtype, std::uint64_t k, const BufferBase& values,
-                            const BufferBase& indices, const TopkOptions& options) {
-  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
-  check_target(values, "values", options.rows * k * size_of(dtype), data);
-  check_target(indices, "indices", options.rows * k * sizeof(std::uint64_t), data);
-  call::check_apart(topk_name, "values and indices", values, indices);
-  return row;
-}
-
-}  // namespace
 
 void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
           const TopkOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t row = check_targets(data, dtype, k, values, indices, options);
-  const std::uint64_t places = options.rows * k;
-  const bool here = call::on_cpu(data.device());
-  Stream stream = call::timed_stream(data.device(), options.times != nullptr && !here);
-  if (!here && fits_one_launch(row, options)) {
-    call::start_times(options.times);
-    DeviceTopk job(data, dtype, options, options.rows, row, k, false, &indices, &values);
-    job.start(stream, data.byte_offset());
-    job.finish(stream);
-    if (options.times != nullptr) options.times->compute += job.seconds();
-    return;
-  }
-  const TopkResult result = topk(data, dtype, k, options);
-  std::vector<std::uint64_t> all_indices(places, no_index);
-  std::vector<std::byte> all_values(places * size_of(dtype), std::byte{0xff});
-  for (std::uint64_t r = 0; r < options.rows; ++r) {
-    std::copy(result.indices(r).begin(), result.indices(r).end(),
-              all_indices.begin() + static_cast<std::ptrdiff_t>(r * k));
-    std::copy_n(static_cast<const std::byte*>(result.view(r).data), result.size(r) * size_of(dtype),
-                all_values.data() + r * k * size_of(dtype));
-  }
-  stream.write_bytes(values, 0, all_values.data(), all_values.size());
-  stream.write_bytes(indices, 0, all_indices.data(), places * sizeof(std::uint64_t));
-  stream.finish();
+  call::run<SelectionThere>(Operand(data, dtype), k, options, &values, &indices);
 }
 
 Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
                    BufferBase& indices, const TopkOptions& options) {
-  const FloatingPointScope usual;
-  call::check_stream(topk_name, stream, data);
-  const std::uint64_t row = check_targets(data, dtype, k, values, indices, options);
-  TopkOptions quiet = options;
-  quiet.times = nullptr;
-  if (!call::on_cpu(data.device()) && fits_one_launch(row, quiet)) {
-    call::check_capture(topk_name, stream, options.workspace,
-                        DeviceTopk::bytes(data.device(), dtype, quiet, quiet.rows, row, k, true, false));
-    auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, true, &indices, &values);
-    job->enqueue(stream, data.byte_offset());
-    return {call::end_of(stream), [job] {}};
-  }
-  stream.finish();  // what was given to it before may still change the data
-  topk(data, dtype, k, values, indices, quiet);
-  return {Event(), [] {}};
+  return call::start<SelectionThere>(stream, Operand(data, dtype), k, options, &values, &indices);
 }
 
 std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,

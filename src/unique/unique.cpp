@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: check, then on the CPU or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions: forms of one call.
+#include "call/form.h"
 #include "unique/unique_cpu.h"
 #include "unique/unique_plan.h"
 
@@ -11,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <optional>
@@ -23,18 +21,7 @@ namespace {
 
 using Bytes = Buffer<std::byte>;
 using Counts = Buffer<std::uint64_t>;
-
-template <class T>
-Buffer<T> upload(const Device& device, const std::vector<T>& values) {
-  Buffer<T> buffer(device, values.size());
-  if (!values.empty()) buffer.write(values);
-  return buffer;
-}
-
-DeviceUnique<std::byte> upload(const Device& device, const UniqueArrays& found) {
-  return {upload(device, found.values.bytes), upload(device, found.counts), upload(device, found.indices),
-          upload(device, found.inverse)};
-}
+using call::Operand;
 
 // Distinct values by sorting, or runs. Both are found as runs, and differ in what their results are called.
 enum class Of { values, runs };
@@ -162,158 +149,176 @@ class Job {
   DeviceRunFinder finder_;
 };
 
-// One that has started, and waits for nothing.
-std::shared_ptr<Job> start_job(Of of, Stream& stream, const BufferBase& data, Dtype dtype, UniqueOptions options,
-                               Operands operands) {
-  options.times = nullptr;
-  auto job = std::make_shared<Job>(of, stream, data, dtype, options, operands);
-  job->start(of, data, false);
-  return job;
+DeviceUnique<std::byte> no_values(const Device& device) {
+  return {Bytes(device, 0), Counts(device, 0), Counts(device, 0), Counts(device, 0)};
 }
 
-// The results in new memory of the device, which has some of the data.
-DeviceUnique<std::byte> find(Of of, const BufferBase& data, Dtype dtype, const UniqueOptions& options) {
-  Stream stream = call::timed_stream(data.device(), options.times != nullptr);
-  Job job(of, stream, data, dtype, options, {&data});
-  job.start(of, data, true);
-  return job.finish();
-}
-
-// The values by counting, for the caller to read or to have written.
-std::shared_ptr<unique_patterns::Finder> start_counting(Stream& stream, const BufferBase& data, Dtype dtype,
-                                                        const BufferBase* workspace, Operands operands) {
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  return std::make_shared<unique_patterns::Finder>(
-      stream, data, dtype, count,
-      call::take_workspace("unique", workspace, stream,
-                           unique_patterns::workspace(stream.device().info(), dtype, count), operands));
-}
-
-std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, Dtype dtype,
-                                                       const UniqueOptions& options) {
-  Stream stream = call::timed_stream(data.device(), options.times != nullptr);
-  const auto finder = start_counting(stream, data, dtype, options.workspace, {&data});
-  auto found = finder->read(options.counts);
-  if (options.times != nullptr) options.times->compute += finder->seconds();
-  return found;
-}
-
-// Results that do not fit into host memory.
-[[noreturn]] void no_memory(std::string_view function, const ArrayView& data) {
-  throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for the result of {} elements of {} bytes", function,
-                                                    data.count, size_of(data.dtype)));
-}
-
+// Memory for results: of the host, new memory of `cpu`, and the caller's memory of `cpu`, which has room for all.
 detail::ResultMemory memory_of(HostArray& array) {
   return [&array](std::uint64_t count) {
     array.bytes.resize(count * size_of(array.dtype));
     return static_cast<void*>(array.bytes.data());
   };
 }
-
-void runs_cpu(const ArrayView& data, const UniqueOptions& options, const detail::UniqueMemory& results) {
-  const CpuRunFinder finder(data);
-  void* values = results.values(finder.runs());
-  std::uint64_t* const lengths = options.counts ? numbers_of(results.counts, finder.runs()) : nullptr;
-  finder.write(values, lengths, options.indices ? numbers_of(results.indices, finder.runs()) : nullptr);
+template <class T>
+detail::ResultMemory memory_of(Buffer<T>& buffer, std::size_t elements = 1) {
+  return [&buffer, elements](std::uint64_t count) -> void* {
+    buffer = Buffer<T>(buffer.device(), count * elements);
+    return call::host_address(buffer);
+  };
 }
+detail::ResultMemory memory_at(const BufferBase* buffer) {
+  return [buffer](std::uint64_t /*count*/) -> void* { return call::host_address(*buffer); };
+}
+
+// Distinct values or runs: for the host, in new memory, or in memory of the caller's.
+class Finding : public call::Primitive {
+ public:
+  // `host`: where the results of host data go, or null.
+  Finding(Of of, const Operand& data, const UniqueOptions& options, const detail::UniqueMemory* host = nullptr)
+      : Primitive(name_of(of), options.times), data_(reads("data", data)), of_(of), options_(options), host_(host) {}
+  [[nodiscard]] DeviceUnique<std::byte> result() {
+    return found_ ? std::move(*found_) : no_values(data_.buffer().device());
+  }
+
+ protected:
+  void check() override {}
+  [[nodiscard]] bool is_empty() const override { return data_.count() == 0; }
+  void run_on_cpu() override {
+    if (host_ != nullptr) return find_on_cpu(*host_);
+    DeviceUnique<std::byte>& found = found_.emplace(no_values(data_.buffer().device()));
+    find_on_cpu({memory_of(found.values, data_.element_bytes()), memory_of(found.counts), memory_of(found.indices),
+                 memory_of(found.inverse)});
+  }
+  void enqueue(Stream& stream) override {
+    options_.times = times();
+    if (host_ != nullptr) options_.workspace = nullptr;
+    if (counts_on_device(of_, data_.dtype(), data_.count(), options_, waits())) {
+      start_counting(stream, {&data_.buffer()});
+      if (!waits()) return;
+      found_ = counter_->read(options_.counts);
+      if (times() != nullptr) times()->compute += counter_->seconds();
+      if (found_) return;
+    }
+    start_job(stream, {&data_.buffer()});
+    if (waits()) found_ = job_->finish();
+  }
+  void finish() override {
+    if (!waits() && job_) found_ = job_->finish();
+    else if (!waits() && counter_) found_ = counter_->read(options_.counts);
+    if (host_ != nullptr && found_) download();
+  }
+
+  // The values by counting, for the caller to read or to have written.
+  void start_counting(Stream& stream, Operands operands) {
+    const std::uint64_t bytes = unique_patterns::workspace(stream.device().info(), data_.dtype(), data_.count());
+    counter_.emplace(stream, data_.buffer(), data_.dtype(), data_.count(),
+                     call::take_workspace(name_of(of_), options_.workspace, stream, bytes, operands));
+  }
+  void start_job(Stream& stream, Operands operands) {
+    job_.emplace(of_, stream, data_.buffer(), data_.dtype(), options_, operands);
+    job_->start(of_, data_.buffer(), waits());
+  }
+  void find_on_cpu(const detail::UniqueMemory& results) const try {
+    if (of_ == Of::values) return unique_cpu(data_.view(), options_, results);
+    const CpuRunFinder finder(data_.view());
+    const std::uint64_t runs = finder.runs();
+    void* values = results.values(runs);
+    std::uint64_t* const lengths = options_.counts ? numbers_of(results.counts, runs) : nullptr;
+    finder.write(values, lengths, options_.indices ? numbers_of(results.indices, runs) : nullptr);
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  }
+  void download() const try {
+    const call::Timer timer(times(), &Times::transfer);
+    call::download_bytes(found_->values, host_->values(found_->values.size() / data_.element_bytes()));
+    const auto fetch = [](bool wanted, const Counts& from, const detail::ResultMemory& memory) {
+      if (wanted) from.read(std::span(numbers_of(memory, from.size()), from.size()));
+    };
+    fetch(options_.counts, found_->counts, host_->counts);
+    fetch(options_.indices, found_->indices, host_->indices);
+    fetch(options_.inverse, found_->inverse, host_->inverse);
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  }
+  [[noreturn]] void no_memory() const {
+    throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for the result of {} elements of {} bytes",
+                                                      name_of(of_), data_.count(), data_.element_bytes()));
+  }
+
+  const Operand& data_;
+  Of of_;
+  UniqueOptions options_;
+  const detail::UniqueMemory* host_;
+  std::optional<unique_patterns::Finder> counter_;
+  std::optional<Job> job_;
+  std::optional<DeviceUnique<std::byte>> found_;
+};
+
+class RunFinding final : public Finding {
+ public:
+  using Finding::Finding;
+  [[nodiscard]] DeviceRuns<std::byte> result() { return as_runs(Finding::result()); }
+};
+
+class FindingThere final : public Finding {
+ public:
+  FindingThere(Of of, const Operand& data, const UniqueTargets& to, const BufferBase* workspace)
+      : Finding(of, data, {to.counts != nullptr, to.indices != nullptr, to.inverse != nullptr, workspace}),
+        to_(to),
+        values_(returns("the values", Operand(to.values, data.dtype()))),
+        number_(returns("the number", Operand(to.number, Dtype::u64))) {
+    const bool values = of == Of::values;
+    declare(values ? "the counts" : "the lengths", to.counts);
+    declare(values ? "the indices" : "the starts", to.indices);
+    declare("the inverse", to.inverse);
+  }
+  void result() const noexcept {}
+
+ private:
+  void declare(const char* name, const BufferBase* numbers) {
+    if (numbers != nullptr) numbers_.push_back(&returns(name, Operand(*numbers, Dtype::u64)));
+  }
+  void check() override {
+    check_result(values_, data_.count());
+    check_result(number_, 1);
+    for (const Operand* numbers : numbers_) check_result(*numbers, data_.count());
+  }
+  void run_on_cpu() override {
+    auto* const number = static_cast<std::uint64_t*>(number_.data());
+    const detail::ResultMemory values = [&](std::uint64_t count) {
+      *number = count;
+      return values_.data();
+    };
+    find_on_cpu({values, memory_at(to_.counts), memory_at(to_.indices), memory_at(to_.inverse)});
+  }
+  void enqueue(Stream& stream) override {
+    const Operands operands{&data_.buffer(), &to_.values, &to_.number, to_.counts, to_.indices, to_.inverse};
+    if (counts_on_device(of_, data_.dtype(), data_.count(), options_, false)) {
+      start_counting(stream, operands);
+      return counter_->write({.values = &to_.values, .lengths = to_.counts, .number = &to_.number});
+    }
+    start_job(stream, operands);
+    job_->write(to_);
+  }
+  bool enqueue_empty(Stream& stream) override {
+    call::clear(stream, to_.number, 0, sizeof(std::uint64_t));
+    return true;
+  }
+  void finish() override {}
+
+  UniqueTargets to_;
+  const Operand& values_;
+  const Operand& number_;
+  std::vector<const Operand*> numbers_;
+};
 
 // The results of host data in host memory.
-void find_into(Of of, const Device& device, const ArrayView& data, UniqueOptions options,
-               const detail::UniqueMemory& results) try {
-  const FloatingPointScope usual;
-  Times* const times = options.times;
-  call::start_times(times);
-  call::check_count(name_of(of), data.count);
-  if (call::on_cpu(device) || data.count == 0) {
-    const call::Timer timer(times, &Times::compute);
-    if (of == Of::values) unique_cpu(data, options, results);
-    else runs_cpu(data, options, results);
-    return;
-  }
-  options.workspace = nullptr;
-  Times there;
-  if (times != nullptr) options.times = &there;
-  const double start = call::now();
-  const Bytes input = call::upload(device, data);
-  if (times != nullptr) times->transfer = call::now() - start;
-  const DeviceUnique<std::byte> found =
-      of == Of::values ? masu::unique(input, data.dtype, options) : find(of, input, data.dtype, options);
-  call::add_times(times, there);
-  const call::Timer timer(times, &Times::transfer);
-  call::download_bytes(found.values, results.values(found.values.size() / size_of(data.dtype)));
-  const auto fetch = [](bool asked, const Counts& from, const detail::ResultMemory& memory) {
-    if (asked) from.read(std::span(numbers_of(memory, from.size()), from.size()));
-  };
-  fetch(options.counts, found.counts, results.counts);
-  fetch(options.indices, found.indices, results.indices);
-  fetch(options.inverse, found.inverse, results.inverse);
-} catch (const std::bad_alloc&) {
-  no_memory(name_of(of), data);
-}
-
-// A u64 for each element, where it is wanted.
-void check_numbers(Of of, std::string_view name, const BufferBase* numbers, std::uint64_t count, Operands operands) {
-  if (numbers == nullptr) return;
-  call::check_results(name_of(of), name, *numbers, (*operands.begin())->device(), count, sizeof(std::uint64_t),
-                      operands);
-}
-
-std::uint64_t* numbers_at(const BufferBase* there) {
-  return there == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(call::host_address(*there));
-}
-
-// The results in memory that the caller gave.
-Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
-                           const BufferBase* workspace) {
-  const FloatingPointScope usual;
-  const std::string_view name = name_of(of);
-  call::check_stream(name, stream, data);
-  const Device& device = stream.device();
-  const std::uint64_t count = call::count_of(name, data, dtype);
-  call::check_results(name, "the values", to.values, device, count, size_of(dtype), {&data});
-  call::check_results(name, "the number", to.number, device, 1, sizeof(std::uint64_t), {&data, &to.values});
-  const bool values = of == Of::values;
-  check_numbers(of, values ? "the counts" : "the lengths", to.counts, count, {&data, &to.values, &to.number});
-  check_numbers(of, values ? "the indices" : "the starts", to.indices, count,
-                {&data, &to.values, &to.number, to.counts});
-  check_numbers(of, "the inverse", to.inverse, count, {&data, &to.values, &to.number, to.counts, to.indices});
-  if (count == 0) {
-    call::clear(stream, to.number, 0, sizeof(std::uint64_t));
-    return {call::end_of(stream), [] {}};
-  }
-  if (call::on_cpu(device)) {
-    stream.finish();  // what was given to it before may still change the data
-    const ArrayView here = call::host_view(data, dtype);
-    const auto wanted = [](const BufferBase* there) { return there != nullptr; };
-    if (values) {
-      const UniqueArrays found =
-          unique(device, here, {wanted(to.counts), wanted(to.indices), wanted(to.inverse), nullptr, nullptr});
-      std::memcpy(call::host_address(to.values), found.values.bytes.data(), found.values.bytes.size());
-      std::copy(found.counts.begin(), found.counts.end(), numbers_at(to.counts));
-      std::copy(found.indices.begin(), found.indices.end(), numbers_at(to.indices));
-      std::copy(found.inverse.begin(), found.inverse.end(), numbers_at(to.inverse));
-      *numbers_at(&to.number) = found.size();
-    } else {
-      const CpuRunFinder finder(here);
-      finder.write(call::host_address(to.values), numbers_at(to.counts), numbers_at(to.indices));
-      *numbers_at(&to.number) = finder.runs();
-    }
-    return {Event(), [] {}};
-  }
-  const UniqueOptions options{.counts = to.counts != nullptr,
-                              .indices = to.indices != nullptr,
-                              .inverse = to.inverse != nullptr,
-                              .workspace = workspace};
-  const Operands operands{&data, &to.values, &to.number, to.counts, to.indices, to.inverse};
-  if (counts_on_device(of, dtype, count, options, false)) {
-    const auto finder = start_counting(stream, data, dtype, workspace, operands);
-    finder->write({.values = &to.values, .lengths = to.counts, .number = &to.number});
-    return {call::end_of(stream), [finder] {}};
-  }
-  const auto job = start_job(of, stream, data, dtype, options, operands);
-  job->write(to);
-  return {call::end_of(stream), [job] {}};
+void find_into(Of of, const Device& device, const ArrayView& data, const UniqueOptions& options,
+               const detail::UniqueMemory& results) {
+  if (data.count == 0) (void)results.values(0);
+  Finding finding(of, data, options, &results);
+  finding.run(device);
 }
 
 }  // namespace
@@ -348,42 +353,17 @@ UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOpt
 }
 
 DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const UniqueOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  const std::uint64_t count = call::count_of("unique", data, dtype);
-  const Device& device = data.device();
-  if (call::on_cpu(device) || count == 0) {
-    return upload(device, unique(Device::open("cpu"),
-                                 count == 0 ? ArrayView(dtype, nullptr, 0) : call::host_view(data, dtype), options));
-  }
-  if (counts_on_device(Of::values, dtype, count, options, true)) {
-    if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
-  }
-  return find(Of::values, data, dtype, options);
+  return call::run<Finding>(Of::values, Operand(data, dtype), options);
 }
 
 Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
                                         const UniqueOptions& options) {
-  const FloatingPointScope usual;
-  call::check_stream("unique", stream, data);
-  const std::uint64_t count = call::count_of("unique", data, dtype);
-  UniqueOptions untimed = options;
-  untimed.times = nullptr;
-  if (call::on_cpu(data.device()) || count == 0) {
-    stream.finish();
-    return call::finished_work([&] { return unique(data, dtype, untimed); });
-  }
-  if (counts_on_device(Of::values, dtype, count, options, false)) {
-    const auto finder = start_counting(stream, data, dtype, options.workspace, {&data});
-    return {call::end_of(stream), [finder, counts = options.counts] { return *finder->read(counts); }};
-  }
-  const auto job = start_job(Of::values, stream, data, dtype, untimed, {&data});
-  return {call::end_of(stream), [job] { return job->finish(); }};
+  return call::start<Finding>(stream, Of::values, Operand(data, dtype), options);
 }
 
 Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
                      const BufferBase* workspace) {
-  return find_targets(Of::values, stream, data, dtype, to, workspace);
+  return call::start<FindingThere>(stream, Of::values, Operand(data, dtype), to, workspace);
 }
 
 void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
@@ -399,52 +379,19 @@ RunArrays run_length(const Device& device, const ArrayView& data, const RunOptio
   return result;
 }
 
-namespace {
-
-// On `cpu`, into its memory.
-DeviceRuns<std::byte> runs_here(const Device& device, const ArrayView& data, const RunOptions& options) try {
-  const call::Timer timer(options.times, &Times::compute);
-  const CpuRunFinder finder(data);
-  const std::uint64_t runs = finder.runs();
-  DeviceRuns<std::byte> found{Bytes(device, runs * size_of(data.dtype)), Counts(device, options.lengths ? runs : 0),
-                              Counts(device, options.starts ? runs : 0)};
-  finder.write(found.values.native(), options.lengths ? static_cast<std::uint64_t*>(found.lengths.native()) : nullptr,
-               options.starts ? static_cast<std::uint64_t*>(found.starts.native()) : nullptr);
-  return found;
-} catch (const std::bad_alloc&) {
-  no_memory("run_length", data);
-}
-
-}  // namespace
-
 DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  const std::uint64_t count = call::count_of("run_length", data, dtype);
-  const Device& device = data.device();
-  if (count == 0) return {Bytes(device, 0), Counts(device, 0), Counts(device, 0)};
-  if (call::on_cpu(device)) return runs_here(device, call::host_view(data, dtype), options);
-  return as_runs(find(Of::runs, data, dtype, as_values(options)));
+  return call::run<RunFinding>(Of::runs, Operand(data, dtype), as_values(options));
 }
 
 Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
                                           const RunOptions& options) {
-  const FloatingPointScope usual;
-  call::check_stream("run_length", stream, data);
-  const std::uint64_t count = call::count_of("run_length", data, dtype);
-  RunOptions untimed = options;
-  untimed.times = nullptr;
-  if (call::on_cpu(data.device()) || count == 0) {
-    stream.finish();
-    return call::finished_work([&] { return run_length(data, dtype, untimed); });
-  }
-  const auto job = start_job(Of::runs, stream, data, dtype, as_values(options), {&data});
-  return {call::end_of(stream), [job] { return as_runs(job->finish()); }};
+  return call::start<RunFinding>(stream, Of::runs, Operand(data, dtype), as_values(options));
 }
 
 Pending<void> run_length(Stream& stream, const BufferBase& data, Dtype dtype, const RunTargets& to,
                          const BufferBase* workspace) {
-  return find_targets(Of::runs, stream, data, dtype, {to.values, to.number, to.lengths, to.starts}, workspace);
+  return call::start<FindingThere>(stream, Of::runs, Operand(data, dtype),
+                                   UniqueTargets{to.values, to.number, to.lengths, to.starts}, workspace);
 }
 
 }  // namespace masu
