@@ -63,7 +63,7 @@ class RangeFinder {
     };
     if constexpr (std::is_same_v<T, Half>) {
       KeyBlock<T> keys;
-      cpu::ordered_keys(x, count, keys.data());
+      cpu::ordered_keys(reinterpret_cast<const std::uint16_t*>(x), count, infinity_bits<T>, keys.data());
       const auto itself = [](std::uint16_t key) { return key; };
       return find(std::as_const(keys).data(), static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(high),
                   itself);
