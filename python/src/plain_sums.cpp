@@ -194,25 +194,22 @@ class Reduction {
     const std::uint64_t count = a->count();
     if (!stays_here(count)) return false;
     if (!a->is_plain() && (count > brief_work || !a->is_native())) return false;
-    if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
+    if (!host_lines_of(a->shape(), axis == nullptr ? Py_None : axis, lines_)) return false;
     if (lines_.inner != 1 && count > brief_work && !(columns && are_columns())) return false;
     data_ = a->data;
     count_ = count;
     if (!a->is_plain()) {
       thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
       without_gaps.resize(std::max(without_gaps.size(), count * masu::size_of(dtype_)));
-      copy_elements(*a, masu::size_of(dtype_), without_gaps.data());
+      masu::copy_elements(masu::size_of(dtype_), a->elements(), without_gaps.data());
       data_ = without_gaps.data();
     }
-    for (int i = 0; i < a->dimensions; ++i) {
-      if (!lines_.flat && i != lines_.axis) shape_.push_back(a->shape()[static_cast<std::size_t>(i)]);
-      else if (keep == Py_True) shape_.push_back(1);
-    }
+    shape_ = lines_.reduced(keep == Py_True);
     return true;
   }
   [[nodiscard]] Dtype dtype() const { return dtype_; }
   [[nodiscard]] std::uint64_t length() const { return lines_.length; }
-  [[nodiscard]] std::uint64_t rows() const { return lines_.rows(); }
+  [[nodiscard]] std::uint64_t rows() const { return lines_.number(); }
   // Whether they are the columns of one matrix of f32 or f64.
   [[nodiscard]] bool are_columns() const {
     return lines_.outer == 1 && lines_.inner != 1 && (dtype_ == Dtype::f32 || dtype_ == Dtype::f64);
@@ -230,7 +227,7 @@ class Reduction {
   template <class F>
   PyObject* of_rows(Dtype rounded, const F& work) const {
     std::vector<std::byte> memory;
-    const masu::ArrayView data(dtype_, lines_.as_rows(data_, masu::size_of(dtype_), memory), count_);
+    const masu::ArrayView data(dtype_, masu::as_rows(masu::size_of(dtype_), data_, lines_, memory), count_);
     const masu::SumResult found = made(count_, [&] { return work(data); });
     if (shape_.empty()) return scalar_of(rounded, found.value());
     nb::object result = nb::steal(new_numpy_array(shape_, rounded));
@@ -257,8 +254,8 @@ class Reduction {
   const void* data_ = nullptr;
   std::uint64_t count_ = 0;
   Dtype dtype_{};
-  HostLines lines_;
-  std::vector<Py_ssize_t> shape_;  // of the results
+  Lines lines_;
+  std::span<const std::int64_t> shape_;  // of the results
 };
 
 enum class Moment { mean, variance, deviation };
@@ -386,10 +383,10 @@ bool running_sums_of(const T* x, T* sums, std::uint64_t lines, std::uint64_t len
 }
 
 // Of doubles by lines side by side; false where there are too few, and where a sum is not certain.
-bool run_doubles(const double* x, const HostLines& lines, double* sums) {
+bool run_doubles(const double* x, const Lines& lines, double* sums) {
   constexpr std::uint64_t worth = 512;  // elements
-  if (lines.rows() * lines.length < worth) return false;
-  if (lines.rows() == 1) return running_line(x, lines.length, sums);
+  if (lines.number() * lines.length < worth) return false;
+  if (lines.number() == 1) return running_line(x, lines.length, sums);
   if (lines.inner != 1) return running_columns(x, lines.length, lines.inner, sums);
   return running_lines(x, lines.outer, lines.length, sums);
 }
@@ -411,9 +408,9 @@ PyObject* plain::cumsum(const Arguments& values) {
       !stays_here(count)) {
     return nullptr;
   }
-  HostLines lines;
-  if (!lines.find(a->shape(), values[1] == nullptr ? Py_None : values[1]) || (lines.flat && a->dimensions != 1))
-    return nullptr;
+  Lines lines;
+  if (!host_lines_of(a->shape(), values[1] == nullptr ? Py_None : values[1], lines)) return nullptr;
+  if (lines.flat && a->dimensions != 1) return nullptr;
   if (lines.inner != 1 && lines.outer != 1) return nullptr;
   nb::object result = nb::steal(new_numpy_array(a->shape(), dtype));
   if (!result.is_valid()) return nullptr;
@@ -422,7 +419,7 @@ PyObject* plain::cumsum(const Arguments& values) {
     return result.release().ptr();
   }
   const auto sum = [&]<class T>(const T* x) {
-    return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines.rows(), lines.length, lines.inner,
+    return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines.number(), lines.length, lines.inner,
                            lines.inner == 1 ? lines.length : 1);
   };
   const bool found = dtype == Dtype::f16   ? sum(static_cast<const masu::Half*>(a->data))
