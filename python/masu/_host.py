@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adapter of arrays in host memory; _on_device.py has the same functions. NumPy takes what masu has not."""
+import math
+
 import numpy as np
 
 from . import _axes, _kinds, _masu
@@ -79,7 +81,7 @@ def rows(a, axes):
         return contiguous(a, dtype)
     kept = [i for i in range(a.ndim) if i not in axes]
     turned = a.transpose(*kept, *sorted(axes, key=lambda i: -abs(a.strides[i])))
-    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], -1)
+    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], math.prod(a.shape[i] for i in axes))
 
 
 def placed(a, axis):
