@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of the arrays of tensors.h, enqueued: where what is counted between is known, and where it is found first.
-#include "bin_spec.h"
 #include "enqueue.h"
 #include "histogram/bins/ordinary_bins.h"
 
@@ -62,13 +61,13 @@ struct Between {
   std::vector<std::byte> edges;
   masu::Bins bins;
 
-  // `parts`: the edges, and what _bins.spec says of them. Throws unsupported for what NumPy has to count.
+  // `parts`: the edges, and the bins of _bins.spec. Throws unsupported for what NumPy has to count.
   Between(const nb::object& parts, Dtype dtype, std::int64_t count) : bins(masu::Bins::integers(1)) {
     if (parts.is_none()) leave_to_numpy();
     const Input numbers(parts[0]);
     const Dtype edge = dtype_of_edges(dtype);
     if (numbers.dtype() != edge || numbers.count() != static_cast<std::uint64_t>(count) + 1) leave_to_numpy();
-    bins = bins_of(Spec(parts[1]), dtype);
+    bins = nb::cast<const masu::Bins&>(parts[1]);
     edges.assign(numbers.data<std::byte>(), numbers.data<std::byte>() + numbers.count() * masu::size_of(edge));
   }
   // Where NumPy's edges are masu's.
@@ -122,8 +121,8 @@ bool numpy_agrees(Dtype dtype) {
       same = false;
       continue;
     }
-    const Spec spec(asked[1]);
-    same = spec.even() && same_edges(spec, dtype) && Between(asked, dtype, bins).edges == Between(*own, dtype).edges;
+    same = nb::cast<const masu::Bins&>(asked[1]).kind() == masu::Bins::Kind::even &&
+           Between(asked, dtype, bins).edges == Between(*own, dtype).edges;
   }
   answer = same ? Known::yes : Known::no;
   return same;

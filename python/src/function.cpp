@@ -133,8 +133,7 @@ class Signature {
       const bool is_plain = function_.plain != nullptr && arguments.given_places_ <= function_.parameters;
       return is_plain ? function_.plain(arguments) : nullptr;
     }
-    const Library* const library = function_.tensors != nullptr ? library_of(Py_TYPE(arguments[0])) : nullptr;
-    return library != nullptr && suits_tensors(arguments) ? call_on_tensors(*library, arguments) : nullptr;
+    return function_.tensors != nullptr && suits_tensors(arguments) ? call_on_tensors(arguments) : nullptr;
   }
 
  private:
@@ -148,16 +147,18 @@ class Signature {
     return true;
   }
 
-  [[nodiscard]] PyObject* call_on_tensors(const Library& library, const Arguments& arguments) const {
+  [[nodiscard]] PyObject* call_on_tensors(const Arguments& arguments) const {
+    const Library* const library = library_of(Py_TYPE(arguments[0]));
+    if (library == nullptr) return nullptr;
     for (;;) {
       Tensor x;
       Lines lines;
-      if (!library.take(arguments[0], x)) return nullptr;
+      if (!library->take(arguments[0], x)) return nullptr;
       if (function_.along != Along::nothing &&
           !lines_of(x.lengths(), arguments.value(Name::axis), lines, function_.along == Along::axes)) {
         return nullptr;
       }
-      EnqueuedCall call(&function_, library, arguments, x, lines);
+      EnqueuedCall call(&function_, *library, arguments, x, lines);
       const Outcome outcome = function_.tensors(call);
       if (outcome != Outcome::again) return outcome == Outcome::done ? call.give() : nullptr;
     }
