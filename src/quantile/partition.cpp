@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions of partitions: forms of two calls.
 #include "call/form.h"
-#include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 
@@ -26,26 +25,10 @@ using call::Operand;
 constexpr std::string_view partition_name = "partition";
 constexpr std::string_view order_name = "argpartition";
 
-// How many elements are less than the one at an index, and equal to it.
-PartitionResult sizes_around(const ArrayView& data, std::uint64_t index) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const std::span elements(static_cast<const T*>(data.data), data.count);
-    const KeyOf<T> key = ordered_key(elements[index]);
-    PartitionResult found;
-    for (const T& element : elements) {
-      const KeyOf<T> here = ordered_key(element);
-      found.less += here < key ? 1 : 0;
-      found.equal += here == key ? 1 : 0;
-    }
-    return found;
-  });
-}
-
 // Elements, or with `index_bytes` their indices, around the one at a place. `sizes`: where the device leaves how many
 // are less than it and equal to it; without, the call waits and returns them, and the result may take the place of the
 // data.
-class Partition : public call::Primitive {
+class Partition final : public call::Primitive {
  public:
   Partition(const Operand& data, const Operand& result, std::uint64_t k, const BufferBase* sizes = nullptr,
             unsigned index_bytes = 0, const BufferBase* workspace = nullptr)
@@ -100,8 +83,7 @@ class Partition : public call::Primitive {
   PartitionResult order_on_cpu() {
     std::vector<std::uint64_t> wide(index_bytes_ == sizeof(std::uint32_t) ? data_.count() : 0);
     std::uint64_t* const all = wide.empty() ? static_cast<std::uint64_t*>(result_.data()) : wide.data();
-    argpartition_rows(data_.view(), 1, {&k_, 1}, {all, data_.count()});
-    const PartitionResult found = sizes_around(data_.view(), all[k_]);
+    const PartitionResult found = cpu::argpartition_at(data_.view(), all, k_);
     std::ranges::transform(wide, static_cast<std::uint32_t*>(result_.data()),
                            [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
     return found;
@@ -132,12 +114,6 @@ class Partition : public call::Primitive {
   std::optional<Buffer<std::uint64_t>> own_sizes_;
 };
 
-class PartitionThere final : public Partition {
- public:
-  using Partition::Partition;
-  void result() const noexcept {}
-};
-
 }  // namespace
 
 PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result, std::uint64_t k) {
@@ -165,7 +141,7 @@ std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                         std::uint64_t k, const BufferBase* workspace) {
-  return call::start<PartitionThere>(stream, Operand(data, dtype), Operand(to.result, dtype), k, &to.sizes, 0U,
+  return call::start_into<Partition>(stream, Operand(data, dtype), Operand(to.result, dtype), k, &to.sizes, 0U,
                                      workspace);
 }
 
@@ -174,13 +150,13 @@ Pending<void> argpartition(Stream& stream, const BufferBase& data, Dtype dtype, 
   if (index_dtype != Dtype::u32 && index_dtype != Dtype::u64) {
     call::refuse(order_name, fmt::format("indices are u64 or u32, got {}", to_string(index_dtype)));
   }
-  return call::start<PartitionThere>(stream, Operand(data, dtype), Operand(to.result, index_dtype), k, &to.sizes,
+  return call::start_into<Partition>(stream, Operand(data, dtype), Operand(to.result, index_dtype), k, &to.sizes,
                                      static_cast<unsigned>(size_of(index_dtype)), workspace);
 }
 
 namespace {
 
-// Where the parts of the temporary memory begin; what is selected with stands in front.
+// Where the parts of the temporary memory begin. The selection's memory comes first.
 struct PartitionLayout {
   std::uint64_t key = 0;
   std::uint64_t parts = 0;  // two numbers for each chunk

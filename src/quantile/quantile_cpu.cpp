@@ -280,8 +280,8 @@ std::uint64_t pieces_of(std::uint64_t count) {
   return (count + piece_elements - 1) / piece_elements;
 }
 
-// The keys of blocks that have one of the prefixes in front of their `below` lowest bits. Few have: they are looked for
-// without branches, of several prefixes by a bit for each number that their first 16 bits can be, of one by its range.
+// Finds the keys of blocks that have one of the prefixes above their `below` lowest bits. Few have, so the search has
+// no branches: of several prefixes by a bit for each number that their first 16 bits can be, of one by its range.
 template <class T>
 class PrefixFilter {
  public:

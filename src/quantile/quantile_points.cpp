@@ -37,7 +37,7 @@ std::uint64_t check_rows_of_points(std::uint64_t count, const SelectionOptions& 
   return length;
 }
 
-// What the functions below have in common: results of each row of a buffer.
+// The common arguments of the functions below, which make results of each row of a buffer.
 struct RowCall {
   std::string_view name;
   const Operand data;
@@ -82,7 +82,7 @@ class RowSelection final : public call::Primitive {
   const Operand& result_;
   std::uint64_t results_;
   std::uint64_t rows_;
-  // By value: the caller's go with its call, the Pending keeps this.
+  // Copies: the Pending outlives the call.
   Check check_;
   Bytes bytes_;
   OnCpu on_cpu_;
@@ -162,7 +162,7 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
   });
 }
 
-// Of the first `numbers` elements in the order of each row: of all elements, or of those that are no NaN.
+// Medians of the first `numbers` elements in the order of each row: all elements, or those that are not NaN.
 void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, std::byte* results) {
   const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -312,7 +312,7 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
 
 namespace {
 
-// The same of what is no NaN: on_cpu(elements, row) computes the results of each row.
+// The same for the elements that are not NaN: on_cpu(elements, row, results) computes the results of one row.
 template <class Check, class OnCpu>
 Pending<void> select_numbers(Stream& stream, const RowCall& call, const QuantileMethod* method,
                              std::span<const double> q, const Check& check, const OnCpu& on_cpu) {

@@ -75,7 +75,7 @@ void pad_rows(const cpu::RowsTarget& rows, std::uint64_t count, std::uint64_t k,
 }
 
 // The top k of each row, for the host, or to memory of the caller's.
-class Selection : public call::Primitive {
+class Selection final : public call::Primitive {
  public:
   Selection(const Operand& data, std::uint64_t k, const TopkOptions& options, BufferBase* values = nullptr,
             BufferBase* indices = nullptr)
@@ -168,12 +168,6 @@ class Selection : public call::Primitive {
   Stream* stream_ = nullptr;
 };
 
-class SelectionThere final : public Selection {
- public:
-  using Selection::Selection;
-  void result() const noexcept {}
-};
-
 }  // namespace
 
 TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
@@ -199,12 +193,12 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
 
 void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
           const TopkOptions& options) {
-  call::run<SelectionThere>(Operand(data, dtype), k, options, &values, &indices);
+  (void)call::run<Selection>(Operand(data, dtype), k, options, &values, &indices);
 }
 
 Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
                    BufferBase& indices, const TopkOptions& options) {
-  return call::start<SelectionThere>(stream, Operand(data, dtype), k, options, &values, &indices);
+  return call::start_into<Selection>(stream, Operand(data, dtype), k, options, &values, &indices);
 }
 
 std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,
