@@ -9,7 +9,7 @@ from . import _masu
 # Methods of classes that compute here. The others read attributes, or call the library, which sets the environment.
 _COMPUTING = ("__add__", "__call__", "__eq__", "__init__", "_result", "add", "counts", "cumulative", "density", "n", "of", "result",
               "values")
-_entered = set()
+_entered: set[type] = set()
 
 
 def enter(module, names):

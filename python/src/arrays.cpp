@@ -93,8 +93,8 @@ const NumpyArray* any_array(PyObject* object) noexcept {
 
 }  // namespace
 
-bool is_numpy_array(PyObject* object) noexcept {
-  return any_array(object) != nullptr;
+PyTypeObject* numpy_array_type() noexcept {
+  return numpy().array_type;
 }
 
 const NumpyArray* numpy_array(PyObject* object) noexcept {

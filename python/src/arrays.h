@@ -62,8 +62,8 @@ struct NumpyArray {
   static constexpr int plain_flags = 0x101;
 };
 
-bool is_numpy_array(PyObject* object) noexcept;  // whether its type is numpy.ndarray itself
-// Such an array; null for all else, and where NumPy is not one of these versions. Null
+PyTypeObject* numpy_array_type() noexcept;  // numpy.ndarray; null where NumPy is not one of these versions
+// An array of that type itself; null for all else, and where NumPy is not one of these versions. Null
 // too for truth values whose bytes are not all 0 or 1, and for many of them: truth_values() makes these usable.
 const NumpyArray* numpy_array(PyObject* object) noexcept;
 

@@ -2,12 +2,12 @@
 // Device memory from and to other libraries: DLPack (https://dmlc.github.io/dlpack) and the plain address that
 // __cuda_array_interface__ gives.
 #include "arrays.h"
+#include "dlpack.h"
 #include "enqueue.h"
 #include "module.h"
 
 #include <masu/error.h>
 #include <masu/stream.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -24,53 +24,10 @@
 namespace masu_python {
 namespace {
 
-namespace dl = nb::dlpack;
-
-constexpr std::int32_t cuda_memory = 2;
-constexpr std::int32_t cuda_managed_memory = 13;
-constexpr std::uint64_t flag_read_only = 1;
 constexpr const char* plain_name = "dltensor";
 constexpr const char* plain_used = "used_dltensor";
 constexpr const char* versioned_name = "dltensor_versioned";
 constexpr const char* versioned_used = "used_dltensor_versioned";
-
-// DLPack's two structures, before and since its version 1.
-struct Plain {
-  dl::dltensor tensor;
-  void* context;
-  void (*deleter)(Plain*);
-};
-struct Versioned {
-  std::uint32_t major, minor;
-  void* context;
-  void (*deleter)(Versioned*);
-  std::uint64_t flags;
-  dl::dltensor tensor;
-};
-
-masu::Dtype dtype_from(dl::dtype type, bool& boolean) {
-  const auto is = [&](dl::dtype_code code) { return type.code == static_cast<std::uint8_t>(code); };
-  boolean = is(dl::dtype_code::Bool) && type.bits == 8;
-  if (type.lanes == 1) {
-    if (boolean) return masu::Dtype::u8;
-    const char* kind = is(dl::dtype_code::Int)     ? "i"
-                       : is(dl::dtype_code::UInt)  ? "u"
-                       : is(dl::dtype_code::Float) ? "f"
-                                                   : nullptr;
-    const bool has =
-        type.bits == 16 || type.bits == 32 || type.bits == 64 || (type.bits == 8 && !is(dl::dtype_code::Float));
-    if (kind != nullptr && has) return masu::dtype_from_name(kind + std::to_string(type.bits));
-  }
-  throw nb::type_error("from_dlpack: the dtype must be bool, an integer or float16 to float64 on a device");
-}
-
-dl::dtype dtype_of(const DeviceArray& array) {
-  const dl::dtype_code code = array.boolean                  ? dl::dtype_code::Bool
-                              : masu::is_float(array.dtype)  ? dl::dtype_code::Float
-                              : masu::is_signed(array.dtype) ? dl::dtype_code::Int
-                                                             : dl::dtype_code::UInt;
-  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * masu::size_of(array.dtype)), 1};
-}
 
 std::uint64_t count_of(const std::vector<std::int64_t>& shape) {
   std::uint64_t count = 1;
@@ -87,18 +44,6 @@ std::uint64_t count_of(const std::vector<std::int64_t>& shape) {
 void check_aligned(const void* address, masu::Dtype dtype) {
   if (reinterpret_cast<std::uintptr_t>(address) % masu::size_of(dtype) == 0) return;
   throw nb::value_error("masu: an array on a device must be aligned to its elements; make a copy of it first");
-}
-
-void check_contiguous(const dl::dltensor& tensor, std::uint64_t count) {
-  if (tensor.strides == nullptr || count == 0) return;
-  std::int64_t expected = 1;
-  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
-    if (tensor.shape[axis] != 1 && tensor.strides[axis] != expected) {
-      throw nb::value_error(
-          "from_dlpack: an array on a device must be C-contiguous; make a contiguous copy of it first");
-    }
-    expected *= tensor.shape[axis];
-  }
 }
 
 std::int64_t ordinal_of(const masu::Device& device) {
@@ -163,33 +108,38 @@ nb::object taken(nb::handle capsule, const char* name, const char* used) {
 // What __dlpack__ gave. Its producer's work is on `stream`, where calls on it then run (OnStream); without one, the
 // legacy default stream waits for that work, and this for the stream.
 void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint64_t> stream) {
-  const dl::dltensor* tensor = nullptr;
+  const dlpack::Array* tensor = nullptr;
   nb::object owner;
   bool read_only = false;
   if (PyCapsule_IsValid(capsule.ptr(), versioned_name)) {
-    const auto* versioned = static_cast<Versioned*>(PyCapsule_GetPointer(capsule.ptr(), versioned_name));
-    if (versioned->major != 1) throw nb::buffer_error("from_dlpack: DLPack's version must be 1");
-    owner = taken<Versioned>(capsule, versioned_name, versioned_used);
-    tensor = &versioned->tensor;
-    read_only = (versioned->flags & flag_read_only) != 0;
+    const auto* versioned = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.ptr(), versioned_name));
+    if (versioned->version.major != 1) throw nb::buffer_error("from_dlpack: DLPack's version must be 1");
+    owner = taken<dlpack::Managed>(capsule, versioned_name, versioned_used);
+    tensor = &versioned->array;
+    read_only = (versioned->flags & dlpack::flag_read_only) != 0;
   } else if (PyCapsule_IsValid(capsule.ptr(), plain_name)) {
-    const auto* plain = static_cast<Plain*>(PyCapsule_GetPointer(capsule.ptr(), plain_name));
-    owner = taken<Plain>(capsule, plain_name, plain_used);
-    tensor = &plain->tensor;
+    const auto* plain = static_cast<dlpack::Plain*>(PyCapsule_GetPointer(capsule.ptr(), plain_name));
+    owner = taken<dlpack::Plain>(capsule, plain_name, plain_used);
+    tensor = &plain->array;
   } else {
     throw nb::type_error("from_dlpack: __dlpack__ must give a capsule that has not been used");
   }
-  if (tensor->device.device_type != cuda_memory && tensor->device.device_type != cuda_managed_memory) {
+  if (tensor->device.type != dlpack::cuda && tensor->device.type != dlpack::cuda_managed) {
     throw nb::type_error("from_dlpack: the memory must be the host's or a CUDA device's");
   }
   bool boolean = false;
-  const masu::Dtype dtype = dtype_from(tensor->dtype, boolean);
+  masu::Dtype dtype{};
+  if (!dlpack::dtype_of(tensor->dtype, dtype, boolean)) {
+    throw nb::type_error("from_dlpack: the dtype must be bool, an integer or float16 to float64 on a device");
+  }
   const std::vector<std::int64_t> shape(tensor->shape, tensor->shape + tensor->ndim);
   const std::uint64_t count = count_of(shape);
-  check_contiguous(*tensor, count);
+  if (count != 0 && !tensor->is_contiguous()) {
+    throw nb::value_error("from_dlpack: an array on a device must be C-contiguous; make a contiguous copy of it first");
+  }
   auto* address = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
   if (count != 0) check_aligned(address, dtype);
-  const std::int64_t ordinal = tensor->device.device_id;
+  const std::int64_t ordinal = tensor->device.id;
   auto buffer = call([&] {
     const masu::Device device = cuda_device(ordinal);
     if (count == 0) return masu::Buffer<std::byte>(device, 0);  // its address may be null
@@ -199,41 +149,48 @@ void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint6
   new (self) DeviceArray{std::move(buffer), dtype, boolean, read_only, shape, std::move(owner), stream};
 }
 
-struct Exported {
+// What DLPack is given, until its consumer releases it.
+template <class Tensor>
+struct Given {
+  Tensor tensor{};
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   nb::object array;
 };
 
-void release(Exported* exported) {
-  const nb::gil_scoped_acquire acquired;
-  delete exported;
-}
-
-dl::dltensor tensor_of(const DeviceArray& array, Exported& exported) {
-  exported.shape = array.shape;
-  exported.strides.resize(array.shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t axis = array.shape.size(); axis-- > 0; stride *= array.shape[axis]) exported.strides[axis] = stride;
-  return {static_cast<std::byte*>(array.buffer.native()) + array.buffer.byte_offset(),
-          {cuda_memory, static_cast<std::int32_t>(ordinal_of(array.buffer.device()))},
-          static_cast<std::int32_t>(array.shape.size()),
-          dtype_of(array),
-          exported.shape.data(),
-          exported.strides.data(),
-          0};
-}
-
 template <class Tensor>
-nb::object exported_capsule(std::unique_ptr<Tensor> tensor, const char* name) {
-  PyObject* capsule = PyCapsule_New(tensor.get(), name, [](PyObject* self) {
-    const char* now = PyCapsule_GetName(self);  // a consumer that took it over has changed the name
+nb::object exported(nb::handle self, const DeviceArray& array, const char* name) {
+  auto given = std::make_unique<Given<Tensor>>();
+  given->shape = array.shape;
+  given->strides.resize(array.shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = array.shape.size(); axis-- > 0; stride *= array.shape[axis]) given->strides[axis] = stride;
+  given->array = nb::borrow(self);
+  Tensor& tensor = given->tensor;
+  tensor.array = {static_cast<std::byte*>(array.buffer.native()) + array.buffer.byte_offset(),
+                  {dlpack::cuda, static_cast<std::int32_t>(ordinal_of(array.buffer.device()))},
+                  static_cast<std::int32_t>(array.shape.size()),
+                  dlpack::type_of(array.dtype, array.boolean),
+                  given->shape.data(),
+                  given->strides.data(),
+                  0};
+  tensor.context = given.get();
+  tensor.deleter = [](Tensor* held) {
+    const nb::gil_scoped_acquire acquired;
+    delete static_cast<Given<Tensor>*>(held->context);
+  };
+  if constexpr (requires { tensor.version; }) {
+    tensor.version = {1, 0};
+    tensor.flags = array.read_only ? dlpack::flag_read_only : 0;
+  }
+  PyObject* capsule = PyCapsule_New(&tensor, name, [](PyObject* made) {
+    const char* now = PyCapsule_GetName(made);  // a consumer that took it over has changed the name
     if (now == nullptr || std::string_view(now).starts_with("used_")) return;
-    auto* held = static_cast<Tensor*>(PyCapsule_GetPointer(self, now));
+    auto* held = static_cast<Tensor*>(PyCapsule_GetPointer(made, now));
     if (held != nullptr) held->deleter(held);
   });
   if (capsule == nullptr) throw nb::python_error();
-  tensor.release();
+  static_cast<void>(given.release());
   return nb::steal(capsule);
 }
 
@@ -246,25 +203,8 @@ nb::object to_dlpack(nb::handle self, bool versioned) {
   if (array.read_only && !versioned) {
     throw nb::buffer_error("__dlpack__: read-only memory needs a consumer that knows DLPack 1");
   }
-  auto exported = std::make_unique<Exported>();
-  exported->array = nb::borrow(self);
-  const dl::dltensor tensor = tensor_of(array, *exported);
-  if (versioned) {
-    auto managed = std::make_unique<Versioned>(Versioned{1, 0, exported.get(),
-                                                         [](Versioned* held) {
-                                                           release(static_cast<Exported*>(held->context));
-                                                           delete held;
-                                                         },
-                                                         array.read_only ? flag_read_only : 0, tensor});
-    exported.release();
-    return exported_capsule(std::move(managed), versioned_name);
-  }
-  auto managed = std::make_unique<Plain>(Plain{tensor, exported.get(), [](Plain* held) {
-                                                 release(static_cast<Exported*>(held->context));
-                                                 delete held;
-                                               }});
-  exported.release();
-  return exported_capsule(std::move(managed), plain_name);
+  return versioned ? exported<dlpack::Managed>(self, array, versioned_name)
+                   : exported<dlpack::Plain>(self, array, plain_name);
 }
 
 std::string dtype_name(const DeviceArray& array) {
@@ -294,11 +234,11 @@ void register_device_array(nb::module_& m) {
       .def(nb::init<nb::handle>(), nb::arg("arrays"))
       .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__exit__", [](OnStream& self, const nb::args& /*exception*/) { self.leave(); });
+  using Shape = std::vector<std::int64_t>;
   nb::class_<DeviceArray>(m, "DeviceArray", nb::is_weak_referenceable())
       .def(
           "__init__",
-          [](DeviceArray* self, const masu::Device& device, const std::string& dtype,
-             const std::vector<std::int64_t>& shape) {
+          [](DeviceArray* self, const masu::Device& device, const std::string& dtype, const Shape& shape) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
             const std::uint64_t count = count_of(shape);
             auto buffer = call([&] { return masu::Buffer<std::byte>(device, count * masu::size_of(type)); });
@@ -308,9 +248,8 @@ void register_device_array(nb::module_& m) {
       // Memory of another library's at an address, which `owner` keeps alive; its work may be under way on `stream`.
       .def(
           "__init__",
-          [](DeviceArray* self, const masu::Device& device, const std::string& dtype,
-             const std::vector<std::int64_t>& shape, std::uint64_t address, bool read_only,
-             std::optional<std::uint64_t> stream, nb::object owner) {
+          [](DeviceArray* self, const masu::Device& device, const std::string& dtype, const Shape& shape,
+             std::uint64_t address, bool read_only, std::optional<std::uint64_t> stream, nb::object owner) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
             const std::uint64_t count = count_of(shape);
             void* const there = handle_of(address);
@@ -326,8 +265,7 @@ void register_device_array(nb::module_& m) {
       // The same memory with another shape, or the part of it from that element on.
       .def(
           "__init__",
-          [](DeviceArray* self, const DeviceArray& other, const std::vector<std::int64_t>& shape, nb::object owner,
-             std::int64_t from) {
+          [](DeviceArray* self, const DeviceArray& other, const Shape& shape, nb::object owner, std::int64_t from) {
             const masu::Buffer<std::byte>& all = other.buffer;
             const std::uint64_t bytes = count_of(shape) * masu::size_of(other.dtype);
             if (from < 0 && bytes != all.size()) {
@@ -341,8 +279,8 @@ void register_device_array(nb::module_& m) {
       // The same memory as elements of another dtype.
       .def(
           "__init__",
-          [](DeviceArray* self, const DeviceArray& other, const std::string& dtype,
-             const std::vector<std::int64_t>& shape, nb::object owner) {
+          [](DeviceArray* self, const DeviceArray& other, const std::string& dtype, const Shape& shape,
+             nb::object owner) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
             if (count_of(shape) * masu::size_of(type) != other.buffer.size()) {
               throw nb::value_error("DeviceArray: the number of bytes must stay the same");

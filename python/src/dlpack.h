@@ -65,6 +65,12 @@ struct Exchange {
 
 // False for a type that masu lacks. bool is u8.
 bool dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept;
-Type type_of(masu::Dtype dtype, bool boolean) noexcept;
+inline Type type_of(masu::Dtype dtype, bool is_boolean) noexcept {
+  const Code code = is_boolean               ? boolean
+                    : masu::is_float(dtype)  ? floating
+                    : masu::is_signed(dtype) ? signed_integer
+                                             : unsigned_integer;
+  return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
+}
 
 }  // namespace masu_python::dlpack

@@ -29,28 +29,26 @@ std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
 }
 
-// A workspace for calls on the default stream, whose work is done in order, and which no graph captures. All
-// commands of a call are given under the GIL, so that those of two threads do not mix.
 constexpr std::uint64_t kept_workspace_bytes = std::uint64_t{1} << 20;
-void* kept_workspace(std::int32_t ordinal) {
-  // Never destroyed: the driver may be gone then.
-  static auto& all = *new std::map<std::int32_t, masu::Buffer<std::byte>>;
-  auto found = all.find(ordinal);
-  if (found == all.end()) {
-    found = all.emplace(ordinal, cuda_device(ordinal).allocate<std::byte>(kept_workspace_bytes)).first;
-  }
-  return found->second.native();
-}
+constexpr std::uint64_t most_zeros = 4096;  // bytes of a call
+constexpr std::uint64_t all_zeros = std::uint64_t{1} << 20;
 
-// Words that are zeros between calls: those of the default stream, and a part for each captured call, whose graph may
-// be replayed beside any other work, and does not tell when it goes.
-class Zeros {
- public:
-  static constexpr std::uint64_t most_bytes = 4096;  // of a call
-  // Null where there is no memory.
-  static Zeros* of(std::int32_t ordinal) {
+// Memory that is kept for calls on a device. Null: there is none.
+struct KeptMemory {
+  // For calls on the default stream, whose work is done in order, and which no graph captures. All commands of a call
+  // are given under the GIL, so that those of two threads do not mix.
+  masu::Buffer<std::byte> workspace;
+  // Zeros between calls: those of the default stream, and a part for each captured call, whose graph may be replayed
+  // beside any other work, and does not tell when it goes.
+  masu::Buffer<std::byte> zeros;
+  std::uint64_t used = most_zeros;
+
+  explicit KeptMemory(const masu::Device& device)
+      : workspace(device.allocate<std::byte>(kept_workspace_bytes)),
+        zeros(device.upload(std::vector<std::byte>(all_zeros))) {}
+  static KeptMemory* of(std::int32_t ordinal) {
     // Never destroyed: the driver may be gone then.
-    static auto& all = *new std::map<std::int32_t, Zeros>;
+    static auto& all = *new std::map<std::int32_t, KeptMemory>;
     const auto found = all.find(ordinal);
     if (found != all.end()) return &found->second;
     try {
@@ -59,22 +57,15 @@ class Zeros {
       return nullptr;
     }
   }
-  explicit Zeros(const masu::Device& device) : memory_(device.upload(std::vector<std::byte>(all_bytes))) {}
-  [[nodiscard]] void* of_default_stream() const { return memory_.native(); }
-  [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return bytes <= all_bytes - used_; }
-  // Null where there are no more: other threads of Python's may have run since has() told.
-  void* take(std::uint64_t bytes) {
-    if (!has(bytes)) return nullptr;
+  [[nodiscard]] bool has_zeros(std::uint64_t bytes) const noexcept { return bytes <= all_zeros - used; }
+  // Null where there are no more: other threads of Python's may have run since has_zeros().
+  void* take_zeros(std::uint64_t bytes) {
+    if (!has_zeros(bytes)) return nullptr;
     constexpr std::uint64_t alignment = 32;
-    const std::uint64_t at = used_;
-    used_ = std::min((at + bytes + alignment - 1) / alignment * alignment, all_bytes);
-    return static_cast<std::byte*>(memory_.native()) + at;
+    const std::uint64_t at = used;
+    used = std::min((at + bytes + alignment - 1) / alignment * alignment, all_zeros);
+    return static_cast<std::byte*>(zeros.native()) + at;
   }
-
- private:
-  static constexpr std::uint64_t all_bytes = std::uint64_t{1} << 20;
-  masu::Buffer<std::byte> memory_;
-  std::uint64_t used_ = most_bytes;
 };
 
 }  // namespace
@@ -210,10 +201,10 @@ void EnqueuedCall::settle_zeros() {
       PyErr_Clear();  // run() asks again
       return false;
     }
-    const Zeros* const all = zero_bytes_ <= Zeros::most_bytes ? Zeros::of(key_.ordinal) : nullptr;
-    if (all == nullptr) return false;
+    const KeptMemory* const kept = zero_bytes_ <= most_zeros ? KeptMemory::of(key_.ordinal) : nullptr;
+    if (kept == nullptr) return false;
     return stream_ == nullptr ||
-           (all->has(zero_bytes_) && masu::Stream::wrap(cuda_device(key_.ordinal), stream_).capturing());
+           (kept->has_zeros(zero_bytes_) && masu::Stream::wrap(cuda_device(key_.ordinal), stream_).capturing());
   };
   if (zero_bytes_ != 0 && !are_there()) zero_bytes_ = 0;
   key_.zeros = zero_bytes_ != 0;
@@ -349,20 +340,21 @@ Outcome EnqueuedCall::run() {
     addresses_[operands++] = output.address;
   }
   if (zero_bytes_ != 0) {
-    Zeros& all = *Zeros::of(key_.ordinal);
-    void* const zeros = in_order ? all.of_default_stream() : all.take(zero_bytes_);
+    KeptMemory& kept = *KeptMemory::of(key_.ordinal);
+    void* const zeros = in_order ? kept.zeros.native() : kept.take_zeros(zero_bytes_);
     if (zeros == nullptr) return Outcome::again;
     addresses_[operands++] = zeros;
   }
   Made workspace;
   const std::uint64_t bytes = recording.workspace_bytes();
-  const bool keeps = in_order && bytes <= kept_workspace_bytes;
-  if (bytes != 0 && !keeps) {
+  const bool is_little = bytes != 0 && bytes <= kept_workspace_bytes;
+  const KeptMemory* const kept = is_little && in_order ? KeptMemory::of(key_.ordinal) : nullptr;
+  if (bytes != 0 && kept == nullptr) {
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(bytes)};
     if (!workspace.make(library_, key_.ordinal, masu::Dtype::u8, false, shape)) return Outcome::failed;
   }
   try {
-    void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(key_.ordinal) : workspace.data();
+    void* const room = kept != nullptr ? kept->workspace.native() : bytes != 0 ? workspace.data() : nullptr;
     if (locked_ != nullptr) locked_->lend();
     const bool captured = recording.enqueue(stream_, {addresses_.data(), operands}, room);
     if (captured && !known_->captured) {

@@ -130,7 +130,8 @@ class Signature {
 
   // Null without an exception for a call that is not plain.
   [[nodiscard]] PyObject* call(const Arguments& arguments) const {
-    if (is_numpy_array(arguments[0])) {
+    static const PyTypeObject* const numpys = numpy_array_type();
+    if (Py_TYPE(arguments[0]) == numpys) {
       const bool is_plain = function_.plain != nullptr && arguments.given_places_ <= function_.parameters;
       return is_plain ? function_.plain(arguments) : nullptr;
     }

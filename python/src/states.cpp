@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -124,14 +125,27 @@ nb::bytes bytes_of(const std::vector<T>& values) {
 nb::bytes bytes_of(const masu::ArrayView& values) {
   return nb::bytes(values.data, values.count * masu::size_of(values.dtype));
 }
+constexpr auto as_bytes = [](const auto& values) { return bytes_of(values); };
+constexpr auto as_text = [](const auto& value) { return std::string(masu::to_string(value)); };
 
-template <class State>
-std::string dtype_of(const Held<State>& held) {
-  return held.with([](const State& state) { return std::string(masu::to_string(state.dtype())); });
+// A method that returns what `read` gives of the state, as `convert`, which runs with the GIL, makes it.
+template <class State, class Read, class Convert = std::identity>
+auto reader(Read read, Convert convert = {}) {
+  return [=](const Held<State>& held) {
+    return convert(held.with([&](State& state) { return std::invoke(read, state); }));
+  };
+}
+
+// __init__(dtype, …, device), where make(device, dtype, …) gives the state.
+template <class State, class... Given, class Make>
+auto maker(Make make) {
+  return [=](Held<State>* self, const std::string& dtype, Given... given, const Device& device) {
+    new (self) Held<State>(make(device, masu::dtype_from_name(dtype), given...), device);
+  };
 }
 template <class State>
-std::uint64_t count_of(const Held<State>& held) {
-  return held.with([](const State& state) { return state.count(); });
+auto maker_of_dtype() {
+  return maker<State>([](const Device& device, masu::Dtype dtype) { return State(device, dtype); });
 }
 
 // What accumulators of elements have.
@@ -139,134 +153,107 @@ template <class State>
 nb::class_<Held<State>> define_accumulator(nb::module_& m, const char* name) {
   return define_state<State>(m, name)
       .def("add", &Held<State>::add, arg("data"))
-      .def("dtype", dtype_of<State>)
-      .def("count", count_of<State>);
+      .def("dtype", reader<State>(&State::dtype, as_text))
+      .def("count", reader<State>(&State::count));
 }
 
-masu::ReduceOp op_from_name(const std::string& name) {
-  for (const masu::ReduceOp op :
-       {masu::ReduceOp::min, masu::ReduceOp::max, masu::ReduceOp::minmax, masu::ReduceOp::count_nonzero})
-    if (name == masu::to_string(op)) return op;
-  throw masu::Error(masu::ErrorCode::invalid_argument,
-                    "ReduceAccumulator: op must be 'min', 'max', 'minmax' or 'count-nonzero', got '" + name + "'");
+// The one of `all` with this name, as `text` has it.
+template <class T, std::size_t count, class Text>
+T named(const std::string& name, const T (&all)[count], const Text& text, const char* what) {
+  std::string names;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (name == text(all[i])) return all[i];
+    names += (i == 0 ? "'" : i + 1 == count ? " or '" : ", '") + std::string(text(all[i])) + "'";
+  }
+  throw masu::Error(masu::ErrorCode::invalid_argument, what + (" must be " + names) + ", got '" + name + "'");
 }
 
 void define_reduce_class(nb::module_& m) {
-  using Extremes = Held<masu::ReduceAccumulator>;
-  define_accumulator<masu::ReduceAccumulator>(m, "ReduceAccumulator")
-      .def(
-          "__init__",
-          [](Extremes* self, const std::string& dtype, const std::string& op, const std::string& nan,
-             const Device& device) {
-            const masu::ReduceOptions options{.nan = masu::nan_policy_from_name(nan)};
-            new (self) Extremes(
-                masu::ReduceAccumulator(device, masu::dtype_from_name(dtype), op_from_name(op), options), device);
-          },
-          arg("dtype"), arg("op"), arg("nan"), arg("device"))
-      .def("op",
-           [](const Extremes& held) {
-             return held.with([](const masu::ReduceAccumulator& s) { return std::string(masu::to_string(s.op())); });
-           })
-      .def(
-          "value",
-          [](const Extremes& held, bool greatest) {
-            const auto found = held.with([](const masu::ReduceAccumulator& state) { return state.result(); });
-            return bytes_of(greatest ? found.max_values() : found.min_values());
-          },
-          arg("greatest"))
-      .def(
-          "place",
-          [](const Extremes& held, bool greatest) {
-            return held.with([&](const masu::ReduceAccumulator& state) {
-              const masu::ReduceResult found = state.result();
-              return (greatest ? found.max_indices() : found.min_indices()).front();
-            });
-          },
-          arg("greatest"))
-      .def("nonzero", [](const Extremes& held) {
-        return held.with([](const masu::ReduceAccumulator& state) { return state.result().nonzero().front(); });
-      });
+  using State = masu::ReduceAccumulator;
+  using masu::ReduceOp;
+  const auto make = [](const Device& device, masu::Dtype dtype, const std::string& op, const std::string& nan) {
+    constexpr ReduceOp all[] = {ReduceOp::min, ReduceOp::max, ReduceOp::minmax, ReduceOp::count_nonzero};
+    return State(device, dtype, named(op, all, as_text, "ReduceAccumulator: op"),
+                 {.nan = masu::nan_policy_from_name(nan)});
+  };
+  const auto of_extreme = [](auto read) {
+    return [=](const Held<State>& held, bool greatest) {
+      return read(held.with([](const State& state) { return state.result(); }), greatest);
+    };
+  };
+  define_accumulator<State>(m, "ReduceAccumulator")
+      .def("__init__", maker<State, const std::string&, const std::string&>(make), arg("dtype"), arg("op"), arg("nan"),
+           arg("device"))
+      .def("op", reader<State>(&State::op, as_text))
+      .def("value", of_extreme([](const masu::ReduceResult& found, bool greatest) {
+             return bytes_of(greatest ? found.max_values() : found.min_values());
+           }),
+           arg("greatest"))
+      .def("place", of_extreme([](const masu::ReduceResult& found, bool greatest) {
+             return (greatest ? found.max_indices() : found.min_indices()).front();
+           }),
+           arg("greatest"))
+      .def("nonzero", reader<State>([](const State& state) { return state.result().nonzero().front(); }));
 }
 
 void define_topk_class(nb::module_& m) {
-  using Topk = Held<masu::TopkAccumulator>;
-  define_accumulator<masu::TopkAccumulator>(m, "TopkAccumulator")
-      .def(
-          "__init__",
-          [](Topk* self, const std::string& dtype, std::uint64_t k, bool largest, const std::string& nan,
-             const Device& device) {
-            const masu::TopkOptions options{.largest = largest, .nan = masu::nan_policy_from_name(nan)};
-            new (self) Topk(masu::TopkAccumulator(device, masu::dtype_from_name(dtype), k, options), device);
-          },
-          arg("dtype"), arg("k"), arg("largest"), arg("nan"), arg("device"))
-      .def("k",
-           [](const Topk& held) { return held.with([](const masu::TopkAccumulator& state) { return state.k(); }); })
-      .def("result", [](const Topk& held) {
-        const auto found = held.with([](const masu::TopkAccumulator& state) { return state.result(); });
-        return nb::make_tuple(bytes_of(found.view()), bytes_of(found.indices()), found.skipped());
-      });
+  using State = masu::TopkAccumulator;
+  const auto make = [](const Device& device, masu::Dtype dtype, std::uint64_t k, bool largest, const std::string& nan) {
+    return State(device, dtype, k, {.largest = largest, .nan = masu::nan_policy_from_name(nan)});
+  };
+  define_accumulator<State>(m, "TopkAccumulator")
+      .def("__init__", maker<State, std::uint64_t, bool, const std::string&>(make), arg("dtype"), arg("k"),
+           arg("largest"), arg("nan"), arg("device"))
+      .def("k", reader<State>(&State::k))
+      .def("result", reader<State>(&State::result, [](const masu::TopkResult& found) {
+             return nb::make_tuple(bytes_of(found.view()), bytes_of(found.indices()), found.skipped());
+           }));
 }
 
 void define_quantile_class(nb::module_& m) {
-  using Finder = Held<masu::QuantileFinder>;
-  define_accumulator<masu::QuantileFinder>(m, "QuantileFinder")
-      .def(
-          "__init__",
-          [](Finder* self, const std::string& dtype, nb::handle q, const std::string& method, const Device& device) {
-            const Input in(q);
-            const masu::QuantileOptions options{.method = masu::quantile_method_from_name(method)};
-            new (self) Finder(
-                masu::QuantileFinder(device, masu::dtype_from_name(dtype), {in.data<double>(), in.count()}, options),
-                device);
-          },
-          arg("dtype"), arg("q"), arg("method"), arg("device"))
-      .def("next_pass",
-           [](const Finder& held) { return held.with([](masu::QuantileFinder& state) { return state.next_pass(); }); })
-      // The quantiles, and the elements where all of them are some.
-      .def("result", [](const Finder& held) {
-        const std::vector<masu::Quantile> found =
-            held.with([](const masu::QuantileFinder& state) { return state.result(); });
-        const std::size_t size = masu::size_of(held.with([](const masu::QuantileFinder& s) { return s.dtype(); }));
-        std::vector<double> values;
-        std::vector<std::byte> elements;
-        for (const masu::Quantile& one : found) {
-          values.push_back(one.value);
-          const auto* const bits = reinterpret_cast<const std::byte*>(&one.bits);
-          if (one.is_element) elements.insert(elements.end(), bits, bits + size);
-        }
-        return nb::make_tuple(bytes_of(values), bytes_of(elements));
-      });
+  using State = masu::QuantileFinder;
+  const auto make = [](const Device& device, masu::Dtype dtype, nb::handle q, const std::string& method) {
+    const Input in(q);
+    return State(device, dtype, {in.data<double>(), in.count()}, {.method = masu::quantile_method_from_name(method)});
+  };
+  // The quantiles, and the elements where all of them are some.
+  const auto result = [](const Held<State>& held) {
+    const auto [found, size] =
+        held.with([](State& state) { return std::pair(state.result(), masu::size_of(state.dtype())); });
+    std::vector<double> values;
+    std::vector<std::byte> elements;
+    for (const masu::Quantile& one : found) {
+      values.push_back(one.value);
+      const auto* const bits = reinterpret_cast<const std::byte*>(&one.bits);
+      if (one.is_element) elements.insert(elements.end(), bits, bits + size);
+    }
+    return nb::make_tuple(bytes_of(values), bytes_of(elements));
+  };
+  define_accumulator<State>(m, "QuantileFinder")
+      .def("__init__", maker<State, nb::handle, const std::string&>(make), arg("dtype"), arg("q"), arg("method"),
+           arg("device"))
+      .def("next_pass", reader<State>(&State::next_pass))
+      .def("result", result);
 }
 
-template <class State>
-void of_dtype(Held<State>* self, const std::string& dtype, const Device& device) {
-  new (self) Held<State>(State(device, masu::dtype_from_name(dtype)), device);
-}
-
-void define_unique_class(nb::module_& m) {
-  using Distinct = Held<masu::UniqueAccumulator>;
-  define_accumulator<masu::UniqueAccumulator>(m, "UniqueAccumulator")
-      .def("__init__", of_dtype<masu::UniqueAccumulator>, arg("dtype"), arg("device"))
-      .def("result", [](const Distinct& held) {
-        const auto found = held.with([](masu::UniqueAccumulator& state) { return state.result(); });
-        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.counts));
-      });
-}
-
-void define_runs_class(nb::module_& m) {
-  using Runs = Held<masu::RunAccumulator>;
-  define_accumulator<masu::RunAccumulator>(m, "RunAccumulator")
-      .def("__init__", of_dtype<masu::RunAccumulator>, arg("dtype"), arg("device"))
-      .def("result", [](const Runs& held) {
-        const auto found = held.with([](const masu::RunAccumulator& state) { return state.result(); });
-        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.lengths), bytes_of(found.starts));
-      });
+void define_distinct_classes(nb::module_& m) {
+  using masu::RunAccumulator;
+  using masu::UniqueAccumulator;
+  define_accumulator<UniqueAccumulator>(m, "UniqueAccumulator")
+      .def("__init__", maker_of_dtype<UniqueAccumulator>(), arg("dtype"), arg("device"))
+      .def("result", reader<UniqueAccumulator>(&UniqueAccumulator::result, [](const auto& found) {
+             return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.counts));
+           }));
+  define_accumulator<RunAccumulator>(m, "RunAccumulator")
+      .def("__init__", maker_of_dtype<RunAccumulator>(), arg("dtype"), arg("device"))
+      .def("result", reader<RunAccumulator>(&RunAccumulator::result, [](const auto& found) {
+             return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.lengths), bytes_of(found.starts));
+           }));
 }
 
 void define_rows_class(nb::module_& m) {
-  using masu::RowHistograms;
-  using Rows = Held<RowHistograms>;
-  define_sum_state<RowHistograms>(m, "RowHistograms")
+  using State = masu::RowHistograms;
+  define_sum_state<State>(m, "RowHistograms")
       .def_static(
           "of",
           [](nb::handle data, nb::handle bins, std::uint64_t rows, const Device& device) {
@@ -274,41 +261,35 @@ void define_rows_class(nb::module_& m) {
             const Spec spec(bins);
             return call([&] {
               const masu::Bins which = bins_of(spec, in.dtype());
-              return new Rows(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, which)
+              return new Held(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, which)
                                              : masu::row_histograms(device, in.view(), rows, which));
             });
           },
           arg("data"), arg("bins"), arg("rows"), arg("device"))
-      .def("dtype", dtype_of<RowHistograms>)
-      .def("rows", [](const Rows& held) { return held.with([](const RowHistograms& state) { return state.rows(); }); })
-      .def("edges", [](const Rows& held) {
-        const std::vector<double> edges = held.with([](const RowHistograms& state) { return state.edges(); });
-        return bytes_of(edges);
-      });
+      .def("dtype", reader<State>(&State::dtype, as_text))
+      .def("rows", reader<State>(&State::rows))
+      .def("edges", reader<State>([](const State& state) { return state.edges(); }, as_bytes));
 }
 
 void define_joint_class(nb::module_& m) {
-  using masu::JointHistogram;
-  using Joint = Held<JointHistogram>;
-  define_sum_state<JointHistogram>(m, "JointHistogram")
+  using State = masu::JointHistogram;
+  define_sum_state<State>(m, "JointHistogram")
       .def_static(
           "of",
           [](nb::handle columns, nb::handle bins, const Device& device) {
             const Columns in(columns);
             const std::vector<Spec> specs = specs_of(bins);
-            return call([&] { return new Joint(joint_histogram_of(in, specs, device)); });
+            return call([&] { return new Held(joint_histogram_of(in, specs, device)); });
           },
           arg("columns"), arg("bins"), arg("device"))
-      .def("dtype", dtype_of<JointHistogram>)
-      .def("edges", [](const Joint& held) {
-        const auto found = held.with([](const JointHistogram& state) {
-          std::vector<std::vector<double>> edges;
-          for (unsigned d = 0; d < state.dimensions(); ++d) edges.push_back(state.edges(d));
-          return edges;
-        });
-        nb::list result;
-        for (const std::vector<double>& edges : found) result.append(bytes_of(edges));
-        return result;
+      .def("dtype", reader<State>(&State::dtype, as_text))
+      .def("edges", [](const Held<State>& held) {
+        nb::list edges;
+        const unsigned dimensions = held.with([](const State& state) { return state.dimensions(); });
+        for (unsigned d = 0; d < dimensions; ++d) {
+          edges.append(bytes_of(held.with([&](const State& state) { return state.edges(d); })));
+        }
+        return edges;
       });
 }
 
@@ -325,8 +306,8 @@ nb::tuple totals_of(const masu::WeightedHistogram& found) {
 }
 
 void define_weighted_class(nb::module_& m) {
-  using Weighted = Held<masu::WeightedHistogramAccumulator>;
-  define_state<masu::WeightedHistogramAccumulator>(m, "WeightedHistogram")
+  using State = masu::WeightedHistogramAccumulator;
+  define_state<State>(m, "WeightedHistogram")
       .def_static(
           "of",
           [](nb::handle data, nb::handle weights, nb::handle bins, const Device& device) {
@@ -334,30 +315,23 @@ void define_weighted_class(nb::module_& m) {
             const Input by(weights);
             const Spec spec(bins);
             return call([&] {
-              masu::WeightedHistogramAccumulator state(device, in.dtype(), by.dtype(), bins_of(spec, in.dtype()),
-                                                       {.variances = true});
+              State state(device, in.dtype(), by.dtype(), bins_of(spec, in.dtype()), {.variances = true});
               if (in.on_device()) state.add_buffer(in.buffer(), in.dtype(), by.buffer(), by.dtype());
               else state.add(in.view(), by.view());
-              return new Weighted(std::move(state), device);
+              return new Held(std::move(state), device);
             });
           },
           arg("data"), arg("weights"), arg("bins"), arg("device"))
-      .def("result", [](const Weighted& held) {
-        return totals_of(held.with([](const masu::WeightedHistogramAccumulator& state) { return state.result(); }));
-      });
+      .def("result", reader<State>([](const State& state) { return state.result(); }, totals_of));
 }
 
 using masu::SumAccumulator;
 using masu::SumKind;
 using Sums = Held<SumAccumulator>;
 
-SumKind kind_from_name(const std::string& name) {
-  if (name == "sum") return SumKind::sum;
-  if (name == "squares") return SumKind::squares;
-  if (name == "dot") return SumKind::dot;
-  throw masu::Error(masu::ErrorCode::invalid_argument,
-                    "SumAccumulator: kind must be 'sum', 'squares' or 'dot', got '" + name + "'");
-}
+constexpr auto text_of_kind = [](SumKind kind) {
+  return kind == SumKind::sum ? "sum" : kind == SumKind::dot ? "dot" : "squares";
+};
 
 void add_products(Sums& sums, nb::handle x, nb::handle y) {
   const Input left(x);
@@ -387,25 +361,19 @@ nb::object sum_result(const Sums& sums, const std::string& name, const std::stri
   return nb::float_(found.value());
 }
 
-std::string kind_of(const Sums& sums) {
-  const SumKind kind = sums.with([](const SumAccumulator& state) { return state.kind(); });
-  return kind == SumKind::sum ? "sum" : kind == SumKind::dot ? "dot" : "squares";
-}
-
 void define_sum_class(nb::module_& m) {
+  const auto make = [](const Device& device, masu::Dtype dtype, const std::string& kind) {
+    constexpr SumKind all[] = {SumKind::sum, SumKind::squares, SumKind::dot};
+    return SumAccumulator(device, dtype, named(kind, all, text_of_kind, "SumAccumulator: kind"));
+  };
   define_sum_state<SumAccumulator>(m, "SumAccumulator")
-      .def(
-          "__init__",
-          [](Sums* self, const std::string& dtype, const std::string& kind, const Device& device) {
-            new (self) Sums(SumAccumulator(device, masu::dtype_from_name(dtype), kind_from_name(kind)));
-          },
-          arg("dtype"), arg("kind"), arg("device"))
+      .def("__init__", maker<SumAccumulator, const std::string&>(make), arg("dtype"), arg("kind"), arg("device"))
       .def("add", &Sums::add, arg("x"))
       .def("add_products", add_products, arg("x"), arg("y"))
       .def("result", sum_result, arg("name"), arg("dtype"), arg("ddof"))
-      .def("count", count_of<SumAccumulator>)
-      .def("dtype", dtype_of<SumAccumulator>)
-      .def("kind", kind_of);
+      .def("count", reader<SumAccumulator>(&SumAccumulator::count))
+      .def("dtype", reader<SumAccumulator>(&SumAccumulator::dtype, as_text))
+      .def("kind", reader<SumAccumulator>(&SumAccumulator::kind, text_of_kind));
 }
 
 }  // namespace
@@ -415,8 +383,7 @@ void register_states(nb::module_& m) {
   define_reduce_class(m);
   define_topk_class(m);
   define_quantile_class(m);
-  define_unique_class(m);
-  define_runs_class(m);
+  define_distinct_classes(m);
   define_rows_class(m);
   define_joint_class(m);
   define_weighted_class(m);

@@ -273,14 +273,6 @@ bool dlpack::dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept {
   return found != codes.end();
 }
 
-dlpack::Type dlpack::type_of(masu::Dtype dtype, bool boolean) noexcept {
-  const Code code = boolean                  ? dlpack::boolean
-                    : masu::is_float(dtype)  ? floating
-                    : masu::is_signed(dtype) ? signed_integer
-                                             : unsigned_integer;
-  return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
-}
-
 const char* numpy_code(masu::Dtype dtype) noexcept {
   return codes[static_cast<std::size_t>(dtype)];
 }

@@ -44,6 +44,11 @@ def test_links(page):
         assert (path.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("name", [name for name in masu.__all__ if type(getattr(masu, name)) is type(masu.sum)])
+def test_the_page_names_every_function(name):
+    assert re.search(rf"\b{name}\b", (DOCS / "python.md").read_text(encoding="utf-8")), name
+
+
 @pytest.mark.parametrize("name", masu.__all__)
 def test_docstring(name):
     thing = getattr(masu, name)
