@@ -33,14 +33,14 @@ class Partition final : public call::Primitive {
   Partition(const Operand& data, const Operand& result, std::uint64_t k, const BufferBase* sizes = nullptr,
             unsigned index_bytes = 0, const BufferBase* workspace = nullptr)
       : Primitive(index_bytes == 0 ? partition_name : order_name, nullptr, workspace),
-        data_(reads("data", data)),
+        in_place_(data.is_same(result)),
+        data_(in_place_ ? changes("data", data) : reads("data", data)),
         result_(sizes != nullptr ? returns("the result", result)
-                                 : writes(data.is_same(result) ? "data" : "the result", result)),
+                : in_place_      ? data_
+                                 : writes("the result", result)),
         sizes_there_(sizes != nullptr ? &returns("the sizes", Operand(*sizes, Dtype::u64)) : nullptr),
         index_bytes_(index_bytes),
-        k_(k) {
-    allow_in_place();
-  }
+        k_(k) {}
   [[nodiscard]] PartitionResult result() const { return {sizes_[0], sizes_[1]}; }
 
  private:
@@ -65,7 +65,7 @@ class Partition final : public call::Primitive {
     return sizes_there_ == nullptr && data_.count() > selection_plan::most_elements;
   }
   [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
-    call::check_fp64(name(), device, data_.dtype());
+    call::check_fp64(index_bytes_ == 0 ? partition_name : order_name, device, data_.dtype());
     return is_planned() ? 0 : partition_bytes(device, data_.dtype(), data_.count());
   }
 
@@ -75,7 +75,7 @@ class Partition final : public call::Primitive {
     if (sizes_there_ != nullptr) std::memcpy(sizes_there_->data(), sizes_.data(), sizeof sizes_);
   }
   PartitionResult partition_on_cpu() {
-    if (!data_.is_same(result_)) return cpu::partition_at(data_.view(), result_.data(), k_);
+    if (!in_place_) return cpu::partition_at(data_.view(), result_.data(), k_);
     const auto* first = static_cast<const std::byte*>(data_.data());
     const std::vector<std::byte> copy(first, first + data_.bytes());
     return cpu::partition_at({data_.dtype(), copy.data(), data_.count()}, result_.data(), k_);
@@ -92,7 +92,7 @@ class Partition final : public call::Primitive {
   void enqueue(Stream& stream) override {
     const Device& device = stream.device();
     const BufferBase* data = &data_.buffer();
-    if (data_.is_same(result_)) {
+    if (in_place_) {
       data = &copy_.emplace(device, data_.bytes());
       call::copy(stream, data_.buffer(), *data);
     }
@@ -104,6 +104,7 @@ class Partition final : public call::Primitive {
     if (sizes_there_ == nullptr) call::fetch(stream, sizes, 0, sizes_.data(), sizeof sizes_);
   }
 
+  bool in_place_;
   const Operand& data_;
   const Operand& result_;
   const Operand* sizes_there_;
