@@ -130,6 +130,13 @@ def upload(data, device):
     return result
 
 
+def in_memory(a, device):
+    """A contiguous, native array of NumPy's in the memory of a device: of the CPU where it is, without a copy."""
+    if device.kind != "cpu":
+        return upload(a, device)
+    return DeviceArray(device, dtype_name(a.dtype), a.shape, a.__array_interface__["data"][0], not a.flags.writeable, None, a)
+
+
 def from_cuda_interface(array, device=None):
     """The memory behind `__cuda_array_interface__` (versions 2 and 3), whose stream is the array's."""
     about = array.__cuda_array_interface__

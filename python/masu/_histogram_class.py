@@ -5,24 +5,18 @@ from __future__ import annotations
 
 import copy
 import struct
+from typing import NamedTuple
 
 import numpy as np
 
 from . import _histogram
 
 
-class _Traits:
+class _Traits(NamedTuple):
     """What scikit-hep's PlottableAxis asks: these axes neither wrap around nor have labels for bins."""
 
-    __slots__ = ()
-    circular = False
-    discrete = False
-
-    def __eq__(self, other):
-        return isinstance(other, _Traits)
-
-    def __hash__(self):
-        return hash(_Traits)
+    circular: bool = False
+    discrete: bool = False
 
 
 class _Axis:
@@ -67,12 +61,10 @@ _DTYPES = frozenset(kind + size for kind in (b"i", b"u", b"f") for size in (b"1"
 
 def _number(value):
     """A Python number as an array of one element that holds it exactly."""
-    if isinstance(value, float):
-        return np.array([value])
-    for dtype in (np.int64, np.uint64):
-        if np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-            return np.array([value], dtype)
-    raise ValueError(f"Histogram: tobytes writes integers of 64 bits, got {value}")
+    array = np.array([value + 0])
+    if array.dtype.kind == "O":
+        raise ValueError(f"Histogram: tobytes writes integers of 64 bits, got {value}")
+    return array
 
 
 def _sum(numbers):

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians and quantiles: NumPy's own rules, on elements that masu finds.
 
-NumPy's functions part a copy of the data around the places they need, and compute with what stands there. Here they get
-an array whose partition() has masu find those places' elements and writes these alone. So every rule, warning and error is
-that of the running NumPy, but for what lies between two elements (_interpolation.py).
+NumPy's function of q is called with an array that only notes at which places of the order the function looks and how it weighs
+them; masu finds the elements at these places. So every rule, warning and error is that of the running NumPy, but for what lies
+between two elements: NumPy's formula wraps round, overflows and loses digits, masu's is the real number, rounded once.
 """
-import functools
 import math
 import mmap
+from typing import NamedTuple
 
 import numpy as np
 
-from . import _device, _host, _interpolation, _kinds, _masu, _small, _weighted_quantile
+from . import _device, _host, _kinds, _masu, _small, _weighted_quantile
 from ._arrays import adapter, in_kind
 from ._axes import reduced
-from ._host import NUMPY, words
-from ._interpolation import Unforeseen, applied, exact_q
+from ._device_array import in_memory
+from ._host import NUMPY
+from ._on_device import converted, empty
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -23,74 +24,24 @@ _ndarray = np.ndarray
 _NoValue = np._NoValue
 _BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
+_NARROW = _kinds.FLOATS.keys() - {12}  # float16 and float32
+_MOST_NARROW = 65_504  # elements up to which places are computed in q's dtype where that is narrower than float64
+
+
+class Unforeseen(Exception):
+    """NumPy's function did something else with the data than part it and take elements."""
 
 
 # What a call ends with that NumPy's own function judges: which of several errors comes first is NumPy's to say.
 _NUMPYS = (Unforeseen, IndexError, TypeError, ValueError)
 
 
-class _Parted(_interpolation.Interpolated):
-    """Stands for data in NumPy's functions: only the places that partition() was asked for are there."""
-
-    __array_ufunc__ = None  # type: ignore[assignment]
-    find = None  # find(places): the elements at these places of each row's order, a row of them for each
-
-    def __array_finalize__(self, base):
-        super().__array_finalize__(base)
-        self.find = getattr(base, "find", None)
-
-    def partition(self, kth, axis=-1, kind="introselect", order=None):
-        out = np.moveaxis(self.view(_ndarray), axis, -1)
-        places = np.unique(np.asarray(kth, np.intp) % out.shape[-1])
-        out[..., places] = self.find(places).reshape(*out.shape[:-1], places.size)
-
-    def __getitem__(self, index):
-        found = super().__getitem__(index)
-        return found.view(_ndarray) if isinstance(found, _Parted) else found
-
-    def _unforeseen(self, *args, **keywords):
-        raise Unforeseen
-
-    sort = argsort = copy = flatten = mean = sum = _unforeseen
-
-
-def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **keywords):
-    """NumPy's function of data of that shape over `axes`, where find(places) gives the elements at these places of the
-    order of what lies along them, a row of places for each position of the other axes.
-    """
-    ndim = len(shape)
-    asked = []
-
-    def noted(places):
-        asked.append(True)
-        return find(places)
-
-    kept = tuple(shape[i] for i in range(ndim) if i not in axes)
-    parted = _unwritten((*kept, math.prod(shape[i] for i in axes)), np.dtype(dtype)).view(_Parted)
-    parted.find = noted
-    if isinstance(function, functools.partial):
-        function, keywords = function.func, {**function.keywords, **keywords}
-    if "q" in keywords:
-        keywords["q"], parted.narrow = exact_q(function, dtype, keywords["q"], parted.shape[-1])
-    target = out
-    if keepdims and out is not None:
-        target = out[(..., *(0 if i in axes else slice(None) for i in range(ndim)))]
-    result = function(parted, axis=-1, out=target, overwrite_input=True, **keywords)
-    if not asked:
-        raise Unforeseen
-    if out is not None:
-        return out
-    if keepdims:
-        result = result[(..., *(np.newaxis if i in axes else slice(None) for i in range(ndim)))]
-    return result
-
-
 class _Told(Exception):
     """What NumPy's function seeks is known."""
 
 
-class _Element(_interpolation.Neighbours):
-    """Stands for elements in NumPy's interpolation: notes at which t it is."""
+class _Element(_ndarray):
+    """Stands for elements in NumPy's interpolation, b - a and its product with t: notes at which t it is."""
 
     weights: list
 
@@ -104,9 +55,10 @@ class _Element(_interpolation.Neighbours):
         raise _Told
 
 
-class _Sought(_Parted):
+class _Sought(_ndarray):
     """Stands for data in NumPy's functions, to see which places they look at."""
 
+    __array_ufunc__ = None  # type: ignore[assignment]
     places: list
     weights: list
 
@@ -122,20 +74,53 @@ class _Sought(_Parted):
 
     def __getitem__(self, index):
         if not isinstance(index, (_ndarray, np.integer)):
-            return super().__getitem__(index)
+            return self.view(_ndarray)[index]
         self.places.append(index)
         element = np.zeros((), self.dtype).view(_Element)
         element.weights = self.weights
         return element
 
+    def _unforeseen(self, *args, **keywords):
+        raise Unforeseen
+
+    sort = argsort = copy = flatten = mean = sum = _unforeseen
+
+
+def _exact_q(function, dtype, q, count):
+    """(`q`, None), or where NumPy would compute places among `count` elements in float16 or float32, which end at 65,504 or
+    round: (`q` in float64, the dtype that the results would have).
+    """
+    if count <= _MOST_NARROW:
+        return q, None
+    known = type(q) in (int, float) or type(q) is _ndarray or isinstance(q, np.generic)
+    if not known or (q.dtype if hasattr(q, "dtype") else np.dtype(dtype)).num not in _NARROW:
+        return q, None
+    try:
+        return np.asarray(q, np.float64)[()], np.asarray(function(np.zeros(3, dtype), q)).dtype
+    except (TypeError, ValueError):
+        return q, None  # NumPy says what is wrong
+
+
+class Points(NamedTuple):
+    """Elements of an order, and what is computed of them."""
+
+    first: np.ndarray  # places
+    second: np.ndarray
+    weights: np.ndarray
+    kinds: np.ndarray  # of masu::QuantilePoint
+    dtype: np.dtype  # of the results
+    shape: tuple  # that of q
+
+    def places(self, count):
+        """All places that are looked at, ascending, the last of `count` too, where NaN is, if there is one."""
+        return np.unique(np.concatenate((self.first, self.second, [count - 1])).astype(np.intp))
+
 
 def points(function, count, dtype, q, method):
-    """Which elements of the order of `count`, and what between them, NumPy's function of q gives: (places of the first,
-    places of the second, weights, kinds, dtype of the results, their shape); the kinds are those of masu::QuantilePoint.
-    Raises NumPy's errors, and Unforeseen.
-    """
+    """Which elements of the order of `count`, and what between them, NumPy's function of q gives. Raises NumPy's errors, and
+    Unforeseen."""
     dtype = np.dtype(dtype)
-    q, narrow = exact_q(function, dtype, q, count)
+    q, narrow = _exact_q(function, dtype, q, count)
     data = _unwritten((count,), dtype).view(_Sought)
     data.places, data.weights = [], []
     try:
@@ -160,8 +145,8 @@ def points(function, count, dtype, q, method):
             kinds = np.zeros_like(kinds)
     else:
         raise Unforeseen
-    return (*(np.ravel(places[i]) for i in (0, -1)), np.ravel(weights).astype(np.float64), np.ravel(kinds), dtype,
-            places[0].shape)
+    return Points(*(np.ravel(places[i]) for i in (0, -1)), np.ravel(weights).astype(np.float64), np.ravel(kinds), dtype,
+                  places[0].shape)
 
 
 def plain_points(percent, count, dtype, q, method):
@@ -219,114 +204,149 @@ def _unwritten(shape, dtype):
     return np.frombuffer(memory, dtype).reshape(shape)
 
 
+def wanted(function, count, dtype, **options):
+    """`points`, and the same of medians, whose kinds are None."""
+    if options:
+        return points(function, count, dtype, **options)
+    dtype = np.dtype(dtype)
+    return Points(np.array([(count - 1) // 2]), np.array([count // 2]), None, None, dtype if dtype.kind == "f" else np.dtype(np.float64), ())
+
+
+def computed(lines, number, points):
+    """What NumPy's function gives of so many lines in memory of a device: behind the axes of q one for each line."""
+    first, second, weights, kinds, dtype, shape = points
+    found = empty(lines, None if kinds is not None and not kinds.any() else dtype, (*shape, number))
+    if kinds is None:
+        _masu.medians(lines, found, number, False)
+    elif found.size:
+        _masu.quantiles(lines, found, number, first, second, weights, kinds)
+    return converted(found, dtype)
+
+
 def several_axes(axes, ndim):
-    """Whether NumPy's nan functions bring several axes, or none, together as the last one beside others."""
+    """Whether NumPy's nan functions bring several axes, or none, together as the last one beside others; it moves axes of q then."""
     return len(axes) != 1 and len(axes) < ndim
 
 
-def _at(rows, places, device):
-    number = rows.size // rows.shape[-1]
-    found = np.empty((number, len(places)), rows.dtype)
-    _masu.elements_at(words(rows), words(found), number, list(places), _device.resolve(device))
-    return found
+def _here(numpys, plain, a, axis, out, keepdims, device, **options):
+    """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
+    data = _host.data(a)
+    if data is NUMPY or _is_little(data, plain, axis, device):
+        return NUMPY
+    q = options.get("q", 0)
+    try:
+        axes, shape = reduced(data, axis, keepdims)
+        moves = plain is not None and np.ndim(q) > 1 and several_axes(axes, data.ndim)
+        if isinstance(q, _ndarray) and type(q) is not _ndarray or moves and (out is not None or len(shape) + len(axes) > data.ndim):
+            raise Unforeseen  # results of a subclass; axes of q at places of NumPy's own
+        if out is not None and (type(out) is not _ndarray or out.shape != (*np.shape(q), *shape)):
+            raise Unforeseen
+        lines = _host.rows(data, axes)
+        result, kinds = _of_lines(numpys, plain, lines.reshape(-1, lines.shape[-1]), _device.device_for(device, data), options)
+        result = result.reshape((*result.shape[:-1], *shape))
+        chosen = kinds is not None and result.dtype == lines.dtype and not kinds.any()
+        if chosen and (np.ndim(q) or plain is None and len(axes) < data.ndim):
+            result = result.astype(data.dtype, copy=False)  # but for numbers, with its byte order
+        if moves:
+            first = list(range(np.ndim(q)))
+            result = np.moveaxis(np.moveaxis(result, first, [i - np.ndim(q) for i in first]), [i - 1 for i in first], first)
+        if out is None:
+            if len(axes) == data.ndim and not np.ndim(q) and np.isnan(result).all() and np.isnan(lines).any():
+                result = result.astype(lines.dtype)  # one NaN is the data's
+            return result[()]
+        if plain is not None:
+            out[...] = result[()]  # as NumPy's nan functions assign: of one number the number
+        else:  # elements, and what NumPy computes in the dtype of `out`, go to an array of their dtype alone
+            np.copyto(out, result, casting="equiv" if chosen or not options else "same_kind")
+        return out
+    except _NUMPYS:
+        return NUMPY
 
 
-def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
-    """NumPy's nan function: `plain`, the function without nan, of what is no NaN in each row. NaN is behind all else in
-    the order, so that the elements of a row are those at its first places.
-    """
-    axes, shape = reduced(data, axis, keepdims)
-    rows = _host.rows(data, axes)
-    q = keywords.get("q", 0)
-    if np.ndim(q) > 1 and several_axes(axes, data.ndim) or isinstance(q, _ndarray) and type(q) is not _ndarray:
-        raise Unforeseen  # NumPy has an order of the axes of its own, and results of a subclass
-    kept = rows.shape[:-1]
-    if out is not None and getattr(out, "shape", None) != (*(np.shape(keywords["q"]) if "q" in keywords else ()), *shape):
-        raise Unforeseen
-    rows = rows.reshape(-1, rows.shape[-1])
-    length = rows.shape[1]
-    counts = length - np.count_nonzero(np.isnan(rows), axis=1) if rows.dtype.kind == "f" else np.full(len(rows), length)
-    parts = []
-    for count in np.unique(counts)[::-1].tolist():  # NaNs alone are warned of, which must not happen before an error
-        chosen = np.flatnonzero(counts == count)
-        these = rows if chosen.size == len(rows) else rows[chosen]
-        if count == 0:
-            nans = np.full((chosen.size, length)[not kept:], np.nan, rows.dtype)
-            found = numpys(nans, axis=-1, **keywords)
+def _is_little(data, plain, axis, device):
+    """Whether NumPy's function is as right, and sooner done with so few elements."""
+    if data.size >= _small.limit or device is not None or plain is np.median and axis is not None and data.ndim > 1:
+        return False  # of the median of rows without NaN NumPy's is an arithmetic of its own
+    if data.dtype.kind == "b":
+        return True
+    low, high = data.min(), data.max()
+    if data.dtype.kind == "f":  # NumPy chooses among zeros of both signs as masu does
+        return not _masu.unordered(data) & 1 and -_GREAT[data.dtype.num] < low and high < _GREAT[data.dtype.num]
+    return int(high) - int(low) <= np.iinfo(data.dtype).max and (data.dtype.itemsize < 8 or -2**52 < low and high < 2**52)
+
+
+_GREAT = {number: np.finfo(char).max / 4 for number, char in ((23, "e"), (11, "f"), (12, "d"))}
+
+
+def _of_lines(numpys, plain, lines, device, options):
+    """(Results of lines in host memory, their kinds.) `plain`: the function without nan, of what is no NaN in each."""
+    length = lines.shape[1]
+    groups = {length: slice(None)}
+    if plain is not None and lines.dtype.kind == "f":
+        counts = length - np.count_nonzero(np.isnan(lines), axis=1)
+        groups = {count: np.flatnonzero(counts == count) for count in np.unique(counts)[::-1].tolist()}
+    parts, kinds = [], np.ones(1)
+    for count, chosen in groups.items():  # NaNs alone are warned of, which must not happen before an error
+        these = lines if len(groups) == 1 else lines[chosen]
+        if count:
+            these = these if count == length else these[these == these].reshape(-1, count)
+            points = wanted(plain or numpys, count, lines.dtype, **options)
+            found, kinds = computed(in_memory(these, device), len(these), points).get(), points.kinds
+            warn_of_infinities(found, these, options)
         else:
-            of = ((count,), (0,)) if kept == () else ((len(these), count), (1,))
-            found = of_found(plain, *of, rows.dtype, lambda places: _at(these, places.tolist(), device), **keywords)
-        parts.append((chosen, np.asarray(found)))
-    if not kept:
-        result = parts[0][1]
-    else:
-        first = next(found for chosen, found in parts if chosen[0] == 0)  # NumPy's dtype is that of the first row's
-        result = np.empty((*first.shape[:-1], len(rows)), first.dtype)
-        for chosen, found in parts:
-            result[..., chosen] = found
-        result = result.reshape(*first.shape[:-1], *kept)
-    result = result.reshape((*result.shape[:result.ndim - len(kept)], *shape))
-    if out is None:
-        return result[()]
-    out[...] = result[()]  # of one number NumPy assigns the number
-    return out
+            found = numpys(these if len(lines) > 1 else these[0], axis=-1, **options)
+        parts.append(np.reshape(found, (*np.shape(options.get("q", 0)), len(these))))
+    if len(parts) == 1:
+        return parts[0], kinds
+    first = next(part for chosen, part in zip(groups.values(), parts) if chosen[0] == 0)  # whose dtype is NumPy's
+    result = np.empty((*first.shape[:-1], len(lines)), first.dtype)
+    for chosen, found in zip(groups.values(), parts):
+        result[..., chosen] = found
+    return result, kinds
 
 
-def _brief(a, out, keepdims, device):
+def warn_of_infinities(found, lines, options):
+    """NumPy's warning where its formula gives NaN between numbers."""
+    nan = np.isnan(found) if found.dtype.kind == lines.dtype.kind == "f" else np.zeros(1, bool)
+    if nan.any() and (nan & ~np.isnan(lines).any(axis=1)).any():
+        infinite = np.full(2, np.inf)
+        np.subtract(infinite, infinite) if options else np.mean(infinite * [1, -1])
+
+
+def _is_brief(a, out, keepdims, device):
     """Whether so little data is in host memory and stays there that arguments take longer than it does."""
     return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is _NoValue)
             and (device is None and a.size < _small.limit or a.size <= _BRIEF and _device.device_for(device, a) is _device.cpu))
 
 
-def _of_q(function, numpys, plain, percent, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
-    """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
-    if weights is None and _brief(a, out, keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, percent, plain is not None)
+def _found(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device, q=None, method=None, weights=None, percent=None):
+    """A median, or a function of q; `plain`: the function without nan, None where that is NumPy's itself."""
+    of_q = percent is not None
+    if weights is None and _is_brief(a, out, keepdims, device):
+        found = (_masu.quantile_here(a, q, axis, method, plain_points, percent, plain is not None) if of_q
+                 else _masu.median_here(a, axis, plain is not None))
         if found is not None:
             return found
     if (on := adapter(device, a)) is None:
         return in_kind(function, locals())
+    options = {"q": q, "method": method} if of_q else {}
     if on is not _host:
         if weights is None:
-            return _there(on, numpys, plain, a, axis, keepdims, q=q, method=method)
+            return _there(on, numpys, plain, a, axis, keepdims, **options)
         return _weighted_quantile.found(on, numpys, plain, a, q, axis, keepdims, method, weights)
+    more = {"axis": axis, "out": out, "overwrite_input": overwrite_input, "keepdims": keepdims, **options}
     if weights is not None:
-        return _weighted_quantile.here(numpys, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    found = _here(numpys, plain, a, axis, out, keepdims, device, q=q, method=method)
-    return applied(numpys, a, q, axis, out, overwrite_input, method, keepdims) if found is NUMPY else found
+        return _weighted_quantile.here(numpys, plain, a, weights, **more)
+    found = _here(numpys, plain, a, axis, out, keepdims, device, **options)
+    return numpys(_as_given(a), **more) if found is NUMPY else found
 
 
-def _of_middle(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device):
-    """The same of the medians."""
-    if _brief(a, out, keepdims, device):
-        found = _masu.median_here(a, axis, plain is not None)
-        if found is not None:
-            return found
-    if (on := adapter(device, a)) is None:
-        return in_kind(function, locals())
-    if on is not _host:
-        return _there(on, numpys, plain, a, axis, keepdims)
-    found = _here(numpys, plain, a, axis, out, keepdims, device)
-    return applied(numpys, a, axis, out, overwrite_input, keepdims) if found is NUMPY else found
-
-
-def _here(numpys, plain, a, axis, out, keepdims, device, **options):
-    """The same of an array in host memory; NUMPY where NumPy's own function is to be called."""
-    rows = plain is np.median and axis is not None and np.ndim(a) > 1  # of which NumPy's is an arithmetic of its own
-    little = (not rows and type(a) is _ndarray and a.size < _small.limit and device is None
-              and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))  # NumPy chooses among zeros of both signs as masu does
-    data = NUMPY if little else _host.data(a)
-    if data is NUMPY or not data.dtype.isnative and numpys is not np.nanmedian:
-        return NUMPY
-    try:
-        if plain is None:
-            axes, _ = reduced(data, axis, False)
-            lines = _host.rows(data, axes)
-            return of_found(numpys, data.shape, axes, data.dtype, lambda places: _at(lines, places.tolist(), device), out,
-                            keepdims, **options)
-        return _without_nan(numpys, plain, data, axis, out, keepdims, device, **options)
-    except _NUMPYS:
-        return NUMPY
+def _as_given(a):
+    """The data for NumPy's function: as a plain array, if it is one of numbers."""
+    data = _kinds.as_numpy(a)
+    if type(data) is np.memmap:
+        data = data.view(_ndarray)
+    return data if type(data) is _ndarray and data.dtype.num in _kinds.NATIVE - {_kinds.BOOL} else a
 
 
 def _there(on, numpys, plain, a, axis, keepdims, **options):
@@ -340,24 +360,21 @@ def _there(on, numpys, plain, a, axis, keepdims, **options):
         if on.data(a) is NUMPY or plain is not None and np.ndim(options.get("q")) > 1 and several_axes(axes, a.ndim):
             raise Unforeseen
         count = math.prod(a.shape[i] for i in axes)
-        if options:
-            *where, dtype, front = points(plain or numpys, count, a.dtype, **options)
-            doubles, formulas = double_quantiles(plain, a.dtype, **options) if skips else ((), "")
-            if skips and not doubles.size and where[0].size:
-                raise Unforeseen
+        points = wanted(plain or numpys, count, a.dtype, **options)
+        doubles, formulas = double_quantiles(plain, a.dtype, **options) if skips and options else ((), "")
+        if skips and options and not doubles.size and points.kinds.size:
+            raise Unforeseen
     except _NUMPYS:
         return on.numpys(numpys.__name__, a, call)
     lines, number = on.rows(a, axes), a.size // count
+    if not skips:
+        return computed(lines, number, points).reshape((*points.shape, *shape))
+    found = on.empty(a, points.dtype if points.kinds is None or points.kinds.any() else None, (*points.shape, *shape))
     if not options:
-        found = on.empty(a, None if a.dtype.kind == "f" else "f64", shape)
-        _masu.medians(lines, found, number, plain is not None)
-        return found
-    found = on.empty(a, dtype if where[-1].any() else None, (*front, *shape))
-    if found.size and skips:
-        _masu.nan_quantiles(lines, found, number, formulas, doubles)
+        _masu.medians(lines, found, number, True)
     elif found.size:
-        _masu.quantiles(lines, found, number, *where)
-    return on.converted(found, dtype)
+        _masu.nan_quantiles(lines, found, number, formulas, doubles)
+    return on.converted(found, points.dtype)
 
 
 @_masu.with_plain_calls
@@ -374,7 +391,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
-    return _of_middle(median, np.median, None, a, axis, out, overwrite_input, keepdims, device)
+    return _found(median, np.median, None, a, axis, out, overwrite_input, keepdims, device)
 
 
 @_masu.with_plain_calls
@@ -387,7 +404,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValu
     >>> float(masu.nanmedian([4.0, float("nan"), 3.0, 2.0]))
     3.0
     """
-    return _of_middle(nanmedian, np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
+    return _found(nanmedian, np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
 
 
 @_masu.with_plain_calls
@@ -408,7 +425,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
-    return _of_q(quantile, np.quantile, None, False, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _found(quantile, np.quantile, None, a, axis, out, overwrite_input, keepdims, device, q, method, weights, False)
 
 
 @_masu.with_plain_calls
@@ -420,7 +437,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     >>> masu.percentile([1.0, 2.0, 3.0, 4.0, 5.0], [25, 50]).tolist()
     [2.0, 3.0]
     """
-    return _of_q(percentile, np.percentile, None, True, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _found(percentile, np.percentile, None, a, axis, out, overwrite_input, keepdims, device, q, method, weights, True)
 
 
 @_masu.with_plain_calls
@@ -434,7 +451,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     >>> float(masu.nanquantile([1.0, float("nan"), 3.0], 0.5))
     2.0
     """
-    return _of_q(nanquantile, np.nanquantile, np.quantile, False, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _found(nanquantile, np.nanquantile, np.quantile, a, axis, out, overwrite_input, keepdims, device, q, method, weights, False)
 
 
 @_masu.with_plain_calls
@@ -446,4 +463,4 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
     >>> float(masu.nanpercentile([1.0, float("nan"), 3.0], 50))
     2.0
     """
-    return _of_q(nanpercentile, np.nanpercentile, np.percentile, True, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+    return _found(nanpercentile, np.nanpercentile, np.percentile, a, axis, out, overwrite_input, keepdims, device, q, method, weights, True)

@@ -70,6 +70,42 @@ def _read(kind, data, device="cpu"):
     return kind.frombytes(data, device=device)
 
 
+class Accumulator(State):
+    """A state that takes elements of one dtype."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _of_array(cls, x, device, *arguments, **options):
+        """The state of an array, made with further arguments."""
+        x, where = _arrays.placed(x, device, cls.__name__)
+        result = cls(x.dtype, *arguments, device=where, **options)
+        result.add(x)
+        return result
+
+    @property
+    def dtype(self):
+        """The dtype of the data; of truth values uint8."""
+        return dtype_of(self._native)
+
+    @property
+    def count(self):
+        """How many elements were added."""
+        return self._native.count()
+
+    def add(self, x):
+        """Adds the elements of an array of any shape, in NumPy's order, behind those before.
+
+        Data of another dtype is converted where that changes no value; TypeError else.
+        """
+        taken = given(type(self).__name__, x, self.dtype)
+        with _masu.OnStream(_arrays.on_devices(taken)):
+            self._native.add(taken)
+
+    def __repr__(self):
+        return f"<masu.{type(self).__name__}: {self.count} elements of {self.dtype}>"
+
+
 class SumState(State):
     """A state that a plain sum of integers merges."""
 

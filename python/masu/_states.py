@@ -9,38 +9,13 @@ import numpy as np
 
 from . import _arrays, _device, _kinds, _masu
 from ._order import TopK
-from ._state import State, _read, dtype_of, given, name_of, plain
+from ._state import Accumulator, _read, name_of, plain
 
 _BEHIND = """    Two of the same kind are put together with ``+`` or `merge`: the second one's data comes behind the first one's. One can be
     pickled, copied and compared; `tobytes` is the same on every machine."""
 
 
-class _Accumulator(State):
-    """What those that take elements of one dtype have."""
-
-    __slots__ = ()
-
-    @property
-    def dtype(self):
-        """The dtype of the data; of truth values uint8."""
-        return dtype_of(self._native)
-
-    @property
-    def count(self):
-        """How many elements were added."""
-        return self._native.count()
-
-    def add(self, x):
-        """Adds the elements of an array of any shape, in NumPy's order, behind those before.
-
-        Data of another dtype is converted where that changes no value; TypeError else.
-        """
-        taken = given(type(self).__name__, x, self.dtype)
-        with _masu.OnStream(_arrays.on_devices(taken)):
-            self._native.add(taken)
-
-
-class ReduceAccumulator(_Accumulator):
+class ReduceAccumulator(Accumulator):
     __doc__ = f"""The least and the greatest element with their places, or the number of elements that are not zero.
 
     The extreme is the first of equals, with its bits; -0.0 equals 0.0. A NaN is the least and the greatest, unless NaNs are
@@ -72,10 +47,7 @@ class ReduceAccumulator(_Accumulator):
     @classmethod
     def of(cls, x, op="minmax", nan="propagate", *, device=None):
         """The state of an array."""
-        x, where = _arrays.placed(x, device, cls.__name__)
-        result = cls(x.dtype, op, nan, device=where)
-        result.add(x)
-        return result
+        return cls._of_array(x, device, op, nan)
 
     @property
     def op(self):
@@ -109,7 +81,7 @@ class ReduceAccumulator(_Accumulator):
         return f"<masu.ReduceAccumulator: {self.op} of {self.count} elements of {self.dtype}>"
 
 
-class TopkAccumulator(_Accumulator):
+class TopkAccumulator(Accumulator):
     __doc__ = f"""The k largest (or smallest) elements and their places, as `masu.topk` of all data.
 
     Equals come by place, the lower first; NaN counts as the largest, or is skipped. Places are counted over all that was added.
@@ -146,10 +118,7 @@ class TopkAccumulator(_Accumulator):
     @classmethod
     def of(cls, x, k, *, largest=True, nan="last", device=None):
         """The state of an array, which may have less than k elements."""
-        x, where = _arrays.placed(x, device, cls.__name__)
-        result = cls(x.dtype, k, largest=largest, nan=nan, device=where)
-        result.add(x)
-        return result
+        return cls._of_array(x, device, k, largest=largest, nan=nan)
 
     @property
     def k(self):
@@ -180,7 +149,7 @@ _OF_HOST = f"""{_BEHIND}
         Where data is added; ``"cpu"`` unless MASU_DEVICE says otherwise. Arrays on a device are copied to the host first."""
 
 
-class _OfHost(_Accumulator):
+class _OfHost(Accumulator):
     """What those that take elements in host memory have."""
 
     __slots__ = ()
@@ -191,20 +160,14 @@ class _OfHost(_Accumulator):
     @classmethod
     def of(cls, x, *, device=None):
         """The state of an array."""
-        x, where = _arrays.placed(x, device, cls.__name__)
-        result = cls(x.dtype, device=where)
-        result.add(x)
-        return result
+        return cls._of_array(x, device)
 
     def add(self, x):
         if _kinds.foreign(x):
             x = _arrays.read(x, None)
         super().add(x.get() if isinstance(x, _masu.DeviceArray) else x)
 
-    add.__doc__ = _Accumulator.add.__doc__
-
-    def __repr__(self):
-        return f"<masu.{type(self).__name__}: {self.count} elements of {self.dtype}>"
+    add.__doc__ = Accumulator.add.__doc__
 
 
 class UniqueAccumulator(_OfHost):
@@ -248,7 +211,7 @@ class RunAccumulator(_OfHost):
         return np.frombuffer(values, self.dtype).copy(), *(np.frombuffer(part, np.int64).astype(np.intp) for part in places)
 
 
-class QuantileFinder(_Accumulator):
+class QuantileFinder(Accumulator):
     """Exact quantiles of data that is given several times: a pass for 8- and 16-bit data, as a rule two for the others.
 
     In each pass all data is added, in any order and by any number of finders that are then put together with ``+`` or `merge`;

@@ -9,10 +9,10 @@ import numpy as np
 
 from . import _arrays, _device, _masu
 from ._kinds import FLOATS
-from ._state import SumState, given, name_of, plain
+from ._state import Accumulator, SumState, given, name_of, plain
 
 
-class SumAccumulator(SumState):
+class SumAccumulator(Accumulator, SumState):
     """Exact sums of data that comes in pieces: of chunks, threads or machines.
 
     The results are those of all data at once, whatever the pieces and their order: the exact real number, rounded once.
@@ -53,11 +53,6 @@ class SumAccumulator(SumState):
     def kind(self):
         """What is kept: "sum", "squares" or "dot"."""
         return self._native.kind()
-
-    @property
-    def count(self):
-        """How many elements were added."""
-        return self._native.count()
 
     def add(self, x, y=None):
         """Adds the elements of an array of any shape; of kind "dot" the products of those of two arrays of one shape.

@@ -5,12 +5,16 @@ quantile of their exact sum.
 A quantile is reached by what is not less than it, or than the decimal that it prints as: three of ten equal weights reach 0.3
 and one reaches 0.1, although the double of 0.1 is greater than a tenth.
 """
+import warnings
 from fractions import Fraction
 
 import numpy as np
 
-from . import _kinds, _masu, _sums
+from . import _host, _kinds, _masu, _sums
 from ._axes import reduced
+from ._device import cpu
+from ._device_array import in_memory
+from ._host import NUMPY
 from ._on_device import empty, rows, sent
 
 _WRONG_SUM = "Weights included NaN, inf or were all zero."  # in NumPy's words
@@ -68,56 +72,6 @@ def _exact_place(weights, q, first, last):
     return first
 
 
-class _Weights(np.ndarray):
-    """Weights in NumPy's functions, whose running sums find places exactly."""
-
-    def cumsum(self, axis=None, dtype=None, out=None):
-        running = self.view(np.ndarray).cumsum(axis, dtype, out).view(_Running)
-        running.weights = self.view(np.ndarray)
-        return running
-
-
-class _Running(np.ndarray):
-    """Running sums along the first axis, beside their weights."""
-
-    weights = None
-
-    def __array_finalize__(self, base):
-        self.weights = getattr(base, "weights", None)
-
-    def __getitem__(self, index):
-        found = super().__getitem__(index)
-        if type(index) is tuple and index and index[0] == slice(None):  # a line
-            found.weights = self.weights[index]
-        return found
-
-    def __array_function__(self, function, types, args, keywords):
-        if function is np.searchsorted:
-            q = np.asarray(args[1])
-            return _first_reaching(args[0].weights[np.newaxis], [*q.flat]).reshape(q.shape)
-        return super().__array_function__(function, types, args, keywords)
-
-
-class _StablyOrdered(np.ndarray):
-    """NumPy's functions of it order it stably, so that which of the zeros of both signs stands where is defined."""
-
-    def __array_function__(self, function, types, args, keywords):
-        if function is np.argsort:
-            keywords = {**keywords, "kind": "stable"}
-        return super().__array_function__(function, types, args, keywords)
-
-
-def here(numpys, a, *arguments, weights):
-    """NumPy's function with weights, of data in host memory."""
-    data, by = _kinds.as_numpy(a), _kinds.as_numpy(weights)
-    if type(by) is not np.ndarray or by.dtype.num not in _kinds.NATIVE or type(data) is not np.ndarray:
-        return numpys(a, *arguments, weights=weights)
-    if data.dtype.kind == "f" and numpys in (np.quantile, np.percentile):
-        data = data.view(_StablyOrdered)
-    result = numpys(data, *arguments, weights=by.view(_Weights))
-    return result.view(np.ndarray) if type(result) in (_StablyOrdered, _Weights) else result
-
-
 class _Sought(Exception):
     """The quantiles that NumPy seeks, as it has computed them."""
 
@@ -129,6 +83,15 @@ class _Asked(np.ndarray):
         if function is np.searchsorted:
             raise _Sought(args[1])
         return super().__array_function__(function, types, args, keywords)
+
+
+def _sought(function, dtype, q, method):
+    """The quantiles as NumPy has computed them; its errors."""
+    try:
+        function(np.zeros(1, dtype), q, method=method, weights=np.ones(1).view(_Asked))
+    except _Sought as told:
+        return np.asarray(told.args[0])
+    raise ValueError  # of no data, or by another method
 
 
 def found(on, function, plain, a, q, axis, keepdims, method, weights):
@@ -145,21 +108,55 @@ def found(on, function, plain, a, q, axis, keepdims, method, weights):
         if weights.dtype.kind not in "buif" or weights.dtype.itemsize > 8:
             raise TypeError(f"{name}: weights must be bool, integers or float16 to float64, got {weights.dtype}")
     try:
-        function(np.zeros(1, a.dtype), q, method=method, weights=np.ones(1).view(_Asked))
+        sought = _sought(function, a.dtype, q, method)
+    except ValueError:
         return on.numpys(name, a, numpys)
-    except _Sought as told:
-        sought = np.asarray(told.args[0])
     if not a.size:
         return on.numpys(name, a, numpys)
+    return sent(a, _chosen(function, a, weights, sought, q, axis, keepdims, method))
+
+
+def _chosen(function, a, weights, sought, q, axis, keepdims, method, skips=False):
     axes, kept = reduced(a, axis, keepdims)
     by = _weights_of_lines(function, a, q, axis, axes, method, weights)
     least, place = empty(by, shape=(1,)), empty(by, "i64", (1,))
     _masu.topk(by, least, place, 1, False, 1, a.device)  # NaN is none
     if by.dtype.kind in "if" and least.get()[0] < 0:
         raise ValueError("Weights must be non-negative.")  # in NumPy's words
-    lines = rows(a, axes)
-    chosen = _reached(lines.reshape(-1, lines.shape[-1]), by.reshape(-1, lines.shape[-1]), sought.reshape(-1))
-    return sent(a, chosen.T.reshape((*sought.shape, *kept)))
+    return _reached(rows(a, axes), by, sought.reshape(-1), skips).T.reshape((*sought.shape, *kept))
+
+
+def here(function, plain, a, weights, axis, out, keepdims, **options):
+    """The same of data in host memory."""
+    data, by = _host.data(a), _kinds.as_numpy(weights)
+    fits = data is not NUMPY and type(by) is np.ndarray and by.dtype.num in _kinds.NATIVE and (plain is None or by.shape == data.shape)
+    if fits and (out is None or type(out) is np.ndarray):
+        try:
+            chosen = _found_here(function, plain, data, by, axis, keepdims, options["q"], options["method"])
+            if out is None:
+                return chosen if chosen.shape or chosen == chosen else chosen[()]
+            if out.shape == chosen.shape:
+                np.copyto(out, chosen)
+                return out
+        except (IndexError, TypeError, ValueError):
+            pass  # NumPy says what is wrong
+    return function(a, axis=axis, out=out, keepdims=keepdims, weights=weights, **options)
+
+
+def _found_here(function, plain, data, by, axis, keepdims, q, method):
+    sought = _sought(function, data.dtype, q, method)
+    skips = plain is not None and data.dtype.kind == "f" and (nan := np.isnan(data)).any()
+    nothing = np.zeros(0)
+    if skips:  # NaN weighs nothing, but where there is nothing else
+        if (by < 0).any():
+            raise ValueError
+        nothing = nan.all(axis=reduced(data, axis, False)[0], keepdims=True)
+        by = np.where(nan, nothing, by)
+    there = (in_memory(_host.words(_kinds.native(part)), cpu) for part in (data, by))
+    chosen = _chosen(function, *there, sought, q, axis, keepdims, method, skips)
+    if nothing.any():
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=5)
+    return chosen.view(data.dtype) if data.dtype.kind == "b" else chosen.astype(data.dtype, copy=False)
 
 
 def _weights_of_lines(function, a, q, axis, axes, method, weights):
@@ -176,10 +173,11 @@ def _weights_of_lines(function, a, q, axis, axes, method, weights):
     return sent(a, np.ascontiguousarray(np.asarray(weights).transpose(order).reshape(-1)))
 
 
-def _reached(lines, weights, sought):
+def _reached(lines, weights, sought, skips=False):
     """The elements of lines at which the running sums of the weights reach what is sought: a row of them for each. `weights`:
-    as many lines, or one for all.
+    as many lines, or one for all. `skips`: NaN is passed over.
     """
+    lines, weights = (part.reshape(-1, part.shape[-1]) for part in (lines, weights))
     number, length = lines.shape
     order, sorted_weights = empty(lines, "i64"), empty(weights, shape=lines.shape)
     _masu.argsort(lines, order, number, lines.device)
@@ -194,6 +192,6 @@ def _reached(lines, weights, sought):
     _masu.gather(order, where, places, number)
     _masu.gather(lines, places, elements, number)
     found = elements.get()
-    if lines.dtype.kind != "f":
+    if lines.dtype.kind != "f" or skips:
         return found[:, :-1]
     return np.where(np.isnan(found[:, -1:]), found[:, -1:], found[:, :-1])  # NaN is last in the order

@@ -255,22 +255,6 @@ void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter, 
   });
 }
 
-// The elements at places of the order of each row of an array of the host's, into memory there: of the stable order,
-// which tells -0 from +0. A NaN is the quiet NaN.
-void elements_at(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    if (device.kind() == masu::DeviceKind::cpu) return masu::elements_at(input.view(), rows, places, output.view());
-    const std::size_t size = masu::size_of(input.dtype());
-    const auto there = device.upload(std::span(input.data<std::byte>(), input.count() * size));
-    masu::Buffer<std::byte> found(device, rows * places.size() * size);
-    masu::Stream stream(device, masu::Timing::off);
-    masu::elements_at(stream, there, input.dtype(), places, found, {.rows = rows}).get();
-    found.read(std::span(static_cast<std::byte*>(output.view().data), found.size_bytes()));
-  });
-}
-
 void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool right, const Device& device) {
   const Input data(sorted);
   const Input sought(values);
@@ -409,7 +393,6 @@ void register_order(nb::module_& m) {
   m.def("are_truth_values", truth_values, arg("bytes"));
   m.def("count_true", count_true, arg("bytes"));
   m.def("unordered", unordered_array, arg("data"));
-  m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));
   m.def("topk", topk, arg("data"), arg("values"), arg("indices"), arg("k"), arg("largest"), arg("rows"), arg("device"));

@@ -367,15 +367,6 @@ nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle 
   return nb::make_tuple(previous, next, weights, kinds);
 }
 
-// Calls on arrays in host memory.
-void interpolate(nb::handle first, nb::handle second, nb::handle weights, nb::handle result) {
-  const Input a(first);
-  const Input b(second);
-  const Input t(weights);
-  const Output output(result);
-  call([&] { masu::interpolate(a.view(), b.view(), {t.data<double>(), t.count()}, output.view()); });
-}
-
 void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
                nb::handle weights, nb::handle kinds) {
   const Input input(data);
@@ -395,7 +386,6 @@ void register_quantiles(nb::module_& m) {
   using nb::arg;
   m.def("medians", medians, arg("data"), arg("result"), arg("rows"), arg("nan"));
   m.def("nan_quantiles", nan_quantiles, arg("data"), arg("result"), arg("rows"), arg("method"), arg("q"));
-  m.def("interpolate", interpolate, arg("first"), arg("second"), arg("weights"), arg("result"));
   m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
   m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
         arg("kinds"));

@@ -167,15 +167,15 @@ def test_positions_of_unknown_chunks(dtype):
             call(some)
 
 
-@pytest.mark.parametrize("function", [np.median, lambda *a, **k: np.quantile(*a, q=[0.0, 0.3, 1.0], **k)])
-def test_places_of_more_data_than_memory(function):
+@pytest.mark.parametrize("function, options", [(np.median, {}), (np.quantile, {"q": [0.0, 0.3, 1.0], "method": "linear"})])
+def test_places_of_more_data_than_memory(function, options):
     """NumPy's function is asked about 800 GB, of which it reads a few elements."""
     from masu.dask import _quantiles
 
-    plan = _quantiles._Plan(function, np.dtype(float), 64, size=10**11)
+    plan = _quantiles._Plan(function, options, np.dtype(float), 64, 16, size=10**11)
     places = _quantiles._places(plan)
     assert places.max() == 10**11 - 1 and places.size <= 8
-    found = _quantiles._computed(np.shape(function(np.zeros(1), axis=-1, out=None, overwrite_input=True)), np.dtype(float),
+    found = _quantiles._computed(np.shape(options.get("q", 0)), np.dtype(float),
                                  plan._replace(left=0, places=places, fronts=np.full(places.size, 1 << 63, np.uint64)))
     assert not found.any()
 

@@ -221,7 +221,7 @@ class Layout(unittest.TestCase):
         module = read(ROOT / "python/src/module.cpp")
         found = [re.findall(r"^void (register_\w+)\(nb::module_& m\) \{", read(p), re.M) for p in below("python/src/")]
         self.none(f for names in found for f in names if f"{f}(m);" not in module)
-        self.none(w for w in "README.md CMakeLists.txt masu/__init__.py masu/__init__.pyi masu/py.typed tests".split()
+        self.none(w for w in "README.md CMakeLists.txt stubs.py masu/__init__.py masu/py.typed tests".split()
                   if not (ROOT / "python" / w).exists())
 
     def test_links_between_documents_lead_somewhere(self):

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from .. import _device, _order
 from .._order import TopK
+from .._states import TopkAccumulator
 from . import _graph
 
 __all__ = ["topk", "unique"]
@@ -31,8 +32,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     x = _graph.flat(_graph.known("unique", ar) if ar.ndim > 1 else ar)
     tasks = _graph.Tasks("unique", x, split_every, device, bool(return_index), bool(return_inverse), bool(return_counts),
                          over=[x])
-    parts = tasks.each("part", partial(_distinct, bool(return_index), bool(return_counts), device), _graph.blocks(x))
-    found = tasks.tree("tree", partial(_distinct_of_all, device), parts, split_every)
+    found = tasks.total(partial(_distinct, bool(return_index), bool(return_counts), device), partial(_distinct_of_all, device),
+                        _graph.itself, _graph.blocks(x), split_every=split_every)
     dtypes = (x.dtype, np.dtype(np.intp), np.dtype(np.intp))
     outputs = [tasks.array([tasks.add(f"output-{i}", partial(_graph.part, i), found)], ((np.nan,),), dtypes[i])
                if wanted else None for i, wanted in enumerate((True, return_index, return_counts))]
@@ -105,37 +106,27 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     if a.ndim > 1:
         a = a.rechunk({axis: -1})
     tasks = _graph.Tasks("topk", a, k, axis, largest, split_every, device, over=[a])
-    parts = tasks.each("part", partial(_first_of, k, axis, largest, device), _graph.blocks(a))
     if a.ndim == 1:
-        parts = [tasks.add("all", partial(_enough, k),
-                           tasks.tree("tree", partial(_first_of_all, k, largest, device), parts, split_every))]
+        parts = [tasks.total(partial(_graph.state_of, partial(TopkAccumulator, a.dtype, k, largest=largest), device), _graph.merged,
+                             partial(_first_of_all, a.dtype, k), _graph.blocks(a), split_every=split_every)]
+    else:
+        parts = tasks.each("part", partial(_first_of, k, axis, largest, device), _graph.blocks(a))
     chunks = tuple((k,) if i == axis else c for i, c in enumerate(a.chunks))
     values, indices = ([tasks.add(f"output-{i}-{n}", partial(_graph.part, i), part) for n, part in enumerate(parts)]
                        for i in (0, 1))
     return TopK(tasks.array(values, chunks, a.dtype), tasks.array(indices, chunks, np.dtype(np.intp)))
 
 
+def _first_of_all(dtype, k, state):
+    values, indices = state.result()
+    _order.number_of_first(k, state.count)
+    return (values.view(dtype) if dtype.kind == "b" else values.astype(dtype, copy=False)), indices
+
+
 def _first_of(k, axis, largest, device, block):
-    """(values, where they stand, elements of the axis)."""
+    """(values, where they stand) of whole lines."""
     block = _graph.near(block)
-    length = block.shape[axis]
-    k = min(k, length)
-    if k == 0 or block.size == 0:
+    if block.size == 0:
         shape = tuple(k if i == axis else n for i, n in enumerate(block.shape))
-        return np.empty(shape, block.dtype), np.empty(shape, np.intp), length
-    return *_graph.on_host(_order.topk(block, k, axis, largest=largest, device=None if _graph.there(block) else device)), length
-
-
-def _first_of_all(k, largest, device, parts):
-    """Of chunks that follow each other: equals come by index, as they stand."""
-    begins = _graph.starts([part[2] for part in parts])
-    values, indices = _graph.together([part[0] for part in parts]), _graph.after(begins, [part[1] for part in parts])
-    if values.size:
-        first = _order.topk(values, min(k, values.size), largest=largest, device=device)
-        values, indices = first.values, indices[first.indices]
-    return values, indices, begins[-1]
-
-
-def _enough(k, found):
-    _order.number_of_first(k, found[2])
-    return found
+        return np.empty(shape, block.dtype), np.empty(shape, np.intp)
+    return _graph.on_host(_order.topk(block, k, axis, largest=largest, device=None if _graph.there(block) else device))

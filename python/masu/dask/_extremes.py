@@ -61,10 +61,9 @@ def _extreme(name, a, axis, keepdims, split_every):
     for i, key in enumerate(_graph.blocks(a)):
         begin = (i,) if np.isnan(a.size) else tuple(s[k] for s, k in zip(starts, key[1:]))
         more.append((name[-3:], begin, a.shape))
-    parts = tasks.each(f"{name}-part", _first, _graph.blocks(a), more=more)
-    state = tasks.tree(f"{name}-tree", partial(_of_two, name[-3:]), parts, split_every)
+    total = tasks.total(_first, partial(_of_two, name[-3:]), _graph.itself, _graph.blocks(a), split_every=split_every, more=more)
     ends = [tasks.begins(a)] if place and np.isnan(a.size) else []
-    return _graph.scalar(tasks, tasks.add(f"{name}-total", partial(_chosen, name), state, *ends), a, keepdims, dtype)
+    return _graph.scalar(tasks, tasks.add("chosen", partial(_chosen, name), total, *ends), a, keepdims, dtype)
 
 
 def _first(which, begin, shape, block):

@@ -2,6 +2,7 @@
 """Tasks: a function of each chunk, states put together in a tree, passes over the chunks one after the other."""
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import operator
@@ -61,6 +62,22 @@ def on_host(found):
 def computed(function, *blocks, **keywords):
     """function(*blocks) where the blocks are; the result in host memory."""
     return on_host(function(*map(near, blocks), **keywords))
+
+
+def state_of(kind, device, *blocks):
+    """The state, `kind(device=…)`, of blocks where they are."""
+    blocks = [near(block) for block in blocks]
+    state = kind(device=blocks[0].device if there(blocks[0]) else device)
+    state.add(*blocks)
+    return state
+
+
+def merged(states):
+    """States together, in their order."""
+    total = copy.copy(states[0])
+    for state in states[1:]:
+        total.merge(state)
+    return total
 
 
 def empty_like(a, ndim, dtype):
@@ -171,6 +188,11 @@ class Tasks:
                 return keys[0]
             groups = [keys[i:i + fan] for i in range(0, len(keys), fan)]
             keys = self.each(f"{label}-{level}", partial(_merged, merge), groups)
+
+    def total(self, work, merge, finish, *keys, split_every=None, more=None):
+        """One result of all chunks: `work` makes a state of each, `merge` puts lists of states together, `finish` gets the last."""
+        parts = self.each("part", work, *keys, more=more)
+        return self.add("total", finish, self.tree("tree", merge, parts, split_every))
 
     def again(self, key, *arrays):
         """The chunks of each array, computed again after the task `key`."""

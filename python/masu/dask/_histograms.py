@@ -34,28 +34,39 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=F
     a, device = _graph.taken("histogram", a), _graph.options("histogram", split_every, device)
     _computed("histogram", range, bins)
     bins = _bins("histogram", bins)
-    number = _number(bins)
     weights = _weights("histogram", weights, a)
-    tasks = _graph.Tasks("histogram", a, bins, range, density, weights, recompute, split_every, device,
-                         over=[a] if weights is None else [a, weights])
-    blocks, other = _graph.blocks(a), [] if weights is None else [_graph.blocks(weights)]
-    if np.ndim(bins) or range is not None:
-        edges = _histogram.histogram_bin_edges(np.empty(0, a.dtype), bins, range)
-        ends, bounds = tasks.add("bins", partial(_graph.itself, (range, edges))), edges.dtype
-    else:
-        pairs = tasks.each("pair", partial(_pair, device), blocks)
-        ends = tasks.add("bins", partial(_even, bins, a.dtype.newbyteorder("=")),
-                         tasks.tree("pairs", _both, pairs, split_every))
-        bounds = np.histogram_bin_edges(np.zeros(1, a.dtype), bins).dtype
-        if recompute:
-            blocks, *other = tasks.again(ends, a, *([] if weights is None else [weights]))
-    parts = tasks.each("part", partial(_count, bins, device), [ends] * len(blocks), blocks, *other)
-    merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
     # NumPy keeps the weights' byte order for equal bins only
     totals = np.dtype(np.int64) if weights is None else weights.dtype.newbyteorder("=") if np.ndim(bins) else weights.dtype
-    done = tasks.add("done", partial(_densities, bool(density), totals), merged, ends)
-    return (tasks.array([done], ((number,),), np.dtype(np.float64) if density else totals),
-            tasks.array([tasks.add("edges", partial(_graph.part, 1), ends)], ((number + 1,),), bounds))
+    hist, edges = _tasks("histogram", [a], [bins], [range], bool(density), weights, recompute, split_every, device, a.dtype, _edges,
+                         partial(_count, bins, device), partial(_densities, bool(density), totals),
+                         np.dtype(np.float64) if density else totals)
+    return hist, edges[0]
+
+
+def _tasks(name, columns, bins, ranges, density, weights, recompute, split_every, device, dtype, edges_of, count, finish, result):
+    """The Dask arrays of counts and of each column's edges. `edges_of(number, points, bins, range)`: NumPy's edges of a column;
+    `count(found, columns, weights)`: the counts of chunks, where `found` are the ranges and the edges; `finish(counts, found)`."""
+    bounds = [edges_of(i, np.zeros(1, dtype), rule, ends).dtype for i, (rule, ends) in enumerate(zip(bins, ranges))]
+    arrays = columns if weights is None else [*columns, weights]
+    tasks = _graph.Tasks(name, *columns, bins, ranges, density, weights, recompute, split_every, device, over=arrays)
+    keys = [_graph.blocks(array) for array in arrays]
+    needed = [i for i, (rule, ends) in enumerate(zip(bins, ranges)) if ends is None and not np.ndim(rule)]
+    pairs = [tasks.tree(f"pairs-{i}", _both, tasks.each(f"pair-{i}", partial(_pair, device), keys[i]), split_every) for i in needed]
+    found = tasks.add("bins", partial(_even, edges_of, bins, ranges, dtype), pairs)
+    if needed and recompute:
+        keys = tasks.again(found, *arrays)
+    rows = [list(parts) for parts in zip(*keys[:len(columns)])]
+    parts = tasks.each("part", count, [found] * len(rows), rows, *keys[len(columns):])
+    done = tasks.add("done", finish, tasks.tree("counts", _exact_weights.added, parts, split_every), found)
+    shape = tuple(map(_number, bins))
+    return (tasks.array([done], tuple((n,) for n in shape), result),
+            [tasks.array([tasks.add(f"edges-{i}", partial(_graph.part, 1, i), found)], ((n + 1,),), bounds[i])
+             for i, n in enumerate(shape)])
+
+
+def _edges(i, points, rule, ends):
+    """NumPy's edges of np.histogram, and its errors."""
+    return np.histogram_bin_edges(points, rule, ends)
 
 
 def _computed(function, range, bins):
@@ -111,12 +122,16 @@ def _both(pairs):
         0].size else pairs[0]
 
 
-def _even(bins, dtype, pair):
-    """(range, edges) of even bins between the extremes of all data; NumPy's errors."""
-    if dtype.kind != "b":
-        edges = np.histogram_bin_edges(pair, bins)
-        return ((pair[0], pair[1]) if pair.size else (0, 1)), edges
-    return (tuple(pair.tolist()) if pair.size else (0, 1)), np.histogram_bin_edges(pair.view(bool), bins)
+def _even(edges_of, bins, ranges, dtype, pairs):
+    """(ranges, edges) of each column; `pairs`: the extremes of columns with equal bins that have no range."""
+    left = iter(pairs)
+    found, edges = [], []
+    for i, (rule, ends) in enumerate(zip(bins, ranges)):
+        pair = next(left) if ends is None and not np.ndim(rule) else np.empty(0, dtype)
+        pair = pair.astype(dtype.newbyteorder("=") if dtype.kind != "b" else pair.dtype)
+        edges.append(edges_of(i, pair, rule, ends))
+        found.append((pair[0], pair[1]) if pair.size else ends)
+    return found, edges
 
 
 def _where_they_are(device, count, *blocks):
@@ -127,9 +142,8 @@ def _where_they_are(device, count, *blocks):
         return count([_graph.on_host(block) for block in blocks], device)
 
 
-def _count(bins, device, found, block, weights=None):
-    range, _ = found
-    block = _graph.near(block)
+def _count(bins, device, found, blocks, weights=None):
+    range, block = found[0][0], _graph.near(blocks[0])
     if weights is not None or block.dtype.kind == "b":
         block, weights = _graph.on_host(block), _graph.on_host(weights)
     if weights is None or weights.dtype.kind in "iu":
@@ -144,7 +158,7 @@ def _count(bins, device, found, block, weights=None):
 def _densities(density, dtype, counts, found):
     """The result; totals of floats are rounded to their dtype first, as masu.histogram has them."""
     hist = _exact_weights.rounded(counts, dtype)
-    return hist / np.array(np.diff(found[1]), float) / hist.sum() if density else hist
+    return hist / np.array(np.diff(found[1][0]), float) / hist.sum() if density else hist
 
 
 def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
@@ -165,10 +179,9 @@ def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
     tasks = _graph.Tasks("bincount", x, weights, minlength, split_every, device,
                          over=[x] if weights is None else [x, weights])
     other = [] if weights is None else [_graph.blocks(weights)]
-    parts = tasks.each("part", partial(_bins_of, device), _graph.blocks(x), *other)
     dtype = np.dtype(np.intp if weights is None or x.size == 0 else np.float64)  # NumPy's of nothing
-    done = tasks.add("done", partial(_long_enough, minlength, dtype),
-                     tasks.tree("counts", _exact_weights.added, parts, split_every))
+    done = tasks.total(partial(_bins_of, device), _exact_weights.added, partial(_long_enough, minlength, dtype),
+                       _graph.blocks(x), *other, split_every=split_every)
     least = operator.index(minlength)
     counts = tasks.array([done], ((np.nan,),), dtype)
     return counts if least == 0 else _Counts.of(counts, tasks.array([tasks.add("head", partial(_head, least), done)], ((least,),), dtype))
@@ -256,31 +269,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
         raise ValueError("histogramdd: columns of unknown chunks must have one number of chunks, got "
                          + " and ".join(str(column.numblocks[0]) for column in columns))
     common = reduce(np.promote_types, [column.dtype for column in columns])  # as NumPy has it of a list
-    by = _weights("histogramdd", weights, first)
-    tasks = _graph.Tasks("histogramdd", *columns, each, ranges, density, by, recompute, split_every, device,
-                         over=columns if by is None else [*columns, by])
-    keys = [_graph.blocks(column) for column in columns]
-    other = [] if by is None else [_graph.blocks(by)]
-    needed = [i for i, (rule, ends) in enumerate(zip(each, ranges)) if ends is None and not np.ndim(rule)]
-    found = partial(_each_even, each, ranges, common)
-    if needed:
-        pairs = [tasks.tree(f"pairs-{i}", _both, tasks.each(f"pair-{i}", partial(_pair, device), keys[i]), split_every)
-                 for i in needed]
-        ends = tasks.add("bins", found, pairs)
-        if recompute:
-            keys = tasks.again(ends, *columns, *([] if by is None else [by]))
-            keys, other = keys[:count], keys[count:]
-    else:
-        ends = tasks.add("bins", partial(found, []))
-    rows = [list(parts) for parts in zip(*keys)]
-    parts = tasks.each("part", partial(_joint_bins, each, common, device), [ends] * len(rows), rows, *other)
-    merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
-    done = tasks.add("done", partial(_joint_densities, density), merged, ends)
-    shape = tuple(map(_number, each))
-    bounds = [_edges(i, np.zeros(1, common), rule, ends).dtype for i, (rule, ends) in enumerate(zip(each, ranges))]
-    return (tasks.array([done], tuple((n,) for n in shape), np.dtype(np.float64)),
-            [tasks.array([tasks.add(f"edges-{i}", partial(_graph.part, 1, i), ends)], ((n + 1,),), bounds[i])
-             for i, n in enumerate(shape)])
+    return _tasks("histogramdd", columns, each, ranges, density, _weights("histogramdd", weights, first), recompute, split_every, device,
+                  common, _joint_edges, partial(_joint_bins, each, common, device), partial(_joint_densities, density), np.dtype(np.float64))
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, recompute=False, split_every=None, device=None):
@@ -293,23 +283,12 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, recomp
     return hist, edges[0], edges[1]
 
 
-def _edges(i, points, rule, ends):
-    """NumPy's edges of column i, and its errors."""
+def _joint_edges(i, points, rule, ends):
+    """NumPy's edges of column i of np.histogramdd, and its errors."""
     try:
         return np.histogramdd(points.reshape(-1, 1), [rule], [ends])[1][0]
     except (TypeError, ValueError) as error:
         raise type(error)(str(error).replace("bins[0]", f"bins[{i}]")) from None
-
-
-def _each_even(bins, ranges, dtype, pairs):
-    """(ranges, edges) of each column; NumPy's errors."""
-    left = iter(pairs)
-    found, edges = [], []
-    for i, (rule, ends) in enumerate(zip(bins, ranges)):
-        pair = next(left).astype(dtype) if ends is None and not np.ndim(rule) else np.empty(0, dtype)
-        edges.append(_edges(i, pair, rule, ends))
-        found.append((pair[0], pair[1]) if pair.size else ends)
-    return found, edges
 
 
 def _joint_bins(bins, dtype, device, found, columns, weights=None):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _host, _masu, _order, _quantile
+from .. import _device, _device_array, _host, _masu, _order, _quantile
 from . import _graph
 
 __all__ = ["median", "percentile", "quantile"]
@@ -70,10 +70,9 @@ def _found(function, numpys, a, options, front, axis, keepdims, recompute, split
     if axes is not None:
         return _graph.along(partial(function, **options), a, axes, dtype, keepdims, front)
     tasks = _graph.Tasks(name, a, tuple(sorted(options.items(), key=str)), keepdims, recompute, split_every, over=[a])
-    computed = partial(numpys, **options)
     bits = 8 * a.dtype.itemsize
     blocks = _graph.blocks(a)
-    plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
+    plan = tasks.add("begin", partial(_Plan, numpys, options, a.dtype.newbyteorder("="), bits, min(_DIGIT, bits)))
     if not recompute and bits > _DIGIT and not a.size < _SAMPLED:
         plan = tasks.add("guess", _guessed, plan, tasks.each("sample", _sampled, [plan] * len(blocks), blocks,
                                                                 more=[(i,) for i in range(len(blocks))]))
@@ -99,15 +98,16 @@ def _found(function, numpys, a, options, front, axis, keepdims, recompute, split
 class _Plan(NamedTuple):
     """What is known of the elements at the places that NumPy's function needs."""
 
-    computed: object  # NumPy's function
+    function: object  # NumPy's
+    options: dict
     dtype: np.dtype
     left: int  # bits of the keys that are not known
+    width: int  # how many of these the next pass finds
     size: int | None = None  # elements in all
     fronts: np.ndarray = np.zeros(1, np.uint64)  # known front bits, ascending, each once
     places: np.ndarray | None = None  # in the sorted order, ascending
     front_of: np.ndarray | None = None  # for each place, which of the fronts
     rest: np.ndarray | None = None  # and its place among the keys with that front, in the end among equal ones
-    collect: bool = False  # whether the next pass collects those keys
     lows: np.ndarray | None = None  # ends of the intervals in which the samples have the places, and
     highs: np.ndarray | None = None
     interval_of: np.ndarray | None = None  # for each place its interval
@@ -169,87 +169,65 @@ def _found_between(plan, part):
     """The plan with the keys at all places; as it was in the beginning where an interval does not have one."""
     if part is None:
         return plan
-    keys, rest = np.empty(plan.places.size, np.uint64), np.empty(plan.places.size, np.int64)
-    for number, (counts, inside) in enumerate(zip(*part)):
-        below, upto, before, through = np.cumsum(counts).tolist()
-        inside = _order.sort(inside)
-        for i in np.flatnonzero(plan.interval_of == number):
-            place = int(plan.places[i])
-            if not below <= place < through:
-                return _Plan(plan.computed, plan.dtype, plan.left)
-            if place < upto:
-                keys[i], rest[i] = plan.lows[number], place - below
-            elif place < before:
-                keys[i] = inside[place - upto]
-                rest[i] = place - upto - inside.searchsorted(keys[i])
-            else:
-                keys[i], rest[i] = plan.highs[number], place - before
-    return _known(plan, keys, rest)
+    counts, inside = part
+    rest = plan.places - counts[plan.interval_of, 0]
+    if (rest < 0).any() or (rest >= counts[plan.interval_of, 1:].sum(axis=1)).any():
+        return _Plan(plan.function, plan.options, plan.dtype, plan.left, plan.width)
+    keys = [np.concatenate(([low], _order.sort(some), [high])) for low, some, high in zip(plan.lows, inside, plan.highs)]
+    many = [np.concatenate(([low], np.ones(some.size, np.int64), [high])) for some, (_, low, _, high) in zip(inside, counts)]
+    begins = np.cumsum([0, *(part.size for part in keys)])[plan.interval_of]
+    here, rest = _numbers_at(np.concatenate(many), begins, rest)
+    return plan._replace(left=0, fronts=np.concatenate(keys)[here], rest=rest)
+
+
+def _numbers_at(counts, begins, rest):
+    """For places that are `rest` behind what is in front of the number `begins` of ascending keys: (the numbers of their keys, their
+    places among equal ones)."""
+    until = np.cumsum(counts)
+    place = np.append(0, until)[begins] + rest
+    here = until.searchsorted(place, "right")
+    return here, place - (until[here] - counts[here])
+
+
+class _Counts(NamedTuple):
+    """Of keys with one of the fronts, counted by the next digit."""
+
+    size: int  # elements, also those with other fronts
+    digits: np.ndarray  # that occur, ascending: in front of each stands the number of its front
+    counts: np.ndarray
 
 
 def _counted(plan, block):
-    """A pass over a block: (its elements, counts of the next digit for each front, or the keys)."""
+    """A pass over a block."""
     if plan.left == 0:
         return None
     data = _host.words(_host.contiguous(_graph.on_host(block), plan.dtype))
-    if plan.collect:
-        return 0, np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
-    width = min(_DIGIT, plan.left)
-    if len(plan.fronts) > 1 and len(plan.fronts) << width > max(_DENSE, 2 * data.size):
+    count, width = len(plan.fronts), plan.width
+    if width > _DIGIT or count > 1 and count << width > max(_DENSE, 2 * data.size):
         keys = np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
         numbers = plan.fronts.searchsorted(keys >> np.uint64(plan.left)).astype(np.uint64)
         digits = keys >> np.uint64(plan.left - width) & np.uint64((1 << width) - 1)
-        places, counts = np.unique(numbers << np.uint64(width) | digits, return_counts=True)
-        return data.size, _Sparse(places.astype(np.int64), counts.astype(np.int64), (len(plan.fronts), 1 << width))
-    counts = np.zeros((len(plan.fronts), 1 << width), np.int64)
+        return _Counts(data.size, *np.unique((numbers << np.uint64(width) | digits).view(np.int64), return_counts=True))
+    counts = np.zeros((count, 1 << width), np.int64)
     _masu.count_digits(data, plan.left - width, width, plan.fronts, counts)
-    return data.size, counts if counts.size < data.size // 16 else _smaller(counts)  # looking takes time
-
-
-class _Sparse(NamedTuple):
-    """Counts of which most are zero."""
-
-    places: np.ndarray
-    counts: np.ndarray
-    shape: tuple
-
-
-def _sparse(counts):
-    if isinstance(counts, _Sparse):
-        return counts
     used = np.flatnonzero(counts != 0)  # sooner found than in the counts
-    return _Sparse(used, counts.reshape(-1)[used], counts.shape)
-
-
-def _smaller(counts):
-    return counts if 2 * np.count_nonzero(counts != 0) > counts.size else _sparse(counts)
-
-
-def _total(parts):
-    """The sum of counts."""
-    if math.prod(parts[0].shape) > _DENSE:
-        parts = [_sparse(part) for part in parts]
-        places, of = np.unique(np.concatenate([part.places for part in parts]), return_inverse=True)
-        counts = np.zeros(places.size, np.int64)
-        np.add.at(counts, of, np.concatenate([part.counts for part in parts]))
-        return _Sparse(places, counts, parts[0].shape)
-    total = np.zeros(parts[0].shape, np.int64)
-    for part in parts:
-        if isinstance(part, _Sparse):
-            total.reshape(-1)[part.places] += part.counts
-        else:
-            total += part
-    return _smaller(total) if any(isinstance(part, _Sparse) for part in parts) else total
+    return _Counts(data.size, used, counts.reshape(-1)[used])
 
 
 def _added(parts):
-    """The parts of several blocks as one."""
+    """The counts of several blocks as one's."""
     if parts[0] is None:
         return None
-    size, found = sum(part[0] for part in parts), [part[1] for part in parts]
-    if isinstance(found[0], np.ndarray) and found[0].dtype == np.uint64:
-        return size, np.concatenate(found)
-    return size, _total(found)
+    digits, counts = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    size = sum(part.size for part in parts)
+    if digits.max(initial=0) < _DENSE:
+        counts = np.bincount(digits, counts).astype(np.int64)
+        digits = np.flatnonzero(counts)
+        return _Counts(size, digits, counts[digits])
+    order = np.argsort(digits, kind="stable")  # which merges what is sorted already
+    digits = digits[order]
+    first = np.flatnonzero(np.append(True, digits[1:] != digits[:-1]))
+    return _Counts(size, digits[first], np.add.reduceat(counts[order], first))
 
 
 class _Zeros(NamedTuple):
@@ -293,62 +271,45 @@ def _narrowed(plan, part):
     """The plan after a pass."""
     if part is None:
         return plan
-    size, found = part
     if plan.size is None:
-        plan = plan._replace(size=size)
+        plan = plan._replace(size=part.size)
         places = _places(plan)
         plan = plan._replace(places=places, front_of=np.zeros(places.size, np.intp), rest=places)
         if places.size == 0:
             return plan._replace(left=0)
-    if plan.collect:
-        keys = np.sort(found)
-        here = np.searchsorted(keys, plan.fronts << np.uint64(plan.left))[plan.front_of] + plan.rest
-        return _known(plan, keys[here], here - np.searchsorted(keys, keys[here]))
-    width = min(_DIGIT, plan.left)
-    counts = _sparse(found)
-    until = np.cumsum(counts.counts)
-    begins = plan.front_of.astype(np.int64) << width
-    before = np.append(0, until)[counts.places.searchsorted(begins)]  # in the fronts before
-    here = until.searchsorted(before + plan.rest, "right")
-    within = counts.counts[here]
-    rest = before + plan.rest - (until[here] - within)
-    keys = (plan.fronts[plan.front_of] << np.uint64(width)) | (counts.places[here] - begins).astype(np.uint64)
-    left = plan.left - width
+    begins = plan.front_of << plan.width
+    here, rest = _numbers_at(part.counts, part.digits.searchsorted(begins), plan.rest)
+    keys = plan.fronts[plan.front_of] << np.uint64(plan.width) | (part.digits[here] - begins).astype(np.uint64)
+    left = plan.left - plan.width
     if left == 0:
-        return _known(plan, keys, rest)
+        return plan._replace(left=0, fronts=keys, rest=rest)
     fronts, first, front_of = np.unique(keys, return_index=True, return_inverse=True)
     few = _COLLECTED if left <= _DIGIT else max(_COLLECTED, plan.size // _SHARE)
-    return plan._replace(left=left, fronts=fronts, front_of=front_of, rest=rest,
-                         collect=bool(within[first].sum() <= few))
-
-
-def _known(plan, keys, rest):
-    return plan._replace(left=0, fronts=keys, rest=rest)
+    collect = part.counts[here[first]].sum() <= few and len(fronts) << left < 2**63
+    return plan._replace(left=left, width=left if collect else min(_DIGIT, left), fronts=fronts, front_of=front_of, rest=rest)
 
 
 def _places(plan):
     """The places that NumPy's function asks for."""
-    asked = []
-
-    def note(places):
-        asked.append(np.asarray(places))
-        return np.zeros(len(places), plan.dtype)
-
-    if plan.size:
-        with np.errstate(all="ignore"):
-            _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype, note)
-    return np.unique(np.concatenate(asked)) if asked else np.empty(0, np.intp)
+    if not plan.size:
+        return np.empty(0, np.intp)
+    return _quantile.wanted(plan.function, plan.size, plan.dtype, **plan.options).places(plan.size)
 
 
 def _computed(shape, dtype, plan, zeros=None):
     """The result of the elements that were found, zeros with their signs."""
     if not plan.size:
-        return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)[()]
+        return np.asarray(plan.function(np.empty(0, plan.dtype), **plan.options), dtype).reshape(shape)[()]
     elements = np.empty(plan.fronts.size, plan.dtype)
     _masu.elements_of(plan.fronts, _host.words(elements))
     if zeros is not None:
         here = elements == 0
         elements[here] = np.where(zeros.negative_at(plan.rest[here]), -0.0, 0.0)
-    result = _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype,
-                                lambda places: elements[np.searchsorted(plan.places, places)])
-    return np.asarray(result, dtype).reshape(shape)[()]
+    points = _quantile.wanted(plan.function, plan.size, plan.dtype, **plan.options)
+    first, second = (plan.places.searchsorted(part) for part in points[:2])
+    if not plan.options:  # NaN, which is last, or the middle ones
+        elements = elements[-1:] if elements[-1] != elements[-1] else elements[[first[0], second[0]]]
+    points = points._replace(first=first, second=second)
+    result = _quantile.computed(_device_array.in_memory(elements, _device.cpu), 1, points).get()
+    _quantile.warn_of_infinities(result, elements[np.newaxis], plan.options)
+    return result.astype(dtype, copy=False).reshape(shape)[()]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .. import _device, _host, _masu, _order
+from .. import _device, _order
 from . import _graph
 
 __all__ = ["argsort", "sort"]
@@ -63,7 +63,7 @@ def _sorted(of, a, axis, device):
     tasks = _graph.Tasks(name, a, device, over=[a])
     begins = tasks.begins(a)
     runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a))
-    plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("=")), begins)
+    plan = tasks.add("plan", _begun, begins)
     for number, samples in enumerate((*_SAMPLES, None)):
         found = tasks.each(f"samples-{number}", partial(_probed, number == 0, samples), [plan] * len(runs), runs)
         plan = tasks.add(f"plan-{number}", partial(_narrowed, number == 0), plan, found)
@@ -119,57 +119,38 @@ def _run(name, device, block):
 class _Plan(NamedTuple):
     """What is known of the elements at the places where chunks of the result begin."""
 
-    dtype: np.dtype
     places: np.ndarray
-    low: np.ndarray  # ordered keys between which each lies, ends included
-    high: np.ndarray
+    low: np.ndarray | None = None  # elements between which each lies, ends included; None: nothing is known
+    high: np.ndarray | None = None
 
 
-def _begun(dtype, begins):
-    places = np.asarray(begins[1:-1], np.int64)
-    return _Plan(dtype, places, np.zeros(places.size, np.uint64), np.full(places.size, 2**64 - 1, np.uint64))
-
-
-def _elements(plan, keys):
-    """The elements with these keys; keys beyond the dtype's are its least and greatest."""
-    bits = 8 * plan.dtype.itemsize
-    found = np.empty(keys.size, plan.dtype)
-    _masu.elements_of(np.minimum(keys, np.uint64(2**bits - 1)), _host.words(found))
-    return found
-
-
-def _bounds(plan, run, side):
-    """How many elements of a run lie in front of (with side "right": or at) both bounds of each place."""
-    values = run.values
-    return (values.searchsorted(_elements(plan, plan.low), side), values.searchsorted(_elements(plan, plan.high), side))
+def _begun(begins):
+    return _Plan(np.asarray(begins[1:-1], np.int64))
 
 
 class _Samples(NamedTuple):
-    below: np.ndarray  # elements of the run in front of each place's lower bound, up to it,
-    until: np.ndarray
-    before: np.ndarray  # in front of the upper bound, and up to that
-    through: np.ndarray
-    keys: list  # for each place the keys of samples between its bounds, ends excluded
+    until: np.ndarray  # elements of the run up to each place's lower bound,
+    before: np.ndarray  # and in front of the upper bound
+    elements: list  # for each place samples between its bounds, ends excluded
     positions: list  # and where these are in the run
 
 
 def _probed(first, samples, plan, run):
-    """A round's samples of a run; in the first all places have the same bounds, beyond all elements."""
-    below, before = _bounds(plan, run, "left")
-    until, through = _bounds(plan, run, "right")
-    keys, positions = [], []
+    """A round's samples of a run; in the first all places have the same, of all elements."""
+    values, places = run.values, plan.places.size
     if first:
-        until, before = np.zeros_like(until), np.full_like(before, run.values.size)
-        taken = [_spread(0, run.values.size, samples)] * bool(plan.places.size)
+        until, before = np.zeros(places, np.int64), np.full(places, values.size)
+        positions = [_spread(0, values.size, samples)] * bool(places)
     else:
-        taken = [_spread(a, b, samples) if low < high else np.empty(0, np.int64)
-                 for a, b, low, high in zip(until, before, plan.low, plan.high)]
-    for place in taken:
-        found = np.empty(place.size, np.uint64)
-        _masu.keys_of(_host.words(_host.contiguous(run.values[place], plan.dtype)), found)
-        keys.append(found)
-        positions.append(place)
-    return _Samples(below, until, before, through, keys, positions)
+        until, before = values.searchsorted(plan.low, "right"), values.searchsorted(plan.high, "left")
+        positions = [np.empty(0, np.int64) if known else _spread(*ends, samples)
+                     for *ends, known in zip(until, before, _are_known(plan))]
+    return _Samples(until, before, [values[part] for part in positions], positions)
+
+
+def _are_known(plan):
+    """For each place whether its element is known."""
+    return (plan.low == plan.high) | (plan.low != plan.low) & (plan.high != plan.high)  # NaN is one element, the last
 
 
 def _spread(begin, end, samples):
@@ -181,45 +162,48 @@ def _spread(begin, end, samples):
 
 def _narrowed(first, plan, found):
     """The plan with the bounds that the samples allow."""
+    if not plan.places.size:
+        return plan._replace(low=plan.places, high=plan.places)
+    shared = None
+    if first:
+        shared = _counts_at(found, 0)
+        plan = _Plan(plan.places, *(np.resize(end, plan.places.size) for end in (shared[0][:1], shared[0][-1:])))
     low, high = plan.low.copy(), plan.high.copy()
-    shared = _counts_at(found, 0) if first and plan.places.size else None
-    for i, place in enumerate(plan.places):
-        if low[i] == high[i]:
-            continue
-        if shared is None and place < sum(int(s.until[i]) for s in found):
+    for i in np.flatnonzero(~_are_known(plan)):
+        place = plan.places[i]
+        if not first and place < sum(int(s.until[i]) for s in found):
             high[i] = low[i]
             continue
-        if shared is None and place >= sum(int(s.before[i]) for s in found):
+        if not first and place >= sum(int(s.before[i]) for s in found):
             low[i] = high[i]
             continue
-        keys, before, upto = shared or _counts_at(found, i)
-        # the last key of which surely no more elements lie in front; the first up to which surely more lie
+        elements, before, upto = shared or _counts_at(found, i)
+        # the last element of which surely no more lie in front; the first up to which surely more lie
         front, end = before.searchsorted(place, "right") - 1, upto.searchsorted(place, "right")
         if front >= 0:
-            low[i] = keys[front]
-        if end < keys.size:
-            high[i] = keys[end]
+            low[i] = elements[front]
+        if end < elements.size:
+            high[i] = elements[end]
     return plan._replace(low=low, high=high)
 
 
 def _counts_at(found, i):
-    """The sorted keys of the samples of all runs; how many elements lie at most in front of each, and at least up to it."""
+    """The sorted samples of all runs; how many elements lie at most in front of each, and at least up to it."""
     most = [np.append(s.positions[i], s.before[i]) for s in found]
     least = [np.append(s.until[i], s.positions[i] + 1) for s in found]
-    keys = np.concatenate([s.keys[i] for s in found])
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
+    elements = np.concatenate([s.elements[i] for s in found])
+    order = np.argsort(elements, kind="stable")
+    elements = elements[order]
     steps = np.concatenate([np.diff(m) for m in most])[order]
-    before = np.cumsum(np.append(sum(int(m[0]) for m in most), steps))[keys.searchsorted(keys, "left")]
+    before = np.cumsum(np.append(sum(int(m[0]) for m in most), steps))[elements.searchsorted(elements, "left")]
     steps = np.concatenate([np.diff(m) for m in least])[order]
-    upto = np.cumsum(np.append(sum(int(m[0]) for m in least), steps))[keys.searchsorted(keys, "right")]
-    return keys, before, upto
+    upto = np.cumsum(np.append(sum(int(m[0]) for m in least), steps))[elements.searchsorted(elements, "right")]
+    return elements, before, upto
 
 
 def _counted(plan, run):
     """How many elements of a run are less than the element at each place, and how many not greater."""
-    elements = _elements(plan, plan.low)
-    return run.values.searchsorted(elements, "left"), run.values.searchsorted(elements, "right")
+    return run.values.searchsorted(plan.low, "left"), run.values.searchsorted(plan.low, "right")
 
 
 def _cuts(plan, counts):

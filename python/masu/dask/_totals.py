@@ -30,18 +30,21 @@ def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=No
     result = _sums.sum(np.zeros(1, a.dtype), dtype=dtype).dtype
     if result.num not in _kinds.NATIVE:
         raise TypeError(f"sum: dtype must be an integer or float16 to float64, got {result}")
-    axes = _graph.axes_of(a, axis, True)
-    if axes is not None:
-        return _graph.along(partial(_sums.sum, dtype=dtype, device=device), a, axes, result, keepdims)
-    tasks = _graph.Tasks("sum", a, result, keepdims, split_every, device, over=[a])
     if result.kind != "f":
-        parts = tasks.each("sum-part", partial(_graph.computed, _sums.sum, dtype=dtype, device=device), _graph.blocks(a))
-        total = tasks.tree("sum-tree", _wrapped, parts, split_every)
+        work = partial(_graph.computed, _sums.sum, dtype=dtype, device=device), _wrapped, _graph.itself
     else:
-        of = a.dtype if a.dtype.kind == "f" else result
-        parts = tasks.each("sum-part", partial(_state, of, "sum", device), _graph.blocks(a))
-        total = tasks.add("sum-total", partial(SumAccumulator.sum, dtype=result), tasks.tree("sum-tree", _merge, parts, split_every))
-    return _graph.scalar(tasks, total, a, keepdims, result)
+        work = (partial(_state, a.dtype if a.dtype.kind == "f" else result, "sum", device), _graph.merged,
+                partial(SumAccumulator.sum, dtype=result))
+    return _reduced("sum", _sums.sum, work, a, axis, result, {"dtype": dtype, "device": device}, keepdims, split_every)
+
+
+def _reduced(name, function, work, a, axis, result, options, keepdims, split_every):
+    """function(a, axis, **options), of all axes by `work`: what `Tasks.total` has."""
+    axes = _graph.axes_of(a, axis, name == "sum")
+    if axes is not None:
+        return _graph.along(partial(function, **options), a, axes, result, keepdims)
+    tasks = _graph.Tasks(name, a, result, sorted(options.items()), keepdims, split_every, over=[a])
+    return _graph.scalar(tasks, tasks.total(*work, _graph.blocks(a), split_every=split_every), a, keepdims, result)
 
 
 def dot(a, b, *, split_every=None, device=None):
@@ -62,13 +65,10 @@ def dot(a, b, *, split_every=None, device=None):
     common = np.promote_types(a.dtype, b.dtype)
     b = _graph.aligned("dot", b, a)
     tasks = _graph.Tasks("dot", a, b, split_every, device, over=[a, b])
-    keys = _graph.blocks(a), _graph.blocks(b)
+    work = (_numpys_product, np.any if common.kind == "b" else _wrapped, _graph.itself)
     if common.kind == "f":
-        parts = tasks.each("dot-part", partial(_products, common, device), *keys)
-        total = tasks.add("dot-total", SumAccumulator.dot, tasks.tree("dot-tree", _merge, parts, split_every))
-    else:
-        parts = tasks.each("dot-part", _numpys_product, *keys)
-        total = tasks.tree("dot-tree", np.any if common.kind == "b" else _wrapped, parts, split_every)
+        work = partial(_products, common, device), _graph.merged, SumAccumulator.dot
+    total = tasks.total(*work, _graph.blocks(a), _graph.blocks(b), split_every=split_every)
     return _graph.scalar(tasks, total, a, False, common)
 
 
@@ -111,43 +111,26 @@ def _moment(numpys, function, of_state, a, axis, dtype, options, keepdims, split
     for ddof in options.values():
         if not hasattr(ddof, "__index__") or operator.index(ddof) < 0:
             raise ValueError(f"{name}: ddof must be an integer that is not negative, got {ddof}")
-    axes = _graph.axes_of(a, axis)
-    if axes is not None:
-        return _graph.along(partial(function, dtype=dtype, device=device, **options), a, axes, result, keepdims)
-    tasks = _graph.Tasks(name, a, result, options, keepdims, split_every, device, over=[a])
-    parts = tasks.each(f"{name}-part", partial(_state, a.dtype, "squares" if options else "sum", device), _graph.blocks(a))
-    state = tasks.tree(f"{name}-tree", _merge, parts, split_every)
-    found = tasks.add(f"{name}-total", partial(_finished, numpys, of_state, result, options), state)
-    return _graph.scalar(tasks, found, a, keepdims, result)
+    work = (partial(_state, a.dtype, "squares" if options else "sum", device), _graph.merged,
+            partial(_finished, numpys, of_state, result, options))
+    return _reduced(name, function, work, a, axis, result, {"dtype": dtype, "device": device, **options}, keepdims, split_every)
 
 
 def _state(dtype, kind, device, block):
-    block = _graph.near(block)
-    if dtype.kind == "f" and block.dtype != dtype:
+    if dtype.kind == "f" and _graph.near(block).dtype != dtype:
         block = _graph.on_host(block).astype(dtype)
-    state = SumAccumulator(dtype, kind, device=block.device if _graph.there(block) else device)
-    state.add(block)
-    return state
+    return _graph.state_of(partial(SumAccumulator, dtype, kind), device, block)
 
 
 def _products(dtype, device, x, y):
     x, y = _graph.near(x), _graph.near(y)
     if x.dtype != dtype or y.dtype != dtype or _graph.there(x) != _graph.there(y):
         x, y = (_graph.on_host(block).astype(dtype, copy=False) for block in (x, y))
-    state = SumAccumulator(dtype, "dot", device=x.device if _graph.there(x) else device)
-    state.add(x, y)
-    return state
+    return _graph.state_of(partial(SumAccumulator, dtype, "dot"), device, x, y)
 
 
 def _numpys_product(x, y):
     return np.dot(_graph.on_host(x), _graph.on_host(y))
-
-
-def _merge(states):
-    total = SumAccumulator(states[0].dtype, states[0].kind, device="cpu")
-    for state in states:
-        total.merge(state)
-    return total
 
 
 def _wrapped(parts):
