@@ -7,7 +7,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from . import _masu
 from ._device_array import DeviceArray
-from ._on_device import distinct, empty, lines, nan_places, part, placed, put, sent, take
+from ._on_device import distinct, empty, lines, nan_places, part, placed, put, sent, swapped, take
 
 _MOST = 2**32 - 1  # ranks of parts are halves of 64-bit numbers
 
@@ -55,8 +55,7 @@ def _paired(high, low):
     halves = empty(high, "u32", (2, count))
     for half, number in zip(halves.rows(), (low, high)):
         _masu.convert(number, half, half.device)
-    pairs = empty(halves, shape=(count, 2))
-    _masu.turn(halves, pairs, 1, count)
+    pairs = swapped(halves, 1, 2)
     return DeviceArray(pairs, "u64", (count,), pairs)  # the low number comes first
 
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adapter of arrays in host memory; _on_device.py has the same functions. NumPy takes what masu has not."""
-import math
-
 import numpy as np
 
 from . import _axes, _kinds, _masu
@@ -13,7 +11,6 @@ native, plain = _kinds.native, _kinds.plain
 NUMPY = None
 
 _ndarray = np.ndarray
-_WORTH_TURNING = 1 << 14  # elements
 _MANY_TRUTHS = 1 << 15  # elements
 _MOST_OVERLAP_WORK = 10_000  # of NumPy's search for an element of two arrays
 
@@ -46,9 +43,13 @@ def words(a):
 
 def contiguous(a, dtype):
     """`a` as C-contiguous, aligned elements of `dtype`, which is native; itself where it is so."""
-    if a.dtype == dtype and a.flags.aligned:
-        return a if a.flags.c_contiguous else a.copy("C")
-    return a.astype(dtype, "C")
+    if a.dtype != dtype:
+        return a.astype(dtype, "C")
+    if a.flags.c_contiguous and a.flags.aligned:
+        return a
+    result = np.empty(a.shape, a.dtype)
+    _masu.copy(a, result)
+    return result
 
 
 def _ordered(a, axis):
@@ -59,22 +60,6 @@ def _ordered(a, axis):
     if not a.flags.c_contiguous:
         rest.sort(key=lambda i: -abs(a.strides[i]))
     return (*rest, axis)
-
-
-def _matrices(a, axes):
-    """(a in the order of its memory, number of matrices, elements behind the last of `axes`), where `a` has no gaps and
-    the other axes lie in their order: masu turns matrices far faster than NumPy copies such views. Else None."""
-    axis = axes[-1]
-    order = sorted(range(a.ndim), key=lambda i: -abs(a.strides[i]))
-    straight = a.transpose(order)
-    flags = straight.flags
-    if not (flags.c_contiguous and flags.aligned and a.dtype.isnative):
-        return None
-    if [i for i in order if i != axis and a.shape[i] > 1] != [i for i in axes[:-1] if a.shape[i] > 1]:
-        return None
-    behind = math.prod(a.shape[i] for i in order[order.index(axis) + 1:])
-    matrices = a.size // (behind * a.shape[axis])
-    return None if matrices * _WORTH_TURNING > a.size else (words(straight), matrices, behind)
 
 
 def empty(a, dtype=None, shape=None):
@@ -89,7 +74,7 @@ def converted(a, dtype):
 
 def rows(a, axes):
     """What lies along `axes`, in any order, as the last axis: contiguous, aligned and native."""
-    dtype = a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")
+    dtype = _native(a.dtype)
     if a.ndim == len(axes) == 1:
         return contiguous(a, dtype)
     kept = [i for i in range(a.ndim) if i not in axes]
@@ -109,16 +94,11 @@ def lines(a, axis):
 
 def _lines(a, axes):
     """The same along the last of `axes`."""
-    turned = a if a.ndim == 1 else a.transpose(axes)
-    flags = turned.flags
-    if flags.c_contiguous and flags.aligned and a.dtype.isnative:
-        return words(turned)
-    if a.size >= _WORTH_TURNING and a.ndim > 1 and (found := _matrices(a, axes)):
-        straight, matrices, behind = found
-        rows = words(np.empty(turned.shape, a.dtype))
-        _masu.turn(straight, rows, matrices, behind)
-        return rows
-    return words(contiguous(turned, a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")))
+    return words(contiguous(a if a.ndim == 1 else a.transpose(axes), _native(a.dtype)))
+
+
+def _native(dtype):
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def check_out(name, out, dtype, shape, *inputs):
@@ -174,7 +154,7 @@ def alike(name, a, b):
 
 def distinct(a, index, inverse, counts, device):
     """masu's distinct elements: [values, first places, inverse, counts], None for what is not asked for."""
-    dtype = a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")
+    dtype = _native(a.dtype)
     found = [*_masu.unique(words(contiguous(a, dtype)), index, inverse, counts, device_for(device, a))]
     found[0] = found[0].view(dtype)
     return found
@@ -262,11 +242,10 @@ def _result_like(a, axes, dtype, write, out):
     if turned.flags.c_contiguous and out.flags.aligned and out.dtype.isnative:
         write(words(turned))
         return out
-    rows = words(np.empty(turned.shape, out.dtype.newbyteorder("=")))
-    write(rows)
-    if out.size >= _WORTH_TURNING and out.ndim > 1 and (found := _matrices(out, axes)):
-        straight, matrices, _ = found
-        _masu.turn(rows, straight, matrices, out.shape[axes[-1]])
+    rows = np.empty(turned.shape, out.dtype.newbyteorder("="))
+    write(words(rows))
+    if out.dtype.isnative:
+        _masu.copy(rows, turned)
     else:
-        turned[...] = rows if out.dtype.num != _kinds.BOOL else rows.view(out.dtype)
+        turned[...] = rows
     return out

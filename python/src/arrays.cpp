@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 
+#include "elements/dtypes.h"
 #include "module.h"
 
 #include <algorithm>
@@ -41,32 +42,35 @@ const Interface& numpy() noexcept {
   return interface;
 }
 
-// NumPy's number of a type.
+// NumPy's number of a type; of 64-bit integers that of long where it is as wide.
 int number_of(masu::Dtype dtype) noexcept {
-  constexpr bool long_is_wide = sizeof(long) == 8;
-  switch (dtype) {
-    case masu::Dtype::i8: return 1;
-    case masu::Dtype::u8: return 2;
-    case masu::Dtype::i16: return 3;
-    case masu::Dtype::u16: return 4;
-    case masu::Dtype::i32: return 5;
-    case masu::Dtype::u32: return 6;
-    case masu::Dtype::i64: return long_is_wide ? 7 : 9;
-    case masu::Dtype::u64: return long_is_wide ? 8 : 10;
-    case masu::Dtype::f32: return 11;
-    case masu::Dtype::f64: return 12;
-    case masu::Dtype::f16: break;
-  }
-  return 23;
+  const int number = masu::names_of(dtype).numpy_number;
+  return sizeof(long) == 8 && !masu::is_float(dtype) && masu::size_of(dtype) == 8 ? number - 2 : number;
 }
+
+// The dtypes by NumPy's numbers; none for -1.
+constexpr int long_number = 7;
+constexpr auto by_number = [] {
+  std::array<int, 24> all{};
+  all.fill(-1);
+  const auto put = [&](int number, masu::Dtype dtype) {
+    if (number >= 0) all[static_cast<std::size_t>(number)] = static_cast<int>(dtype);
+  };
+  put(0, masu::dtype_of<bool>);
+  put(long_number, masu::dtype_of<long>);
+  put(long_number + 1, masu::dtype_of<unsigned long>);
+  for (const masu::DtypeNames& each : masu::dtype_names) put(each.numpy_number, each.dtype);
+  return all;
+}();
 
 }  // namespace
 
 bool NumpyArray::is_float() const noexcept {
-  return dtype->number == 11 || dtype->number == 12 || dtype->number == 23;
+  masu::Dtype type{};
+  return dtype_of(*this, type) && masu::is_float(type);
 }
 
-MASU_FOR_EVERY_PROCESSOR bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
+bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
   constexpr std::uint64_t block = 4096;  // a block with another byte ends the search
   for (std::uint64_t first = 0; first < count; first += block) {
     std::uint8_t all = 0;
@@ -87,31 +91,25 @@ bool are_usable(const NumpyArray& array) noexcept {
          are_truth_values(static_cast<const std::uint8_t*>(array.data), array.count());
 }
 
-const NumpyArray* any_array(PyObject* object) noexcept {
+}  // namespace
+
+const NumpyArray* any_numpy_array(PyObject* object) noexcept {
   return Py_TYPE(object) == numpy().array_type ? reinterpret_cast<const NumpyArray*>(object) : nullptr;
 }
-
-}  // namespace
 
 PyTypeObject* numpy_array_type() noexcept {
   return numpy().array_type;
 }
 
 const NumpyArray* numpy_array(PyObject* object) noexcept {
-  const NumpyArray* const array = any_array(object);
+  const NumpyArray* const array = any_numpy_array(object);
   return array == nullptr || !array->is_bool() || are_usable(*array) ? array : nullptr;
 }
 
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
-  using masu::Dtype;
-  constexpr Dtype i_long = sizeof(long) == 8 ? Dtype::i64 : Dtype::i32;
-  constexpr Dtype u_long = sizeof(long) == 8 ? Dtype::u64 : Dtype::u32;
-  constexpr std::array by_number = {Dtype::u8, Dtype::i8, Dtype::u8,  Dtype::i16, Dtype::u16, Dtype::i32, Dtype::u32,
-                                    i_long,    u_long,    Dtype::i64, Dtype::u64, Dtype::f32, Dtype::f64};
   const auto number = static_cast<unsigned>(array.dtype->number);
-  const bool is_half = number == 23;
-  if (!is_half && number >= by_number.size()) return false;
-  dtype = is_half ? Dtype::f16 : by_number[number];
+  if (number >= by_number.size() || by_number[number] < 0) return false;
+  dtype = static_cast<masu::Dtype>(by_number[number]);
   return true;
 }
 
@@ -119,7 +117,7 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
   masu::Dtype dtype{};
   if (!dtype_of(array, dtype) || (dtype != masu::Dtype::i64 && dtype != masu::Dtype::u64)) return false;
   const bool is_signed = dtype == masu::Dtype::i64;
-  if (const NumpyArray* const others = any_array(numbers)) {
+  if (const NumpyArray* const others = any_numpy_array(numbers)) {
     masu::Dtype other{};
     return dtype_of(*others, other) && other == (is_signed ? masu::Dtype::u64 : masu::Dtype::i64);
   }
@@ -136,41 +134,6 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
   }
   static const nb::handle integers = nb::object(nb::module_::import_("numpy").attr("integer")).release();
   return beyond(numbers) || PyObject_IsInstance(numbers, integers.ptr()) == 1;
-}
-
-namespace {
-
-// Of one line; eight side by side, as a loop of one waits for its own counter.
-template <std::size_t size>
-std::byte* copy_line(const char* from, Py_ssize_t stride, Py_ssize_t count, std::byte* to) {
-  constexpr Py_ssize_t together = 8;
-  Py_ssize_t i = 0;
-  for (; i + together <= count; i += together, from += together * stride) {
-    for (Py_ssize_t k = 0; k < together; ++k, to += size) std::memcpy(to, from + k * stride, size);
-  }
-  for (; i < count; ++i, from += stride, to += size) std::memcpy(to, from, size);
-  return to;
-}
-
-template <std::size_t size>
-std::byte* copy_axes(const NumpyArray& array, int axis, const char* from, std::byte* to) {
-  const Py_ssize_t stride = array.strides[axis];
-  const Py_ssize_t length = array.lengths[axis];
-  if (axis + 1 == array.dimensions) return copy_line<size>(from, stride, length, to);
-  for (Py_ssize_t i = 0; i < length; ++i) to = copy_axes<size>(array, axis + 1, from + i * stride, to);
-  return to;
-}
-
-}  // namespace
-
-void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to) {
-  const auto* const from = static_cast<const char*>(array.data);
-  switch (size) {
-    case 1: copy_axes<1>(array, 0, from, to); break;
-    case 2: copy_axes<2>(array, 0, from, to); break;
-    case 4: copy_axes<4>(array, 0, from, to); break;
-    default: copy_axes<8>(array, 0, from, to); break;
-  }
 }
 
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) {
@@ -199,41 +162,29 @@ PyObject* new_numpy_scalar(masu::Dtype dtype, double value) {
 
 namespace {
 
-// The dtype of an element in the buffer protocol's terms: a character of the module struct, and its size. f16 is 'e'.
+// The dtype of an element in the buffer protocol's terms: a character of the module struct, and its size.
 bool dtype_of_format(std::string_view format, Py_ssize_t bytes, masu::Dtype& dtype) {
   if (format.empty()) format = "B";
   if (format.front() == '@' || format.front() == '=' || format.front() == '<') format.remove_prefix(1);
-  if (format.size() != 1) return false;
-  const char kind = format.front();
-  if (kind == 'e') dtype = masu::Dtype::f16;
-  else if (kind == 'f') dtype = masu::Dtype::f32;
-  else if (kind == 'd') dtype = masu::Dtype::f64;
-  else if (std::string_view("?BHILQNc").find(kind) != std::string_view::npos) {
-    switch (bytes) {
-      case 1: dtype = masu::Dtype::u8; break;
-      case 2: dtype = masu::Dtype::u16; break;
-      case 4: dtype = masu::Dtype::u32; break;
-      case 8: dtype = masu::Dtype::u64; break;
-      default: return false;
-    }
-  } else if (std::string_view("bhilqn").find(kind) != std::string_view::npos) {
-    switch (bytes) {
-      case 1: dtype = masu::Dtype::i8; break;
-      case 2: dtype = masu::Dtype::i16; break;
-      case 4: dtype = masu::Dtype::i32; break;
-      case 8: dtype = masu::Dtype::i64; break;
-      default: return false;
-    }
-  } else {
-    return false;
-  }
+  if (format == "?" || format == "c") format = "B";
+  if (format.size() != 1 || format == "P") return false;
+  const masu::DtypeNames* const named = masu::find_dtype(
+      [&](const masu::DtypeNames& each) { return each.numpy_characters.find(format) != std::string_view::npos; });
+  if (named == nullptr) return false;
+  const masu::DtypeNames* const found = masu::find_dtype([&](const masu::DtypeNames& each) {
+    if (masu::is_float(named->dtype)) return each.dtype == named->dtype;
+    return masu::class_of(each.dtype) == masu::class_of(named->dtype) &&
+           static_cast<Py_ssize_t>(masu::size_of(each.dtype)) == bytes;
+  });
+  if (found == nullptr) return false;
+  dtype = found->dtype;
   return bytes == static_cast<Py_ssize_t>(masu::size_of(dtype));
 }
 
 }  // namespace
 
 const NumpyArray* Array::take(PyObject* array, bool writable) noexcept {
-  const NumpyArray* const known = any_array(array);
+  const NumpyArray* const known = any_numpy_array(array);
   if (known == nullptr || !known->is_plain() || (writable && !known->is_writable()) || !dtype_of(*known, dtype_)) {
     return nullptr;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.h"
 
+#include "elements/dtypes.h"
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,9 +11,6 @@
 
 namespace masu_python {
 namespace {
-
-// By masu::Dtype.
-constexpr std::array<const char*, 11> codes = {"u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"};
 
 constexpr auto capsule_name = "dlpack_exchange_api";
 
@@ -67,10 +66,9 @@ bool address_in(PyObject* object, void*& address) {
 // The type of a text as "<f4"; of other byte orders, and of what masu lacks, lanes are 0.
 dlpack::Type type_of(std::string_view text) {
   if (text == "|b1") return dlpack::type_of(masu::Dtype::u8, true);
-  const auto found = std::ranges::find(codes, text.substr(std::min<std::size_t>(1, text.size())),
-                                       [](const char* code) { return std::string_view(code); });
-  if (text.starts_with('>') || found == codes.end()) return {};
-  return dlpack::type_of(static_cast<masu::Dtype>(found - codes.begin()), false);
+  masu::Dtype dtype{};
+  if (text.starts_with('>') || !find_dtype(text.substr(std::min<std::size_t>(1, text.size())), dtype)) return {};
+  return dlpack::type_of(dtype, false);
 }
 
 int array_of(void* object, dlpack::Array* taken) {
@@ -262,19 +260,20 @@ bool dlpack::Array::is_contiguous() const noexcept {
 bool dlpack::dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept {
   if (type.lanes != 1) return false;
   boolean = type.code == dlpack::boolean && type.bits == 8;
-  if (boolean) type.code = unsigned_integer;
-  const char kind = type.code == signed_integer     ? 'i'
-                    : type.code == unsigned_integer ? 'u'
-                    : type.code == floating         ? 'f'
-                                                    : '?';
-  const auto found = std::ranges::find_if(
-      codes, [&](const char* code) { return code[0] == kind && 8 * (code[1] - '0') == type.bits; });
-  dtype = static_cast<masu::Dtype>(found - codes.begin());
-  return found != codes.end();
+  const masu::DtypeNames* const found = masu::find_dlpack(boolean ? unsigned_integer : type.code, type.bits);
+  if (found != nullptr) dtype = found->dtype;
+  return found != nullptr;
 }
 
 const char* numpy_code(masu::Dtype dtype) noexcept {
-  return codes[static_cast<std::size_t>(dtype)];
+  return masu::names_of(dtype).numpy_name.data();  // a literal, which ends with 0
+}
+
+bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept {
+  const masu::DtypeNames* const found =
+      masu::find_dtype([&](const masu::DtypeNames& each) { return !code.empty() && each.numpy_name == code; });
+  if (found != nullptr) dtype = found->dtype;
+  return found != nullptr;
 }
 
 bool Tensor::measure() {
@@ -299,6 +298,14 @@ const Library* library_of(PyTypeObject* type) {
   return known.emplace_back(Known{type, std::move(library)}).library.get();
 }
 
+bool integer(PyObject* object, std::int64_t& value) {
+  if (PyLong_CheckExact(object) == 0) return false;
+  value = PyLong_AsLongLong(object);
+  if (PyErr_Occurred() == nullptr) return true;
+  PyErr_Clear();
+  return false;
+}
+
 namespace {
 
 // Which axes the tuple names, a bit for each; 0 for what is not plain.
@@ -317,38 +324,22 @@ std::uint32_t axes_of(PyObject* axis, std::int64_t dimensions) {
 
 }  // namespace
 
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several) {
-  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
-  lines.dimensions = tensor.dimensions;
-  lines.shape = tensor.shape;
-  if (axis == Py_None) {
-    lines.flat = true;
-    lines.axes = ~std::uint32_t{0};
-    lines.first = tensor.count;
-    lines.length = tensor.count;
-    return true;
+bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several) {
+  if (axis == Py_None) return lines.find_all(shape);
+  if (shape.size() > most_dimensions) return false;
+  const auto dimensions = static_cast<std::int64_t>(shape.size());
+  std::uint32_t axes = 0;
+  std::int64_t number = -1;
+  if (several && axis != nullptr && PyTuple_CheckExact(axis) != 0) {
+    axes = axes_of(axis, dimensions);
+  } else if ((axis == nullptr || integer(axis, number)) && number >= -dimensions && number < dimensions) {
+    axes = std::uint32_t{1} << (number < 0 ? number + dimensions : number);
   }
-  std::int64_t number = 0;
-  if (several && PyTuple_CheckExact(axis) != 0) {
-    lines.axes = axes_of(axis, dimensions);
-  } else if (integer(axis, number) && number >= -dimensions && number < dimensions) {
-    lines.axis = static_cast<std::size_t>(number < 0 ? number + dimensions : number);
-    lines.axes = std::uint32_t{1} << lines.axis;
-  }
-  if (lines.axes == 0) return false;
-  // Which of the five an axis belongs to; an axis of length 1 to any.
-  std::array<std::uint64_t*, 5> parts{&lines.outer, &lines.first, &lines.between, &lines.second, &lines.inner};
-  std::size_t part = 0;
-  for (std::size_t i = 0; i < tensor.dimensions; ++i) {
-    if (tensor.shape[i] == 1) continue;
-    const std::size_t reduced = lines.axes >> i & 1;
-    if (part % 2 != reduced) ++part;
-    if (part == parts.size()) return false;
-    *parts[part] *= static_cast<std::uint64_t>(tensor.shape[i]);
-  }
-  if (part == 2) std::swap(lines.between, lines.inner);
-  lines.length = lines.first * lines.second;
-  return true;
+  return axes != 0 && lines.find(shape, axes);
+}
+
+bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines) {
+  return !shape.empty() && lines_of(shape, axis, lines) && lines.length * lines.number() != 0;
 }
 
 }  // namespace masu_python

@@ -13,11 +13,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace masu_python {
 
 // The dtype as NumPy and __cuda_array_interface__ have it: "f4".
 const char* numpy_code(masu::Dtype dtype) noexcept;
+// False for other texts.
+bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept;
 
 // A C-contiguous array, borrowed from the object of Python that was asked for it, with at least one element.
 struct Tensor {
@@ -58,8 +61,5 @@ void set_error(void* module, const char* kind, const char* message);
 // The library whose arrays are of exactly this type, not of one derived from it; null, with no exception set, for
 // others.
 const Library* library_of(PyTypeObject* type);
-
-// `axis`: None, an int, or, with `several`, a tuple of them. False for what is not plain.
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several);
 
 }  // namespace masu_python

@@ -65,7 +65,7 @@ class Partition final : public call::Primitive {
     return sizes_there_ == nullptr && data_.count() > selection_plan::most_elements;
   }
   [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
-    call::check_fp64(index_bytes_ == 0 ? partition_name : order_name, device, data_.dtype());
+    call::check_fp64(function_name(), device, data_.dtype());
     return is_planned() ? 0 : partition_bytes(device, data_.dtype(), data_.count());
   }
 

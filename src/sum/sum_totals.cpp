@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_totals.h"
 
+#include "elements/order.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <bit>
+#include <cstring>
+#include <type_traits>
 
 namespace masu {
 
@@ -76,6 +80,39 @@ std::uint64_t SumRule::bits(const Parts& parts, std::uint64_t count, std::atomic
       break;
   }
   return std::bit_cast<std::uint64_t>(value);
+}
+
+namespace {
+
+// Calls f(T()) for floats that are narrower than a double.
+template <class F>
+void if_narrow(Dtype dtype, const F& f) {
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float_type<T> && sizeof(T) < sizeof(double)) f(T{});
+  });
+}
+
+}  // namespace
+
+// From the last one on, in place.
+void SumParts::widen(SumResult& result) {
+  if_narrow(result.dtype_, [&](auto number) {
+    const auto* const from = reinterpret_cast<const std::byte*>(result.bits_.data());
+    for (std::uint64_t row = result.bits_.size(); row-- > 0;) {
+      std::memcpy(&number, from + row * sizeof number, sizeof number);
+      result.bits_[row] = std::bit_cast<std::uint64_t>(to_f64(number));
+    }
+  });
+}
+
+void SumRows::put(std::uint64_t row, std::uint64_t bits) const noexcept {
+  std::byte* const to = to_ + row * size_;
+  if (size_ == sizeof bits) std::memcpy(to, &bits, sizeof bits);
+  if_narrow(rule_.result_dtype(), [&](auto number) {
+    number = rounded_to<decltype(number)>(std::bit_cast<double>(bits));
+    std::memcpy(to, &number, sizeof number);
+  });
 }
 
 }  // namespace masu

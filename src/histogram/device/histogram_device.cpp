@@ -4,7 +4,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/staging.h"
-#include "histogram/histogram_checks.h"
+#include "histogram/counts.h"
 
 #include <algorithm>
 #include <limits>
@@ -37,7 +37,7 @@ std::uint64_t device_workspace(const Device& device, const BinRule& rule, const 
   const SlotRule slot_rule(rule, device.info());
   const std::uint64_t totals = slot_rule.slots * options.channels * sizeof(std::uint64_t);
   // What counts into the caller's memory keeps totals by value apart.
-  const bool apart = histogram_plan::counts_by_value(rule, slot_rule.slots);
+  const bool apart = counts_by_value(rule, slot_rule.slots);
   return (apart ? call::aligned(totals) : 0) +
          CountingKernels::temporary_bytes(plan_of(device, slot_rule, options), count, allocating);
 }
@@ -193,7 +193,7 @@ Strategy DeviceCounter::strategy() const noexcept {
 
 namespace {
 
-// `T`: the values, which f16 elements turn into floats.
+// `T`: the values, which are floats of stored floats.
 template <class T>
 std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, std::uint64_t count, T greatest) {
   const Device& device = data.device();
@@ -226,9 +226,8 @@ std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtyp
   if (count == 0) return std::nullopt;
   return dispatch(dtype, [&](auto tag) -> std::optional<ValueRange> {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
-      constexpr float greatest_half = 65504;
-      return range_on_device<float>(data, dtype, count, greatest_half);
+    if constexpr (is_stored<T>) {
+      return range_on_device<float>(data, dtype, count, static_cast<float>(greatest_of(float_format(dtype))));
     } else {
       call::check_fp64("finite_range", data.device(), dtype);
       return range_on_device<T>(data, dtype, count, std::numeric_limits<T>::max());
@@ -333,7 +332,7 @@ namespace {
 
 using histogram_plan::block_elements;
 
-// Of a block: its elements, a word that tells what it is, and its number in the order of the parts.
+// A block has its elements, a word with its part, and its number in the order of the parts.
 constexpr std::uint64_t block_bytes = block_elements * sizeof(std::uint16_t) + 2 * sizeof(std::uint32_t);
 
 std::uint64_t tile_of(const Plan& plan) {
