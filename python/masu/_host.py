@@ -13,7 +13,6 @@ native, plain = _kinds.native, _kinds.plain
 NUMPY = None
 
 _ndarray = np.ndarray
-_WORTH_TURNING = 1 << 14  # elements
 _MANY_TRUTHS = 1 << 15  # elements
 _MOST_OVERLAP_WORK = 10_000  # of NumPy's search for an element of two arrays
 
@@ -46,9 +45,13 @@ def words(a):
 
 def contiguous(a, dtype):
     """`a` as C-contiguous, aligned elements of `dtype`, which is native; itself where it is so."""
-    if a.dtype == dtype and a.flags.aligned:
-        return a if a.flags.c_contiguous else a.copy("C")
-    return a.astype(dtype, "C")
+    if a.dtype != dtype:
+        return a.astype(dtype, "C")
+    if a.flags.c_contiguous and a.flags.aligned:
+        return a
+    result = np.empty(a.shape, a.dtype)
+    _masu.copy(a, result)
+    return result
 
 
 def _ordered(a, axis):
@@ -59,22 +62,6 @@ def _ordered(a, axis):
     if not a.flags.c_contiguous:
         rest.sort(key=lambda i: -abs(a.strides[i]))
     return (*rest, axis)
-
-
-def _matrices(a, axes):
-    """(a in the order of its memory, number of matrices, elements behind the last of `axes`), where `a` has no gaps and
-    the other axes lie in their order: masu turns matrices far faster than NumPy copies such views. Else None."""
-    axis = axes[-1]
-    order = sorted(range(a.ndim), key=lambda i: -abs(a.strides[i]))
-    straight = a.transpose(order)
-    flags = straight.flags
-    if not (flags.c_contiguous and flags.aligned and a.dtype.isnative):
-        return None
-    if [i for i in order if i != axis and a.shape[i] > 1] != [i for i in axes[:-1] if a.shape[i] > 1]:
-        return None
-    behind = math.prod(a.shape[i] for i in order[order.index(axis) + 1:])
-    matrices = a.size // (behind * a.shape[axis])
-    return None if matrices * _WORTH_TURNING > a.size else (words(straight), matrices, behind)
 
 
 def empty(a, dtype=None, shape=None):
@@ -89,12 +76,12 @@ def converted(a, dtype):
 
 def rows(a, axes):
     """What lies along `axes`, in any order, as the last axis: contiguous, aligned and native."""
-    dtype = a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")
+    dtype = _native(a.dtype)
     if a.ndim == len(axes) == 1:
         return contiguous(a, dtype)
     kept = [i for i in range(a.ndim) if i not in axes]
     turned = a.transpose(*kept, *sorted(axes, key=lambda i: -abs(a.strides[i])))
-    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], -1)
+    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], math.prod(a.shape[i] for i in axes))
 
 
 def placed(a, axis):
@@ -102,23 +89,8 @@ def placed(a, axis):
     return np.moveaxis(a, -1, axis)
 
 
-def lines(a, axis):
-    """The lines of `a` along an axis, in the order of the others: contiguous, aligned and native."""
-    return _lines(a, (*(i for i in range(a.ndim) if i != axis), axis))
-
-
-def _lines(a, axes):
-    """The same along the last of `axes`."""
-    turned = a if a.ndim == 1 else a.transpose(axes)
-    flags = turned.flags
-    if flags.c_contiguous and flags.aligned and a.dtype.isnative:
-        return words(turned)
-    if a.size >= _WORTH_TURNING and a.ndim > 1 and (found := _matrices(a, axes)):
-        straight, matrices, behind = found
-        rows = words(np.empty(turned.shape, a.dtype))
-        _masu.turn(straight, rows, matrices, behind)
-        return rows
-    return words(contiguous(turned, a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")))
+def _native(dtype):
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def check_out(name, out, dtype, shape, *inputs):
@@ -174,7 +146,7 @@ def alike(name, a, b):
 
 def distinct(a, index, inverse, counts, device):
     """masu's distinct elements: [values, first places, inverse, counts], None for what is not asked for."""
-    dtype = a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")
+    dtype = _native(a.dtype)
     found = [*_masu.unique(words(contiguous(a, dtype)), index, inverse, counts, device_for(device, a))]
     found[0] = found[0].view(dtype)
     return found
@@ -243,30 +215,17 @@ def along(name, a, axis, dtype, write, out=None):
     fills. `dtype`: None for that of `a`.
     """
     dtype = a.dtype if dtype is None else dtype
-    if out is None and a.ndim == 1 and dtype.isnative:
-        out = np.empty(a.shape, dtype)
-        write(_lines(a, (0,)), words(out), 1)
-        return out
-    axes = _ordered(a, axis)
-    from_rows = _lines(a, axes)
-    if out is not None:
-        check_out(name, out, dtype, a.shape, a)
-    number = a.size // a.shape[axis]
-    return _result_like(a, axes, dtype, lambda to: write(from_rows, to, number), out)
-
-
-def _result_like(a, axes, dtype, write, out):
     if out is None:
         out = np.empty_like(a, dtype, subok=False)
-    turned = out if out.ndim == 1 else out.transpose(axes)
-    if turned.flags.c_contiguous and out.flags.aligned and out.dtype.isnative:
-        write(words(turned))
-        return out
-    rows = words(np.empty(turned.shape, out.dtype.newbyteorder("=")))
-    write(rows)
-    if out.size >= _WORTH_TURNING and out.ndim > 1 and (found := _matrices(out, axes)):
-        straight, matrices, _ = found
-        _masu.turn(rows, straight, matrices, out.shape[axes[-1]])
     else:
-        turned[...] = rows if out.dtype.num != _kinds.BOOL else rows.view(out.dtype)
+        check_out(name, out, dtype, a.shape, a)
+    axes = _ordered(a, axis)
+    lines, result = (part if part.ndim == 1 else part.transpose(axes) for part in (a, out))
+    filled = result.flags.c_contiguous and result.flags.aligned and dtype.isnative
+    to = result if filled else np.empty(result.shape, _native(dtype))
+    write(words(contiguous(lines, _native(a.dtype))), words(to), a.size // a.shape[axis])
+    if not filled and dtype.isnative:
+        _masu.copy(to, result)
+    elif not filled:
+        result[...] = to
     return out

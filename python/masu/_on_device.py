@@ -15,8 +15,6 @@ reduced = _axes.reduced
 #: In place of an array: NumPy's own function is to be called.
 NUMPY = None
 
-_WORTH_TURNING = 1 << 18  # elements of a matrix: below, starting a kernel for each takes longer than two more passes
-
 
 def data(a):
     """`a`; NUMPY for what is empty."""
@@ -143,10 +141,9 @@ def totals(a, shape, dtype):
 
 
 def histogram(a, spec, edges):
-    """(counts, edges) of all elements, counted into memory of the device; None where masu reads them to the host."""
+    """(counts, edges) of all elements, counted into memory of the device."""
     counts, found = empty(a, "i64", (len(edges) + 2,)), DeviceArray(a.device, edges.dtype, edges.shape)
-    if not _masu.histogram_there(a, spec, counts, edges, found, a.device):
-        return None
+    _masu.histogram_there(a, spec, counts, edges, found, a.device)
     return DeviceArray(counts, (len(edges) - 1,), counts, 0), found
 
 
@@ -212,24 +209,13 @@ def converted(array, dtype):
     return result
 
 
-def _turned(array, matrices, columns):
-    result = empty(array)
-    _masu.turn(array, result, matrices, columns)
-    return result
-
-
 def swapped(array, outer, length):
     """The elements, outer x length x inner of them, as outer x inner x length."""
-    inner = array.size // (outer * length) if array.size else 0
-    if not array.size or length == 1 or inner == 1:
+    if not array.size or length in (1, array.size // outer):
         return array
-    least = min(outer, length, inner)
-    if outer == least or array.size // outer >= _WORTH_TURNING:
-        return _turned(array, outer, inner)
-    # The shortest of the three first, so that there are few matrices.
-    if inner == least:
-        return _turned(_turned(_turned(array, 1, inner), inner, length), 1, outer)
-    return _turned(_turned(_turned(array, 1, length * inner), length, outer), 1, outer * inner)
+    result = empty(array)
+    _masu.swap_axes(array, result, outer, length)
+    return result
 
 
 def rows(array, axes):
@@ -247,10 +233,6 @@ def rows(array, axes):
     return result.reshape((*kept, math.prod(array.shape[i] for i in axes)))
 
 
-def lines(array, axis):
-    return rows(array, (axis,))
-
-
 def placed(array, axis):
     *others, length = array.shape
     before, behind = others[:axis], others[axis:]
@@ -258,7 +240,7 @@ def placed(array, axis):
 
 
 def along(name, a, axis, dtype, write, out=None):
-    from_lines = lines(a, axis)
+    from_lines = rows(a, (axis,))
     to = empty(from_lines, dtype)
     if a.size:
         write(from_lines, to, a.size // a.shape[axis])

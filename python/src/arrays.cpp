@@ -70,7 +70,7 @@ bool NumpyArray::is_float() const noexcept {
   return dtype_of(*this, type) && masu::is_float(type);
 }
 
-MASU_FOR_EVERY_PROCESSOR bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
+bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
   constexpr std::uint64_t block = 4096;  // a block with another byte ends the search
   for (std::uint64_t first = 0; first < count; first += block) {
     std::uint8_t all = 0;
@@ -91,18 +91,18 @@ bool are_usable(const NumpyArray& array) noexcept {
          are_truth_values(static_cast<const std::uint8_t*>(array.data), array.count());
 }
 
-const NumpyArray* any_array(PyObject* object) noexcept {
+}  // namespace
+
+const NumpyArray* any_numpy_array(PyObject* object) noexcept {
   return Py_TYPE(object) == numpy().array_type ? reinterpret_cast<const NumpyArray*>(object) : nullptr;
 }
-
-}  // namespace
 
 PyTypeObject* numpy_array_type() noexcept {
   return numpy().array_type;
 }
 
 const NumpyArray* numpy_array(PyObject* object) noexcept {
-  const NumpyArray* const array = any_array(object);
+  const NumpyArray* const array = any_numpy_array(object);
   return array == nullptr || !array->is_bool() || are_usable(*array) ? array : nullptr;
 }
 
@@ -117,7 +117,7 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
   masu::Dtype dtype{};
   if (!dtype_of(array, dtype) || (dtype != masu::Dtype::i64 && dtype != masu::Dtype::u64)) return false;
   const bool is_signed = dtype == masu::Dtype::i64;
-  if (const NumpyArray* const others = any_array(numbers)) {
+  if (const NumpyArray* const others = any_numpy_array(numbers)) {
     masu::Dtype other{};
     return dtype_of(*others, other) && other == (is_signed ? masu::Dtype::u64 : masu::Dtype::i64);
   }
@@ -134,41 +134,6 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
   }
   static const nb::handle integers = nb::object(nb::module_::import_("numpy").attr("integer")).release();
   return beyond(numbers) || PyObject_IsInstance(numbers, integers.ptr()) == 1;
-}
-
-namespace {
-
-// Of one line; eight side by side, as a loop of one waits for its own counter.
-template <std::size_t size>
-std::byte* copy_line(const char* from, Py_ssize_t stride, Py_ssize_t count, std::byte* to) {
-  constexpr Py_ssize_t together = 8;
-  Py_ssize_t i = 0;
-  for (; i + together <= count; i += together, from += together * stride) {
-    for (Py_ssize_t k = 0; k < together; ++k, to += size) std::memcpy(to, from + k * stride, size);
-  }
-  for (; i < count; ++i, from += stride, to += size) std::memcpy(to, from, size);
-  return to;
-}
-
-template <std::size_t size>
-std::byte* copy_axes(const NumpyArray& array, int axis, const char* from, std::byte* to) {
-  const Py_ssize_t stride = array.strides[axis];
-  const Py_ssize_t length = array.lengths[axis];
-  if (axis + 1 == array.dimensions) return copy_line<size>(from, stride, length, to);
-  for (Py_ssize_t i = 0; i < length; ++i) to = copy_axes<size>(array, axis + 1, from + i * stride, to);
-  return to;
-}
-
-}  // namespace
-
-void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to) {
-  const auto* const from = static_cast<const char*>(array.data);
-  switch (size) {
-    case 1: copy_axes<1>(array, 0, from, to); break;
-    case 2: copy_axes<2>(array, 0, from, to); break;
-    case 4: copy_axes<4>(array, 0, from, to); break;
-    default: copy_axes<8>(array, 0, from, to); break;
-  }
 }
 
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) {
@@ -219,7 +184,7 @@ bool dtype_of_format(std::string_view format, Py_ssize_t bytes, masu::Dtype& dty
 }  // namespace
 
 const NumpyArray* Array::take(PyObject* array, bool writable) noexcept {
-  const NumpyArray* const known = any_array(array);
+  const NumpyArray* const known = any_numpy_array(array);
   if (known == nullptr || !known->is_plain() || (writable && !known->is_writable()) || !dtype_of(*known, dtype_)) {
     return nullptr;
   }

@@ -4,6 +4,9 @@
 // shape before.
 #pragma once
 
+#include "transpose/strided.h"
+
+#include <masu/bins.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -11,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,6 +49,10 @@ struct NumpyArray {
   [[nodiscard]] std::span<const Py_ssize_t> shape() const noexcept {
     return {lengths, static_cast<std::size_t>(dimensions)};
   }
+  // The elements as they lie.
+  [[nodiscard]] masu::Strided<std::byte> elements() const noexcept {
+    return {static_cast<std::byte*>(data), shape(), {strides, static_cast<std::size_t>(dimensions)}};
+  }
   [[nodiscard]] std::uint64_t count() const noexcept {
     std::uint64_t product = 1;
     for (const Py_ssize_t length : shape()) product *= static_cast<std::uint64_t>(length);
@@ -67,6 +75,9 @@ PyTypeObject* numpy_array_type() noexcept;  // numpy.ndarray; null where NumPy i
 // too for truth values whose bytes are not all 0 or 1, and for many of them: truth_values() makes these usable.
 const NumpyArray* numpy_array(PyObject* object) noexcept;
 
+// The same of any truth values.
+const NumpyArray* any_numpy_array(PyObject* object) noexcept;
+
 // Whether all of these bytes are 0 or 1.
 bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept;
 
@@ -77,9 +88,6 @@ bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept;
 // Whether NumPy compares the elements of an array with these numbers as doubles, although all are integers: of 64 bits,
 // some with a sign and some without. Then integers beyond 2^53 may compare as equal. False for other objects.
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept;
-
-// Copies the elements, `size` bytes each, in the order of their indices.
-void copy_elements(const NumpyArray& array, std::size_t size, std::byte* to);
 
 // An uninitialised array of that shape and dtype; null with an exception set. Only where numpy_array() gave an array.
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype);
@@ -164,5 +172,30 @@ class Output : public Array {
     return static_cast<T*>(data_);
   }
 };
+
+// Columns in host memory, or on one device.
+struct Columns {
+  explicit Columns(nb::handle list) {
+    for (const nb::handle column : list) inputs.push_back(std::make_unique<Input>(column));
+    for (const auto& input : inputs) {
+      on_device = on_device || input->on_device();
+      if (input->on_device()) buffers.push_back(&input->buffer());
+      else views.push_back(input->view());
+    }
+  }
+  [[nodiscard]] masu::Dtype dtype() const { return inputs.at(0)->dtype(); }
+
+  std::vector<std::unique_ptr<Input>> inputs;
+  std::vector<masu::ArrayView> views;
+  std::vector<const masu::BufferBase*> buffers;
+  bool on_device = false;
+};
+
+// The bins of columns, a list of masu._masu.Bins.
+inline std::vector<masu::Bins> bins_of(nb::handle list) {
+  std::vector<masu::Bins> bins;
+  for (const nb::handle column : list) bins.push_back(nb::cast<const masu::Bins&>(column));
+  return bins;
+}
 
 }  // namespace masu_python

@@ -2,6 +2,7 @@
 // Sorts, partitions, quantiles, searches and distinct values of the arrays of tensors.h, enqueued.
 #include "enqueue.h"
 #include "quantiles.h"
+#include "sort/numpy_order.h"
 
 #include <masu/quantile.h>
 #include <masu/search.h>
@@ -17,14 +18,19 @@
 namespace masu_python {
 namespace {
 
+using SortForm = void (*)(Stream&, const Buffer<std::byte>&, Dtype, Buffer<std::byte>&, const masu::SortOptions&);
+constexpr SortForm sort_there = masu::sort_nans_last;
+constexpr SortForm argsort_there = masu::argsort_nans_last;
+
 // Sorted lines, or, with `places`, their orders.
 template <bool places>
-void sort_lines(const Device& device, Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
+void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
   std::optional<Buffer<std::byte>> memory;
-  const Buffer<std::byte>& rows = as_rows(device, stream, data[0], dtype, lines, memory);
+  const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], lines, memory);
   const Dtype result = places ? Dtype::i64 : dtype;
-  as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sorted) {
-    (places ? argsort_rows : sort_rows)(stream, rows, dtype, lines.number(), sorted, backwards);
+  masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sorted) {
+    const masu::SortOptions options = sort_options(lines.number(), backwards);
+    (places ? argsort_there : sort_there)(stream, rows, dtype, sorted, options);
   });
 }
 
@@ -41,11 +47,9 @@ Outcome sort_all(EnqueuedCall& call) {
   if (!names_algorithm(kind) || (!is_none(kind) && descending != nullptr)) return Outcome::not_plain;
   const bool backwards = descending == Py_True;
   call.option(backwards ? 1 : 0);
-  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, shape_of(call.lines), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    sort_lines<places>(device, stream, data, x.dtype, call.lines, backwards);
-  });
+  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, call.lines.alike(), call.arguments[Name::out]);
+  return call.finish(
+      [&](Stream& stream, Buffers data) { sort_lines<places>(stream, data, x.dtype, call.lines, backwards); });
 }
 
 // With one place: one line is parted, several are sorted.
@@ -60,35 +64,21 @@ Outcome part(EnqueuedCall& call) {
   const auto place = static_cast<std::uint64_t>(kth < 0 ? kth + length : kth);
   const bool alone = lines.number() == 1;
   call.option(alone ? place : 0);
-  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, shape_of(lines), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    if (!alone) return sort_lines<places>(device, stream, data, x.dtype, lines, false);
-    const Buffer<std::byte> sizes(device, 2 * sizeof(std::uint64_t));
+  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, lines.alike(), call.arguments[Name::out]);
+  return call.finish([&](Stream& stream, Buffers data) {
+    if (!alone) return sort_lines<places>(stream, data, x.dtype, lines, false);
+    const Buffer<std::byte> sizes(stream.device(), 2 * sizeof(std::uint64_t));
     const masu::PartitionTargets to{data[1], sizes};
     if constexpr (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
     else static_cast<void>(masu::partition(stream, data[0], x.dtype, to, place));
   });
 }
 
-// The function of Python that says how quantiles are found.
-PyObject* asked_for_points() {
-  static PyObject* const function =
-      nb::object(nb::module_::import_("masu._quantile").attr("plain_points")).release().ptr();
-  return function;
-}
-
 Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
   const Tensor& x = call.x;
   Lines& lines = call.lines;
   const Arguments& given = call.arguments;
-  const Question question{x.dtype,
-                          x.boolean,
-                          lines.length,
-                          given[Name::q],
-                          given.value(Name::method),
-                          percent ? Py_True : Py_False,
-                          asked_for_points()};
+  const Question question{x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return Outcome::not_plain;
   if (!points->known) {
@@ -104,10 +94,9 @@ Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
   const Dtype result = points->result.value_or(x.dtype);
   call.option(points->number);
   call.output(result, x.boolean && !points->result, shape, given[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     const masu::SelectionOptions options{.rows = lines.number()};
     if (skips) masu::nan_quantiles(stream, rows, x.dtype, points->method, points->q, data[1], result, options);
     else masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options);
@@ -171,13 +160,12 @@ Outcome enqueued::topk(EnqueuedCall& call) {
   call.output(x.dtype, x.boolean, found, into ? PyTuple_GetItem(out, 0) : nullptr);
   call.output(Dtype::i64, false, found, into ? PyTuple_GetItem(out, 1) : nullptr);
   call.give_as(type);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     const masu::TopkOptions options{.largest = largest, .rows = lines.number()};
     std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    as_lines(device, stream, data[1], x.dtype, lines, each, [&](Buffer<std::byte>& values) {
-      as_lines(device, stream, data[2], Dtype::i64, lines, each, [&](Buffer<std::byte>& places) {
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
+    masu::put_rows(stream, masu::size_of(x.dtype), data[1], lines, each, [&](Buffer<std::byte>& values) {
+      masu::put_rows(stream, masu::size_of(Dtype::i64), data[2], lines, each, [&](Buffer<std::byte>& places) {
         static_cast<void>(masu::topk(stream, rows, x.dtype, each, values, places, options));
       });
     });
@@ -199,8 +187,7 @@ Outcome enqueued::searchsorted(EnqueuedCall& call) {
   if (!right && !is_none(side) && !is_side("left")) return Outcome::not_plain;
   call.option(right ? 1 : 0);
   call.output(Dtype::i64, false, values.lengths(), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};
     static_cast<void>(masu::searchsorted(stream, data[0], data[1], sorted.dtype, data[2], Dtype::u64, options));
   });
@@ -215,8 +202,7 @@ Outcome enqueued::unique(EnqueuedCall& call) {
   call.output(x.dtype, x.boolean, most);
   if (counts) call.output(Dtype::i64, false, most);
   call.output(Dtype::u64, false, {});
-  return call.finish_and_cut([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish_and_cut([&](Stream& stream, Buffers data) {
     static_cast<void>(
         masu::unique(stream, data[0], x.dtype, {data[1], data[counts ? 3 : 2], counts ? &data[2] : nullptr}));
   });

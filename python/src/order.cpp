@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
-#include "keys.h"
 #include "lines.h"
 #include "module.h"
+#include "sort/numpy_order.h"
 #include "tensors.h"
 
 #include <masu/gather.h>
@@ -12,16 +12,12 @@
 #include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/topk.h>
-#include <masu/transpose.h>
 #include <masu/unique.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <optional>
 #include <span>
@@ -29,60 +25,6 @@
 #include <vector>
 
 namespace masu_python {
-namespace {
-
-// Loops for the compiler to make vectors of, of the width of the processor. A zero with a sign is rare: only then is
-// one without looked for.
-template <class Float, class Bits>
-[[gnu::always_inline]] inline unsigned of_floats(const Float* values, std::uint64_t count) {
-  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
-  constexpr Bits quiet = std::bit_cast<Bits>(std::numeric_limits<Float>::quiet_NaN());
-  Bits minus = 0;
-  Bits nan = 0;
-  Bits other = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, values + i, sizeof bits);
-    minus |= bits == sign ? 1 : 0;
-    nan |= values[i] != values[i] ? 1 : 0;
-    other |= values[i] != values[i] ? bits ^ quiet : 0;
-  }
-  bool both = false;
-  for (std::uint64_t i = 0; minus != 0 && i < count; ++i) both |= values[i] == 0 && !std::signbit(values[i]);
-  return (both ? has_both_zeros : 0) | (nan != 0 ? has_nan : 0) | (other != 0 ? has_other_nan : 0);
-}
-
-MASU_FOR_EVERY_PROCESSOR unsigned of_f16(const std::int16_t* values, std::uint64_t count) {
-  constexpr std::int16_t infinity = 0x7c00;
-  std::int16_t most = 0;  // of the magnitudes
-  std::int16_t minus = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto magnitude = static_cast<std::int16_t>(values[i] & 0x7fff);
-    most = magnitude > most ? magnitude : most;
-    minus |= values[i] == std::numeric_limits<std::int16_t>::min() ? std::int16_t{-1} : std::int16_t{0};
-  }
-  bool both = false;
-  for (std::uint64_t i = 0; minus != 0 && i < count; ++i) both |= values[i] == 0;
-  return (both ? has_both_zeros : 0) | (most > infinity ? has_nan | has_other_nan : 0);
-}
-MASU_FOR_EVERY_PROCESSOR unsigned of_f32(const float* values, std::uint64_t count) {
-  return of_floats<float, std::uint32_t>(values, count);
-}
-MASU_FOR_EVERY_PROCESSOR unsigned of_f64(const double* values, std::uint64_t count) {
-  return of_floats<double, std::uint64_t>(values, count);
-}
-
-}  // namespace
-
-unsigned unordered(masu::Dtype dtype, const void* data, std::uint64_t count) noexcept {
-  switch (dtype) {
-    case masu::Dtype::f16: return of_f16(static_cast<const std::int16_t*>(data), count);
-    case masu::Dtype::f32: return of_f32(static_cast<const float*>(data), count);
-    case masu::Dtype::f64: return of_f64(static_cast<const double*>(data), count);
-    default: return 0;
-  }
-}
-
 namespace {
 
 using masu::Device;
@@ -94,48 +36,14 @@ masu::MutableArrayView unsigned_view(const Output& output) {
   return {Dtype::u64, output.view().data, output.count()};
 }
 
-// masu's descending order has NaN first, NumPy's last: the NaNs of each row's front are moved behind its other
-// elements. `element(i)` is element i of the sorted rows, `sorted` what is moved.
-template <class T, class Moved, class F>
-void move_nans_back(std::uint64_t rows, std::uint64_t length, const F& element, Moved* sorted) {
-  if constexpr (masu::is_float(masu::dtype_of<T>)) {
-    constexpr Key<T> nan = std::numeric_limits<Key<T>>::max();
-    for (std::uint64_t row = 0; row < rows; ++row) {
-      std::uint64_t nans = 0;
-      while (nans < length && key_of(element(row, nans)) == nan) ++nans;
-      Moved* const first = sorted + row * length;
-      if (nans < length) std::rotate(first, first + nans, first + length);
-    }
-  }
-}
-
-// In memory on a device: work(stream), and the wait for it.
-template <class F>
-void on_stream(const Input& input, const F& work) {
-  masu::Stream stream(input.buffer().device(), masu::Timing::off);
-  work(stream);
-  stream.finish();
-}
-
 void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
   const Input input(data);
   const Output output(result);
+  const masu::SortOptions options = sort_options(rows, descending);
   call([&] {
-    if (input.on_device()) {
-      return on_stream(input, [&](masu::Stream& stream) {
-        sort_rows(stream, input.buffer(), input.dtype(), rows, output.buffer(), descending);
-      });
-    }
-    const masu::SortOptions options = sort_options(rows, descending);
-    if (input.view().data == output.view().data) masu::sort(device, output.view(), options);
-    else masu::sort(device, input.view(), output.view(), options);
-    if (!descending) return;
-    masu::dispatch(input.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      T* const sorted = output.data<T>();
-      const std::uint64_t length = output.count() / rows;
-      move_nans_back<T>(
-          rows, length, [&](std::uint64_t row, std::uint64_t i) { return sorted[row * length + i]; }, sorted);
+    if (!input.on_device()) return masu::sort_nans_last(device, input.view(), output.view(), options);
+    on_stream(input, [&](masu::Stream& stream) {
+      masu::sort_nans_last(stream, input.buffer(), input.dtype(), output.buffer(), options);
     });
   });
 }
@@ -143,23 +51,13 @@ void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& 
 void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
   const Input input(data);
   const Output output(result);
+  const masu::SortOptions options = sort_options(rows, descending);
   call([&] {
-    if (input.on_device()) {
-      return on_stream(input, [&](masu::Stream& stream) {
-        argsort_rows(stream, input.buffer(), input.dtype(), rows, output.buffer(), descending);
-      });
+    if (!input.on_device()) {
+      return masu::argsort_nans_last(device, input.view(), output.data<std::uint64_t>(), options);
     }
-    masu::argsort(device, input.view(), unsigned_view(output), sort_options(rows, descending));
-    if (!descending) return;
-    masu::dispatch(input.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      const T* const elements = input.data<T>();
-      std::int64_t* const order = output.data<std::int64_t>();
-      const std::uint64_t length = output.count() / rows;
-      const auto element = [&](std::uint64_t row, std::uint64_t i) {
-        return elements[row * length + static_cast<std::uint64_t>(order[row * length + i])];
-      };
-      move_nans_back<T>(rows, length, element, order);
+    on_stream(input, [&](masu::Stream& stream) {
+      masu::argsort_nans_last(stream, input.buffer(), input.dtype(), output.buffer(), options);
     });
   });
 }
@@ -210,35 +108,37 @@ std::uint64_t count_true(nb::handle bytes) {
   return call([&] { return masu::reduce(this_cpu(), input.view(), masu::ReduceOp::count_nonzero).nonzero()[0]; });
 }
 
-unsigned unordered_array(nb::handle array) {
+// Whether there are zeros of both signs, or the array cannot be looked at.
+bool has_both_zeros(nb::handle array) {
   const MaybeInput input(array);
-  if (input.count() == 0) return has_both_zeros | has_nan | has_other_nan;  // it cannot be looked at
-  return unordered(input.dtype(), input.view().data, input.count());
+  return input.count() == 0 || masu::find_unordered(input.view()).both_zeros;
 }
 
-// Turns each of `matrices` matrices of `columns` columns, one behind the other.
-void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint64_t columns) {
+// Copies the elements of an array of NumPy's to another one of the same shape and element size, however they lie.
+void copy(nb::handle from, nb::handle to) {
+  const NumpyArray* const source = any_numpy_array(from.ptr());
+  const NumpyArray* const target = any_numpy_array(to.ptr());
+  if (source == nullptr || target == nullptr || !std::ranges::equal(source->shape(), target->shape()) ||
+      source->dtype->number != target->dtype->number || !target->is_writable()) {
+    throw masu::Error(masu::ErrorCode::invalid_argument, "copy: arrays of NumPy of one shape and dtype are required");
+  }
+  Dtype dtype{};
+  if (!dtype_of(*source, dtype)) throw masu::Error(masu::ErrorCode::unsupported, "copy: not a dtype of masu");
+  constexpr std::uint64_t little = 4096;  // elements, for which the GIL is kept
+  const auto work = [&] { masu::copy_strided(masu::size_of(dtype), source->elements(), target->elements()); };
+  if (source->count() <= little) work();
+  else call(work);
+}
+
+// In device memory: outer x length x inner elements as outer x inner x length.
+void swap_axes(nb::handle data, nb::handle result, std::uint64_t outer, std::uint64_t length) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const std::uint64_t each = input.count() / matrices;
-    const std::size_t size = masu::size_of(input.dtype());
-    if (input.on_device()) {
-      masu::Stream stream(input.buffer().device(), masu::Timing::off);
-      for (std::uint64_t i = 0; i < matrices; ++i) {
-        const auto from = input.buffer().slice(i * each * size, each * size);
-        auto to = output.buffer().slice(i * each * size, each * size);
-        masu::transpose(stream, from, size, each / columns, columns, to);
-      }
-      stream.finish();
-      return;
-    }
-    const Device cpu = Device::open("cpu");
-    for (std::uint64_t i = 0; i < matrices; ++i) {
-      const masu::ConstRecordsView from(input.data<std::byte>() + i * each * size, size, each);
-      const masu::RecordsView to(output.data<std::byte>() + i * each * size, size, each);
-      masu::transpose(cpu, from, each / columns, columns, to);
-    }
+    on_stream(input, [&](masu::Stream& stream) {
+      masu::swap_axes(stream, masu::size_of(input.dtype()), input.buffer(), outer, length,
+                      input.count() / (outer * length), output.buffer());
+    });
   });
 }
 
@@ -379,7 +279,8 @@ void register_order(nb::module_& m) {
   m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"), arg("descending") = false);
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
-  m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
+  m.def("copy", copy, arg("from_"), arg("to"));
+  m.def("swap_axes", swap_axes, arg("data"), arg("result"), arg("outer"), arg("length"));
   for (const bool scatter : {false, true}) {
     m.def(
         scatter ? "scatter" : "gather",
@@ -392,7 +293,7 @@ void register_order(nb::module_& m) {
   m.def("zeros_elsewhere", zeros_elsewhere, arg("data"), arg("flags"), arg("result"));
   m.def("are_truth_values", truth_values, arg("bytes"));
   m.def("count_true", count_true, arg("bytes"));
-  m.def("unordered", unordered_array, arg("data"));
+  m.def("has_both_zeros", has_both_zeros, arg("data"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));
   m.def("topk", topk, arg("data"), arg("values"), arg("indices"), arg("k"), arg("largest"), arg("rows"), arg("device"));

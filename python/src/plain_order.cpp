@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
 #include "arrays.h"
+#include "elements/dtypes.h"
 #include "function.h"
-#include "keys.h"
 #include "lines.h"
 #include "module.h"
+#include "sort/numpy_order.h"
 
 #include <masu/device.h>
 #include <masu/quantile.h>
@@ -23,8 +24,13 @@ namespace {
 
 using masu::Dtype;
 
-constexpr unsigned order_tells = has_both_zeros | has_other_nan;  // of what NumPy's sort does not keep the bits
-constexpr std::uint64_t short_elements = 16384;                   // so little work that the GIL is kept
+constexpr std::uint64_t short_elements = 16384;  // so little work that the GIL is kept
+
+// Whether NumPy's sort keeps the bits of all of these elements.
+bool sort_keeps_bits(Dtype dtype, const void* data, std::uint64_t count) {
+  const masu::Unordered found = masu::find_unordered({dtype, data, count});
+  return !found.both_zeros && !found.other_nan;
+}
 
 // Whether masu works on an array of so many elements at once, with the GIL.
 bool is_short(const NumpyArray& a) {
@@ -33,24 +39,16 @@ bool is_short(const NumpyArray& a) {
 
 // A new array like `a`, or of places, whose lines work(rows, memory for their results) writes.
 template <class T, class F>
-PyObject* new_lines(const NumpyArray& a, Dtype from, const HostLines& lines, T dtype, std::size_t size, const F& work) {
-  const auto flat = static_cast<Py_ssize_t>(a.count());
-  nb::object result = nb::steal(new_numpy_array(lines.flat ? std::span(&flat, 1) : a.shape(), dtype));
+PyObject* new_lines(const NumpyArray& a, Dtype from, Lines& lines, T dtype, std::size_t size, const F& work) {
+  nb::object result = nb::steal(new_numpy_array(lines.alike(), dtype));
   if (!result.is_valid()) return nullptr;
   std::vector<std::byte> memory;
-  const masu::ArrayView data(from, lines.as_rows(a.data, masu::size_of(from), memory), a.count());
-  void* const to = data_of(result.ptr());
-  if (lines.inner == 1) {
-    work(data, to);
-  } else {
-    std::vector<std::byte> rows(a.count() * size);
-    work(data, static_cast<void*>(rows.data()));
-    lines.put_rows(rows, size, to);
-  }
+  const masu::ArrayView data(from, masu::as_rows(masu::size_of(from), a.data, lines, memory), a.count());
+  masu::put_rows(size, data_of(result.ptr()), lines, lines.length, [&](void* rows) { work(data, rows); });
   return result.release().ptr();
 }
 template <class F>
-PyObject* new_places(const NumpyArray& a, Dtype from, const HostLines& lines, const F& work) {
+PyObject* new_places(const NumpyArray& a, Dtype from, Lines& lines, const F& work) {
   return new_lines(a, from, lines, Dtype::i64, sizeof(std::uint64_t), [&](const masu::ArrayView& data, void* to) {
     work(data, std::span(static_cast<std::uint64_t*>(to), data.count));
   });
@@ -94,7 +92,7 @@ NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
   switch (masu::size_of(dtype)) {
     case 1: return {length < short_line ? 0 : small_limit(2), true};
     case 2:
-      if (dtype == Dtype::f16) return {halves ? small_limit(4) : std::min(small_limit(), few_halves), false};
+      if (masu::is_stored_float(dtype)) return {halves ? small_limit(4) : std::min(small_limit(), few_halves), false};
       if (!narrow && length < digits_pay) return {0, true};
       return narrow ? NumpySort{small_limit(alone ? 128 : 8), false} : NumpySort{small_limit(4), true};
     default: return {small_limit(!wide || length < short_line ? 1 : alone ? 64 : 8), false};
@@ -107,15 +105,16 @@ NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
 PyObject* plain::sort(const Arguments& values) {
   if (!any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !lines.find(a->shape(), values[1])) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !host_lines_of(a->shape(), values[1], lines))
+    return nullptr;
   const std::uint64_t count = a->count();
   const NumpySort numpys = numpy_sort(dtype, lines.length, masu::cpu_threads() == 1);
   if (count >= numpys.few) {
     if (small_limit() == 0 || !is_short(*a)) return nullptr;
     return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
-      masu::sort(this_cpu(), data, masu::MutableArrayView{dtype, to, count}, {.rows = lines.rows()});
+      masu::sort(this_cpu(), data, masu::MutableArrayView{dtype, to, count}, {.rows = lines.number()});
     });
   }
   if (count >= small_limit(8) && !stays_here(count)) return nullptr;
@@ -130,7 +129,7 @@ PyObject* plain::sort(const Arguments& values) {
       nb::steal(PyObject_VectorcallMethod(lines.flat ? flatten : copy, of, lines.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
   // A copy has no gaps.
-  if (a->is_float() && (unordered(dtype, data_of(result.ptr()), count) & order_tells) != 0) return nullptr;
+  if (a->is_float() && !sort_keeps_bits(dtype, data_of(result.ptr()), count)) return nullptr;
   PyObject* const by[] = {result.ptr(), lines.flat || values[1] == nullptr ? last : values[1], stable};
   PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
   if (done == nullptr) return nullptr;
@@ -145,16 +144,17 @@ PyObject* plain::argsort(const Arguments& values) {
   constexpr std::uint64_t most_in_lanes = 512;  // elements of a row
   if (!any_kind(values[2], values[3], values[4])) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[1])) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[1], lines)) return nullptr;
   const std::uint64_t count = a->count();
-  const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
-  const bool by_masu = lines.rows() == 1 ? count >= (dtype == Dtype::f16 ? few_halves : few_to_order) && !by_digits
-                                         : !by_digits || lines.length <= most_in_lanes;
+  const bool by_digits = masu::size_of(dtype) <= 2 && !masu::is_stored_float(dtype);
+  const bool by_masu = lines.number() == 1
+                           ? count >= (masu::is_stored_float(dtype) ? few_halves : few_to_order) && !by_digits
+                           : !by_digits || lines.length <= most_in_lanes;
   if (by_masu && small_limit() != 0 && is_short(*a)) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
-      masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.rows()});
+      masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.number()});
     });
   }
   if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
@@ -210,14 +210,15 @@ PyObject* part(const Arguments& values, bool indices) {
     return nullptr;
   }
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[2]) || !is_short(*a)) return nullptr;
+  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[2], lines) || !is_short(*a))
+    return nullptr;
   Places places;
   if (!find_places(values[1], static_cast<std::int64_t>(lines.length), places)) {
     return nullptr;
   }
-  const std::uint64_t rows = lines.rows();
+  const std::uint64_t rows = lines.number();
   if (indices) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
       masu::argpartition_rows(data, rows, places, to);
@@ -242,18 +243,17 @@ PyObject* plain::argpartition(const Arguments& values) {
 PyObject* plain::topk(const Arguments& values) {
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
-  HostLines lines;
+  Lines lines;
   Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !lines.find(a->shape(), values[2]) || lines.inner != 1 || !is_short(*a) ||
-      (lines.flat && a->dimensions != 1)) {
+  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[2], lines) || lines.inner != 1 ||
+      !is_short(*a) || (lines.flat && a->dimensions != 1)) {
     return nullptr;
   }
   std::int64_t k = 0;
   if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > lines.length) return nullptr;
   const std::uint64_t count = a->count();
   static const nb::handle type = nb::object(nb::module_::import_("masu._order").attr("TopK")).release();
-  std::vector<Py_ssize_t> shape(a->shape().begin(), a->shape().end());
-  shape[static_cast<std::size_t>(lines.axis)] = k;
+  const std::span<const std::int64_t> shape = lines.with(k);
   const nb::object best = nb::steal(new_numpy_array(shape, a->dtype));
   const nb::object places = nb::steal(new_numpy_array(shape, Dtype::i64));
   if (!best.is_valid() || !places.is_valid()) return nullptr;
@@ -302,11 +302,11 @@ PyObject* plain::unique(const Arguments& values) {
   constexpr std::uint64_t few = 128;
   const std::uint64_t count = a->count();
   const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
-  const bool narrow = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
+  const bool narrow = masu::size_of(dtype) <= 2 && !masu::is_stored_float(dtype);
   std::uint64_t most = std::min(small_limit(), few);
   if (sorted_fast) most = numpy_sort(dtype, count, false).few;
   else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits
-  if (count == 0 || count >= most || (unordered(dtype, a->data, count) & order_tells) != 0) return nullptr;
+  if (count == 0 || count >= most || !sort_keeps_bits(dtype, a->data, count)) return nullptr;
   static PyObject* const numpys = numpy_function("unique");
   return values.call(numpys);
 }

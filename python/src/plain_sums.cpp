@@ -59,20 +59,17 @@ class Reduction {
     const std::uint64_t count = a->count();
     if (!stays_here(count)) return false;
     if (!a->is_plain() && (count > brief_work || !a->is_native())) return false;
-    if (!lines_.find(a->shape(), axis == nullptr ? Py_None : axis)) return false;
+    if (!host_lines_of(a->shape(), axis == nullptr ? Py_None : axis, lines_)) return false;
     if (lines_.inner != 1 && count > brief_work && !(columns && are_columns())) return false;
     data_ = a->data;
     count_ = count;
     if (!a->is_plain()) {
       thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
       without_gaps.resize(std::max(without_gaps.size(), count * masu::size_of(dtype_)));
-      copy_elements(*a, masu::size_of(dtype_), without_gaps.data());
+      masu::copy_elements(masu::size_of(dtype_), a->elements(), without_gaps.data());
       data_ = without_gaps.data();
     }
-    for (int i = 0; i < a->dimensions; ++i) {
-      if (!lines_.flat && i != lines_.axis) shape_.push_back(a->shape()[static_cast<std::size_t>(i)]);
-      else if (keep == Py_True) shape_.push_back(1);
-    }
+    shape_ = lines_.reduced(keep == Py_True);
     return true;
   }
   [[nodiscard]] std::uint64_t length() const { return lines_.length; }
@@ -81,7 +78,7 @@ class Reduction {
     const masu::SumRule rule = rule_of(function, dtype_, ddof);
     const masu::ArrayView data(dtype_, data_, count_);
     const auto write = [&](void* to) {
-      made(count_, [&] { return masu::sum_lines(rule, data, data, lines_.rows(), lines_.inner, to); });
+      made(count_, [&] { return masu::sum_lines(rule, data, data, lines_.number(), lines_.inner, to); });
     };
     if (shape_.empty()) return new_scalar(rule.result, write);
     nb::object result = nb::steal(new_numpy_array(shape_, rule.result));
@@ -99,8 +96,8 @@ class Reduction {
   const void* data_ = nullptr;
   std::uint64_t count_ = 0;
   Dtype dtype_{};
-  HostLines lines_;
-  std::vector<Py_ssize_t> shape_;  // of the results
+  Lines lines_;
+  std::span<const std::int64_t> shape_;  // of the results
 };
 
 PyObject* moment(const Arguments& values, SumFunction function) {
@@ -205,9 +202,9 @@ PyObject* plain::cumsum(const Arguments& values) {
       !stays_here(count)) {
     return nullptr;
   }
-  HostLines lines;
-  if (!lines.find(a->shape(), values[1] == nullptr ? Py_None : values[1]) || (lines.flat && a->dimensions != 1))
-    return nullptr;
+  Lines lines;
+  if (!host_lines_of(a->shape(), values[1] == nullptr ? Py_None : values[1], lines)) return nullptr;
+  if (lines.flat && a->dimensions != 1) return nullptr;
   nb::object result = nb::steal(new_numpy_array(a->shape(), dtype));
   if (!result.is_valid()) return nullptr;
   masu::running_sums({dtype, a->data, count}, data_of(result.ptr()), lines.outer, lines.length, lines.inner);

@@ -3,19 +3,17 @@
 // arguments than on the data. None for what NumPy warns of, and for all that is not plain.
 #include "quantiles.h"
 
+#include "elements/special_values.h"
 #include "function.h"
-#include "keys.h"
 #include "lines.h"
 #include "module.h"
+#include "sort/numpy_order.h"
 #include "tensors.h"
 
 #include <masu/buffer.h>
 #include <masu/stream.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -107,7 +105,7 @@ std::shared_ptr<Points> points_for(const Question& question) {
   std::string key;
   append(key, question.length);
   append(key, question.dtype);
-  key += static_cast<char>((question.boolean ? 1 : 0) + (question.percent == Py_True ? 2 : 0));
+  key += static_cast<char>((question.boolean ? 1 : 0) + (question.percent ? 2 : 0));
   key.append(nb::borrow<nb::str>(question.method).c_str()).append(1, ':');
   if (!append_quantiles(key, question.q)) return nullptr;
   static auto& entries = *new std::unordered_map<std::string, std::shared_ptr<Points>>;
@@ -123,8 +121,9 @@ std::shared_ptr<Points> points_for(const Question& question) {
 
 void answer(const Question& question, Points& points) {
   const char* const dtype = question.boolean ? "?" : numpy_code(question.dtype);
-  const nb::object found = nb::borrow(question.ask)(nb::borrow(question.percent), question.length, dtype,
-                                                    nb::borrow(question.q), nb::borrow(question.method));
+  static const nb::handle ask = nb::object(nb::module_::import_("masu._quantile").attr("plain_points")).release();
+  const nb::object found =
+      ask(question.percent, question.length, dtype, nb::borrow(question.q), nb::borrow(question.method));
   Points told;
   if (!found.is_none()) {
     told.list = points_of(found[0], found[1], found[2], found[3]);
@@ -159,80 +158,41 @@ struct Rows {
   std::uint64_t number = 1;
   std::uint64_t length = 0;
   masu::ArrayView data{};
-  HostLines lines{};
+  Lines lines{};
   std::vector<std::byte> kept{};  // rows, or what is no NaN
 
   // `axis`: None or an int. False for what is empty.
   bool find(PyObject* axis) {
     data = input.view();
-    if (data.count == 0 || !lines.find(input.shape(), axis)) return false;  // no elements: not contiguous, too
+    if (data.count == 0) return false;  // or not contiguous
+    if (!host_lines_of(input.shape(), axis, lines)) return false;
     length = lines.length;
-    number = lines.rows();
-    data.data = lines.as_rows(data.data, masu::size_of(data.dtype), kept);
+    number = lines.number();
+    data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
     return true;
   }
-  [[nodiscard]] bool have_nan() const { return (unordered(data.dtype, data.data, data.count) & has_nan) != 0; }
+  [[nodiscard]] bool have_nan() const { return masu::find_unordered(data).nan; }
   // One row without its NaNs; false where nothing is left, and of several rows.
   bool leave_out_nans() {
     if (number != 1) return false;
     kept.resize(data.count * masu::size_of(data.dtype));
-    const auto copy = [&](auto sample, auto is_nan) {
-      const auto* const from = static_cast<const decltype(sample)*>(data.data);
-      auto* const to = reinterpret_cast<decltype(sample)*>(kept.data());
-      std::uint64_t found = 0;
-      for (std::uint64_t i = 0; i < length; ++i) {
-        to[found] = from[i];
-        found += is_nan(from[i]) ? 0 : 1;
-      }
-      length = found;
-    };
-    if (data.dtype == Dtype::f16) copy(std::uint16_t{}, [](std::uint16_t bits) { return (bits & 0x7fff) > 0x7c00; });
-    else if (data.dtype == Dtype::f32) copy(0.0F, [](float x) { return x != x; });
-    else copy(0.0, [](double x) { return x != x; });
+    length = masu::copy_numbers(data, kept.data());
     data = {data.dtype, kept.data(), length};
     return length != 0;
   }
 };
 
-bool all_finite(std::span<const std::byte> bytes, Dtype dtype) {
-  const auto finite = [&](auto sample, auto is_finite) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof sample) {
-      std::memcpy(&sample, bytes.data() + i, sizeof sample);
-      if (!is_finite(sample)) return false;
-    }
-    return true;
-  };
-  switch (dtype) {
-    case Dtype::f16: return finite(std::uint16_t{}, [](std::uint16_t bits) { return (bits & 0x7c00) != 0x7c00; });
-    case Dtype::f32: return finite(0.0F, [](float x) { return std::isfinite(x); });
-    case Dtype::f64: return finite(0.0, [](double x) { return std::isfinite(x); });
-    default: return true;
-  }
-}
-
-void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
-  const auto fill = [&](auto nan) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof nan) std::memcpy(bytes.data() + i, &nan, sizeof nan);
-  };
-  if (dtype == Dtype::f16) fill(std::uint16_t{0x7e00});
-  else if (dtype == Dtype::f32) fill(std::numeric_limits<float>::quiet_NaN());
-  else fill(std::numeric_limits<double>::quiet_NaN());
-}
-
 // An array of NumPy's of that shape behind `front`, or its element where it has no dimension, filled by work(stream,
 // data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
 // NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
-nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype,
-                  bool boolean, const Work& work) {
+PyObject* filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
+                 const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-  if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nb::none();
+  if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nullptr;
   std::vector<std::int64_t> shape = front;
-  if (axis != Py_None) {
-    const auto kept = rows.input.shape();
-    shape.insert(shape.end(), kept.begin(), kept.end());
-    shape.erase(shape.end() - static_cast<std::ptrdiff_t>(kept.size()) + rows.lines.axis);
-  }
+  const auto kept = rows.lines.reduced(false);
+  shape.insert(shape.end(), kept.begin(), kept.end());
   const nb::object lengths = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
   for (std::size_t i = 0; i < shape.size(); ++i) {
     PyTuple_SetItem(lengths.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
@@ -244,8 +204,8 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
     const std::span<std::byte> bytes(static_cast<std::byte*>(output.view().data),
                                      output.count() * masu::size_of(dtype));
     if (nan) {
-      fill_with_nan(bytes, dtype);
-      return shape.empty() ? nb::object(result[nb::tuple()]) : result;
+      masu::fill_with_nan(output.view());
+      return (shape.empty() ? nb::object(result[nb::tuple()]) : result).release().ptr();
     }
     const Device& cpu = this_cpu();
     const masu::ArrayView from = rows.data;
@@ -262,66 +222,97 @@ nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<
     } else {
       work(stream, there, to);
     }
-    if (!all_finite(bytes, dtype)) return nb::none();
+    if (!masu::all_finite(output.view())) return nullptr;
   }
-  return shape.empty() ? nb::object(result[nb::tuple()]) : result;
+  return (shape.empty() ? nb::object(result[nb::tuple()]) : result).release().ptr();
+}
+
+// Whether the first argument is little data that stays in host memory, and the arguments of the results are plain.
+bool is_brief(const Arguments& values) {
+  constexpr std::uint64_t brief = std::uint64_t{1} << 17;  // elements
+  const NumpyArray* const a = any_numpy_array(values[0]);
+  PyObject* const keepdims = values[Name::keepdims];
+  return is_none(values[Name::out]) && (keepdims == nullptr || keepdims == Py_False) && a->count() <= brief &&
+         stays_here(a->count());
 }
 
 // `skip`: NaNs are left out. NumPy leaves them out along one of several axes by an arithmetic of its own.
-nb::object median(nb::handle a, nb::handle axis, bool skip) {
-  const MaybeInput input(a);
+PyObject* median_of_rows(const Arguments& values, bool skip) {
+  if (!is_brief(values)) return nullptr;
+  const MaybeInput input(values[0]);
   Rows rows{input};
-  if (!rows.find(axis.ptr())) return nb::none();
-  if (skip && !axis.is_none() && input.shape().size() != 1) return nb::none();
+  PyObject* const axis = values.value(Name::axis);
+  if (!rows.find(axis)) return nullptr;
+  if (skip && axis != Py_None && input.shape().size() != 1) return nullptr;
   const Dtype dtype = input.view().dtype;
   bool nan = rows.have_nan();
   if (nan && skip) {
-    if (!rows.leave_out_nans()) return nb::none();
+    if (!rows.leave_out_nans()) return nullptr;
     nan = false;
   }
-  return filled(rows, nan, axis.ptr(), {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
+  return filled(rows, nan, {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::median(stream, data, dtype, result, {.rows = rows.number}).get();
                 });
 }
 
-nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle method, nb::handle ask, nb::handle percent,
-                    bool skip) {
-  const MaybeInput input(a);
+PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
+  if (!is_brief(values)) return nullptr;
+  const MaybeInput input(values[0]);
   Rows rows{input};
-  if (!rows.find(axis.ptr())) return nb::none();
+  if (!rows.find(values.value(Name::axis))) return nullptr;
   const Dtype dtype = input.view().dtype;
-  const Question question{dtype, input.is_bool(), rows.length, q.ptr(), method.ptr(), percent.ptr(), ask.ptr()};
+  const Question question{dtype, input.is_bool(), rows.length, values[Name::q], values.value(Name::method), percent};
   const std::shared_ptr<Points> points = points_for(question);
-  if (points == nullptr) return nb::none();
+  if (points == nullptr) return nullptr;
   if (!points->known) {
     // To ask takes longer than to compute: only what is asked for again.
     if (points->sought++ > 0) answer(question, *points);
-    return nb::none();
+    return nullptr;
   }
-  if (points->list.empty()) return nb::none();
+  if (points->list.empty()) return nullptr;
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;
   if (nan && skip) {
-    if (points->q.empty() || !rows.leave_out_nans()) return nb::none();
+    if (points->q.empty() || !rows.leave_out_nans()) return nullptr;
     fewer = masu::quantile_points(points->method, rows.length, points->q);
     nan = false;
   }
   const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
-  return filled(rows, nan, axis.ptr(), points->shape, to, input.is_bool() && !points->result,
+  return filled(rows, nan, points->shape, to, input.is_bool() && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
 }
 
-// Calls work(stream) of the device on which `input` is, and waits for it.
-template <class Work>
-void on_device(const Input& input, const Work& work) {
-  masu::Stream stream(input.buffer().device(), masu::Timing::off);
-  work(stream);
-  stream.finish();
+}  // namespace
+
+PyObject* plain::median(const Arguments& values) {
+  return median_of_rows(values, false);
 }
+
+PyObject* plain::nan_median(const Arguments& values) {
+  return median_of_rows(values, true);
+}
+
+PyObject* plain::quantile(const Arguments& values) {
+  return quantile_of_rows(values, false, false);
+}
+
+PyObject* plain::nan_quantile(const Arguments& values) {
+  return quantile_of_rows(values, false, true);
+}
+
+PyObject* plain::percentile(const Arguments& values) {
+  return quantile_of_rows(values, true, false);
+}
+
+PyObject* plain::nan_percentile(const Arguments& values) {
+  return quantile_of_rows(values, true, true);
+}
+
+namespace {
 
 // On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
 void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
@@ -329,7 +320,7 @@ void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
   const Output output(result);
   call([&] {
     const masu::SelectionOptions options{.rows = rows};
-    on_device(input, [&](masu::Stream& stream) {
+    on_stream(input, [&](masu::Stream& stream) {
       if (nan) masu::nan_median(stream, input.buffer(), input.dtype(), output.buffer(), options);
       else masu::median(stream, input.buffer(), input.dtype(), output.buffer(), options);
     });
@@ -341,7 +332,7 @@ void nan_quantiles(nb::handle data, nb::handle result, std::uint64_t rows, const
   const Output output(result);
   const Input quantiles(q);
   call([&] {
-    on_device(input, [&](masu::Stream& stream) {
+    on_stream(input, [&](masu::Stream& stream) {
       masu::nan_quantiles(stream, input.buffer(), input.dtype(), masu::quantile_method_from_name(method),
                           {quantiles.data<double>(), quantiles.count()}, output.buffer(), output.dtype(),
                           {.rows = rows});
@@ -373,7 +364,7 @@ void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handl
   const Output output(result);
   const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
   call([&] {
-    on_device(input, [&](masu::Stream& stream) {
+    on_stream(input, [&](masu::Stream& stream) {
       static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
                                         {.rows = rows}));
     });
@@ -389,9 +380,6 @@ void register_quantiles(nb::module_& m) {
   m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
   m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
         arg("kinds"));
-  m.def("median_here", median, arg("a"), arg("axis").none(), arg("skip"));
-  m.def("quantile_here", quantile, arg("a"), arg("q").none(), arg("axis").none(), arg("method").none(), arg("ask"),
-        arg("percent"), arg("skip"));
 }
 
 }  // namespace masu_python

@@ -298,6 +298,14 @@ const Library* library_of(PyTypeObject* type) {
   return known.emplace_back(Known{type, std::move(library)}).library.get();
 }
 
+bool integer(PyObject* object, std::int64_t& value) {
+  if (PyLong_CheckExact(object) == 0) return false;
+  value = PyLong_AsLongLong(object);
+  if (PyErr_Occurred() == nullptr) return true;
+  PyErr_Clear();
+  return false;
+}
+
 namespace {
 
 // Which axes the tuple names, a bit for each; 0 for what is not plain.
@@ -316,38 +324,22 @@ std::uint32_t axes_of(PyObject* axis, std::int64_t dimensions) {
 
 }  // namespace
 
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several) {
-  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
-  lines.dimensions = tensor.dimensions;
-  lines.shape = tensor.shape;
-  if (axis == Py_None) {
-    lines.flat = true;
-    lines.axes = ~std::uint32_t{0};
-    lines.first = tensor.count;
-    lines.length = tensor.count;
-    return true;
+bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several) {
+  if (axis == Py_None) return lines.find_all(shape);
+  if (shape.size() > most_dimensions) return false;
+  const auto dimensions = static_cast<std::int64_t>(shape.size());
+  std::uint32_t axes = 0;
+  std::int64_t number = -1;
+  if (several && axis != nullptr && PyTuple_CheckExact(axis) != 0) {
+    axes = axes_of(axis, dimensions);
+  } else if ((axis == nullptr || integer(axis, number)) && number >= -dimensions && number < dimensions) {
+    axes = std::uint32_t{1} << (number < 0 ? number + dimensions : number);
   }
-  std::int64_t number = 0;
-  if (several && PyTuple_CheckExact(axis) != 0) {
-    lines.axes = axes_of(axis, dimensions);
-  } else if (integer(axis, number) && number >= -dimensions && number < dimensions) {
-    lines.axis = static_cast<std::size_t>(number < 0 ? number + dimensions : number);
-    lines.axes = std::uint32_t{1} << lines.axis;
-  }
-  if (lines.axes == 0) return false;
-  // Which of the five an axis belongs to; an axis of length 1 to any.
-  std::array<std::uint64_t*, 5> parts{&lines.outer, &lines.first, &lines.between, &lines.second, &lines.inner};
-  std::size_t part = 0;
-  for (std::size_t i = 0; i < tensor.dimensions; ++i) {
-    if (tensor.shape[i] == 1) continue;
-    const std::size_t reduced = lines.axes >> i & 1;
-    if (part % 2 != reduced) ++part;
-    if (part == parts.size()) return false;
-    *parts[part] *= static_cast<std::uint64_t>(tensor.shape[i]);
-  }
-  if (part == 2) std::swap(lines.between, lines.inner);
-  lines.length = lines.first * lines.second;
-  return true;
+  return axes != 0 && lines.find(shape, axes);
+}
+
+bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines) {
+  return !shape.empty() && lines_of(shape, axis, lines) && lines.length * lines.number() != 0;
 }
 
 }  // namespace masu_python

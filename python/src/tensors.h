@@ -62,7 +62,4 @@ void set_error(void* module, const char* kind, const char* message);
 // others.
 const Library* library_of(PyTypeObject* type);
 
-// `axis`: None, an int, or, with `several`, a tuple of them. False for what is not plain.
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several);
-
 }  // namespace masu_python

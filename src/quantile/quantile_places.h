@@ -82,24 +82,6 @@ class PlaceFinder {
 
 }  // namespace masu
 
-namespace masu::cpu {
-
-// What selection from data that comes in pieces needs on the CPU: counted digits and collected keys.
-
-// The digit of a key is its `width` bits from bit `shift` on; a prefix is what is above them. Prefixes ascend.
-struct DigitPass {
-  unsigned shift;
-  unsigned width;
-  std::span<const std::uint64_t> prefixes;
-};
-// Adds to a table of 2^width counts for each prefix, on all threads.
-void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::uint64_t> tables);
-// Appends the keys whose bits from `shift` on are one of the prefixes.
-void collect_keys(const ArrayView& data, unsigned shift, std::span<const std::uint64_t> prefixes,
-                  std::vector<std::uint64_t>& keys);
-
-}  // namespace masu::cpu
-
 // Quantiles of held data, of which there may be several parts: a sample of all parts tells in which ranges of the order
 // the places lie in all likelihood, one pass over each part counts what is below these and lists what is within, and
 // the passes of quantile_places.h find the places in the lists. Where the sample misleads, or much would be listed, the

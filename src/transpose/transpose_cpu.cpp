@@ -167,6 +167,8 @@ struct Job {
   std::size_t bytes;
   std::uint64_t rows;
   std::uint64_t columns;
+  std::uint64_t in_stride;
+  std::uint64_t out_stride;
   Turn turn;
   std::uint64_t tile_rows;
   std::uint64_t tile_columns;
@@ -189,22 +191,22 @@ Turn lines_of_bytes(std::size_t bytes) {
 void move_tile(const Job& job, std::uint64_t row, std::uint64_t column, std::byte* buffer) {
   const std::uint64_t rows = std::min(job.tile_rows, job.rows - row);
   const std::uint64_t columns = std::min(job.tile_columns, job.columns - column);
-  const std::byte* from = job.in + (row * job.columns + column) * job.bytes;
-  std::byte* to = job.out + (column * job.rows + row) * job.bytes;
+  const std::byte* from = job.in + row * job.in_stride + column * job.bytes;
+  std::byte* to = job.out + column * job.out_stride + row * job.bytes;
   if (job.lines != nullptr) {  // the rows are whole lines, so every tile is
-    job.lines(from, to, {job.columns * job.bytes, job.rows * job.bytes, rows, columns});
+    job.lines(from, to, {job.in_stride, job.out_stride, rows, columns});
     return;
   }
   if (!job.streams) {
-    job.turn(from, to, {job.columns * job.bytes, job.rows * job.bytes, rows, columns});
+    job.turn(from, to, {job.in_stride, job.out_stride, rows, columns});
     return;
   }
   // Runs one line apart from a power of two: they would all fall into few sets of the cache.
   const std::uint64_t stride = rows * job.bytes + line_bytes;
   const bool more = column + columns + job.tile_columns <= job.columns;
-  job.turn(from, buffer, {job.columns * job.bytes, stride, rows, columns, more ? columns * job.bytes : 0});
+  job.turn(from, buffer, {job.in_stride, stride, rows, columns, more ? columns * job.bytes : 0});
   for (std::uint64_t c = 0; c < columns; ++c) {
-    runtime::stream_out(to + c * job.rows * job.bytes, buffer + c * stride, rows * job.bytes);
+    runtime::stream_out(to + c * job.out_stride, buffer + c * stride, rows * job.bytes);
   }
 }
 
@@ -212,7 +214,7 @@ void move_tile(const Job& job, std::uint64_t row, std::uint64_t column, std::byt
 void swap_tiles(const Job& job, std::uint64_t row, std::uint64_t column, std::byte* buffer) {
   const std::uint64_t rows = std::min(job.tile_rows, job.rows - row);
   const std::uint64_t columns = std::min(job.tile_columns, job.columns - column);
-  const std::uint64_t stride = job.columns * job.bytes;
+  const std::uint64_t stride = job.in_stride;
   std::byte* upper = job.out + (row * job.columns + column) * job.bytes;
   std::byte* lower = job.out + (column * job.rows + row) * job.bytes;
   job.turn(upper, buffer, {stride, rows * job.bytes, rows, columns});
@@ -236,18 +238,28 @@ void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::ui
     });
     return;
   }
+  transpose_cpu(in, out, {element_bytes, rows, columns, columns * element_bytes, rows * element_bytes});
+}
+
+void transpose_cpu(const void* in, void* out, const StridedMatrix& matrix) {
+  const std::size_t element_bytes = matrix.element_bytes;
+  const std::uint64_t rows = matrix.rows;
+  const std::uint64_t columns = matrix.columns;
+  const std::uint64_t bytes = rows * columns * element_bytes;
   Job job{static_cast<const std::byte*>(in),
           static_cast<std::byte*>(out),
           element_bytes,
           rows,
           columns,
+          matrix.in_stride,
+          matrix.out_stride,
           turn_of_bytes[element_bytes - 1],
           0,
           0,
           bytes >= runtime::stream_out_bytes,
           nullptr};
-  const bool begins_with_lines =
-      reinterpret_cast<std::uintptr_t>(out) % line_bytes == 0 && rows * element_bytes % line_bytes == 0;
+  const bool begins_with_lines = reinterpret_cast<std::uintptr_t>(out) % line_bytes == 0 &&
+                                 matrix.out_stride % line_bytes == 0 && rows * element_bytes % line_bytes == 0;
   if (job.streams && in != out && begins_with_lines) job.lines = lines_of_bytes(element_bytes);
   const std::uint64_t run = run_bytes / element_bytes;
   if (job.lines != nullptr) {
@@ -260,6 +272,7 @@ void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::ui
     // What a short side leaves is given to the other.
     job.tile_rows = std::min(rows, std::max(run, run * run / columns));
     job.tile_columns = std::min(columns, std::max(run, run * run / job.tile_rows));
+    if (!job.streams && job.tile_rows == rows && job.tile_columns == columns) return move_tile(job, 0, 0, nullptr);
   }
   // Of a tile, with its runs apart; in place of a tile.
   const std::uint64_t buffer_bytes = job.tile_columns * (job.tile_rows * element_bytes + (in == out ? 0 : line_bytes));

@@ -68,6 +68,15 @@ namespace masu {
 
 // `out` may be `in` where rows == columns. Elements of 1 to 64 bytes.
 void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::uint64_t rows, std::uint64_t columns);
+// A matrix of at least two rows and columns. The rows, and those of the transposed matrix, may have gaps between them.
+struct StridedMatrix {
+  std::size_t element_bytes;
+  std::uint64_t rows;
+  std::uint64_t columns;
+  std::uint64_t in_stride;   // bytes from row to row
+  std::uint64_t out_stride;  // the same of the output
+};
+void transpose_cpu(const void* in, void* out, const StridedMatrix& matrix);
 
 // Transposing on an OpenCL or CUDA device.
 

@@ -215,9 +215,18 @@ class Layout(unittest.TestCase):
         self.none(self.lines_with(r"(?<![\w.$}])/(?:work|root)/|bash_(?:jobs)", text_files()))
         self.none(self.lines_with(r"pypi\.org|pythonhosted\.|deb\.debian|registry\.npmjs|proxy\.golang", text_files()))
 
-    def test_python_sees_the_public_headers_alone(self):
-        self.none(self.lines_with(r'#\s*include\s*[<"](?!masu/|nanobind/|structmember\.h|sum/compensated\.h|sum/sum_cpu\.h|scan/scan_cpu\.h|runtime/half\.h|elements/dtypes\.h|\w+>|\w+\.h")',
+    def test_python_includes_masus_headers_alone(self):
+        # Inner headers too, but none of a backend or a dependency.
+        self.none(self.lines_with(r'#\s*include\s*[<"](?!masu/|nanobind/|structmember\.h|\w+>|\w+\.h"|(?!backends)\w+/[\w/]+\.h")',
                                   below("python/src/")))
+
+    def test_python_has_no_numerics(self):
+        # What computes with elements is C++ of the room that owns the idea, tested there; the extension reads arguments, calls
+        # and makes results. These words stand for loops over elements: by type, by vectors, with functions of mathematics.
+        numerics = (r"masu::dispatch\(|vector_size|target_clones|MASU_FOR_EVERY_PROCESSOR|intrin\.h|\bhwy/|"
+                    r"#\s*include\s*<(?:cmath|numeric|experimental/simd)>")
+        still = {"plain_sums.cpp", "short_sum.h", "plain_counts.cpp", "few_weights.cpp", "module.h"}
+        self.none(self.lines_with(numerics, [p for p in below("python/src/") if p.name not in still]))
 
     def test_python_registers_what_it_has(self):
         module = read(ROOT / "python/src/module.cpp")

@@ -86,13 +86,6 @@ void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Or
   });
 }
 
-// The ordered key, which ascends where elements descend.
-template <class T>
-KeyOf<T> key_in(Order order, T x) {
-  const KeyOf<T> key = ordered_key(x);
-  return order == Order::ascending ? key : static_cast<KeyOf<T>>(~key);
-}
-
 // Elements of 1 and 2 bytes as keys of 4. A key determines all bits of an integer; below the key of a float stands its
 // index.
 template <class T>
@@ -107,12 +100,12 @@ void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order orde
     T* const before = memory.as<T>(count * sizeof(std::uint32_t));
     if constexpr (by_place) std::copy_n(begin, count, before);
     for (std::uint64_t i = 0; i < count; ++i) {
-      lanes[i] = std::uint32_t{key_in(order, begin[i])} << index_bits | static_cast<std::uint32_t>(by_place ? i : 0);
+      lanes[i] = std::uint32_t{sort_key(begin[i], order)} << index_bits | static_cast<std::uint32_t>(by_place ? i : 0);
     }
     cpu::sort_short_rows(lanes, here, length, lanes);
     for (std::uint64_t i = 0; i < count; ++i) {
       if constexpr (by_place) begin[i] = before[lanes[i] & 0xffffU];
-      else begin[i] = value_of_key<T>(key_in(order, static_cast<KeyOf<T>>(lanes[i])));
+      else begin[i] = value_of_key<T>(sort_key(static_cast<KeyOf<T>>(lanes[i]), order));
     }
   });
 }
@@ -154,7 +147,7 @@ void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Orde
     const std::uint64_t count = here * length;
     const cpu::Scratch memory(count * sizeof(Lane));
     Lane* const lanes = memory.as<Lane>();
-    for (std::uint64_t i = 0; i < count; ++i) lanes[i] = key_in(order, begin[i]);
+    for (std::uint64_t i = 0; i < count; ++i) lanes[i] = sort_key(begin[i], order);
     Lane least = 0;
     unsigned dropped = 0;
     if constexpr (sizeof(T) == 8) {
@@ -181,7 +174,7 @@ void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Orde
         return (lanes[row * length + i] ^ lanes[row * length + j]) <= mask;
       };
       const auto comes_before = [&, of_row = begin + row * length](Index i, Index j) {
-        return key_in(order, of_row[i]) < key_in(order, of_row[j]);
+        return sort_key(of_row[i], order) < sort_key(of_row[j], order);
       };
       for (std::uint64_t i = 0, end = 0; i < length; i = end) {
         for (end = i + 1; end < length && alike(i, end);) ++end;

@@ -33,16 +33,16 @@ bool any_specials(const T* keys, std::uint64_t count, Threads threads) {
 template <class T>
 class SetAside {
  public:
-  using Bits = UnsignedOf<sizeof(T)>;
+  using Bits = KeyOf<T>;
   SetAside(T* keys, std::uint64_t count, Order order) : keys_(keys), order_(order), spare_(bytes_of(keys, count)) {
     Bits* const nans = spare_.as<Bits>();
     for (std::uint64_t i = 0; i < count; ++i) {
-      const Bits bits = bits_of(keys[i]);
-      if (is_nan(bits)) {
+      const Bits bits = std::bit_cast<Bits>(keys[i]);
+      if (is_nan_bits<T>(bits)) {
         nans[nans_++] = bits;
         continue;
       }
-      if (is_zero(bits)) note_sign((bits & sign) != 0);
+      if (is_zero(bits)) note_sign((bits & key_sign<T>) != 0);
       keys[kept_++] = keys[i];
     }
     if (order == Order::descending) std::memmove(begin(), keys, kept_ * sizeof(T));
@@ -58,22 +58,20 @@ class SetAside {
         std::partition_point(begin(), begin() + kept_, [&](T key) { return sort_key(key, order_) < zero; });
     for (std::uint64_t i = 0; i < zeros_; ++i) {
       const bool negative = (signs()[i / 8] >> (i % 8) & 1) != 0;
-      zeros[i] = std::bit_cast<T>(negative ? sign : Bits{0});
+      zeros[i] = std::bit_cast<T>(negative ? key_sign<T> : Bits{0});
     }
   }
 
  private:
-  static constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
-  static Bits bits_of(T key) noexcept { return std::bit_cast<Bits>(key); }
-  static bool is_nan(Bits bits) noexcept { return static_cast<Bits>(bits & ~sign) > infinity_bits<T>; }
-  static bool is_zero(Bits bits) noexcept { return static_cast<Bits>(bits & ~sign) == 0; }
+  static bool is_zero(Bits bits) noexcept { return static_cast<Bits>(bits << 1) == 0; }
 
   std::uint64_t bytes_of(const T* keys, std::uint64_t count) {
     std::uint64_t nans = 0;
     std::uint64_t zeros = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
-      nans += is_nan(bits_of(keys[i])) ? 1 : 0;
-      zeros += is_zero(bits_of(keys[i])) ? 1 : 0;
+      const Bits bits = std::bit_cast<Bits>(keys[i]);
+      nans += is_nan_bits<T>(bits) ? 1 : 0;
+      zeros += is_zero(bits) ? 1 : 0;
     }
     signs_at_ = nans * sizeof(T);
     return signs_at_ + (zeros + 7) / 8;
@@ -109,23 +107,19 @@ void insertion_sort(T* keys, std::uint64_t count, Order order) {
   }
 }
 
-// Codes of 8 and 16 bits <-> bits; see sort_simd.h.
+// Bits of 8 and 16 bits as unsigned codes that keep all bits, and back; see sort_simd.h.
 template <class T>
 std::size_t code_index(T key, Order order) {
-  using Key = UnsignedOf<sizeof(T)>;
-  constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
-  Key bits = std::bit_cast<Key>(key);
-  if constexpr (is_float_type<T>) bits = static_cast<Key>((bits & sign) != 0 ? ~bits : bits | sign);
-  else if constexpr (std::is_signed_v<T>) bits ^= sign;
-  return order == Order::descending ? static_cast<Key>(~bits) : bits;
+  KeyOf<T> bits = std::bit_cast<KeyOf<T>>(key);
+  if constexpr (is_float_type<T>) bits = static_cast<KeyOf<T>>((bits & key_sign<T>) != 0 ? ~bits : bits | key_sign<T>);
+  else if constexpr (std::is_signed_v<T>) bits ^= key_sign<T>;
+  return order == Order::descending ? static_cast<KeyOf<T>>(~bits) : bits;
 }
 template <class T>
 T key_of_code(std::size_t index, Order order) {
-  using Key = UnsignedOf<sizeof(T)>;
-  constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
-  Key bits = static_cast<Key>(order == Order::descending ? ~index : index);
-  if constexpr (is_float_type<T>) bits = static_cast<Key>((bits & sign) != 0 ? bits ^ sign : ~bits);
-  else if constexpr (std::is_signed_v<T>) bits ^= sign;
+  KeyOf<T> bits = static_cast<KeyOf<T>>(order == Order::descending ? ~index : index);
+  if constexpr (is_float_type<T>) bits = static_cast<KeyOf<T>>((bits & key_sign<T>) != 0 ? bits ^ key_sign<T> : ~bits);
+  else if constexpr (std::is_signed_v<T>) bits ^= key_sign<T>;
   return std::bit_cast<T>(bits);
 }
 

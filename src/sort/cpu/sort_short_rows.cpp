@@ -227,15 +227,19 @@ namespace masu::cpu {
   HWY_EXPORT(End##name);                                                                                           \
   HWY_EXPORT(ToColumns##name);                                                                                     \
   HWY_EXPORT(Rank##name);                                                                                          \
+  template <>                                                                                                      \
   void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
     HWY_DYNAMIC_DISPATCH(Sort##name)(x, rows, length, sorted);                                                     \
   }                                                                                                                \
+  template <>                                                                                                      \
   std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length, T* columns) {                    \
     return HWY_DYNAMIC_DISPATCH(ToColumns##name)(x, rows, length, columns);                                        \
   }                                                                                                                \
+  template <>                                                                                                      \
   void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {     \
     HWY_DYNAMIC_DISPATCH(End##name)(x, rows, length, place, elements);                                             \
   }                                                                                                                \
+  template <>                                                                                                      \
   void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
     HWY_DYNAMIC_DISPATCH(Rank##name)(x, rows, length, descending, ranks);                                          \
   }

@@ -121,51 +121,27 @@ inline constexpr std::size_t lanes_most = 16;
 }
 
 // Sorts rows of 2 to short_row_most elements; `sorted` may be x.
-void sort_short_rows(const std::int32_t* x, std::uint64_t rows, std::size_t length, std::int32_t* sorted);
-void sort_short_rows(const std::uint32_t* x, std::uint64_t rows, std::size_t length, std::uint32_t* sorted);
-void sort_short_rows(const std::int64_t* x, std::uint64_t rows, std::size_t length, std::int64_t* sorted);
-void sort_short_rows(const std::uint64_t* x, std::uint64_t rows, std::size_t length, std::uint64_t* sorted);
-void sort_short_rows(const float* x, std::uint64_t rows, std::size_t length, float* sorted);
-void sort_short_rows(const double* x, std::uint64_t rows, std::size_t length, double* sorted);
+template <class T>
+void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted);
 
 // The same, but left in groups of as many rows as a vector has lanes, which is returned: element i of row r is
 // columns[(r / lanes * length + i) * lanes + r % lanes]. `columns`, which starts at a multiple of 64 bytes, has room
 // for the rows rounded up to lanes_most.
-std::size_t sort_to_columns(const std::int32_t* x, std::uint64_t rows, std::size_t length, std::int32_t* columns);
-std::size_t sort_to_columns(const std::uint32_t* x, std::uint64_t rows, std::size_t length, std::uint32_t* columns);
-std::size_t sort_to_columns(const std::int64_t* x, std::uint64_t rows, std::size_t length, std::int64_t* columns);
-std::size_t sort_to_columns(const std::uint64_t* x, std::uint64_t rows, std::size_t length, std::uint64_t* columns);
-std::size_t sort_to_columns(const float* x, std::uint64_t rows, std::size_t length, float* columns);
-std::size_t sort_to_columns(const double* x, std::uint64_t rows, std::size_t length, double* columns);
+template <class T>
+std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length, T* columns);
 
 // The element at a place of the order of each row of more than near_end_most, with fewer than that before or behind it.
 inline constexpr std::size_t near_end_most = 8;
 [[nodiscard]] constexpr bool is_near_end(std::uint64_t place, std::uint64_t length) noexcept {
   return length > near_end_most && (place < near_end_most || length - place <= near_end_most);
 }
-void end_of_short_rows(const std::int32_t* x, std::uint64_t rows, std::size_t length, std::size_t place,
-                       std::int32_t* elements);
-void end_of_short_rows(const std::uint32_t* x, std::uint64_t rows, std::size_t length, std::size_t place,
-                       std::uint32_t* elements);
-void end_of_short_rows(const std::int64_t* x, std::uint64_t rows, std::size_t length, std::size_t place,
-                       std::int64_t* elements);
-void end_of_short_rows(const std::uint64_t* x, std::uint64_t rows, std::size_t length, std::size_t place,
-                       std::uint64_t* elements);
-void end_of_short_rows(const float* x, std::uint64_t rows, std::size_t length, std::size_t place, float* elements);
-void end_of_short_rows(const double* x, std::uint64_t rows, std::size_t length, std::size_t place, double* elements);
+template <class T>
+void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements);
 
 // Rows of up to so many elements are worth comparing each with each.
 inline constexpr std::size_t ranked_row_most = 24;
 // The place of each element in the stable order of its row of 2 to ranked_row_most.
-void rank_short_rows(const std::int32_t* x, std::uint64_t rows, std::size_t length, bool descending,
-                     std::uint8_t* ranks);
-void rank_short_rows(const std::uint32_t* x, std::uint64_t rows, std::size_t length, bool descending,
-                     std::uint8_t* ranks);
-void rank_short_rows(const std::int64_t* x, std::uint64_t rows, std::size_t length, bool descending,
-                     std::uint8_t* ranks);
-void rank_short_rows(const std::uint64_t* x, std::uint64_t rows, std::size_t length, bool descending,
-                     std::uint8_t* ranks);
-void rank_short_rows(const float* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks);
-void rank_short_rows(const double* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks);
+template <class T>
+void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks);
 
 }  // namespace masu::cpu
