@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace masu::call {
@@ -83,7 +84,7 @@ void Primitive::check_all(const Device& device, const Stream* stream) {
     }
   };
   if (status_ != nullptr && !operands_.front().is_on_host()) {
-    check_status(name_, *status_, device, {});
+    check_results(name_, "the status", *status_, device, 2, sizeof(std::uint64_t), {});
     check_apart_from_all(*status_, "the status");
   }
   if (stream != nullptr) check_stream(name_, *stream, operands_.front().buffer());
@@ -126,7 +127,10 @@ Event Primitive::start(Stream& stream) {
   }
   stream.finish();  // earlier work may still change the data
   run_on_cpu();
-  if (status_ != nullptr) put_status(*status_, fault_.position, fault_.element);
+  if (status_ != nullptr) {
+    const std::array<std::uint64_t, 2> words{fault_.position, fault_.element};
+    std::memcpy(host_address(*status_), words.data(), sizeof words);
+  }
   return {};
 }
 

@@ -7,9 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
-#include <cstring>
 #include <span>
 
 namespace masu::call {
@@ -145,18 +143,8 @@ void check_results(std::string_view function, std::string_view name, const Buffe
   }
 }
 
-void check_status(std::string_view function, const BufferBase& status, const masu::Device& device,
-                  std::initializer_list<const BufferBase*> operands) {
-  check_results(function, "the status", status, device, 2, sizeof(std::uint64_t), operands);
-}
-
 void clear_status(masu::Stream& stream, const BufferBase& status) {
   fill(stream, status, std::uint8_t{0xff});
-}
-
-void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t element) noexcept {
-  const std::array<std::uint64_t, 2> words{position, element};
-  std::memcpy(host_address(status), words.data(), sizeof words);
 }
 
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
@@ -210,14 +198,10 @@ ArrayView host_view(const BufferBase& buffer, Dtype dtype) noexcept {
   return {dtype, host_address(buffer), buffer.size_bytes() / size_of(dtype)};
 }
 
-Buffer<std::byte> upload_bytes(const masu::Device& device, const void* data, std::uint64_t bytes) {
-  Buffer<std::byte> there(device, bytes);
-  if (bytes != 0) there.write(std::span(static_cast<const std::byte*>(data), bytes));
-  return there;
-}
-
 Buffer<std::byte> upload(const masu::Device& device, const ArrayView& data) {
-  return upload_bytes(device, data.data, data.count * size_of(data.dtype));
+  Buffer<std::byte> copy(device, data.count * size_of(data.dtype));
+  if (data.count != 0) copy.write(std::span(static_cast<const std::byte*>(data.data), copy.size()));
+  return copy;
 }
 
 void download_bytes(const Buffer<std::byte>& from, void* to) {

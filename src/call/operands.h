@@ -12,12 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace masu::call {
@@ -66,13 +64,9 @@ void check_results(std::string_view function, std::string_view name, const Buffe
                    const masu::Device& device, std::uint64_t count, std::size_t element_bytes,
                    std::initializer_list<const BufferBase*> operands);
 
-// The status buffer receives the first element that breaks a rule: two u64, its position and its value.
-void check_status(std::string_view function, const BufferBase& status, const masu::Device& device,
-                  std::initializer_list<const BufferBase*> operands);
+// A status buffer has two u64: the position and the value of the first element that breaks a rule of the call.
 // Writes "no error" to the status buffer.
 void clear_status(masu::Stream& stream, const BufferBase& status);
-// The same for a buffer of `cpu`.
-void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t element) noexcept;
 
 // The caller's workspace lies on this device, is writable, large enough and aligned, and overlaps no operand. `what`
 // names it in messages.
@@ -99,7 +93,6 @@ Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* wo
 [[nodiscard]] std::byte* host_address(const BufferBase& buffer) noexcept;
 [[nodiscard]] ArrayView host_view(const BufferBase& buffer, Dtype dtype) noexcept;
 // Copies host data to a device and back; it may be empty.
-Buffer<std::byte> upload_bytes(const masu::Device& device, const void* data, std::uint64_t bytes);
 Buffer<std::byte> upload(const masu::Device& device, const ArrayView& data);
 void download_bytes(const Buffer<std::byte>& from, void* to);
 
@@ -108,21 +101,5 @@ void download_bytes(const Buffer<std::byte>& from, void* to);
 [[nodiscard]] std::uint64_t place_of(const BufferBase& buffer) noexcept;
 // The largest power of two, of at most 16 bytes, that divides all of them: the unit in which kernels move records.
 [[nodiscard]] unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept;
-
-// A Pending of work that is done at once: get() returns its result, or throws its exception.
-template <class F>
-auto finished_work(const F& work) -> Pending<decltype(work())> {
-  using T = decltype(work());
-  try {
-    if constexpr (std::is_void_v<T>) {
-      work();
-      return {Event(), [] {}};
-    } else {
-      return {Event(), [result = std::make_shared<T>(work())] { return std::move(*result); }};
-    }
-  } catch (...) {
-    return {Event(), [error = std::current_exception()]() -> T { std::rethrow_exception(error); }};
-  }
-}
 
 }  // namespace masu::call
