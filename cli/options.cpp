@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
+#include "elements/dtypes.h"
 
 #include "text.h"
 
@@ -80,7 +81,8 @@ void add_result_option(const Subcommand& app, std::string& result) {
 }
 
 Dtype parse_result(const std::string& result) {
-  if (result == "f64" || result == "f32" || result == "f16") return dtype_from_name(result);
+  const DtypeNames* const found = find_dtype([&](const DtypeNames& each) { return each.name == result; });
+  if (found != nullptr && is_float(found->dtype)) return found->dtype;
   usage_error("--result takes " + words_of("FLOAT") + ", got '" + result + "'");
 }
 
@@ -192,6 +194,20 @@ std::vector<std::string> names_to(Enumeration last) {
   return names;
 }
 
+std::vector<std::string> dtype_words() {
+  std::vector<std::string> words;
+  for (const DtypeNames& each : dtype_names) words.emplace_back(each.name);
+  return words;
+}
+// The widest first: it is the usual one.
+std::vector<std::string> float_words() {
+  std::vector<std::string> words;
+  for (const DtypeNames& each : dtype_names) {
+    if (is_float(each.dtype)) words.emplace(words.begin(), each.name);
+  }
+  return words;
+}
+
 bool literal(const std::string& word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
@@ -200,11 +216,11 @@ bool literal(const std::string& word) {
 
 const std::vector<ValueName>& value_names() {
   static const std::vector<ValueName> table = {
-      {"DTYPE", ValueKind::words, names_to(Dtype::f64)},
+      {"DTYPE", ValueKind::words, dtype_words()},
       {"RULE", ValueKind::words, names_to(Estimator::sqrt)},
       {"ALGORITHM", ValueKind::words, names_to(SortAlgorithm::merge)},
       {"METHOD", ValueKind::words, names_to(QuantileMethod::nearest)},
-      {"FLOAT", ValueKind::words, {"f64", "f32", "f16"}},
+      {"FLOAT", ValueKind::words, float_words()},
       {"OP", ValueKind::words, reduce_op_names()},
       {"ROUNDING", ValueKind::words, names_to(Rounding::down)},
       {"STRATEGY", ValueKind::words, names_to(Strategy::partitioned)},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.h"
 
+#include "elements/order.h"
 #include "io/numbers.h"
 #include "ranks.h"
-#include "runtime/half.h"
 
 #include <langinfo.h>
 #include <masu/io.h>
@@ -50,9 +50,7 @@ std::uint64_t bits_of(const SumResult& found, std::uint64_t row) {
 }
 
 std::uint64_t bits_of(double value, Dtype dtype) {
-  if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(value);
-  if (dtype == Dtype::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return runtime::to_half(value).bits;
+  return bits_rounded_to(dtype, value);
 }
 
 double number_at(const ArrayView& data, std::uint64_t i) {
@@ -60,8 +58,7 @@ double number_at(const ArrayView& data, std::uint64_t i) {
     using T = typename decltype(tag)::type;
     T value;
     std::memcpy(&value, static_cast<const char*>(data.data) + i * sizeof(T), sizeof(T));
-    if constexpr (std::is_same_v<T, Half>) return runtime::to_double(value);
-    else return static_cast<double>(value);
+    return to_f64(value);
   });
 }
 

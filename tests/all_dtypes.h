@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The dtypes of tests: all of the table.
 #pragma once
 
-#include <masu/dtype.h>
-
-#include <array>
+#include "elements/dtypes.h"
 
 namespace masu::test {
 
-inline constexpr std::array all_dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
-                                          Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
+using masu::all_dtypes;
 
 }  // namespace masu::test

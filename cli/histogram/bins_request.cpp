@@ -250,8 +250,8 @@ void BinsFinder::check_width() const {
 }
 
 Dtype BinsFinder::edge_dtype(bool joint) const {
-  // Even bins of f32 and f16 data are numbers of that dtype; in joint histograms only those over the data's own range.
-  const bool narrow = dtype_ == Dtype::f32 || dtype_ == Dtype::f16;
+  // Even bins of floats below f64 are numbers of the data's dtype; in joint histograms only those over its own range.
+  const bool narrow = is_float(dtype_) && dtype_ != Dtype::f64;
   const bool own = narrow && bins_->kind() == Bins::Kind::even && !(joint && request_.range);
   return own ? dtype_ : Dtype::f64;
 }

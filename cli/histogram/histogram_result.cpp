@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
+#include "elements/order.h"
 #include "ranks.h"
-#include "runtime/half.h"
 #include "runtime/parallel.h"
 #include "text.h"
 
@@ -352,10 +352,8 @@ void Summary::add(const ArrayView& block) {
     using T = typename decltype(tag)::type;
     const std::span<const T> values(static_cast<const T*>(block.data), block.count);
     std::vector<T> finite;
-    std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](T value) {
-      if constexpr (std::is_same_v<T, Half>) return std::isfinite(runtime::to_double(value));
-      else return std::isfinite(static_cast<double>(value));
-    });
+    std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+                 [](T value) { return std::isfinite(to_f64(value)); });
     add(ArrayView(finite));
   });
 }

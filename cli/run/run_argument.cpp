@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 #include "cli/run/run_job.h"
+#include "elements/order.h"
 #include "io/reader.h"
 #include "options.h"
 #include "program.h"
-#include "runtime/half.h"
 
 #include <masu/dtype.h>
 #include <masu/io.h>
@@ -95,7 +95,7 @@ void read_float(const char* text, char** end, double& value) {
 }
 
 template <class T>
-requires(std::floating_point<T> || std::same_as<T, Half>) T parse_number(std::string_view text) {
+requires(is_float_type<T>) T parse_number(std::string_view text) {
   const std::string copy(text);
   const char first = copy[copy.starts_with('-') || copy.starts_with('+') ? 1 : 0];
   const bool number = (first >= '0' && first <= '9') || first == '.';
@@ -108,9 +108,9 @@ requires(std::floating_point<T> || std::same_as<T, Half>) T parse_number(std::st
     if (number && std::isinf(value)) not_of<T>(text);
     return value;
   } else {
-    const Half half = runtime::to_half(value);
-    if (number && std::isinf(runtime::to_double(half))) not_of<T>(text);
-    return half;
+    const T stored = rounded_to<T>(value);
+    if (number && std::isinf(to_double(stored))) not_of<T>(text);
+    return stored;
   }
 }
 
@@ -122,10 +122,9 @@ std::optional<ValueType> value_type(std::string_view name) {
   if (dtype == "bool") {
     type.dtype = Dtype::u8;
   } else {
-    int found = 0;
-    while (found <= static_cast<int>(Dtype::f64) && dtype != to_string(static_cast<Dtype>(found))) ++found;
-    if (found > static_cast<int>(Dtype::f64)) return std::nullopt;
-    type.dtype = static_cast<Dtype>(found);
+    const DtypeNames* const found = find_dtype([&](const DtypeNames& each) { return each.name == dtype; });
+    if (found == nullptr) return std::nullopt;
+    type.dtype = found->dtype;
   }
   if (x == name.size()) return type;
   const std::string_view digits = name.substr(x + 1);

@@ -2,8 +2,8 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
+#include "elements/stored_float.h"
 #include "program.h"
-#include "runtime/half.h"
 #include "text.h"
 
 #include <masu/error.h>
@@ -98,8 +98,8 @@ template <class T>
 bool same(T a, T b) {
   if constexpr (std::integral<T>) {
     return a == b;
-  } else if constexpr (std::same_as<T, Half>) {
-    return same(runtime::to_double(a), runtime::to_double(b));
+  } else if constexpr (is_stored<T>) {
+    return same(to_double(a), to_double(b));
   } else {
     return a == b || (std::isnan(a) && std::isnan(b));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 #include "cli/verify/references.h"
+#include "elements/order.h"
 #include "program.h"
-#include "runtime/half.h"
 #include "text.h"
 
 #include <masu/error.h>
@@ -22,20 +22,9 @@ namespace {
 constexpr int unit = -2148;          // the lowest bit of a product of two subnormal numbers of f64
 constexpr unsigned more_bits = 160;  // below what is rounded, of quotients and roots
 
-struct Format {
-  int precision;
-  int least;     // exponent of the lowest bit
-  int greatest;  // numbers from 2^greatest on are infinite
-};
-
-Format format_of(Dtype dtype) {
-  if (dtype == Dtype::f16) return {11, -24, 16};
-  return dtype == Dtype::f32 ? Format{24, -149, 128} : Format{53, -1074, 1024};
-}
-
 // magnitude * 2^exponent, and a little more where `more` says so, to nearest.
 double rounded(bool negative, const Natural& magnitude, bool more, int exponent, Dtype to) {
-  const Format format = format_of(to);
+  const FloatFormat format = float_format(to);
   const int bits = static_cast<int>(magnitude.bits());
   if (bits == 0) return 0;
   const int drop = std::max({bits - format.precision, format.least - exponent, 0});
@@ -45,7 +34,7 @@ double rounded(bool negative, const Natural& magnitude, bool more, int exponent,
   const bool rest = more || (drop > 1 && magnitude.any_below(at - 1));
   if (half && (rest || (kept & 1U) != 0)) ++kept;
   double value = std::ldexp(static_cast<double>(kept), drop + exponent);
-  if (value >= std::ldexp(1.0, format.greatest - 1) * 2) value = std::numeric_limits<double>::infinity();
+  if (value >= std::ldexp(1.0, format.end - 1) * 2) value = std::numeric_limits<double>::infinity();
   return negative ? -value : value;
 }
 
@@ -84,9 +73,7 @@ ReferenceSum::Parts ReferenceSum::parts_of(const ArrayView& data, std::uint64_t 
       const U bits = static_cast<U>(element);
       parts.mantissa = parts.negative ? static_cast<U>(U{0} - bits) : bits;
     } else {
-      double value = 0;
-      if constexpr (std::same_as<T, Half>) value = runtime::to_double(element);
-      else value = element;
+      const double value = to_f64(element);
       parts.negative = std::signbit(value);
       parts.nan = std::isnan(value);
       parts.infinite = std::isinf(value);

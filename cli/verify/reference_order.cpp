@@ -169,8 +169,8 @@ struct Layout {
 };
 
 Layout layout_of(Dtype dtype) {
-  if (dtype == Dtype::f16) return {5, 10};
-  return dtype == Dtype::f32 ? Layout{8, 23} : Layout{11, 52};
+  const int fraction_bits = float_format(dtype).precision - 1;
+  return {8 * static_cast<int>(size_of(dtype)) - 1 - fraction_bits, fraction_bits};
 }
 
 // An element: a whole number, or mantissa * 2^exponent, or none of it.

@@ -2,9 +2,9 @@
 // What --verify and selftest compare with: plain sequential programs that share no code with what they check.
 #pragma once
 
+#include "elements/stored_float.h"
 #include "histogram/bins/natural.h"
 #include "histogram/histogram_reference.h"
-#include "runtime/half.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ namespace masu::cli {
 template <class T>
 bool comes_before(T a, T b, Order order = Order::ascending) {
   if (order == Order::descending) return comes_before(b, a);
-  if constexpr (std::same_as<T, Half>) return comes_before(runtime::to_double(a), runtime::to_double(b));
+  if constexpr (is_stored<T>) return comes_before(to_double(a), to_double(b));
   else if constexpr (std::floating_point<T>) return a < b || (std::isnan(b) && !std::isnan(a));
   else return a < b;
 }
@@ -78,7 +78,7 @@ class ReferenceSum {
   void add_product(const ArrayView& x, std::uint64_t i, const ArrayView& y, std::uint64_t j);
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-  // Rounded to nearest, ties to even, to f16, f32 or f64.
+  // Rounded to nearest, ties to even, to a dtype of floats.
   [[nodiscard]] double sum(Dtype to) const;
   [[nodiscard]] double mean(Dtype to) const;
   // The square root of the sum.
@@ -183,7 +183,7 @@ struct ReferenceSlots {
   std::vector<std::vector<double>> edges;  // of each column
   std::vector<bool> half_open;             // whether its last bin lacks its upper edge
   Outside outside = Outside::drop;
-  std::optional<reference::HalfEven> half;  // of one column of f16
+  std::optional<reference::HalfEven> half;  // of one column of stored floats
 
   [[nodiscard]] std::size_t joint_bins() const;
   // Calls take(slot) for each point of the columns, or of all of them interleaved in one.

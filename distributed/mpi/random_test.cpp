@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that are made up: every function with options, data, dtypes and distributions by chance, against one process
 // with all the data. --gtest_repeat=N makes others each time.
+#include "all_dtypes.h"
 #include "test_calls.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ class Chance {
   explicit Chance(std::uint64_t seed) : random_(seed) {}
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   bool coin() { return below(2) == 0; }
-  Dtype dtype() { return static_cast<Dtype>(below(static_cast<std::uint64_t>(Dtype::f64) + 1)); }
+  Dtype dtype() { return masu::all_dtypes[below(masu::all_dtypes.size())]; }
   double real(double lo, double hi) { return lo + (hi - lo) * static_cast<double>(random_() >> 11) * 0x1p-53; }
 
   Cuts cuts(std::size_t n) {

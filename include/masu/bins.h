@@ -4,8 +4,8 @@
 ///
 /// **Rule.** The edges e[0] … e[n] are computed once on the host. Even bins: exactly as NumPy >= 2 computes them for
 /// the dtype. Values and edges are compared in NumPy's common type: f32 for f32 data in even bins, f64 otherwise
-/// (64-bit integers are rounded to f64 first). f16 data in even bins follows NumPy's own f16 arithmetic with its one
-/// correction. Sources: numpy/lib/_histograms_impl.py, numpy/_core/function_base.py.
+/// (64-bit integers are rounded to f64 first). Half-precision data in even bins follows NumPy's own arithmetic with its
+/// one correction. Sources: numpy/lib/_histograms_impl.py, numpy/_core/function_base.py.
 #pragma once
 
 #include <masu/device.h>
@@ -57,7 +57,7 @@ class MASU_EXPORT Bins {
   /// Value v falls into bin v, for integer data; negative values count as below, n and more as above.
   static Bins integers(std::uint64_t n);
   /// As many even bins as NumPy's estimator finds for the data, over its finite range. Sums are exact, where NumPy's
-  /// standard deviation of f32 and f16 data carries its rounding. Costs passes over the data on the CPU: one for 8- and
+  /// standard deviation of floats below f64 carries its rounding. Costs passes over the data on the CPU: one for 8- and
   /// 16-bit data; for others one, two for "scott" and "doane", two (32 bits) or four (64 bits) for the quartiles of
   /// "auto" and "fd". "stone" counts histograms of 1 to max(100, sqrt(values)) bins, 2 MiB of counters a pass, and of
   /// 32- and 64-bit data takes at most 16,785,408 values.

@@ -16,14 +16,37 @@
 
 namespace masu {
 
-/// The element types of masu. `bool` data is read as u8; f16 is a storage type (IEEE binary16).
-enum class Dtype : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64 };
-
 /// IEEE binary16 as stored. masu reads and writes it; it does no arithmetic in it.
 struct Half {
   std::uint16_t bits;
   friend bool operator==(Half, Half) = default;
 };
+
+/// The element types of masu, by the table dtypes.def: u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64. `bool` data
+/// is read as u8; f16 is a storage type (IEEE binary16). Their numbers stand in saved states and have no other meaning.
+enum class Dtype : std::uint8_t {
+#define MASU_DTYPE(name, ...) name,
+#include <masu/dtypes.def>
+};
+
+namespace detail {
+enum class DtypeClass : std::uint8_t { unsigned_integer, signed_integer, floating };
+
+struct DtypeForm {
+  std::uint8_t bytes;
+  DtypeClass kind;
+  std::uint8_t exponent_bits;  // of floats
+  std::uint8_t fraction_bits;
+};
+inline constexpr DtypeForm dtype_forms[] = {
+#define MASU_DTYPE(name, type, kind, exponent_bits, fraction_bits, ...) \
+  {sizeof(type), DtypeClass::kind, exponent_bits, fraction_bits},
+#include <masu/dtypes.def>
+};
+[[nodiscard]] constexpr const DtypeForm& form_of(Dtype dtype) noexcept {
+  return dtype_forms[static_cast<std::size_t>(dtype)];
+}
+}  // namespace detail
 
 /// Maps a Dtype to its C++ type inside `dispatch`.
 template <class T>
@@ -34,32 +57,23 @@ struct TypeTag {
 /// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Every branch must return the same type.
 template <class F>
 decltype(auto) dispatch(Dtype dtype, F&& f) {
+#define MASU_DTYPE(name, type, ...) \
+  case Dtype::name: return f(TypeTag<type>{});
   switch (dtype) {
-    case Dtype::u8: return f(TypeTag<std::uint8_t>{});
-    case Dtype::i8: return f(TypeTag<std::int8_t>{});
-    case Dtype::u16: return f(TypeTag<std::uint16_t>{});
-    case Dtype::i16: return f(TypeTag<std::int16_t>{});
-    case Dtype::u32: return f(TypeTag<std::uint32_t>{});
-    case Dtype::i32: return f(TypeTag<std::int32_t>{});
-    case Dtype::u64: return f(TypeTag<std::uint64_t>{});
-    case Dtype::i64: return f(TypeTag<std::int64_t>{});
-    case Dtype::f16: return f(TypeTag<Half>{});
-    case Dtype::f32: return f(TypeTag<float>{});
-    case Dtype::f64: return f(TypeTag<double>{});
+#include <masu/dtypes.def>
   }
   throw Error(ErrorCode::invalid_argument, "dtype: not one of the enumerated values");
 }
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(Dtype dtype) noexcept {
-  constexpr std::size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8};
-  return sizes[static_cast<std::size_t>(dtype)];
+  return detail::form_of(dtype).bytes;
 }
 [[nodiscard]] constexpr bool is_float(Dtype dtype) noexcept {
-  return dtype >= Dtype::f16;
+  return detail::form_of(dtype).kind == detail::DtypeClass::floating;
 }
 [[nodiscard]] constexpr bool is_signed(Dtype dtype) noexcept {
-  return is_float(dtype) || (static_cast<unsigned>(dtype) & 1U) != 0;
+  return detail::form_of(dtype).kind != detail::DtypeClass::unsigned_integer;
 }
 
 /// "u8", "i8", … "f64".
@@ -80,17 +94,24 @@ MASU_EXPORT std::string_view to_string(NanPolicy policy) noexcept;
 MASU_EXPORT NanPolicy nan_policy_from_name(std::string_view name);
 
 namespace detail {
-/// The stored type of T: char, long and long long fall on the fixed-width type of their size and sign.
+/// Whether elements of type T are stored as `Stored`: char, long and long long fall on the fixed-width type of their
+/// size and sign.
+template <class T, class Stored>
+consteval bool is_stored_as() {
+  if constexpr (std::is_same_v<T, std::byte>) return std::is_same_v<Stored, unsigned char>;
+  else if constexpr (std::is_integral_v<T> && std::is_integral_v<Stored>)
+    return sizeof(T) == sizeof(Stored) && std::is_signed_v<T> == std::is_signed_v<Stored> &&
+           !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>;
+  else return std::is_same_v<T, Stored>;
+}
+
+/// The number of T's dtype, -1 where there is none.
 template <class T>
 consteval int dtype_index() {
-  if constexpr (std::is_same_v<T, Half>) return static_cast<int>(Dtype::f16);
-  else if constexpr (std::is_same_v<T, float>) return static_cast<int>(Dtype::f32);
-  else if constexpr (std::is_same_v<T, double>) return static_cast<int>(Dtype::f64);
-  else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::byte>) return 0;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, wchar_t> &&
-                     !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>)
-    return (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 2 : sizeof(T) == 4 ? 4 : 6) + (std::is_signed_v<T> ? 1 : 0);
-  else return -1;
+#define MASU_DTYPE(name, type, ...) \
+  if (is_stored_as<T, type>()) return static_cast<int>(Dtype::name);
+#include <masu/dtypes.def>
+  return -1;
 }
 }  // namespace detail
 

@@ -14,8 +14,8 @@
 /// unchanged.
 /// - `fill`: one element, everywhere. `iota`: element i is start + i * step: integers modulo 2^bits; floats: i, start
 /// and
-///   step as f64, multiplied and added with one rounding (fma), then rounded to the dtype, to nearest even (f16 and f32
-///   overflow to infinity).
+///   step as f64, multiplied and added with one rounding (fma), then rounded to the dtype, to nearest even (narrow
+///   floats overflow to infinity).
 ///
 /// **Bad input.** An index out of range is an error that names the first one's position and value; so is an `out` of
 /// `compact` that is too small. `out` is untouched then. So is an overlap of `out` with an input, except where

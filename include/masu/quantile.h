@@ -201,8 +201,8 @@ struct QuantilePoint {
 MASU_EXPORT std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length,
                                                        std::span<const double> q);
 /// The quantiles at these points of rows of device memory to memory there, as many as rows for each point, one
-/// point after the other. Nothing waits. `result_dtype`: that of the data where all points are elements, or f16, f32
-/// or f64, to which elements (of 64-bit integers by way of f64) and weights are rounded and in which all is computed
+/// point after the other. Nothing waits. `result_dtype`: that of the data where all points are elements, or a
+/// float, to which elements (of 64-bit integers by way of f64) and weights are rounded and in which all is computed
 /// but for b - a of floats, by the rule above. A zero has the sign that comes out; NaN is the quiet NaN. Throws
 /// invalid_argument for places that are not below the length of a row, and for empty rows.
 MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
@@ -210,7 +210,7 @@ MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtyp
                                     const SelectionOptions& options = {});
 /// Writes to result[i] the number between first[i] and second[i] at the weight weights[i], by the rule above. Requires
 /// first[i] <= second[i] and weights from 0 to 1, where they differ. All arguments are in host memory and have equal
-/// counts; `result` is f16, f32 or f64. A result is NaN where first[i] or second[i] is NaN. Throws invalid_argument for
+/// counts; `result` is of floats. A result is NaN where first[i] or second[i] is NaN. Throws invalid_argument for
 /// other dtypes, counts, weights and orders; what stands in `result` then is not defined.
 MASU_EXPORT void interpolate(const ArrayView& first, const ArrayView& second, std::span<const double> weights,
                              MutableArrayView result);
@@ -221,7 +221,7 @@ MASU_EXPORT std::uint64_t quantiles_workspace(const Device& device, Dtype dtype,
 
 /// Medians and quantiles of the elements that are not NaN in each row, in device memory, as median() and quantiles()
 /// give them; NaN for a row of NaNs. Nothing waits: the rows are sorted, and the device computes where a quantile lies
-/// among the row's numbers, by the method's formula in f64. `result_dtype`: f16, f32 or f64, or that of the data where
+/// among the row's numbers, by the method's formula in f64. `result_dtype`: a float, or that of the data where
 /// the method chooses elements.
 MASU_EXPORT Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                      const SelectionOptions& options = {});

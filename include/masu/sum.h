@@ -4,8 +4,8 @@
 /// every device.
 ///
 /// **Rule.** A result is the exact real number that the stored values define, rounded once, to nearest with ties to
-/// even: to f64, or to f32 or f16 where SumOptions::result asks for it. So the order and the grouping of the data do
-/// not matter, and nothing overflows or underflows on the way. A result of zero is +0, also where a negative number
+/// even: to f64, or to the narrower float that SumOptions::result asks for. So the order and the grouping of the data
+/// do not matter, and nothing overflows or underflows on the way. A result of zero is +0, also where a negative number
 /// rounds to it. NaN, or infinities of both signs, give the quiet NaN 0x7ff8000000000000; one infinity gives it. In a
 /// dot product what counts are the products: infinity times zero is NaN. The variance of data with an infinity is NaN.
 /// **Integers.** `sum` and `dot` of integers are exact: i64 of signed data, u64 of unsigned data; a final result
@@ -51,7 +51,7 @@ struct SumOptions {
   /// as a row here is a column: one result for each column of each matrix. Must divide `rows`. For results in device
   /// memory; not of dot products.
   std::uint64_t columns = 1;
-  /// What results that are not integers are rounded to: f64, f32 or f16.
+  /// What results that are not integers are rounded to: a float.
   Dtype result = Dtype::f64;
   /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.
   std::uint64_t ddof = 0;
@@ -75,8 +75,8 @@ class MASU_EXPORT SumResult {
   /// What the numbers are: i64 or u64 for sums and dot products of integers, else SumOptions::result.
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return bits_.size(); }
-  /// As a double: exact for f64, f32 and f16 (a cast to float is exact then); an integer rounded to nearest. Throws
-  /// invalid_argument for a row past the end, as the others do.
+  /// As a double: exact for results of floats (a cast to a narrower result's type is exact, too); an integer rounded to
+  /// nearest. Throws invalid_argument for a row past the end, as the others do.
   [[nodiscard]] double value(std::uint64_t row = 0) const;
   /// Throws invalid_argument unless dtype() is i64.
   [[nodiscard]] std::int64_t signed_integer(std::uint64_t row = 0) const;
@@ -279,7 +279,7 @@ double standard_deviation(const Buffer<T>& x, const SumOptions& options = {}) {
 /// the parts of several threads.
 class MASU_EXPORT ExactSum {
  public:
-  /// Adds every element. Integers are added exactly, 64-bit ones too. f16 is supported.
+  /// Adds every element. Integers are added exactly, 64-bit ones too.
   void add(const ArrayView& data);
   /// Adds `value`, `times` times.
   void add(double value, std::uint64_t times = 1);
@@ -289,7 +289,7 @@ class MASU_EXPORT ExactSum {
   /// The exact sum, rounded once to f64 (to nearest, ties to even). 0 when empty; an exact zero is +0. NaN, or
   /// infinities of both signs, give the quiet NaN 0x7ff8000000000000; infinities of one sign give that infinity.
   [[nodiscard]] double sum() const noexcept { return sum(Dtype::f64); }
-  /// The same, rounded once to f64, f32 or f16: exact as a double, and in a cast to float. Other dtypes count as f64.
+  /// The same, rounded once to a float: exact as a double, and in a cast to that type. Other dtypes count as f64.
   [[nodiscard]] double sum(Dtype result) const noexcept;
   /// The exact mean, rounded once to f64. Throws invalid_argument when empty.
   [[nodiscard]] double mean() const;

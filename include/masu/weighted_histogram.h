@@ -13,9 +13,9 @@
 /// variance of the total of counted events. Nothing depends on the order of the data, on its pieces or on the device.
 ///
 /// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^32 rows; rows * joint
-/// bins at most 2^31. **Memory.** The exact sums, of integers and f16, f32, f64 weights at most 33, 81, 537 bytes a bin
-/// and row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three times
-/// as much.
+/// bins at most 2^31. **Memory.** The exact sums, of integers and floats of 16, 32, 64 bits at most 33, 81, 537 bytes a
+/// bin and row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three
+/// times as much.
 /// **Complexity.** O(elements + bins). **Exceptions.** Error with invalid_argument (also: lengths that differ,
 /// overflow), unsupported, out_of_memory or device_lost; nothing of the caller's is changed then.
 /// **Method.** U. Kulisch's long accumulator for each bin (Computer Arithmetic and Validity, 2013).

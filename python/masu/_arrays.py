@@ -125,15 +125,15 @@ def read(array, device, name="masu"):
 def _its_own(array, function, arrays, options, device):
     """What the library of `array` computes where NumPy's function of the same name is called."""
     name, kind = function.__name__, type(array)
-    told = f"{name}: {kind.__module__}.{kind.__qualname__} has functions of its own"
+    has_own = f"{name}: {kind.__module__}.{kind.__qualname__} has functions of its own"
     if not hasattr(np, name) or device is not None:
-        raise TypeError(f"{told}, and none with {'this name' if device is None else 'device'}; "
+        raise TypeError(f"{has_own}, and none with {'this name' if device is None else 'device'}; "
                         "convert it with numpy.asarray first")
     defaults = inspect.signature(function).parameters
     options = {key: value for key, value in options.items()
                if key not in defaults or value is not defaults[key].default}
     if name in ("histogram", "bincount") and "axis" in options:
-        raise TypeError(f"{told}, and none with axis; convert it with numpy.asarray first")
+        raise TypeError(f"{has_own}, and none with axis; convert it with numpy.asarray first")
     if name in _SUMS or options.get("weights") is not None:
         _fallback.warn(name, f"an array of {kind.__module__}")
     return getattr(np, name)(*arrays, **options)

@@ -8,9 +8,7 @@ import numpy as np
 
 from . import _device, _kinds, _masu
 
-_DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "u8": "u64", "i8": "i64",
-           "f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"}
-_NUMPY = {name: np.dtype(code) for code, name in _DTYPES.items()}
+_NUMPY = {name: np.dtype(code) for code, name in _kinds.NAMES.items()}
 _CUDA = 2  # DLPack's number of CUDA memory
 
 
@@ -18,7 +16,7 @@ _CUDA = 2  # DLPack's number of CUDA memory
 def dtype_name(dtype):
     """masu's name of a NumPy dtype; TypeError where masu lacks it."""
     dtype = np.dtype(dtype)
-    name = _DTYPES.get(dtype.kind + str(dtype.itemsize)) if dtype.num in _kinds.NATIVE else None
+    name = _kinds.NAMES.get(dtype.kind + str(dtype.itemsize)) if dtype.num in _kinds.NATIVE else None
     if name is None:
         raise TypeError(f"masu: the dtype must be bool, an integer or float16 to float64, got {_kinds.in_words(dtype)}")
     return name
@@ -138,7 +136,7 @@ def in_memory(a, device):
 
 
 def from_cuda_interface(array, device=None):
-    """The memory behind `__cuda_array_interface__` (versions 2 and 3), whose stream is the array's."""
+    """The memory that `__cuda_array_interface__` (versions 2 and 3) names; its stream becomes the array's."""
     about = array.__cuda_array_interface__
     if about.get("mask") is not None:
         raise TypeError("masu: a masked array on a device is not supported")

@@ -15,7 +15,7 @@ class Fallback(Warning):
     """
 
 
-# Behind all other filters, so that those of the user, and of python -W, come first.
+# The last filter, so that those of the user, and of python -W, come first.
 warnings.simplefilter("ignore", Fallback, append=True)
 
 

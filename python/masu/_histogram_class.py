@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _histogram
+from . import _histogram, _kinds
 
 
 class _Traits(NamedTuple):
@@ -56,7 +56,7 @@ class _Axis:
 # NaN, the number of bins; then these, and the variances of weighted ones.
 _HEAD = struct.Struct("<4sBB2s2s2s2s2sQ")
 _MAGIC, _VERSION = b"mhis", 1
-_DTYPES = frozenset(kind + size for kind in (b"i", b"u", b"f") for size in (b"1", b"2", b"4", b"8")) - {b"f1"} | {b"b1"}
+_DTYPES = frozenset(code.encode() for code in _kinds.NAMES)
 
 
 def _number(value):

@@ -8,10 +8,12 @@ from . import _masu
 
 #: The dtypes that masu computes with, by NumPy's number, in native byte order and the other. Not by NumPy's character:
 #: float8_e4m3b11fnuz of ml_dtypes has that of uint64.
-NATIVE = frozenset((*range(13), 23))
+NATIVE = frozenset((0, 7, 8, *(number for _, _, number in _masu.DTYPES)))  # of bool and long, too
 BOOL = 0
+#: masu's names of dtypes, by NumPy's letter of the class and the bytes.
+NAMES = {code: name for name, code, _ in _masu.DTYPES} | {"b1": "bool"}
 #: masu's names of the float dtypes, by NumPy's number.
-FLOATS = {23: "f16", 11: "f32", 12: "f64"}
+FLOATS = {number: name for name, code, number in _masu.DTYPES if code[0] == "f"}
 WIDE_FLOATS = frozenset((11, 12))
 
 

@@ -31,7 +31,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     """
     if (on := adapter(device, a)) is None:
         return in_kind(mean, locals())
-    return _found(on, np.mean, a, axis, dtype, out, -1, keepdims, where, {}, device)
+    return _found(on, np.mean, a, axis, dtype, out, keepdims, where, device)
 
 
 @_masu.with_plain_calls
@@ -51,7 +51,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     """
     if (on := adapter(device, a)) is None:
         return in_kind(var, locals())
-    return _spread(on, np.var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
+    return _found(on, np.var, a, axis, dtype, out, keepdims, where, device, ddof=ddof, mean=mean, correction=correction)
 
 
 @_masu.with_plain_calls
@@ -69,18 +69,14 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     """
     if (on := adapter(device, a)) is None:
         return in_kind(std, locals())
-    return _spread(on, np.std, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
+    return _found(on, np.std, a, axis, dtype, out, keepdims, where, device, ddof=ddof, mean=mean, correction=correction)
 
 
-def _spread(on, numpys, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device):
-    """var or std."""
-    less = freedom(ddof, correction) if mean is _NoValue else None
-    more = {"ddof": ddof, "mean": mean, "correction": correction}
-    return _found(on, numpys, a, axis, dtype, out, less, keepdims, where, more, device)
-
-
-def _found(on, numpys, a, axis, dtype, out, less, keepdims, where, more, device):
-    """mean, var or std; `less`: what is taken from the number of elements, -1 for the mean, None where NumPy judges `more`."""
+def _found(on, numpys, a, axis, dtype, out, keepdims, where, device, **more):
+    """mean, var or std; `more`: what var and std have beside the mean's parameters."""
+    less = -1  # this is subtracted from the number of elements; None where NumPy judges `more`
+    if more:
+        less = freedom(more["ddof"], more["correction"]) if more["mean"] is _NoValue else None
     if less == -1 and on is _host and axis is dtype is out is None and keepdims is where is _NoValue:
         if (found := _host.count_true(a, device)) is not None:
             return np.float64(found / a.size)
@@ -126,10 +122,6 @@ def rounded_to(data, dtype):
     return dtype if dtype.num in FLOATS and dtype.isnative else None
 
 
-def name_of(dtype):
-    return FLOATS[dtype.num]
-
-
 def _moment(on, numpys, data, axis, dtype, out, less, keepdims, device):
     """Means, variances or their roots; NUMPY where they are NumPy's."""
     if out is not None and (type(out) is not np.ndarray or out.dtype.num not in FLOATS):
@@ -144,5 +136,5 @@ def _moment(on, numpys, data, axis, dtype, out, less, keepdims, device):
     if lines.shape[-1] <= max(less, 0) or not lines.size:
         return on.few(numpys, lines, shape, dtype, less)
     found = on.totals(lines, shape, rounded)
-    _masu.moments(on.words(lines), found, name_of(rounded), less, numpys is np.std, on.device_for(device, lines))
+    _masu.moments(on.words(lines), found, FLOATS[rounded.num], less, numpys is np.std, on.device_for(device, lines))
     return on.returned(on.converted(found, rounded), out)

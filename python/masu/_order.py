@@ -31,7 +31,7 @@ def _usual(kind, order, stable):
 
 
 def _direction(descending, kind):
-    """Whether the order is descending, and the keyword with which NumPy's function is told so."""
+    """Whether the order is descending, and NumPy's keyword for it."""
     if descending is _NoValue:
         return False, {}
     if kind is not None and descending is not None:  # in NumPy's words
@@ -181,7 +181,7 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
     `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`:
-    "left", in front of what is equal, or "right", behind it. Integers are compared as integers, also int64 with uint64,
+    "left", before what is equal, or "right", after it. Integers are compared as integers, also int64 with uint64,
     which NumPy rounds to float64; all else is compared in the dtype that NumPy promotes both to. `out`: as `sort` has it.
     Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
 

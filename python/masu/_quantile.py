@@ -36,12 +36,12 @@ class Unforeseen(Exception):
 _NUMPYS = (Unforeseen, IndexError, TypeError, ValueError)
 
 
-class _Told(Exception):
+class _Noted(Exception):
     """What NumPy's function seeks is known."""
 
 
 class _Element(_ndarray):
-    """Stands for elements in NumPy's interpolation, b - a and its product with t: notes at which t it is."""
+    """Stands for elements in NumPy's interpolation, (b - a) * t: notes t."""
 
     weights: list
 
@@ -52,7 +52,7 @@ class _Element(_ndarray):
 
     def __mul__(self, t):
         self.weights.append(t)
-        raise _Told
+        raise _Noted
 
 
 class _Sought(_ndarray):
@@ -70,7 +70,7 @@ class _Sought(_ndarray):
 
     def take(self, indices, *args, **keywords):
         self.places.append(indices)
-        raise _Told
+        raise _Noted
 
     def __getitem__(self, index):
         if not isinstance(index, (_ndarray, np.integer)):
@@ -125,7 +125,7 @@ def points(function, count, dtype, q, method):
     data.places, data.weights = [], []
     try:
         function(data, q=q, axis=-1, overwrite_input=True, method=method)
-    except _Told:
+    except _Noted:
         pass
     else:
         raise Unforeseen
@@ -151,7 +151,7 @@ def points(function, count, dtype, q, method):
 
 def plain_points(percent, count, dtype, q, method):
     """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data,
-    and behind them what `double_quantiles` gives; None for what the usual way must say.
+    then what `double_quantiles` gives; None where the usual way gives the result or the error.
     """
     function = np.percentile if percent else np.quantile
     try:
@@ -213,7 +213,7 @@ def wanted(function, count, dtype, **options):
 
 
 def computed(lines, number, points):
-    """What NumPy's function gives of so many lines in memory of a device: behind the axes of q one for each line."""
+    """What NumPy's function gives for `number` lines in device memory: for each q a row with a result for each line."""
     first, second, weights, kinds, dtype, shape = points
     found = empty(lines, None if kinds is not None and not kinds.any() else dtype, (*shape, number))
     if kinds is None:
@@ -266,7 +266,7 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
 def _is_little(data, plain, axis, device):
     """Whether NumPy's function is as right, and sooner done with so few elements."""
     if data.size >= _small.limit or device is not None or plain is np.median and axis is not None and data.ndim > 1:
-        return False  # of the median of rows without NaN NumPy's is an arithmetic of its own
+        return False  # NumPy computes nanmedian of several lines in another arithmetic
     if data.dtype.kind == "b":
         return True
     low, high = data.min(), data.max()

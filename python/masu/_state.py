@@ -23,7 +23,7 @@ class State:
         return result
 
     def merge(self, other):
-        """Takes what another state of the same kind holds, as the data behind this one's. Raises ValueError for one that
+        """Takes what another state of the same kind holds, as the data that follows this one's. Raises ValueError for one that
         does not fit."""
         if type(other) is not type(self):
             raise TypeError(f"{type(self).__name__}: only a {type(self).__name__} can be merged, got {type(other).__name__}")
@@ -94,7 +94,7 @@ class Accumulator(State):
         return self._native.count()
 
     def add(self, x):
-        """Adds the elements of an array of any shape, in NumPy's order, behind those before.
+        """Adds the elements of an array of any shape, in NumPy's order, after those before.
 
         Data of another dtype is converted where that changes no value; TypeError else.
         """

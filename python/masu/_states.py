@@ -11,7 +11,7 @@ from . import _arrays, _device, _kinds, _masu
 from ._order import TopK
 from ._state import Accumulator, _read, name_of, plain
 
-_BEHIND = """    Two of the same kind are put together with ``+`` or `merge`: the second one's data comes behind the first one's. One can be
+_MERGED = """    Two of the same kind are put together with ``+`` or `merge`: the second one's data comes after the first one's. One can be
     pickled, copied and compared; `tobytes` is the same on every machine."""
 
 
@@ -20,7 +20,7 @@ class ReduceAccumulator(Accumulator):
 
     The extreme is the first of equals, with its bits; -0.0 equals 0.0. A NaN is the least and the greatest, unless NaNs are
     skipped. Places are counted over all that was added.
-{_BEHIND}
+{_MERGED}
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class TopkAccumulator(Accumulator):
     __doc__ = f"""The k largest (or smallest) elements and their places, as `masu.topk` of all data.
 
     Equals come by place, the lower first; NaN counts as the largest, or is skipped. Places are counted over all that was added.
-{_BEHIND}
+{_MERGED}
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class TopkAccumulator(Accumulator):
         return f"<masu.TopkAccumulator: {self.k} of {self.count} elements of {self.dtype}>"
 
 
-_OF_HOST = f"""{_BEHIND}
+_OF_HOST = f"""{_MERGED}
 
     Parameters
     ----------

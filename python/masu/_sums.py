@@ -131,7 +131,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
 
     `axis`: None takes the flattened array. `dtype`: the result's, by default a's (intp or uintp for small integers);
     elements are converted to it first. `out`: an array for the result. Running sums of integers are NumPy's, modulo
-    2^64. A running sum behind a NaN, or behind infinities of both signs, is NaN. For a Series of pandas the result is a
+    2^64. A running sum after a NaN, or after infinities of both signs, is NaN. For a Series of pandas the result is a
     Series with its index.
 
     Raises what NumPy raises, and hands to `numpy.cumsum` what `sort` hands to NumPy.

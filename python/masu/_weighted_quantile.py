@@ -19,7 +19,7 @@ from ._on_device import empty, rows, sent
 
 _WRONG_SUM = "Weights included NaN, inf or were all zero."  # in NumPy's words
 _NEAR = 2.0**-48  # far more than the relative error of a rounded running sum
-_CHUNK = 2**26  # whole numbers below 2^27 whose sum a double holds
+_CHUNK = 2**26  # a double holds the sum of so many whole numbers below 2^27
 
 
 def _exact_sum(weights):
@@ -89,9 +89,9 @@ def _sought(function, dtype, q, method):
     """The quantiles as NumPy has computed them; its errors."""
     try:
         function(np.zeros(1, dtype), q, method=method, weights=np.ones(1).view(_Asked))
-    except _Sought as told:
-        return np.asarray(told.args[0])
-    raise ValueError  # of no data, or by another method
+    except _Sought as found:
+        return np.asarray(found.args[0])
+    raise ValueError  # NumPy sought nothing
 
 
 def found(on, function, plain, a, q, axis, keepdims, method, weights):

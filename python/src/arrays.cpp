@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 
+#include "elements/dtypes.h"
 #include "module.h"
 
 #include <algorithm>
@@ -41,29 +42,32 @@ const Interface& numpy() noexcept {
   return interface;
 }
 
-// NumPy's number of a type.
+// NumPy's number of a type; of 64-bit integers that of long where it is as wide.
 int number_of(masu::Dtype dtype) noexcept {
-  constexpr bool long_is_wide = sizeof(long) == 8;
-  switch (dtype) {
-    case masu::Dtype::i8: return 1;
-    case masu::Dtype::u8: return 2;
-    case masu::Dtype::i16: return 3;
-    case masu::Dtype::u16: return 4;
-    case masu::Dtype::i32: return 5;
-    case masu::Dtype::u32: return 6;
-    case masu::Dtype::i64: return long_is_wide ? 7 : 9;
-    case masu::Dtype::u64: return long_is_wide ? 8 : 10;
-    case masu::Dtype::f32: return 11;
-    case masu::Dtype::f64: return 12;
-    case masu::Dtype::f16: break;
-  }
-  return 23;
+  const int number = masu::names_of(dtype).numpy_number;
+  return sizeof(long) == 8 && !masu::is_float(dtype) && masu::size_of(dtype) == 8 ? number - 2 : number;
 }
+
+// The dtypes by NumPy's numbers; none for -1.
+constexpr int long_number = 7;
+constexpr auto by_number = [] {
+  std::array<int, 24> all{};
+  all.fill(-1);
+  const auto put = [&](int number, masu::Dtype dtype) {
+    if (number >= 0) all[static_cast<std::size_t>(number)] = static_cast<int>(dtype);
+  };
+  put(0, masu::dtype_of<bool>);
+  put(long_number, masu::dtype_of<long>);
+  put(long_number + 1, masu::dtype_of<unsigned long>);
+  for (const masu::DtypeNames& each : masu::dtype_names) put(each.numpy_number, each.dtype);
+  return all;
+}();
 
 }  // namespace
 
 bool NumpyArray::is_float() const noexcept {
-  return dtype->number == 11 || dtype->number == 12 || dtype->number == 23;
+  masu::Dtype type{};
+  return dtype_of(*this, type) && masu::is_float(type);
 }
 
 bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept {
@@ -103,15 +107,9 @@ const NumpyArray* numpy_array(PyObject* object) noexcept {
 }
 
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
-  using masu::Dtype;
-  constexpr Dtype i_long = sizeof(long) == 8 ? Dtype::i64 : Dtype::i32;
-  constexpr Dtype u_long = sizeof(long) == 8 ? Dtype::u64 : Dtype::u32;
-  constexpr std::array by_number = {Dtype::u8, Dtype::i8, Dtype::u8,  Dtype::i16, Dtype::u16, Dtype::i32, Dtype::u32,
-                                    i_long,    u_long,    Dtype::i64, Dtype::u64, Dtype::f32, Dtype::f64};
   const auto number = static_cast<unsigned>(array.dtype->number);
-  const bool is_half = number == 23;
-  if (!is_half && number >= by_number.size()) return false;
-  dtype = is_half ? Dtype::f16 : by_number[number];
+  if (number >= by_number.size() || by_number[number] < 0) return false;
+  dtype = static_cast<masu::Dtype>(by_number[number]);
   return true;
 }
 
@@ -164,34 +162,22 @@ PyObject* new_numpy_scalar(masu::Dtype dtype, double value) {
 
 namespace {
 
-// The dtype of an element in the buffer protocol's terms: a character of the module struct, and its size. f16 is 'e'.
+// The dtype of an element in the buffer protocol's terms: a character of the module struct, and its size.
 bool dtype_of_format(std::string_view format, Py_ssize_t bytes, masu::Dtype& dtype) {
   if (format.empty()) format = "B";
   if (format.front() == '@' || format.front() == '=' || format.front() == '<') format.remove_prefix(1);
-  if (format.size() != 1) return false;
-  const char kind = format.front();
-  if (kind == 'e') dtype = masu::Dtype::f16;
-  else if (kind == 'f') dtype = masu::Dtype::f32;
-  else if (kind == 'd') dtype = masu::Dtype::f64;
-  else if (std::string_view("?BHILQNc").find(kind) != std::string_view::npos) {
-    switch (bytes) {
-      case 1: dtype = masu::Dtype::u8; break;
-      case 2: dtype = masu::Dtype::u16; break;
-      case 4: dtype = masu::Dtype::u32; break;
-      case 8: dtype = masu::Dtype::u64; break;
-      default: return false;
-    }
-  } else if (std::string_view("bhilqn").find(kind) != std::string_view::npos) {
-    switch (bytes) {
-      case 1: dtype = masu::Dtype::i8; break;
-      case 2: dtype = masu::Dtype::i16; break;
-      case 4: dtype = masu::Dtype::i32; break;
-      case 8: dtype = masu::Dtype::i64; break;
-      default: return false;
-    }
-  } else {
-    return false;
-  }
+  if (format == "?" || format == "c") format = "B";
+  if (format.size() != 1 || format == "P") return false;
+  const masu::DtypeNames* const named = masu::find_dtype(
+      [&](const masu::DtypeNames& each) { return each.numpy_characters.find(format) != std::string_view::npos; });
+  if (named == nullptr) return false;
+  const masu::DtypeNames* const found = masu::find_dtype([&](const masu::DtypeNames& each) {
+    if (masu::is_float(named->dtype)) return each.dtype == named->dtype;
+    return masu::class_of(each.dtype) == masu::class_of(named->dtype) &&
+           static_cast<Py_ssize_t>(masu::size_of(each.dtype)) == bytes;
+  });
+  if (found == nullptr) return false;
+  dtype = found->dtype;
   return bytes == static_cast<Py_ssize_t>(masu::size_of(dtype));
 }
 

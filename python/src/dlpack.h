@@ -2,7 +2,7 @@
 // DLPack 1.x in C, as https://dmlc.github.io/dlpack declares it, and its types as masu's dtypes.
 #pragma once
 
-#include <masu/dtype.h>
+#include "elements/dtypes.h"
 
 #include <cstdint>
 
@@ -11,7 +11,8 @@ namespace masu_python::dlpack {
 inline constexpr std::int32_t cuda = 2;
 inline constexpr std::int32_t cuda_managed = 13;
 inline constexpr std::uint64_t flag_read_only = 1;
-enum Code : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, boolean = 6 };
+inline constexpr std::uint8_t unsigned_integer = 1;
+inline constexpr std::uint8_t boolean = 6;
 
 struct Device {
   std::int32_t type;
@@ -66,10 +67,7 @@ struct Exchange {
 // False for a type that masu lacks. bool is u8.
 bool dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept;
 inline Type type_of(masu::Dtype dtype, bool is_boolean) noexcept {
-  const Code code = is_boolean               ? boolean
-                    : masu::is_float(dtype)  ? floating
-                    : masu::is_signed(dtype) ? signed_integer
-                                             : unsigned_integer;
+  const std::uint8_t code = is_boolean ? boolean : masu::names_of(dtype).dlpack_code;
   return {code, static_cast<std::uint8_t>(8 * masu::size_of(dtype)), 1};
 }
 

@@ -28,12 +28,7 @@ bool dtype_of_code(PyObject* code, Dtype& dtype) {
     PyErr_Clear();
     return false;
   }
-  const std::string_view name(text, static_cast<std::size_t>(size));
-  for (unsigned i = 0; i <= static_cast<unsigned>(Dtype::f64); ++i) {
-    dtype = static_cast<Dtype>(i);
-    if (name == numpy_code(dtype)) return true;
-  }
-  return false;
+  return find_dtype(std::string_view(text, static_cast<std::size_t>(size)), dtype);
 }
 
 // The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.

@@ -73,7 +73,8 @@ std::optional<EdgeSearch> edges_of(nb::handle object, Dtype dtype) {
     std::copy_n(static_cast<const float*>(array->data), edges.size(), edges.begin());
   } else if (own == Dtype::f16) {
     std::transform(static_cast<const masu::Half*>(array->data),
-                   static_cast<const masu::Half*>(array->data) + edges.size(), edges.begin(), masu::runtime::to_double);
+                   static_cast<const masu::Half*>(array->data) + edges.size(), edges.begin(),
+                   [](masu::Half x) { return masu::runtime::to_double(x); });
   } else {
     return std::nullopt;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.h"
 
+#include "elements/dtypes.h"
+
 #include <masu/device.h>
 #include <masu/version.h>
 
@@ -54,6 +56,13 @@ NB_MODULE(_masu, m) {
   using namespace masu_python;
   m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
   m.attr("__version__") = nb::str(masu::version().data(), masu::version().size());
+  nb::list dtypes;  // masu's name, NumPy's name and number of each
+  for (const masu::DtypeNames& each : masu::dtype_names) {
+    const auto text = [](std::string_view name) { return nb::str(name.data(), name.size()); };
+    if (each.numpy_number >= 0)
+      dtypes.append(nb::make_tuple(text(each.name), text(each.numpy_name), each.numpy_number));
+  }
+  m.attr("DTYPES") = nb::tuple(dtypes);
   nb::register_exception_translator(translate);
   register_device(m);
   register_device_array(m);

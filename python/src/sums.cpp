@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 #include "module.h"
-#include "short_sum.h"
 
 #include <masu/convert.h>
-#include <masu/interrupt.h>
 #include <masu/scan.h>
 #include <masu/sum.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace masu_python {
@@ -25,13 +24,14 @@ nb::object number(const masu::SumResult& result) {
 
 constexpr std::uint64_t brief_elements = 16384;
 
-masu::SumOptions rounded_to(Dtype dtype) {
-  masu::SumOptions options{.wrap = true};
+// Options for results that are rounded to a dtype; integers are modulo 2^64.
+masu::SumOptions rounded_to(Dtype dtype, std::uint64_t rows = 1, std::uint64_t ddof = 0) {
+  masu::SumOptions options{.rows = rows, .ddof = ddof, .wrap = true};
   if (masu::is_float(dtype)) options.result = dtype;
   return options;
 }
 
-// Makes a call of masu that is over soon: the GIL is kept.
+// Calls masu; the GIL is kept where the call is over soon.
 template <class F>
 auto brief_call(const Array& input, const F& work) {
   return !input.on_device() && input.count() <= brief_elements ? work() : call(work);
@@ -51,12 +51,11 @@ nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   return number(brief_call(left, [&] { return masu::dot(device, left.view(), right.view(), options); }));
 }
 
-// Leaves results in device memory, rounded to their dtype: function(stream, memory for them, options). Integers are
-// modulo 2^64.
+// Leaves results in device memory, rounded to their dtype: start(stream, memory for them, options).
 template <class F>
-void leave(const Output& output, const F& function) {
+void leave(const Output& output, std::uint64_t ddof, const F& start) {
   masu::Stream stream(output.buffer().device(), masu::Timing::off);
-  function(stream, output.buffer(), rounded_to(output.dtype())).get();
+  start(stream, output.buffer(), rounded_to(output.dtype(), output.count(), ddof)).get();
 }
 
 // Of two arrays on a device, into one element there.
@@ -65,34 +64,47 @@ void dot_there(nb::handle x, nb::handle y, nb::handle result) {
   const Input right(y);
   const Output output(result);
   call([&] {
-    leave(output, [&](masu::Stream& stream, const masu::BufferBase& results, const masu::SumOptions& options) {
+    leave(output, 0, [&](auto& stream, const auto& results, const auto& options) {
       return masu::dot(stream, left.buffer(), right.buffer(), left.dtype(), results, options);
     });
   });
 }
 
-// The exact sums of rows: of floats, rounded once to `rounded`, into f64 or f32, which hold that; of integers into i64
-// or u64. Those of rows on a device into its memory, rounded to the result's dtype, integers modulo 2^64.
-void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& device) {
+// The results of rows, made by function(device, view, options) and the like. On a device they go into its memory,
+// rounded to the result's dtype; on the host those of floats are rounded to `rounded` and put into f64 or f32, which
+// hold that, and those of integers into i64 or u64.
+template <class F>
+void reduce_rows(nb::handle data, nb::handle result, Dtype rounded, std::uint64_t ddof, const Device& device,
+                 const F& function) {
   const Input input(data);
   const Output output(result);
   brief_call(input, [&] {
     if (input.on_device()) {
-      return leave(output, [&](masu::Stream& stream, const masu::BufferBase& results, masu::SumOptions options) {
-        options.rows = output.count();
-        return masu::sum(stream, input.buffer(), input.dtype(), results, options);
+      return leave(output, ddof, [&](auto& stream, const auto& results, const auto& options) {
+        return function(stream, input.buffer(), input.dtype(), results, options);
       });
     }
-    masu::SumOptions options = rounded_to(rounded);
-    options.rows = output.count();
-    const masu::SumResult sums = masu::sum(device, input.view(), options);
+    const masu::SumResult found = function(device, input.view(), rounded_to(rounded, output.count(), ddof));
     for (std::uint64_t row = 0; row < output.count(); ++row) {
-      if (sums.dtype() == Dtype::i64) output.data<std::int64_t>()[row] = sums.signed_integer(row);
-      else if (sums.dtype() == Dtype::u64) output.data<std::uint64_t>()[row] = sums.unsigned_integer(row);
-      else if (output.dtype() == Dtype::f32) output.data<float>()[row] = static_cast<float>(sums.value(row));
-      else output.data<double>()[row] = sums.value(row);
+      if (found.dtype() == Dtype::i64) output.data<std::int64_t>()[row] = found.signed_integer(row);
+      else if (found.dtype() == Dtype::u64) output.data<std::uint64_t>()[row] = found.unsigned_integer(row);
+      else if (output.dtype() == Dtype::f32) output.data<float>()[row] = static_cast<float>(found.value(row));
+      else output.data<double>()[row] = found.value(row);
     }
   });
+}
+
+void sum_rows(nb::handle data, nb::handle result, const char* rounded, const Device& device) {
+  reduce_rows(data, result, masu::dtype_from_name(rounded), 0, device, [](auto&&... x) { return masu::sum(x...); });
+}
+
+// Means, or with a ddof that is not negative variances, with `root` the roots of these.
+void moments(nb::handle data, nb::handle result, const char* rounded, std::int64_t ddof, bool root,
+             const Device& device) {
+  reduce_rows(data, result, masu::dtype_from_name(rounded), static_cast<std::uint64_t>(std::max<std::int64_t>(ddof, 0)),
+              device, [&](auto&&... x) {
+                return ddof < 0 ? masu::mean(x...) : root ? masu::standard_deviation(x...) : masu::variance(x...);
+              });
 }
 
 // The exact sums of the columns of a matrix of floats in host memory, rounded once to their dtype.
@@ -102,41 +114,10 @@ void sum_columns(nb::handle data, nb::handle result) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
-// The exact means of rows, or with a ddof that is not negative their variances, with `root` the roots of these, rounded
-// once to `rounded`, into f64; of rows on a device into its memory, rounded to the result's dtype.
-void moments(nb::handle data, nb::handle result, Dtype rounded, std::int64_t ddof, bool root, const Device& device) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    const auto moment = [&](auto&&... x) {
-      return ddof < 0 ? masu::mean(x...) : root ? masu::standard_deviation(x...) : masu::variance(x...);
-    };
-    const auto complete = [&](masu::SumOptions options) {
-      options.rows = output.count();
-      if (ddof >= 0) options.ddof = static_cast<std::uint64_t>(ddof);
-      return options;
-    };
-    if (input.on_device()) {
-      return leave(output, [&](masu::Stream& stream, const masu::BufferBase& results, const masu::SumOptions& options) {
-        return moment(stream, input.buffer(), input.dtype(), results, complete(options));
-      });
-    }
-    const masu::SumResult found = moment(device, input.view(), complete(rounded_to(rounded)));
-    for (std::uint64_t row = 0; row < output.count(); ++row) output.data<double>()[row] = found.value(row);
-  });
-}
-
 void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
   const Input input(data);
   const Output output(result);
-  const auto running = [&] {
-    if (rows != 1 || input.on_device() || device.kind() != masu::DeviceKind::cpu) return false;
-    if (input.dtype() == Dtype::f64) return running_sums(input.data<double>(), input.count(), output.data<double>());
-    return input.dtype() == Dtype::f32 && running_sums(input.data<float>(), input.count(), output.data<float>());
-  };
-  if (input.count() <= short_sum_elements && running()) return;
-  call([&] {
-    if (input.count() > short_sum_elements && running()) return;
+  brief_call(input, [&] {
     const masu::ScanOptions options{.rows = rows, .result = output.dtype()};
     if (input.on_device()) masu::scan(input.buffer(), input.dtype(), output.buffer(), options);
     else masu::scan(device, input.view(), output.view(), options);
@@ -163,19 +144,9 @@ void register_sums(nb::module_& m) {
   m.def("sum_all", sum_all, arg("data"), arg("device"));
   m.def("dot", dot, arg("x"), arg("y"), arg("device"));
   m.def("dot_there", dot_there, arg("x"), arg("y"), arg("result"));
-  m.def(
-      "sum_rows",
-      [](nb::handle data, nb::handle result, const char* dtype, const Device& device) {
-        sum_rows(data, result, masu::dtype_from_name(dtype), device);
-      },
-      arg("data"), arg("result"), arg("dtype"), arg("device"));
+  m.def("sum_rows", sum_rows, arg("data"), arg("result"), arg("dtype"), arg("device"));
   m.def("sum_columns", sum_columns, arg("data"), arg("result"));
-  m.def(
-      "moments",
-      [](nb::handle data, nb::handle result, const char* dtype, std::int64_t ddof, bool root, const Device& device) {
-        moments(data, result, masu::dtype_from_name(dtype), ddof, root, device);
-      },
-      arg("data"), arg("result"), arg("dtype"), arg("ddof"), arg("root"), arg("device"));
+  m.def("moments", moments, arg("data"), arg("result"), arg("dtype"), arg("ddof"), arg("root"), arg("device"));
   m.def("convert", convert, arg("data"), arg("result"), arg("device"));
   m.def("cumsum", cumsum, arg("data"), arg("result"), arg("rows"), arg("device"));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.h"
 
+#include "elements/dtypes.h"
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,9 +11,6 @@
 
 namespace masu_python {
 namespace {
-
-// By masu::Dtype.
-constexpr std::array<const char*, 11> codes = {"u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"};
 
 constexpr auto capsule_name = "dlpack_exchange_api";
 
@@ -67,10 +66,9 @@ bool address_in(PyObject* object, void*& address) {
 // The type of a text as "<f4"; of other byte orders, and of what masu lacks, lanes are 0.
 dlpack::Type type_of(std::string_view text) {
   if (text == "|b1") return dlpack::type_of(masu::Dtype::u8, true);
-  const auto found = std::ranges::find(codes, text.substr(std::min<std::size_t>(1, text.size())),
-                                       [](const char* code) { return std::string_view(code); });
-  if (text.starts_with('>') || found == codes.end()) return {};
-  return dlpack::type_of(static_cast<masu::Dtype>(found - codes.begin()), false);
+  masu::Dtype dtype{};
+  if (text.starts_with('>') || !find_dtype(text.substr(std::min<std::size_t>(1, text.size())), dtype)) return {};
+  return dlpack::type_of(dtype, false);
 }
 
 int array_of(void* object, dlpack::Array* taken) {
@@ -262,19 +260,20 @@ bool dlpack::Array::is_contiguous() const noexcept {
 bool dlpack::dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept {
   if (type.lanes != 1) return false;
   boolean = type.code == dlpack::boolean && type.bits == 8;
-  if (boolean) type.code = unsigned_integer;
-  const char kind = type.code == signed_integer     ? 'i'
-                    : type.code == unsigned_integer ? 'u'
-                    : type.code == floating         ? 'f'
-                                                    : '?';
-  const auto found = std::ranges::find_if(
-      codes, [&](const char* code) { return code[0] == kind && 8 * (code[1] - '0') == type.bits; });
-  dtype = static_cast<masu::Dtype>(found - codes.begin());
-  return found != codes.end();
+  const masu::DtypeNames* const found = masu::find_dlpack(boolean ? unsigned_integer : type.code, type.bits);
+  if (found != nullptr) dtype = found->dtype;
+  return found != nullptr;
 }
 
 const char* numpy_code(masu::Dtype dtype) noexcept {
-  return codes[static_cast<std::size_t>(dtype)];
+  return masu::names_of(dtype).numpy_name.data();  // a literal, which ends with 0
+}
+
+bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept {
+  const masu::DtypeNames* const found =
+      masu::find_dtype([&](const masu::DtypeNames& each) { return !code.empty() && each.numpy_name == code; });
+  if (found != nullptr) dtype = found->dtype;
+  return found != nullptr;
 }
 
 bool Tensor::measure() {

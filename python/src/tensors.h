@@ -13,11 +13,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace masu_python {
 
 // The dtype as NumPy and __cuda_array_interface__ have it: "f4".
 const char* numpy_code(masu::Dtype dtype) noexcept;
+// False for other texts.
+bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept;
 
 // A C-contiguous array, borrowed from the object of Python that was asked for it, with at least one element.
 struct Tensor {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/state_bytes.h"
 
+#include "elements/dtypes.h"
+
 #include <masu/error.h>
 
 #include <fmt/format.h>
@@ -87,7 +89,7 @@ double StateReader::real() {
 }
 
 Dtype StateReader::dtype() {
-  return static_cast<Dtype>(below(static_cast<std::uint64_t>(Dtype::f64) + 1, 1));
+  return static_cast<Dtype>(below(all_dtypes.size(), 1));
 }
 
 std::uint64_t StateReader::below(std::uint64_t end, std::size_t size) {

@@ -19,8 +19,8 @@
 // Between integers: MASU_CHECK_LOW, MASU_CHECK_HIGH: 1 where values can be below MASU_LOW, above MASU_HIGH, which are of
 // the source's type, widened to 32 bits.
 // From floats to integers: what fits is above MASU_LOW (or equal, with MASU_LOW_FITS) and below MASU_HIGH, which are of
-// type MASU_VALUE; MASU_LEAST and MASU_MOST are the target's ends, MASU_WHOLE its type, of 32 bits at least.
-// From and to floats: MASU_SOURCE_FRACTION, MASU_TARGET_FRACTION: stored bits behind the point.
+// type MASU_VALUE, made of bits by MASU_AS_VALUE; MASU_LEAST and MASU_MOST are the target's ends, MASU_WHOLE its type, of 32 bits at least.
+// To floats: MASU_TARGET_FRACTION: stored bits of the fraction.
 // To floats: MASU_LIMITED: 1 where values can overflow: magnitudes (bits, of floats) from MASU_LIMIT_UP on, of negative
 // values from MASU_LIMIT_DOWN on, become MASU_OVERFLOW_UP and MASU_OVERFLOW_DOWN. MASU_ROUNDING: 0 to nearest even,
 // 1 towards zero, 2 up, 3 down. MASU_INSTRUCTION: PTX's, from MASU_INSTRUCTION_IN to MASU_INSTRUCTION_OUT.
@@ -54,8 +54,8 @@
 #endif
 
 #if MASU_ELEMENT_CLASS == 2
-#define MASU_SOURCE_BIAS ((1 << (MASU_SOURCE_BITS - 2 - MASU_SOURCE_FRACTION)) - 1)
-#define MASU_SOURCE_MASK (((MASU_BITS)1 << MASU_SOURCE_FRACTION) - 1)
+#define MASU_SOURCE_BIAS ((1 << (MASU_SOURCE_BITS - 2 - MASU_FRACTION)) - 1)
+#define MASU_SOURCE_MASK (((MASU_BITS)1 << MASU_FRACTION) - 1)
 #endif
 
 #if MASU_NEGATE
@@ -120,10 +120,10 @@ inline MASU_TARGET rounded(const MASU_BITS source, const uint negative, const MA
   int exponent = 63;
 #if MASU_ELEMENT_CLASS == 2
   significand &= MASU_SOURCE_MASK;
-  exponent = (int)(magnitude >> MASU_SOURCE_FRACTION);
-  if (exponent != 0) significand |= (ulong)1 << MASU_SOURCE_FRACTION;
+  exponent = (int)(magnitude >> MASU_FRACTION);
+  if (exponent != 0) significand |= (ulong)1 << MASU_FRACTION;
   else exponent = 1;
-  exponent += 63 - MASU_SOURCE_BIAS - MASU_SOURCE_FRACTION;
+  exponent += 63 - MASU_SOURCE_BIAS - MASU_FRACTION;
 #endif
   const int zeros = (int)clz(significand);
   significand <<= zeros;
@@ -156,10 +156,10 @@ inline MASU_TARGET converted(const MASU_BITS source, uint *bad) {
     const MASU_TARGET infinite = MASU_TARGET_INFINITY | (negative ? MASU_TARGET_SIGN : 0);
     if (magnitude == MASU_INFINITY_BITS) return infinite;
     const ulong payload = magnitude & MASU_SOURCE_MASK;
-#if MASU_SOURCE_FRACTION > MASU_TARGET_FRACTION
-    const MASU_TARGET kept = (MASU_TARGET)(payload >> (MASU_SOURCE_FRACTION - MASU_TARGET_FRACTION));
+#if MASU_FRACTION > MASU_TARGET_FRACTION
+    const MASU_TARGET kept = (MASU_TARGET)(payload >> (MASU_FRACTION - MASU_TARGET_FRACTION));
 #else
-    const MASU_TARGET kept = (MASU_TARGET)(payload << (MASU_TARGET_FRACTION - MASU_SOURCE_FRACTION));
+    const MASU_TARGET kept = (MASU_TARGET)(payload << (MASU_TARGET_FRACTION - MASU_FRACTION));
 #endif
     return infinite | kept | (MASU_TARGET)1 << (MASU_TARGET_FRACTION - 1);
   }
@@ -206,9 +206,9 @@ inline MASU_TARGET converted(const MASU_BITS source, uint *bad) {
 #if MASU_WRAP || (MASU_SOURCE_BITS == 64 && !MASU_FP64)
 // The whole part of a magnitude modulo 2^64; *beyond: it is 2^64 or more, or no number.
 inline ulong whole_part(const MASU_BITS magnitude, uint *beyond) {
-  const ulong significand = (magnitude & MASU_SOURCE_MASK) | (ulong)1 << MASU_SOURCE_FRACTION;
-  const int shift = (int)(magnitude >> MASU_SOURCE_FRACTION) - MASU_SOURCE_BIAS - MASU_SOURCE_FRACTION;
-  *beyond = magnitude >= MASU_INFINITY_BITS || shift + MASU_SOURCE_FRACTION >= 64;
+  const ulong significand = (magnitude & MASU_SOURCE_MASK) | (ulong)1 << MASU_FRACTION;
+  const int shift = (int)(magnitude >> MASU_FRACTION) - MASU_SOURCE_BIAS - MASU_FRACTION;
+  *beyond = magnitude >= MASU_INFINITY_BITS || shift + MASU_FRACTION >= 64;
   if (magnitude >= MASU_INFINITY_BITS) return 0;
   if (shift >= 0) return shift < 64 ? significand << shift : 0;
   return shift > -64 ? significand >> -shift : 0;
@@ -237,13 +237,7 @@ inline MASU_TARGET converted(const MASU_BITS source, uint *bad) {
   *bad = 1;
   return (MASU_TARGET)MASU_MOST;
 #else
-#if MASU_SOURCE_BITS == 16
-  const MASU_VALUE x = masu_half_value(source);
-#elif MASU_SOURCE_BITS == 32
-  const MASU_VALUE x = as_float(source);
-#else
-  const MASU_VALUE x = as_double(source);
-#endif
+  const MASU_VALUE x = MASU_AS_VALUE(source);
 #if MASU_LOW_FITS
   if (x >= MASU_LOW && x < MASU_HIGH) return (MASU_TARGET)(MASU_WHOLE)x;
 #else

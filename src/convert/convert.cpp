@@ -3,7 +3,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "convert/convert_plan.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/convert.h>
 
@@ -48,7 +48,7 @@ std::string text_of(Dtype dtype, std::uint64_t bits) {
     using T = typename decltype(tag)::type;
     T value;
     std::memcpy(&value, &bits, sizeof value);
-    if constexpr (std::is_same_v<T, Half>) return fmt::format("{}", static_cast<float>(runtime::to_double(value)));
+    if constexpr (is_stored<T>) return fmt::format("{}", static_cast<float>(to_double(value)));
     else return fmt::format("{}", value);
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/convert_plan.h"
 
+#include "elements/elements.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +24,6 @@ std::string literal(bool is_signed, unsigned bits, std::uint64_t magnitude, bool
   if (!negative) return fmt::format("{}{}", magnitude, bits == 64 ? "l" : "");
   // The least number's magnitude is no number of its type.
   return fmt::format("(-{0}{1} - 1{1})", magnitude - 1, bits == 64 ? "l" : "");
-}
-
-std::string kind_of(const Format& format) {
-  return format.is_float ? "2" : format.is_signed ? "1" : "0";
 }
 
 // PTX's name of a type in cvt; integers of fewer bits come as 32.
@@ -81,7 +79,8 @@ void define_to_integer(Defines& defines, const ConvertRule& rule) {
   const std::string below = to.is_signed ? fmt::format("{}", to.below() + (low_fits ? 0 : 1)) : "1";
   const unsigned width = to.bits - (to.is_signed ? 1 : 0);
   const std::string whole = fmt::format("{}{}", to.is_signed ? "" : "u", to.bits == 64 ? "long" : "int");
-  defines.push_back({"MASU_VALUE", f64 ? "double" : "float"});
+  defines.push_back({"MASU_VALUE", names_of(rule.source_dtype).kernel_type});
+  defines.push_back({"MASU_AS_VALUE", names_of(rule.source_dtype).from_bits});
   defines.push_back({"MASU_WHOLE", whole});
   defines.push_back({"MASU_LOW_FITS", low_fits});
   defines.push_back({"MASU_LOW", fmt::format("(-{}.0{})", below, suffix)});
@@ -113,15 +112,12 @@ std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
                     {"MASU_NEGATE", rule.negate},
                     {"MASU_TRUTH", rule.truth},
                     {"MASU_FP64", fp64},
-                    {"MASU_ELEMENT_BYTES", rule.source.bits / 8},
-                    {"MASU_ELEMENT_CLASS", kind_of(rule.source)},
                     {"MASU_TARGET_BITS", rule.target.bits},
-                    {"MASU_TARGET_KIND", kind_of(rule.target)}};
-  if (rule.source.is_float) result.push_back({"MASU_SOURCE_FRACTION", rule.source.fraction});
+                    {"MASU_TARGET_KIND", element_class(rule.target_dtype)}};
   if (rule.target.is_float) define_to_float(result, rule);
   else if (rule.source.is_float) define_to_integer(result, rule);
   else define_integers(result, rule);
-  return result;
+  return element_defines(rule.source_dtype, std::move(result));
 }
 
 Plan make(const DeviceInfo& device, const ConvertRule& rule, std::uint64_t count, std::uint64_t in_offset,
@@ -199,7 +195,7 @@ Format format_of(Dtype dtype) noexcept {
   format.bits = static_cast<unsigned>(8 * size_of(dtype));
   format.is_float = is_float(dtype);
   format.is_signed = is_signed(dtype);
-  format.fraction = !format.is_float ? 0 : format.bits == 16 ? 10 : format.bits == 32 ? 23 : 52;
+  format.fraction = detail::form_of(dtype).fraction_bits;
   return format;
 }
 
@@ -207,8 +203,11 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
   ConvertRule rule{source, target, format_of(source), format_of(target), overflow, rounding};
   const Format& from = rule.source;
   const Format& to = rule.target;
-  // Only f16 is narrower than an integer's range.
-  if (to.is_float) rule.limited = from.is_float ? from.fraction > to.fraction : to.bits == 16 && from.most() > 65504;
+  const FloatFormat target_format = float_format(target);
+  // Of the floats only those of few exponents are narrower than an integer's range.
+  if (to.is_float)
+    rule.limited =
+        from.is_float ? from.fraction > to.fraction : static_cast<double>(from.most()) > greatest_of(target_format);
   const bool all_fit =
       to.is_float ? !rule.limited : !from.is_float && from.below() <= to.below() && from.most() <= to.most();
   if (all_fit) rule.overflow = Overflow::wrap;  // nothing to look for, to note and to read back
@@ -216,9 +215,12 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
   // Where the number behind the greatest finite one would be, and how far behind, in the source's bits. What overflows
   // first is that number when the overhang is cut off, the middle of both when it goes to the nearest (the greatest is
   // odd), and what follows the greatest when rounding leads away from zero.
-  std::uint64_t next = 65536;
-  std::uint64_t place = 32;
-  if (from.is_float) {
+  std::uint64_t next = 0;
+  std::uint64_t place = 0;
+  if (!from.is_float) {
+    next = std::uint64_t{1} << target_format.end;
+    place = next >> target_format.precision;
+  } else {
     next = static_cast<std::uint64_t>(from.bias() + to.bias() + 1) << from.fraction;
     place = std::uint64_t{1} << (from.fraction - to.fraction);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain loops without branches, which the compiler turns into vectors, compiled once for each instruction set.
 #include "convert/convert_plan.h"
+#include "elements/dtypes.h"
 
 #include <bit>
 #include <cmath>
@@ -104,29 +105,37 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define MASU_HALF_INSTRUCTIONS 0
 #endif
 
-void FromHalfSingly(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+template <class H>
+void FromStoredSingly(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+  constexpr FloatFormat format = float_format(dtype_of<H>);
+  constexpr int moved = 24 - format.precision;
+  constexpr auto infinity = static_cast<std::uint32_t>(infinity_bits<H> << moved);
+  constexpr auto scale = static_cast<float>(power_of_two(128 - format.end));
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t bits = in[i];
-    const std::uint32_t magnitude = (bits & 0x7fffU) << 13;
-    // As a float it is 2^112 times too small; exact for subnormals, too.
-    const auto value = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
-    const std::uint32_t quiet = magnitude > 0x0f800000U ? 0x7fc00000U : 0x7f800000U;
-    const std::uint32_t made = magnitude >= 0x0f800000U ? magnitude | quiet : value;
+    const std::uint32_t magnitude = (bits & 0x7fffU) << moved;
+    // As a float it is `scale` times too small; exact for subnormals, too.
+    const auto value = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * scale);
+    const std::uint32_t quiet = magnitude > infinity ? 0x7fc00000U : 0x7f800000U;
+    const std::uint32_t made = magnitude >= infinity ? magnitude | quiet : value;
     out[i] = std::bit_cast<float>(made | (bits & 0x8000U) << 16);
   }
 }
 
 // To nearest even, from float or double.
-template <class F, bool Wrap>
-unsigned ToHalfSingly(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
+template <class H, bool Wrap, class F>
+unsigned ToStoredSingly(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
   using Bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
+  constexpr FloatFormat format = float_format(dtype_of<H>);
   constexpr int fraction = std::numeric_limits<F>::digits - 1;
-  constexpr int gone = fraction - 10;
+  constexpr int gone = fraction - (format.precision - 1);
   constexpr Bits sign = Bits{1} << (8 * sizeof(F) - 1);
   constexpr Bits infinity = std::bit_cast<Bits>(std::numeric_limits<F>::infinity());
-  constexpr Bits limit = std::bit_cast<Bits>(F{65520});
-  constexpr Bits normal = std::bit_cast<Bits>(F{0x1p-14});
-  constexpr F magic = sizeof(F) == 4 ? F{0.5} : static_cast<F>(0x1p28);  // its last place is the least f16
+  constexpr Bits own_infinity = infinity_bits<H>;
+  constexpr Bits own_fraction = (Bits{1} << (format.precision - 1)) - 1;
+  constexpr Bits limit = std::bit_cast<Bits>(static_cast<F>(overflow_of(format)));
+  constexpr Bits normal = std::bit_cast<Bits>(static_cast<F>(power_of_two(format.least + format.precision - 1)));
+  constexpr F magic = static_cast<F>(power_of_two(format.least + fraction));  // its last place is the least number
   unsigned wrong = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Bits bits = std::bit_cast<Bits>(in[i]);
@@ -135,10 +144,10 @@ unsigned ToHalfSingly(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out,
     const Bits large = (magnitude - (normal - (Bits{1} << fraction)) + ((Bits{1} << (gone - 1)) - 1 + odd)) >> gone;
     // The hardware rounds what is added to the magic number.
     const Bits small = std::bit_cast<Bits>(std::bit_cast<F>(magnitude) + magic) - std::bit_cast<Bits>(magic);
-    const Bits nan = 0x7e00U | (magnitude >> gone & 0x3ffU);
+    const Bits nan = own_infinity | (own_fraction + 1) >> 1 | (magnitude >> gone & own_fraction);
     const bool overflows = magnitude >= limit && magnitude < infinity;
     Bits made = magnitude < normal ? small : large;
-    made = magnitude >= limit ? (overflows && !Wrap ? Bits{0x7bff} : Bits{0x7c00}) : made;
+    made = magnitude >= limit ? own_infinity - (overflows && !Wrap ? 1 : 0) : made;
     made = magnitude > infinity ? nan : made;
     out[i] = static_cast<std::uint16_t>(made | (bits & sign) >> (8 * sizeof(F) - 16));
     wrong |= overflows ? 1U : 0U;
@@ -146,50 +155,51 @@ unsigned ToHalfSingly(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out,
   return wrong;
 }
 
-void FromHalfLoop(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+template <class H>
+inline constexpr bool has_instructions = float_format(dtype_of<H>).precision == 11;  // of IEEE binary16
+
+template <class H>
+void FromStoredLoop(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
   std::size_t i = 0;
 #if MASU_HALF_INSTRUCTIONS
   const hn::ScalableTag<float> d;
   const hn::Rebind<hwy::float16_t, decltype(d)> half;
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+  for (; has_instructions<H> && i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
     hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(in + i))), d, out + i);
   }
 #endif
-  FromHalfSingly(in + i, out + i, count - i);
+  FromStoredSingly<H>(in + i, out + i, count - i);
 }
 
-template <bool Wrap>
-unsigned ToHalfLoop(const float* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
+template <class H, bool Wrap, class F>
+unsigned ToStoredLoop(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
   std::size_t i = 0;
   unsigned wrong = 0;
 #if MASU_HALF_INSTRUCTIONS
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
-  const auto limit = hn::Set(d, 65520.0F);
-  const auto greatest = hn::Set(d, std::numeric_limits<float>::max());
-  const auto most = hn::Set(d, 65504.0F);
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-    auto x = hn::LoadU(d, in + i);
-    const auto magnitude = hn::Abs(x);
-    const auto overflows = hn::And(hn::Ge(magnitude, limit), hn::Le(magnitude, greatest));
-    if (!hn::AllFalse(d, overflows)) {
-      wrong = 1;
-      if (!Wrap) x = hn::IfThenElse(overflows, hn::CopySign(most, x), x);
+  if constexpr (has_instructions<H> && sizeof(F) == sizeof(float)) {
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<hwy::float16_t, decltype(d)> half;
+    const auto limit = hn::Set(d, static_cast<float>(overflow_of(float_format(dtype_of<H>))));
+    const auto greatest = hn::Set(d, std::numeric_limits<float>::max());
+    const auto most = hn::Set(d, static_cast<float>(greatest_of(float_format(dtype_of<H>))));
+    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+      auto x = hn::LoadU(d, in + i);
+      const auto magnitude = hn::Abs(x);
+      const auto overflows = hn::And(hn::Ge(magnitude, limit), hn::Le(magnitude, greatest));
+      if (!hn::AllFalse(d, overflows)) {
+        wrong = 1;
+        if (!Wrap) x = hn::IfThenElse(overflows, hn::CopySign(most, x), x);
+      }
+      hn::StoreU(hn::DemoteTo(half, x), half, reinterpret_cast<hwy::float16_t*>(out + i));
     }
-    hn::StoreU(hn::DemoteTo(half, x), half, reinterpret_cast<hwy::float16_t*>(out + i));
   }
 #endif
-  return wrong | ToHalfSingly<float, Wrap>(in + i, out + i, count - i);
+  return wrong | ToStoredSingly<H, Wrap>(in + i, out + i, count - i);
 }
 
-template <bool Wrap>
-unsigned ToHalfLoop(const double* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
-  return ToHalfSingly<double, Wrap>(in, out, count);
-}
-
-// Far beyond f16 all integers are alike, and those up to there are floats.
+// Far beyond the greatest stored float all integers are alike, and those up to there are floats.
 template <class S>
-unsigned TowardsHalfLoop(const S* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+unsigned TowardsStoredLoop(const S* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (sizeof(S) <= 2) {
       out[i] = static_cast<float>(in[i]);
@@ -203,7 +213,7 @@ unsigned TowardsHalfLoop(const S* HWY_RESTRICT in, float* HWY_RESTRICT out, std:
   return 0;
 }
 
-// The loops of one pair. S and T as they lie in memory, Half as u16; buffers take what lies between.
+// The loops of one pair. S and T as they lie in memory, stored floats as u16; buffers take what lies between.
 template <class S, class T>
 unsigned Convert(const S* in, T* out, std::size_t count, bool wrap) {
   constexpr bool from_float = std::is_floating_point_v<S>;
@@ -220,9 +230,9 @@ unsigned Convert(const S* in, T* out, std::size_t count, bool wrap) {
   }
 }
 
-template <class F>
-unsigned ToHalf(const F* in, std::uint16_t* out, std::size_t count, bool wrap) {
-  return wrap ? ToHalfLoop<true>(in, out, count) : ToHalfLoop<false>(in, out, count);
+template <class H, class F>
+unsigned ToStored(const F* in, std::uint16_t* out, std::size_t count, bool wrap) {
+  return wrap ? ToStoredLoop<H, true>(in, out, count) : ToStoredLoop<H, false>(in, out, count);
 }
 
 template <class S, class T>
@@ -230,22 +240,23 @@ unsigned ConvertPair(const void* in, void* out, std::size_t count, bool wrap) {
   alignas(64) float floats[convert_block];
   if constexpr (std::is_same_v<S, T>) {
     return 0;  // copies are made elsewhere
-  } else if constexpr (std::is_same_v<S, Half>) {
+  } else if constexpr (is_stored<S>) {
     const auto* halves = static_cast<const std::uint16_t*>(in);
     if constexpr (std::is_same_v<T, float>) {
-      FromHalfLoop(halves, static_cast<float*>(out), count);
+      FromStoredLoop<S>(halves, static_cast<float*>(out), count);
       return 0;
     } else {
-      FromHalfLoop(halves, floats, count);
-      return Convert(floats, static_cast<T*>(out), count, wrap);
+      FromStoredLoop<S>(halves, floats, count);
+      if constexpr (is_stored<T>) return ToStored<T>(floats, static_cast<std::uint16_t*>(out), count, wrap);
+      else return Convert(floats, static_cast<T*>(out), count, wrap);
     }
-  } else if constexpr (std::is_same_v<T, Half>) {
+  } else if constexpr (is_stored<T>) {
     auto* halves = static_cast<std::uint16_t*>(out);
     if constexpr (std::is_floating_point_v<S>) {
-      return ToHalf(static_cast<const S*>(in), halves, count, wrap);
+      return ToStored<T>(static_cast<const S*>(in), halves, count, wrap);
     } else {
-      TowardsHalfLoop(static_cast<const S*>(in), floats, count);
-      return ToHalf(floats, halves, count, wrap);
+      TowardsStoredLoop(static_cast<const S*>(in), floats, count);
+      return ToStored<T>(floats, halves, count, wrap);
     }
   } else {
     return Convert(static_cast<const S*>(in), static_cast<T*>(out), count, wrap);
@@ -271,6 +282,9 @@ HWY_EXPORT(ConvertAny);
 
 bool has_fast_way(const ConvertRule& rule) noexcept {
   if (!rule.target.is_float) return !rule.source.is_float || rule.overflow != Overflow::wrap;
+  // Integers go to stored floats by way of floats, which hold those of 16 bits and all that do not overflow.
+  if (!rule.source.is_float && is_stored_float(rule.target_dtype) && rule.source.bits > 16 && !rule.limited)
+    return false;
   if (rule.rounding == Rounding::nearest_even) return true;
   // What is exact is rounded nowhere.
   const unsigned digits = rule.source.is_float ? rule.source.fraction + 1 : rule.source.bits;

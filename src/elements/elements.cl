@@ -5,9 +5,16 @@
 // Defines, given by element_defines() in elements.h:
 // - MASU_ELEMENT_BYTES  of an element: 1, 2, 4 or 8
 // - MASU_ELEMENT_CLASS  0: unsigned integers, 1: signed integers, 2: floats
+// - MASU_EXPONENT_BITS  of floats: bits of the exponent
 
 #define MASU_SIGNED (MASU_ELEMENT_CLASS == 1)
 #define MASU_FLOAT (MASU_ELEMENT_CLASS == 2)
+// Floats that are only stored; kernels compute with them as with float.
+#define MASU_STORED (MASU_FLOAT && MASU_ELEMENT_BYTES < 4)
+// The bits of a float's fraction, of its infinity and of its quiet NaN; the first two are 0 for integers.
+#define MASU_FRACTION (MASU_FLOAT ? 8 * MASU_ELEMENT_BYTES - 1 - MASU_EXPONENT_BITS : 0)
+#define MASU_INFINITY_BITS ((((MASU_BITS)1 << MASU_EXPONENT_BITS) - 1) << MASU_FRACTION)
+#define MASU_QUIET_NAN (MASU_INFINITY_BITS | (MASU_BITS)1 << (MASU_FRACTION - 1))
 #define MASU_PER_VECTOR (16 / MASU_ELEMENT_BYTES)
 
 // MASU_ELEMENT is an element in memory, MASU_BITS holds one in registers.
@@ -15,21 +22,17 @@
 #define MASU_ELEMENT ulong
 #define MASU_BITS ulong
 #define MASU_ALL_BITS 0xffffffffffffffffUL
-#define MASU_INFINITY_BITS 0x7ff0000000000000UL
 #else
 #define MASU_BITS uint
 #if MASU_ELEMENT_BYTES == 4
 #define MASU_ELEMENT uint
 #define MASU_ALL_BITS 0xffffffffU
-#define MASU_INFINITY_BITS 0x7f800000U
 #elif MASU_ELEMENT_BYTES == 2
 #define MASU_ELEMENT ushort
 #define MASU_ALL_BITS 0xffffU
-#define MASU_INFINITY_BITS 0x7c00U
 #else
 #define MASU_ELEMENT uchar
 #define MASU_ALL_BITS 0xffU
-#define MASU_INFINITY_BITS 0U
 #endif
 #endif
 #define MASU_SIGN (MASU_ALL_BITS ^ (MASU_ALL_BITS >> 1))

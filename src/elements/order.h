@@ -3,9 +3,7 @@
 // zeros are one key, and all NaNs are one, the greatest. The kernels' half is order.cl.
 #pragma once
 
-#include "runtime/half.h"
-
-#include <masu/dtype.h>
+#include "elements/stored_float.h"
 
 #include <bit>
 #include <cstddef>
@@ -14,29 +12,15 @@
 
 namespace masu {
 
-template <std::size_t Bytes>
-using UnsignedOf = std::conditional_t<
-    Bytes == 1, std::uint8_t,
-    std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 template <class T>
 using KeyOf = UnsignedOf<sizeof(T)>;
 
 template <class T>
-inline constexpr bool is_float_type = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
+inline constexpr bool is_float_type = is_float(dtype_of<T>);
 template <class T>
 inline constexpr auto key_sign = static_cast<KeyOf<T>>(KeyOf<T>{1} << (8 * sizeof(T) - 1));
 
-// The bits of T's infinity, 0 where T has none.
-template <class T>
-inline constexpr std::uint64_t infinity_bits = 0;
-template <>
-inline constexpr std::uint64_t infinity_bits<Half> = 0x7c00;
-template <>
-inline constexpr std::uint64_t infinity_bits<float> = 0x7f800000;
-template <>
-inline constexpr std::uint64_t infinity_bits<double> = 0x7ff0000000000000;
-
-// Its key, of a float: what is above it is NaN.
+// The key of a float's infinity: what is above it is NaN.
 template <class T>
 constexpr KeyOf<T> infinity_key() noexcept {
   return static_cast<KeyOf<T>>(key_sign<T> | infinity_bits<T>);
@@ -77,8 +61,8 @@ template <class T>
 
 template <class T>
 [[nodiscard]] double to_f64(T x) noexcept {
-  if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_double(x);
+  if constexpr (is_stored<T>) {
+    return to_double(x);
   } else {
     return static_cast<double>(x);
   }

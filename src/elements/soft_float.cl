@@ -4,7 +4,6 @@
 // subnormals. A float is its bits in an ulong. Its format is three numbers: precision, the exponent of the lowest bit,
 // bits. Included after elements.cl, or in C++ by soft_float.h.
 
-#define MASU_HALF_FORMAT 11u, -24, 16u
 #define MASU_SINGLE_FORMAT 24u, -149, 32u
 #define MASU_DOUBLE_FORMAT 53u, -1074, 64u
 
@@ -177,20 +176,19 @@ inline ulong magnitude_of(const MASU_BITS element) {
 inline ulong integer_as_double(const MASU_BITS element) {
   return rounded_number(magnitude_of(element), 0, MASU_DOUBLE_FORMAT) | (is_below_zero(element) ? (ulong)1 << 63 : 0);
 }
-#elif MASU_ELEMENT_BYTES == 2
-#define MASU_ELEMENT_FORMAT MASU_HALF_FORMAT
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_ELEMENT_FORMAT MASU_SINGLE_FORMAT
 #else
-#define MASU_ELEMENT_FORMAT MASU_DOUBLE_FORMAT
+#define MASU_ELEMENT_FORMAT \
+  MASU_FRACTION + 1u, 2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION, 8u * MASU_ELEMENT_BYTES
 #endif
 
 // The mean of two elements, rounded once.
 
 // The format of the mean, and that in which two floats are added.
 #if MASU_FLOAT
+#define MASU_MEAN MASU_ELEMENT
 #define MASU_MEAN_FORMAT MASU_ELEMENT_FORMAT
 #else
+#define MASU_MEAN ulong
 #define MASU_MEAN_FORMAT MASU_DOUBLE_FORMAT
 #endif
 #if MASU_FLOAT && MASU_ELEMENT_BYTES < 8
@@ -199,13 +197,6 @@ inline ulong integer_as_double(const MASU_BITS element) {
 #else
 #define MASU_SUM_FORMAT MASU_DOUBLE_FORMAT
 #define MASU_SUM_SIGN 0x8000000000000000UL
-#endif
-#if MASU_FLOAT && MASU_ELEMENT_BYTES == 2
-#define MASU_MEAN ushort
-#elif MASU_FLOAT && MASU_ELEMENT_BYTES == 4
-#define MASU_MEAN uint
-#else
-#define MASU_MEAN ulong
 #endif
 #define MASU_MEAN_QUIET_NAN ((MASU_MEAN)quiet_nan_of(MASU_MEAN_FORMAT))
 

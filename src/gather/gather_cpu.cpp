@@ -2,7 +2,7 @@
 // Plain loops over pieces, for records of 1 to 64 bytes.
 #include "gather/gather_plan.h"
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -187,11 +187,7 @@ std::uint64_t first_bad(const Index* indices, std::uint64_t count, std::uint64_t
 template <class T>
 T iota_element(std::uint64_t i, double start, double step) {
   const double x = std::fma(static_cast<double>(i), step, start);
-  if constexpr (std::is_same_v<T, Half>) {
-    return std::isnan(x) ? Half{0x7e00} : runtime::to_half(x);
-  } else {
-    return std::isnan(x) ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(x);
-  }
+  return rounded_to<T>(std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x);
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ inline constexpr std::array<std::string_view, 3> move_files = {"src/elements/fir
                                                                "src/gather/gather_moves.cl"};
 inline constexpr std::array<std::string_view, 2> compact_files = {"src/elements/group_scan.cl",
                                                                   "src/gather/gather_compact.cl"};
-inline constexpr std::array<std::string_view, 2> iota_files = {"src/elements/elements.cl", "src/gather/gather_iota.cl"};
+inline constexpr std::array<std::string_view, 3> iota_files = {"src/elements/elements.cl", "src/elements/soft_float.cl",
+                                                               "src/gather/gather_iota.cl"};
 
 inline constexpr unsigned unroll = 4;              // units in flight for each work-item
 inline constexpr unsigned compact_items = 16;      // elements of a tile for each work-item

@@ -2,8 +2,8 @@
 // Compact, fill and iota: check, then on the CPU or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "elements/order.h"
 #include "gather/gather_plan.h"
-#include "runtime/half.h"
 
 #include <masu/gather.h>
 
@@ -98,9 +98,8 @@ std::uint64_t as_word(Dtype dtype, const void* element) {
     using T = typename decltype(tag)::type;
     T value;
     std::memcpy(&value, element, sizeof value);
-    if constexpr (std::is_same_v<T, Half>) return std::bit_cast<std::uint64_t>(runtime::to_double(value));
-    else if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);
-    else return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+    if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);
+    else return std::bit_cast<std::uint64_t>(to_f64(value));
   });
 }
 

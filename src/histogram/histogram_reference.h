@@ -36,8 +36,8 @@ struct HalfEven {
 
 // That of a rule, where f16 data needs it.
 inline std::optional<HalfEven> half_even(const BinRule& rule) {
-  if (!rule.f16_guess) return std::nullopt;
-  return HalfEven{rule.lo, rule.hi, rule.f16_arithmetic};
+  if (!rule.stored_guess) return std::nullopt;
+  return HalfEven{rule.lo, rule.hi, rule.stored_arithmetic};
 }
 
 // x as f16 holds it.

@@ -42,30 +42,12 @@ void add_magnitude(std::int64_t* words, Wide magnitude, unsigned shift, bool neg
   }
 }
 
-template <class T>
-struct FloatBits;
-template <>
-struct FloatBits<Half> {
-  using Bits = std::uint16_t;
-  static constexpr unsigned fraction = 10;
-};
-template <>
-struct FloatBits<float> {
-  using Bits = std::uint32_t;
-  static constexpr unsigned fraction = 23;
-};
-template <>
-struct FloatBits<double> {
-  using Bits = std::uint64_t;
-  static constexpr unsigned fraction = 52;
-};
-
 template <class T, bool squared>
 void add_floats(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
                 std::uint8_t* flags) {
-  using Bits = typename FloatBits<T>::Bits;
+  using Bits = UnsignedOf<sizeof(T)>;
   constexpr WeightFormat format(dtype_of<T>, squared);
-  constexpr unsigned fraction_bits = FloatBits<T>::fraction;
+  constexpr unsigned fraction_bits = detail::form_of(dtype_of<T>).fraction_bits;
   constexpr unsigned exponent_mask = (1U << (8 * sizeof(T) - 1 - fraction_bits)) - 1;
   const T* x = static_cast<const T*>(weights);
   for (std::size_t i = 0; i < count; ++i) {

@@ -31,17 +31,11 @@ struct WeightFormat {
 
   constexpr WeightFormat(Dtype dtype, bool square) noexcept : weights(dtype), squared(square) {
     const unsigned times = square ? 2 : 1;
-    struct Float {
-      int unit;
-      unsigned bits;
-      unsigned range;
-    };
-    constexpr Float floats[] = {{-24, 11, 40}, {-149, 24, 277}, {-1074, 53, 2098}};
     if (is_float(dtype)) {
-      const Float& found = floats[static_cast<unsigned>(dtype) - static_cast<unsigned>(Dtype::f16)];
-      unit = found.unit * static_cast<int>(times);
-      bits = found.bits * times;
-      range = found.range * times;
+      const FloatFormat format = float_format(dtype);
+      unit = format.least * static_cast<int>(times);
+      bits = static_cast<unsigned>(format.precision) * times;
+      range = static_cast<unsigned>(format.end - format.least) * times;
     } else {
       bits = range = static_cast<unsigned>(8 * size_of(dtype)) * times;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data made from a text: element i depends on the text and i alone. docs/generators.md defines every bit.
+#include "elements/order.h"
 #include "io/sources.h"
-#include "runtime/half.h"
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>
@@ -66,8 +66,7 @@ double float_end(std::string_view key, std::string_view text, Dtype dtype) {
   double value = 0;
   if (!parse_whole(text, value) || !std::isfinite(value))
     refuse("{} must be a finite number, got '{}'", key, printable(text));
-  if (dtype == Dtype::f16) value = runtime::to_double(runtime::to_half(value));
-  if (dtype == Dtype::f32) value = static_cast<double>(static_cast<float>(value));
+  value = rounded_to(dtype, value);
   if (!std::isfinite(value)) refuse("{} must fit {}, got '{}'", key, to_string(dtype), printable(text));
   return value;
 }
@@ -167,33 +166,20 @@ requires(is_float(dtype_of<T>)) class Values<T> {
   explicit Values(const GeneratorSpec& spec) : from_(spec.from), width_(spec.to - spec.from), to_(spec.to) {}
   // As many leading bits of the fraction as the type has.
   T at(std::uint64_t fraction) const noexcept {
-    constexpr int bits = sizeof(T) == 8 ? 53 : sizeof(T) == 4 ? 24 : 11;
+    constexpr int bits = float_format(dtype_of<T>).precision;
     constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << bits);
     return clip(from_ + width_ * (static_cast<double>(fraction >> (64 - bits)) * unit));
   }
   T rank(std::uint64_t rank, std::uint64_t ranks) const noexcept {
     return clip(from_ + width_ * (static_cast<double>(rank) / static_cast<double>(ranks)));
   }
-  T lowest() const noexcept { return convert(from_); }
+  T lowest() const noexcept { return rounded_to<T>(from_); }
 
  private:
-  static T convert(double value) noexcept {
-    if constexpr (std::is_same_v<T, Half>) return runtime::to_half(value);
-    else return static_cast<T>(value);
-  }
   // What rounding lifts to the open end becomes the value below it.
   T clip(double value) const noexcept {
-    T out = convert(value);
-    if constexpr (std::is_same_v<T, Half>) {
-      if (runtime::to_double(out) >= to_) out = below(convert(to_));
-    } else {
-      if (static_cast<double>(out) >= to_) out = std::nextafter(static_cast<T>(to_), static_cast<T>(from_));
-    }
-    return out;
-  }
-  static Half below(Half half) noexcept {
-    if ((half.bits & 0x7fffU) == 0) return {0x8001};
-    return {static_cast<std::uint16_t>((half.bits & 0x8000U) != 0 ? half.bits + 1 : half.bits - 1)};
+    const T out = rounded_to<T>(value);
+    return to_f64(out) >= to_ ? value_of_key<T>(ordered_key(rounded_to<T>(to_)) - 1) : out;
   }
 
   double from_;
@@ -350,7 +336,7 @@ class GeneratorSource final : public Source {
 
   template <class T>
   static T counted(std::uint64_t i) noexcept {
-    if constexpr (std::is_same_v<T, Half>) return runtime::to_half(static_cast<double>(i));
+    if constexpr (is_stored<T>) return rounded_to<T>(static_cast<double>(i));
     else return static_cast<T>(i);
   }
 

@@ -3,8 +3,8 @@
 #include "io/numbers.h"
 
 #include "elements/each_type.h"
+#include "elements/stored_float.h"
 #include "io/reader.h"
-#include "runtime/half.h"
 
 #include <masu/floating_point.h>
 #include <masu/io.h>
@@ -44,9 +44,10 @@ std::size_t put_double(char* target, std::size_t room, double value) noexcept {
   return shortest(target, room, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
 }
 
-// The double of the shortest decimal that rounds to the same f16.
-double short_half(Half half) noexcept {
-  const double exact = runtime::to_double(half);
+// The double of the shortest decimal that rounds to the same stored float.
+template <class T>
+double shortest_double(T stored) noexcept {
+  const double exact = to_double(stored);
   if (!std::isfinite(exact)) return exact;
   for (int digits = 0; digits < 5; ++digits) {
     std::array<char, 32> text{};
@@ -54,7 +55,7 @@ double short_half(Half half) noexcept {
         std::to_chars(text.data(), text.data() + text.size(), exact, std::chars_format::scientific, digits);
     double value = 0;
     std::from_chars(text.data(), end.ptr, value);
-    if (runtime::to_half(value) == half) return value;
+    if (rounded_to<T>(value) == stored) return value;
   }
   return exact;
 }
@@ -85,28 +86,30 @@ std::uint64_t parse_size(std::string_view text) {
                           printable(text)));
 }
 
-std::size_t put_number(char* target, std::size_t room, Half value) noexcept {
-  return put_double(target, room, short_half(value));
+template <class T>
+requires(is_float(dtype_of<T>)) std::size_t put_number(char* target, std::size_t room, T value)
+noexcept {
+  if constexpr (is_stored<T>) return put_double(target, room, shortest_double(value));
+  else if (std::isnan(value)) return put_double(target, room, static_cast<double>(value));
+  else return shortest(target, room, value);
 }
-std::size_t put_number(char* target, std::size_t room, float value) noexcept {
-  if (std::isnan(value)) return put_double(target, room, static_cast<double>(value));
-  return shortest(target, room, value);
-}
-std::size_t put_number(char* target, std::size_t room, double value) noexcept {
-  return put_double(target, room, value);
-}
+#define MASU_INSTANTIATE(name, T) template std::size_t put_number(char* target, std::size_t room, T value) noexcept;
+MASU_EACH_FLOAT(MASU_INSTANTIATE)
+#undef MASU_INSTANTIATE
 
 std::string format_number(double value, Dtype dtype) {
   const FloatingPointScope usual;
   std::array<char, number_room> text{};
   std::size_t length = 0;
-  if (dtype == Dtype::f16) length = put_number(text.data(), text.size(), runtime::to_half(value));
-  else if (dtype == Dtype::f32) length = put_number(text.data(), text.size(), static_cast<float>(value));
-  else if (dtype != Dtype::f64 && std::trunc(value) == value && std::fabs(value) < 0x1p63)
-    length = shortest(text.data(), text.size(), static_cast<std::int64_t>(value));
-  else if (dtype != Dtype::f64 && std::trunc(value) == value && value > 0 && value < 0x1p64)
-    length = shortest(text.data(), text.size(), static_cast<std::uint64_t>(value));
-  else length = put_number(text.data(), text.size(), value);
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float(dtype_of<T>)) length = put_number(text.data(), text.size(), rounded_to<T>(value));
+    else if (std::trunc(value) == value && std::fabs(value) < 0x1p63)
+      length = shortest(text.data(), text.size(), static_cast<std::int64_t>(value));
+    else if (std::trunc(value) == value && value > 0 && value < 0x1p64)
+      length = shortest(text.data(), text.size(), static_cast<std::uint64_t>(value));
+    else length = put_number(text.data(), text.size(), value);
+  });
   return {text.data(), length};
 }
 
@@ -205,12 +208,12 @@ bool only_digits(std::string_view text) noexcept {
 template <class T>
 Fit parse_number(std::string_view text, T& value) {
   text = without_plus(text);
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     double wide = 0;
     const Fit fit = parse_float(text, wide);
     if (fit != Fit::number) return fit;
-    value = runtime::to_half(wide);
-    return std::isfinite(wide) && !std::isfinite(runtime::to_double(value)) ? Fit::misfit : fit;
+    value = rounded_to<T>(wide);
+    return std::isfinite(wide) && !std::isfinite(to_double(value)) ? Fit::misfit : fit;
   } else if constexpr (std::is_floating_point_v<T>) {
     return parse_float(text, value);
   } else {

@@ -17,9 +17,9 @@ namespace masu::io {
 inline constexpr std::size_t number_room = 40;
 
 // Writes the shortest form and returns its length.
-std::size_t put_number(char* target, std::size_t room, Half value) noexcept;
-std::size_t put_number(char* target, std::size_t room, float value) noexcept;
-std::size_t put_number(char* target, std::size_t room, double value) noexcept;
+template <class T>
+requires(is_float(dtype_of<T>)) std::size_t put_number(char* target, std::size_t room, T value)
+noexcept;
 template <std::integral T>
 std::size_t put_number(char* target, std::size_t room, T value) noexcept {
   return static_cast<std::size_t>(std::to_chars(target, target + room, +value).ptr - target);

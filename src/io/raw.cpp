@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements as they lie in a file: raw files, and the body of .npy.
+#include "elements/dtypes.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>
@@ -201,36 +202,23 @@ constexpr std::array<char, 6> magic = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t largest_header = std::size_t{1} << 20;
 constexpr std::size_t largest_rank = 64;
 
-// Names that numpy.dtype() accepts for masu's dtypes, on systems whose `long` has 64 bits. A byte order may precede
-// `name`, the form that NumPy writes, and the characters.
+// A dtype by a name that numpy.dtype() accepts, on systems whose `long` has 64 bits. A byte order may precede the form
+// that NumPy writes, and the characters.
 struct Descr {
-  std::string_view name;
-  std::string_view characters;
-  std::string_view words;  // with a blank before and after each
   Dtype dtype;
+  bool boolean;
 };
-constexpr std::array<Descr, 12> descrs = {{{"b1", "?", " bool bool_ ", Dtype::u8},
-                                           {"u1", "B", " uint8 ubyte ", Dtype::u8},
-                                           {"i1", "b", " int8 byte ", Dtype::i8},
-                                           {"u2", "H", " uint16 ushort ", Dtype::u16},
-                                           {"i2", "h", " int16 short ", Dtype::i16},
-                                           {"u4", "I", " uint32 uintc ", Dtype::u32},
-                                           {"i4", "i", " int32 intc ", Dtype::i32},
-                                           {"u8", "LQPN", " uint64 uint ulong ulonglong uintp ", Dtype::u64},
-                                           {"i8", "lqpn", " int64 int int_ long longlong intp ", Dtype::i64},
-                                           {"f2", "e", " float16 half ", Dtype::f16},
-                                           {"f4", "f", " float32 single ", Dtype::f32},
-                                           {"f8", "d", " float64 double float ", Dtype::f64}}};
-
-const Descr* find_descr(std::string_view text) {
+std::optional<Descr> find_descr(std::string_view text) {
   const bool ordered = !text.empty() && std::string_view("<>=|").find(text[0]) != std::string_view::npos;
   const std::string_view name = text.substr(ordered ? 1 : 0);
-  const auto* found = std::find_if(descrs.begin(), descrs.end(), [&](const Descr& each) {
-    const bool word = !ordered && name.find(' ') == std::string_view::npos && name.size() > 2 &&
-                      each.words.find(fmt::format(" {} ", name)) != std::string_view::npos;
-    return word || name == each.name || (name.size() == 1 && each.characters.find(name) != std::string_view::npos);
-  });
-  return found == descrs.end() ? nullptr : found;
+  const auto is_one_of = [&](std::string_view code, std::string_view characters, std::string_view words) {
+    return name == code || (name.size() == 1 && characters.find(name) != std::string_view::npos) ||
+           (!ordered && name.size() > 2 && has_word(words, name, " "));
+  };
+  if (is_one_of("b1", "?", "bool bool_")) return Descr{Dtype::u8, true};
+  const DtypeNames* const found = find_dtype(
+      [&](const DtypeNames& each) { return is_one_of(each.numpy_name, each.numpy_characters, each.numpy_words); });
+  return found != nullptr ? std::optional(Descr{found->dtype, false}) : std::nullopt;
 }
 
 class HeaderParser {
@@ -359,8 +347,8 @@ std::unique_ptr<Source> open_npy(Input input) {
 
   const std::string_view name = header.descr;
   const char order = name.empty() ? ' ' : name[0];
-  const Descr* const found = find_descr(name);
-  if (found == nullptr) reader.fail("npy: dtype '{}' is not one that masu reads", printable(name));
+  const std::optional<Descr> found = find_descr(name);
+  if (!found) reader.fail("npy: dtype '{}' is not one that masu reads", printable(name));
   if (input.options.dtype && *input.options.dtype != found->dtype)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: the file holds {}, but dtype {} was asked for", reader.name(), to_string(found->dtype),
@@ -386,7 +374,7 @@ std::unique_ptr<Source> open_npy(Input input) {
   layout.start = reader.position();
   layout.count = count;
   layout.whole = true;
-  layout.boolean = found == descrs.data();
+  layout.boolean = found->boolean;
   layout.swap = size_of(info.dtype) > 1 && (order == '<' || order == '>') &&
                 (order == '>') != (std::endian::native == std::endian::big);
   reader.require(layout.start, *bytes, 0, fmt::format("npy: {} elements of {}", count, to_string(info.dtype)));
@@ -394,10 +382,9 @@ std::unique_ptr<Source> open_npy(Input input) {
 }
 
 std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
-  const auto found = std::find_if(descrs.begin() + 1, descrs.end(), [&](const Descr& d) { return d.dtype == dtype; });
   const char order = size_of(dtype) == 1 ? '|' : std::endian::native == std::endian::big ? '>' : '<';
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': (", order, found->name,
-                                 fortran_order ? "True" : "False");
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': (", order,
+                                 names_of(dtype).numpy_name, fortran_order ? "True" : "False");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i != 0) text += ' ';
     text += std::to_string(shape[i]);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/tiff_layout.h"
 
+#include "elements/dtypes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,29 +50,18 @@ void read_compression(TiffFile& file, Reader& reader, TiffLayout& layout) {
 void read_dtype(TiffFile& file, Reader& reader, TiffLayout& layout) {
   layout.bits = file.field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE).value_or(1);
   const unsigned format = file.field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT).value_or(SAMPLEFORMAT_UINT);
-  struct Known {
-    unsigned format;
-    unsigned bits;
-    Dtype dtype;
-  };
-  constexpr std::array<Known, 9> known = {{{SAMPLEFORMAT_UINT, 32, Dtype::u32},
-                                           {SAMPLEFORMAT_UINT, 64, Dtype::u64},
-                                           {SAMPLEFORMAT_INT, 8, Dtype::i8},
-                                           {SAMPLEFORMAT_INT, 16, Dtype::i16},
-                                           {SAMPLEFORMAT_INT, 32, Dtype::i32},
-                                           {SAMPLEFORMAT_INT, 64, Dtype::i64},
-                                           {SAMPLEFORMAT_IEEEFP, 16, Dtype::f16},
-                                           {SAMPLEFORMAT_IEEEFP, 32, Dtype::f32},
-                                           {SAMPLEFORMAT_IEEEFP, 64, Dtype::f64}}};
   const unsigned plain = format == SAMPLEFORMAT_VOID ? SAMPLEFORMAT_UINT : format;
   if (plain == SAMPLEFORMAT_UINT && layout.bits >= 1 && layout.bits <= 16) {
     layout.dtype = layout.bits <= 8 ? Dtype::u8 : Dtype::u16;
     return;
   }
-  const auto* found = std::find_if(known.begin(), known.end(), [&](const Known& entry) {
-    return entry.format == plain && entry.bits == layout.bits;
+  const DtypeNames* const found = find_dtype([&](const DtypeNames& each) {
+    const unsigned own = is_float(each.dtype)    ? SAMPLEFORMAT_IEEEFP
+                         : is_signed(each.dtype) ? SAMPLEFORMAT_INT
+                                                 : SAMPLEFORMAT_UINT;
+    return own == plain && 8 * size_of(each.dtype) == layout.bits && !each.numpy_name.empty();
   });
-  if (found == known.end()) reader.fail("tiff: samples of format {} with {} bits are not read", format, layout.bits);
+  if (found == nullptr) reader.fail("tiff: samples of format {} with {} bits are not read", format, layout.bits);
   layout.dtype = found->dtype;
 }
 

@@ -61,12 +61,11 @@ class RangeFinder {
       }
       return part.below;
     };
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (is_stored<T>) {
       KeyBlock<T> keys;
-      cpu::ordered_keys(x, count, keys.data());
-      const auto itself = [](std::uint16_t key) { return key; };
-      return find(std::as_const(keys).data(), static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(high),
-                  itself);
+      find_keys(x, count, keys);
+      const auto itself = [](KeyOf<T> key) { return key; };
+      return find(std::as_const(keys).data(), static_cast<KeyOf<T>>(low), static_cast<KeyOf<T>>(high), itself);
     } else {
       return find(x, element(low), element(high), ordered_key<T>);
     }

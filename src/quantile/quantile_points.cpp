@@ -2,10 +2,10 @@
 // Elements at places, medians and quantiles into the caller's memory.
 #include "call/form.h"
 #include "elements/order.h"
+#include "elements/stored_float.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "runtime/half.h"
 
 #include <masu/quantile.h>
 
@@ -120,13 +120,9 @@ void check_points(std::span<const QuantilePoint> points, std::uint64_t length, D
 
 // A number in a dtype of floats.
 void put_number(double number, Dtype dtype, std::byte* to) {
-  if (number != number) number = std::numeric_limits<double>::quiet_NaN();
-  const auto put = [to](const auto& value) { std::memcpy(to, &value, sizeof value); };
-  switch (dtype) {
-    case Dtype::f16: return put(runtime::to_half(number));
-    case Dtype::f32: return put(static_cast<float>(number));
-    default: return put(number);
-  }
+  const std::uint64_t bits =
+      bits_rounded_to(dtype, number != number ? std::numeric_limits<double>::quiet_NaN() : number);
+  std::memcpy(to, &bits, size_of(dtype));
 }
 
 // On the CPU. `last_place`: the place where a row has a NaN if its points are NaN.

@@ -4,7 +4,7 @@
 #include "elements/each_type.h"
 #include "elements/order.h"
 #include "elements/soft_float.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <algorithm>
 #include <bit>
@@ -82,16 +82,6 @@ double canonical(double x) {
   return x == 0 ? 0.0 : x;
 }
 
-// A number rounded to a dtype of floats. An operation on f32 or f16 that is computed in f64 and then rounded has the
-// same result as one in the narrow dtype, because f64 has more than twice the digits.
-double rounded(double number, Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16: return runtime::to_double(runtime::to_half(number));
-    case Dtype::f32: return static_cast<double>(static_cast<float>(number));
-    default: return number;
-  }
-}
-
 // The magnitude of a finite number as an integer in units of 2^exponent.
 template <class T>
 std::uint64_t magnitude_of(T x, [[maybe_unused]] int& exponent) {
@@ -125,22 +115,23 @@ double exactly_between(bool from_next, double weight, T x, T y, Dtype result) {
         precision, least, bits);
     return std::bit_cast<double>(soft::float_as(found, precision, least, bits, MASU_DOUBLE_FORMAT));
   };
-  if (result == Dtype::f16) return in_format(MASU_HALF_FORMAT);
-  return result == Dtype::f32 ? in_format(MASU_SINGLE_FORMAT) : in_format(MASU_DOUBLE_FORMAT);
+  const FloatFormat format = float_format(result);
+  return in_format(static_cast<unsigned>(format.precision), format.least, static_cast<unsigned>(8 * size_of(result)));
 }
 
 // Whether a dtype of floats holds an integer exactly.
 bool has_integer(Dtype dtype, std::uint64_t magnitude) {
   if (magnitude == 0) return true;
   const int width = static_cast<int>(std::bit_width(magnitude));
-  const int digits = dtype == Dtype::f16 ? 11 : dtype == Dtype::f32 ? 24 : double_bits;
-  return width - std::countr_zero(magnitude) <= digits && (dtype != Dtype::f16 || width <= 16);
+  const FloatFormat format = float_format(dtype);
+  return width - std::countr_zero(magnitude) <= format.precision && width <= format.end;
 }
 
-// By NumPy's formula: rounded at each step.
+// By NumPy's formula: rounded at each step. An operation on floats below f64 that is computed in f64 and then rounded
+// has the same result as one in their dtype, because f64 has more than twice the digits.
 double numpys_between(bool from_next, double weight, double a, double b, double difference, Dtype result) {
-  const double product = rounded(difference * weight, result);
-  return from_next ? rounded(b - product, result) : rounded(a + product, result);
+  const double product = rounded_to(result, difference * weight);
+  return from_next ? rounded_to(result, b - product) : rounded_to(result, a + product);
 }
 
 template <class T>
@@ -153,15 +144,15 @@ T from_bits(std::uint64_t bits) {
 template <class T>
 double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype result) {
   const bool from_next = kind == QuantilePoint::Kind::from_next;
-  weight = rounded(weight, result);
-  const double x = rounded(to_f64(a), result);
-  const double y = rounded(to_f64(b), result);
+  weight = rounded_to(result, weight);
+  const double x = rounded_to(result, to_f64(a));
+  const double y = rounded_to(result, to_f64(b));
   if constexpr (is_float(dtype_of<T>)) {
     if (std::isinf(x) || std::isinf(y)) {
       if (x == y || weight == 0) return from_next ? y : x;
       return std::isinf(x) && std::isinf(y) ? std::numeric_limits<double>::quiet_NaN() : std::isinf(x) ? x : y;
     }
-    const double difference = rounded(rounded(to_f64(b) - to_f64(a), dtype_of<T>), result);
+    const double difference = rounded_to(result, rounded_to(dtype_of<T>, to_f64(b) - to_f64(a)));
     if (!std::isinf(difference)) return numpys_between(from_next, weight, x, y, difference, result);
     if (weight == 0) return from_next ? y : x;
   } else {
@@ -240,9 +231,9 @@ double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, boo
     const T b = from_bits<T>(upper);
     // NumPy's sum begins with +0, so that it is no -0; its half may be one.
     if (one) return 0.0 + to_f64(a);
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (is_stored<T>) {
       const float sum = 0.0F + static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
-      return runtime::to_double(runtime::to_half(static_cast<double>(sum / 2)));
+      return to_double(rounded_to<T>(static_cast<double>(sum / 2)));
     } else if constexpr (std::is_floating_point_v<T>) {
       const T sum = T{0} + a + b;
       if (std::isinf(sum) && !std::isinf(a) && !std::isinf(b)) return static_cast<double>(a / 2 + b / 2);

@@ -26,14 +26,15 @@ namespace masu::cpu {
 
 // The SIMD loops of selection and partition on the CPU, dispatched at run time to the best instruction set (Highway).
 //
-// T: an integer type, float or double; of partitions Half, too. Elements are compared as values: -0 is equal to +0, NaN
-// is greater than all else and equal to NaN. Half is compared by its ordered keys.
+// T: an integer type, float or double; of partitions stored floats, too. Elements are compared as values: -0 is equal
+// to +0, NaN is greater than all else and equal to NaN. Stored floats are compared by their ordered keys.
 
 // What elements are compared as.
 template <class T>
-using WorkOf = std::conditional_t<std::is_same_v<T, Half>, std::uint16_t, T>;
+using WorkOf = std::conditional_t<is_stored<T>, std::uint16_t, T>;
 
-void ordered_keys(const Half* x, std::uint64_t count, std::uint16_t* keys);
+// Those of stored floats, by their bits and those of their infinity.
+void ordered_keys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t infinity, std::uint16_t* keys);
 
 // Elements that the loops may write behind what they return.
 inline constexpr std::size_t spare_elements = 64;

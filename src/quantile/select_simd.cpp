@@ -35,8 +35,8 @@ constexpr std::size_t least_lane = 4;
 template <class T, std::size_t Least>
 using SelectLane =
     std::conditional_t<(sizeof(T) >= Least), WorkOf<T>,
-                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;  // Half is not signed
-                                                                                               // here
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;  // stored floats have
+                                                                                               // none
 
 template <class T>
 WorkOf<T>* SelectWork(T* x) {
@@ -65,18 +65,18 @@ HWY_INLINE void SelectStore(hn::Vec<D> v, D d, T* to) {
   }
 }
 
-// The ordered keys of Half, in lanes of any width.
+// The ordered keys of stored floats, in lanes of any width.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V SelectHalfKeys(D d, V bits) {
+HWY_INLINE V SelectStoredKeys(D d, V bits, hn::TFromD<D> infinity) {
   using L = hn::TFromD<D>;
   const V sign = hn::Set(d, L{0x8000});
   const V magnitude = hn::And(bits, hn::Set(d, L{0x7fff}));
   const V key = hn::IfThenElse(hn::Eq(magnitude, bits), hn::Add(sign, magnitude), hn::Sub(sign, magnitude));
-  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, L{0x7c00})), hn::Set(d, L{0xffff}), key);
+  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, infinity)), hn::Set(d, L{0xffff}), key);
 }
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE V SelectCompared(D d, V v) {
-  if constexpr (std::is_same_v<T, Half>) return SelectHalfKeys(d, v);
+  if constexpr (is_stored<T>) return SelectStoredKeys(d, v, static_cast<hn::TFromD<D>>(infinity_bits<T>));
   else return v;
 }
 
@@ -228,7 +228,7 @@ void IndicesLoop(const T* x, std::uint64_t count, const SelectBound<L>& pivot, s
 #if HWY_TARGET == HWY_SCALAR
       *there = first + hn::GetLane(lanes);
 #else
-      const hn::Half<decltype(dp)> dh;
+      const hn::Rebind<Place, decltype(dw)> dh;
       hn::StoreU(hn::Add(hn::PromoteTo(dw, hn::LowerHalf(dh, lanes)), base), dw, there);
       hn::StoreU(hn::Add(hn::PromoteTo(dw, hn::UpperHalf(dh, lanes)), base), dw, there + hn::Lanes(dw));
 #endif
@@ -255,17 +255,16 @@ void Indices(const T* x, std::uint64_t count, WorkOf<T> at, std::uint64_t first,
                       : IndicesLoop<false>(x, count, pivot, first, to, places, ends);
 }
 
-void KeysOfHalves(const Half* x, std::uint64_t count, std::uint16_t* keys) {
+void StoredKeys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t infinity, std::uint16_t* keys) {
   const hn::ScalableTag<std::uint16_t> d;
-  const std::uint16_t* const bits = SelectWork(x);
   const std::size_t lanes = hn::Lanes(d);
   std::uint64_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(SelectHalfKeys(d, hn::LoadU(d, bits + i)), d, keys + i);
+  for (; i + lanes <= count; i += lanes) hn::StoreU(SelectStoredKeys(d, hn::LoadU(d, bits + i), infinity), d, keys + i);
   if (i == count) return;
   HWY_ALIGN std::uint16_t rest[hn::MaxLanes(d)] = {};
-  std::memcpy(rest, bits + i, (count - i) * sizeof(Half));
-  hn::Store(SelectHalfKeys(d, hn::Load(d, rest)), d, rest);
-  std::memcpy(keys + i, rest, (count - i) * sizeof(Half));
+  std::memcpy(rest, bits + i, (count - i) * sizeof(std::uint16_t));
+  hn::Store(SelectStoredKeys(d, hn::Load(d, rest), infinity), d, rest);
+  std::memcpy(keys + i, rest, (count - i) * sizeof(std::uint16_t));
 }
 
 #define MASU_SELECT(name, T)                                                                                           \
@@ -297,9 +296,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(KeysOfHalves);
-void ordered_keys(const Half* x, std::uint64_t count, std::uint16_t* keys) {
-  HWY_DYNAMIC_DISPATCH(KeysOfHalves)(x, count, keys);
+HWY_EXPORT(StoredKeys);
+void ordered_keys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t infinity, std::uint16_t* keys) {
+  HWY_DYNAMIC_DISPATCH(StoredKeys)(bits, count, infinity, keys);
 }
 
 #define MASU_NARROWED(name, T)                                                   \

@@ -228,10 +228,6 @@ inline MASU_BITS first_listed(const uint mask, __local const uint4 *held) {
   return ((__local const MASU_ELEMENT *)vector)[n % MASU_PER_VECTOR];
 }
 
-#if MASU_FLOAT
-#define MASU_QUIET_NAN (MASU_INFINITY_BITS | ((MASU_INFINITY_BITS >> 1) & ~MASU_INFINITY_BITS))
-#endif
-
 // By one work-item; `minus`: which of the two, if it is a zero, has a sign.
 inline void store_result(__local const uint *state, const uint seen, __local const uint *minus, const bool one,
                          const uint what, __global uchar *results, const ulong first, const ulong second,

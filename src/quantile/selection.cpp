@@ -39,12 +39,12 @@ using cpu::WorkOf;
 
 template <class T>
 WorkOf<T> work_of(T x) noexcept {
-  if constexpr (std::is_same_v<T, Half>) return ordered_key(x);
+  if constexpr (is_stored<T>) return ordered_key(x);
   else return x;
 }
 template <class T>
 T element_of(WorkOf<T> x) noexcept {
-  if constexpr (std::is_same_v<T, Half>) return value_of_key<T>(x);
+  if constexpr (is_stored<T>) return value_of_key<T>(x);
   else return x;
 }
 
@@ -52,10 +52,10 @@ T element_of(WorkOf<T> x) noexcept {
 template <class T>
 void find_places(const T* row, std::uint64_t length, Places places, PlacedElement<WorkOf<T>>* found, Threads threads) {
   cpu::PlaceSelector<WorkOf<T>> selector;
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     const cpu::Scratch memory(length * sizeof(T));
     std::uint16_t* const keys = memory.as<std::uint16_t>();
-    cpu::ordered_keys(row, length, keys);
+    cpu::ordered_keys(reinterpret_cast<const std::uint16_t*>(row), length, infinity_bits<T>, keys);
     selector.find(keys, length, places, found, threads);
   } else {
     selector.find(row, length, places, found, threads);
@@ -200,7 +200,7 @@ void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<Work
   if (pivots.size() == 1) {
     return part_around<indices>(row, length, pivots[0].less, pivots[0].equal, pivots[0].element, to);
   }
-  if constexpr (!indices && !std::is_same_v<T, Half>) {
+  if constexpr (!indices && !is_stored<T>) {
     const cpu::Scratch spare(length * sizeof(T));
     ManyParts<T>::across(row, length, 0, pivots, to, spare.as<T>());
   } else {

@@ -3,9 +3,9 @@
 #include "call/operands.h"
 #include "elements/clusters.h"
 #include "elements/elements.h"
+#include "elements/stored_float.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "runtime/half.h"
 
 #include <masu/sort.h>
 
@@ -56,9 +56,10 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t ranges, unsign
     more.emplace_back("MASU_LISTED", listed);
   }
   if (part == Part::passes || part == Part::ranges) {
-    const ValueType type = value_type(dtype);
-    more.insert(more.end(),
-                {{"MASU_GROUPS_A_UNIT", groups_a_unit}, {"MASU_VALUE", type.name}, {"MASU_AS_VALUE", type.from_bits}});
+    const DtypeNames& names = names_of(dtype);
+    more.insert(
+        more.end(),
+        {{"MASU_GROUPS_A_UNIT", groups_a_unit}, {"MASU_VALUE", names.kernel_type}, {"MASU_AS_VALUE", names.from_bits}});
   }
   return element_defines(dtype, std::move(more));
 }
@@ -269,15 +270,6 @@ void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& works
   static_cast<void>(sort(stream, from.data, from.dtype, target, options));
 }
 
-// The bits of a number in a dtype of floats.
-std::uint64_t bits_of(double number, Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16: return runtime::to_half(number).bits;
-    case Dtype::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(number));
-    default: return std::bit_cast<std::uint64_t>(number);
-  }
-}
-
 std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
   constexpr std::uint64_t most = 1024;
   return std::clamp<std::uint64_t>(results / plan.group, 1, most);
@@ -302,13 +294,15 @@ struct PointLaunch {
     const std::uint64_t by_row = by_rows ? number : 1;
     const std::uint64_t by_point = by_rows ? 1 : rows;
     const std::size_t size = size_of(result_dtype);
+    const FloatFormat format = float_format(result_dtype);
     for (std::size_t first = 0; first < number; first += points_a_launch) {
       const std::size_t some = std::min(points_a_launch, number - first);
       call::Arguments points(common);
       add(points, [&](std::size_t i) { return first + std::min(i, some - 1); });
       kernels.launch(stream, "selection_points", groups_of_results(plan, rows * some), data, stride, rows,
-                     call::At{result, result.byte_offset() + first * by_point * size}, by_row, by_point, u32(size),
-                     u32(plan.dtype == result_dtype), u32(some), points);
+                     call::At{result, result.byte_offset() + first * by_point * size}, by_row, by_point,
+                     u32(format.precision), format.least, u32(8 * size), u32(plan.dtype == result_dtype), u32(some),
+                     points);
     }
   }
 };
@@ -319,7 +313,7 @@ void launch_points(Stream& stream, const Plan& plan, const PointLaunch& launch, 
   launch.run(stream, plan, call::Arguments(nan_at), [&](call::Arguments& arguments, const auto& number_of) {
     for (std::size_t i = 0; i < points_a_launch; ++i) {
       const QuantilePoint& point = points[number_of(i)];
-      arguments.add(call::Arguments(point.previous, point.next, bits_of(point.weight, launch.result_dtype),
+      arguments.add(call::Arguments(point.previous, point.next, bits_rounded_to(launch.result_dtype, point.weight),
                                     static_cast<std::uint32_t>(point.kind)));
     }
   });

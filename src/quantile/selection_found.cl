@@ -13,12 +13,6 @@
 
 #define MASU_FORMAT const uint precision, const int least, const uint bits
 #define MASU_OF_FORMAT precision, least, bits
-// That of floats of so many bytes.
-#define MASU_SET_FORMAT(bytes)                                              \
-  const uint precision = (bytes) == 2 ? 11 : (bytes) == 4 ? 24 : 53;        \
-  const int least = (bytes) == 2 ? -24 : (bytes) == 4 ? -149 : -1074;       \
-  const uint bits = 8 * (bytes);
-
 inline bool is_nan(const MASU_BITS element) {
 #if MASU_FLOAT
   return (element & (MASU_SIGN - 1)) > MASU_INFINITY_BITS;
@@ -39,7 +33,7 @@ inline ulong element_as_float(const MASU_BITS element, MASU_FORMAT) {
 // Whether a format holds an integer exactly.
 inline bool has_integer(const ulong magnitude, MASU_FORMAT) {
   if (magnitude == 0) return true;
-  return magnitude / (magnitude & (0 - magnitude)) >> precision == 0 && (bits > 16 || magnitude >> 16 == 0);
+  return magnitude / (magnitude & (0 - magnitude)) >> precision == 0 && (least + (int)precision <= -61 || magnitude >> (3 - least - (int)precision) == 0);
 }
 #endif
 
@@ -226,9 +220,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
                                                            const ulong stride, const ulong rows,
                                                            __global uchar* results, const ulong results_at,
                                                            const ulong by_row, const ulong by_point,
-                                                           const uint result_bytes, const uint plain, const uint number,
+                                                           MASU_FORMAT, const uint plain, const uint number,
                                                            MASU_POINTS) {
-  MASU_SET_FORMAT(result_bytes)
   for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
     const uint which = (uint)(i / rows);
     __global const uchar* row = data + byte_offset + i % rows * stride * MASU_ELEMENT_BYTES;
@@ -256,6 +249,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
       if (what != MASU_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, MASU_OF_FORMAT);
       else value = plain != 0 && !is_nan(a) ? a : element_as_float(a, MASU_OF_FORMAT);
     }
-    set_result(results + results_at, i / rows * by_point + i % rows * by_row, result_bytes, value);
+    set_result(results + results_at, i / rows * by_point + i % rows * by_row, bits / 8, value);
   }
 }

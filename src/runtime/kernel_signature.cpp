@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernel_signature.h"
 
+#include "elements/dtypes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,37 +14,6 @@
 namespace masu::runtime {
 namespace {
 
-struct NamedType {
-  std::string_view name;
-  Dtype dtype;
-};
-
-constexpr NamedType named_types[] = {
-    {"char", Dtype::i8},
-    {"signed char", Dtype::i8},
-    {"uchar", Dtype::u8},
-    {"unsigned char", Dtype::u8},
-    {"bool", Dtype::u8},
-    {"short", Dtype::i16},
-    {"ushort", Dtype::u16},
-    {"unsigned short", Dtype::u16},
-    {"int", Dtype::i32},
-    {"uint", Dtype::u32},
-    {"unsigned", Dtype::u32},
-    {"unsigned int", Dtype::u32},
-    {"long", Dtype::i64},
-    {"ulong", Dtype::u64},
-    {"unsigned long", Dtype::u64},
-    {"long long", Dtype::i64},
-    {"unsigned long long", Dtype::u64},
-    {"longlong", Dtype::i64},
-    {"ulonglong", Dtype::u64},
-    {"half", Dtype::f16},
-    {"__half", Dtype::f16},
-    {"float", Dtype::f32},
-    {"double", Dtype::f64},
-};
-
 // Words that say nothing of what an argument must be.
 constexpr std::string_view qualifiers[] = {"const",       "volatile",     "restrict",    "__restrict", "__restrict__",
                                            "__global",    "global",       "__constant",  "constant",   "__local",
@@ -52,8 +23,9 @@ constexpr std::string_view qualifiers[] = {"const",       "volatile",     "restr
 constexpr std::uint8_t widths[] = {2, 3, 4, 8, 16};
 
 std::optional<Dtype> dtype_named(std::string_view name) {
-  const auto* found = std::ranges::find(named_types, name, &NamedType::name);
-  return found != std::end(named_types) ? std::optional(found->dtype) : std::nullopt;
+  const DtypeNames* const found =
+      find_dtype([&](const DtypeNames& each) { return has_word(each.c_names, name, ", "); });
+  return found != nullptr ? std::optional(found->dtype) : std::nullopt;
 }
 
 ArgumentType type_named(std::string_view name) {

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // What dtypes, errors and the version are called.
-#include <fmt/format.h>
-#include <masu/dtype.h>
+#include "elements/dtypes.h"
+
 #include <masu/error.h>
 #include <masu/version.h>
+
+#include <fmt/format.h>
+
 #include <iterator>
 #include <string>
 
 namespace masu {
 namespace {
 
-constexpr std::string_view names[] = {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"};
-
 constexpr std::string_view nan_names[] = {"last", "skip", "propagate"};
 
 }  // namespace
 
 std::string_view to_string(Dtype dtype) noexcept {
-  return names[static_cast<std::size_t>(dtype)];
+  return names_of(dtype).name;
 }
 
 Dtype dtype_from_name(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (names[i] == name) return static_cast<Dtype>(i);
-  }
+  const DtypeNames* const found = find_dtype([&](const DtypeNames& each) { return each.name == name; });
+  if (found != nullptr) return found->dtype;
   if (name == "bool") return Dtype::u8;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("dtype: must be one of {}, bool, got \"{}\"", fmt::join(names, ", "), name));
+  std::string all;
+  for (const DtypeNames& each : dtype_names) all += fmt::format("{}, ", each.name);
+  throw Error(ErrorCode::invalid_argument, fmt::format("dtype: must be one of {}bool, got \"{}\"", all, name));
 }
 
 std::string_view to_string(NanPolicy policy) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_cpu.h"
 
+#include "elements/each_type.h"
 #include "runtime/half.h"
 #include "sum/compensated.h"
 
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -24,18 +26,32 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PD = hn::CappedTag<double, 8>;
 using PV = hn::Vec<PD>;
 
-// Of a block: sums in front of each element and behind the last, what the additions have lost, and that added up. The
-// elements begin in place of `errors`, the results end in place of `lost`.
-struct Prefixes {
-  static constexpr std::size_t size = quick_prefix_elements + 1 + HWY_MAX_BYTES / sizeof(double);
-  HWY_ALIGN double sums[size];
-  HWY_ALIGN double errors[size];
-  HWY_ALIGN double lost[size];
+constexpr std::size_t side = quick_prefix_lines;
+constexpr std::size_t half_side = side / 2;
+constexpr std::size_t few_elements = 32;    // that are not worth pieces
+constexpr std::size_t half_elements = 512;  // up to which half as many pieces are faster
+
+// Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
+struct SideSums {
+  HWY_ALIGN double sum[side] = {};
+  HWY_ALIGN double error[side] = {};
+  HWY_ALIGN double lost[side] = {};
+};
+// Numbers that hold those of T.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+template <class T>
+using WD = hn::Rebind<Wide<T>, PD>;
+// Elements of lines side by side, a row of them after the other; then their prefixes.
+template <class T>
+struct SideRows {
+  static constexpr std::size_t rows = quick_prefix_elements / side;
+  HWY_ALIGN Wide<T> numbers[rows * side];
 };
 
-// Far from what overflows.
+// Sums that are larger may have overflowed on the way.
 template <class T>
-inline constexpr double most_sum = std::is_same_v<T, double> ? 0x1p1020 : 0x1p120;
+inline constexpr double most_sum = std::is_same_v<T, double> ? 0x1p1000 : 0x1p120;
 
 // What the rounded sum of two numbers lacks, exactly.
 HWY_INLINE PV Lost(PV a, PV b, PV sum) {
@@ -43,15 +59,6 @@ HWY_INLINE PV Lost(PV a, PV b, PV sum) {
   return hn::Add(hn::Sub(a, hn::Sub(sum, part)), hn::Sub(b, part));
 }
 
-// Numbers that are halves, or at least 2^16, as halves.
-HWY_INLINE void ToHalves(const double* x, std::size_t count, Half* y) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto number = static_cast<float>(x[i]);
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(number) * 0x1p-112F) >> 13;
-    const std::uint32_t sign = std::bit_cast<std::uint32_t>(number) >> 16 & 0x8000U;
-    y[i].bits = static_cast<std::uint16_t>(std::min(magnitude, std::uint32_t{0x7c00}) | sign);
-  }
-}
 // To a whole number of the unit that halves of this size have.
 HWY_INLINE PV RoundedToHalf(PV x) {
   const PD d;
@@ -60,127 +67,209 @@ HWY_INLINE PV RoundedToHalf(PV x) {
   return hn::Sub(hn::Add(x, cut), cut);
 }
 template <class T>
-HWY_INLINE PV RoundedTo(PV x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return RoundedToHalf(x);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return x;
-  } else {
-    return hn::PromoteTo(PD(), hn::DemoteTo(hn::Rebind<T, PD>(), x));
-  }
+HWY_INLINE hn::Vec<WD<T>> RoundedTo(PV x) {
+  if constexpr (std::is_same_v<T, double>) return x;
+  else if constexpr (std::is_same_v<T, Half>) return hn::DemoteTo(WD<T>(), RoundedToHalf(x));
+  else return hn::DemoteTo(WD<T>(), x);
+}
+template <class T>
+HWY_INLINE PV LoadWide(const Wide<T>* from) {
+  const auto numbers = hn::LoadU(WD<T>(), from);
+  if constexpr (std::is_same_v<T, double>) return numbers;
+  else return hn::PromoteTo(PD(), numbers);
 }
 
-// The sums sum + error + d, |d| <= bound, rounded to T; `sure` stays where that is certain. As certain() has it, for
-// `bound` > 0 or 0 alike.
+// The sums sum + error + d, |d| <= 2 * lost, rounded to T: both ends of what each may be. They differ in a bit of
+// `open` where that is not certain. A zero is +0.
 template <class T>
-HWY_INLINE PV Rounded(PV sum, PV error, PV bound, hn::Mask<PD>& sure) {
+HWY_INLINE hn::Vec<WD<T>> Rounded(PV sum, PV error, PV lost, hn::Vec<WD<T>>& open) {
   const PD d;
   const PV zero = hn::Zero(d);
   const PV total = hn::Add(sum, error);
-  const PV rest = Lost(sum, error, total);
+  const PV bound =
+      hn::MulAdd(hn::Set(d, 2), lost, hn::Set(d, 0x1p-900));  // more than `lost` can lack, as it is rounded
+  PV low;
+  PV high;
   if constexpr (std::is_same_v<T, double>) {
-    const PV wide = hn::Add(bound, hn::Mul(hn::Add(hn::Abs(rest), bound), hn::Set(d, 0x1p-50)));
-    const auto same =
-        hn::And(hn::Eq(hn::Add(total, hn::Add(rest, wide)), total), hn::Eq(hn::Add(total, hn::Sub(rest, wide)), total));
-    sure = hn::And(sure, hn::Or(same, hn::Eq(bound, zero)));
-    return hn::Add(total, zero);
+    const PV rest = Lost(sum, error, total);
+    const PV wide = hn::MulAdd(hn::Add(hn::Abs(rest), bound), hn::Set(d, 0x1p-50), bound);
+    const PV reach = hn::IfThenZeroElse(hn::Eq(lost, zero), wide);
+    low = hn::Add(total, hn::Sub(rest, reach));
+    high = hn::Add(total, hn::Add(rest, reach));
   } else {
-    const PV wide = hn::Add(hn::Add(hn::Mul(hn::Add(bound, hn::Abs(rest)), hn::Set(d, 1 + 0x1p-50)),
-                                    hn::Mul(hn::Abs(total), hn::Set(d, 0x1p-51))),
-                            hn::Set(d, 0x1p-1070));
-    const auto exact = hn::And(hn::Eq(bound, zero), hn::Eq(rest, zero));
-    const PV low = RoundedTo<T>(hn::IfThenElse(exact, total, hn::Sub(total, wide)));
-    const PV high = RoundedTo<T>(hn::Add(total, wide));
-    sure = hn::And(sure, hn::Or(exact, hn::And(hn::Eq(low, high), hn::Ne(low, zero))));
-    return hn::Add(low, zero);
+    // What the total rounds, and more.
+    const PV wide = hn::MulAdd(hn::Abs(total), hn::Set(d, 0x1p-51), bound);
+    const PV reach = hn::IfThenZeroElse(hn::Eq(hn::Or(error, lost), zero), wide);
+    low = hn::Sub(total, reach);
+    high = hn::Add(total, reach);
   }
+  const auto result = RoundedTo<T>(high);
+  open = hn::Or(open, hn::Xor(RoundedTo<T>(low), result));
+  return hn::Add(result, hn::Zero(WD<T>()));
 }
 
+// Adds rows of `width` numbers, side or half_side, which are `stride` apart, to the sums. Where there are `results`,
+// which may be the numbers, they get the sum in front of each (exclusive) or behind it, rounded to T; returns whether
+// all are certain.
 template <class T>
-bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive,
+             SideSums& sums, Wide<T>* results) {
   const PD d;
   const std::size_t lanes = hn::Lanes(d);
   const PV zero = hn::Zero(d);
-  Prefixes at;
-  double sum = state.sum;
-  double error = add_exactly(sum, state.error);
-  at.sums[0] = sum;
-  const auto run = [&](const auto* from) HWY_ATTR {
-    for (std::size_t i = 0; i < count; ++i) {
-      at.errors[i] = static_cast<double>(from[i]);
-      sum += at.errors[i];
-      at.sums[i + 1] = sum;
+  auto inside = hn::Eq(zero, zero);
+  auto open = hn::Zero(WD<T>());
+  for (std::size_t lane = 0; lane < width; lane += lanes) {
+    PV sum = hn::Load(d, sums.sum + lane);
+    PV error = hn::Load(d, sums.error + lane);
+    PV lost = hn::Load(d, sums.lost + lane);
+    const auto add = [&](PV number) HWY_ATTR {
+      const PV after = hn::Add(sum, number);
+      const PV rest = Lost(sum, number, after);
+      sum = after;
+      const PV all = hn::Add(error, rest);
+      lost = hn::Add(lost, hn::Abs(Lost(error, rest, all)));
+      error = all;
+    };
+    const auto write = [&](Wide<T>* to) HWY_ATTR { hn::StoreU(Rounded<T>(sum, error, lost, open), WD<T>(), to); };
+    const Wide<T>* from = numbers + lane;
+    if (results == nullptr) {
+      for (std::uint64_t row = 0; row < rows; ++row, from += stride) add(LoadWide<T>(from));
+    } else {
+      Wide<T>* to = results + lane;
+      for (std::uint64_t row = 0; row < rows; ++row, from += stride, to += stride) {
+        const PV number = LoadWide<T>(from);
+        if (exclusive) write(to);
+        add(number);
+        if (!exclusive) write(to);
+      }
     }
-  };
-  if constexpr (std::is_same_v<T, Half>) {
-    float floats[quick_prefix_elements];
-    for (std::size_t i = 0; i < count; ++i) floats[i] = runtime::to_float(x[i]);
-    run(floats);
-  } else {
-    run(x);
+    const PV most = hn::Set(d, most_sum<T>);
+    inside = hn::And(inside, hn::And(hn::Le(hn::Abs(sum), most), hn::Le(hn::Abs(error), most)));
+    hn::Store(sum, d, sums.sum + lane);
+    hn::Store(error, d, sums.error + lane);
+    hn::Store(lost, d, sums.lost + lane);
   }
-  for (std::size_t i = count; i < count + lanes; ++i) {  // so that vectors may be whole
-    at.errors[i] = 0;
-    at.sums[i + 1] = sum;
-  }
+  const hn::RebindToUnsigned<WD<T>> bits;
+  return hn::AllTrue(d, inside) && hn::AllTrue(bits, hn::Eq(hn::BitCast(bits, open), hn::Zero(bits)));
+}
 
-  // What the additions have lost.
-  auto none = hn::Eq(zero, zero);
-  auto inside = none;
-  const PV largest = hn::Set(d, most_sum<T>);
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const PV after = hn::LoadU(d, at.sums + i + 1);
-    const PV lost = Lost(hn::Load(d, at.sums + i), hn::Load(d, at.errors + i), after);
-    hn::Store(lost, d, at.lost + i);
-    none = hn::And(none, hn::Eq(lost, zero));
-    inside = hn::And(inside, hn::Le(hn::Abs(after), largest));
-  }
-  if (!hn::AllTrue(d, inside)) return false;
-  double bound = state.bound;
-  const bool exact = hn::AllTrue(d, none) && error == 0 && bound == 0;
-  if (hn::AllTrue(d, none)) {
-    std::fill_n(at.errors, count + 1 + lanes, error);
-  } else {
-    at.errors[0] = error;
-    for (std::size_t i = 0; i < count; ++i) at.errors[i + 1] = error += at.lost[i];
-    std::fill_n(at.errors + count + 1, lanes, error);
-    PV lost = zero;  // by the additions of errors
-    for (std::size_t i = 0; i < count; i += lanes) {
-      const PV before = hn::Load(d, at.errors + i);
-      lost = hn::Add(lost, hn::Abs(Lost(before, hn::Load(d, at.lost + i), hn::LoadU(d, at.errors + i + 1))));
+// `count` elements of a line, `step` from each other, to column `line` of rows, and back.
+template <class T>
+void ToColumn(const Wide<T>* x, std::size_t step, std::size_t count, std::size_t line, SideRows<T>& to) {
+  Wide<T>* at = to.numbers + line;
+  for (std::size_t i = 0; i < count; ++i, at += side, x += step) *at = *x;
+}
+template <class T>
+void FromColumn(const SideRows<T>& from, std::size_t line, std::size_t count, std::size_t step, Wide<T>* y) {
+  const Wide<T>* at = from.numbers + line;
+  for (std::size_t i = 0; i < count; ++i, at += side, y += step) *y = *at;
+}
+
+// Few elements of a line, one after the other.
+template <class T>
+bool FewPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
+  Compensated sum{state.sum, state.error, state.bound / 2};
+  Wide<T> found[few_elements];
+  for (std::size_t i = 0; i < count; ++i) {
+    const Compensated before = sum;
+    sum.add(static_cast<double>(x[i]));
+    const Compensated& at = exclusive ? before : sum;
+    std::optional<double> rounded = at.sum + 0.0;  // of f16 all are exact
+    if constexpr (std::is_same_v<T, Half>) {
+      *rounded = runtime::to_double(runtime::to_half(*rounded));
+    } else {
+      if (at.error != 0 || at.lost != 0) rounded = at.template rounded<T>();
+      if (!rounded) return false;
     }
-    // Twice, as their sum is rounded itself.
-    const double unknown = hn::GetLane(hn::SumOfLanes(d, lost));
-    if (unknown != 0) bound += 2 * unknown + 0x1p-1074;
+    found[i] = static_cast<Wide<T>>(*rounded);
   }
-
-  auto sure = inside;
-  const PV bounds = hn::Set(d, bound);
-  const std::size_t first = exclusive ? 0 : 1;
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const PV sums = hn::LoadU(d, at.sums + first + i);
-    const PV errors = hn::LoadU(d, at.errors + first + i);
-    hn::Store(exact ? RoundedTo<T>(sums) : Rounded<T>(sums, errors, bounds, sure), d, at.lost + i);
-  }
-  if (!hn::AllTrue(d, sure)) return false;
-  if constexpr (std::is_same_v<T, Half>) {
-    ToHalves(at.lost, count, y);
-  } else {
-    std::copy_n(at.lost, count, y);
-  }
-  state = {sum, error, bound};
+  if (!(std::fabs(sum.sum) <= most_sum<T>) || !(std::fabs(sum.error) <= most_sum<T>)) return false;
+  std::copy_n(found, count, y);
+  state = {sum.sum, sum.error, sum.bound()};
   return true;
 }
 
+// A line in pieces side by side: their totals first, from which the sums in front of each follow.
+template <class T>
+bool QuickPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
+  if (count <= few_elements) return FewPrefixes<T>(x, y, count, exclusive, state);
+  const std::size_t width = count <= half_elements ? half_side : side;
+  const std::size_t rows = (count + width - 1) / width;
+  const auto each_piece = [&](const auto& f) HWY_ATTR {
+    for (std::size_t piece = 0; piece * rows < count; ++piece) {
+      f(piece, piece * rows, std::min(rows, count - piece * rows));
+    }
+  };
+  SideRows<T> at;
+  if (count != rows * width) std::fill_n(at.numbers, rows * side, Wide<T>{0});
+  each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
+                 HWY_ATTR { ToColumn<T>(x + first, 1, n, piece, at); });
+  SideSums totals;
+  AddRows<T>(width, at.numbers, rows, side, exclusive, totals, nullptr);
+  Compensated sum{state.sum, state.error, state.bound / 2};
+  SideSums in_front;
+  for (std::size_t piece = 0; piece < width; ++piece) {
+    in_front.sum[piece] = sum.sum;
+    in_front.error[piece] = sum.error;
+    in_front.lost[piece] = sum.lost;
+    sum.add(totals.sum[piece]);
+    sum.add_error(totals.error[piece]);
+    sum.lost += totals.lost[piece];
+  }
+  if (!AddRows<T>(width, at.numbers, rows, side, exclusive, in_front, at.numbers)) return false;
+  each_piece([&](std::size_t piece, std::size_t first, std::size_t n)
+                 HWY_ATTR { FromColumn<T>(at, piece, n, 1, y + first); });
+  state = {sum.sum, sum.error, sum.bound()};
+  return true;
+}
+
+template <class T>
+bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
+  if (of.next == 1 && of.lines >= half_side) {  // columns, where they are; some of the last ones twice
+    for (std::size_t c = 0; c < of.lines; c += half_side) {
+      const std::size_t first = std::min(c, of.lines - half_side);
+      SideSums sums;
+      if (!AddRows<T>(half_side, x + first, of.length, of.step, exclusive, sums, y + first)) return false;
+    }
+    return true;
+  }
+  SideSums sums;
+  SideRows<T> at;
+  if (of.lines != side) std::fill_n(at.numbers, SideRows<T>::rows * side, Wide<T>{0});
+  for (std::size_t first = 0; first < of.length; first += SideRows<T>::rows) {
+    const std::size_t n = std::min<std::size_t>(SideRows<T>::rows, of.length - first);
+    const T* const from = x + first * of.step;
+    for (std::size_t line = 0; line < of.lines; ++line) ToColumn<T>(from + line * of.next, of.step, n, line, at);
+    if (!AddRows<T>(side, at.numbers, n, side, exclusive, sums, at.numbers)) return false;
+    T* const to = y + first * of.step;
+    for (std::size_t line = 0; line < of.lines; ++line) FromColumn<T>(at, line, n, of.step, to + line * of.next);
+  }
+  return true;
+}
+
+// Numbers that are halves, or at least 2^16, as halves.
+HWY_INLINE Half ToHalf(float x) {
+  const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(x) * 0x1p-112F) >> 13;
+  const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) >> 16 & 0x8000U;
+  return {static_cast<std::uint16_t>(std::min(magnitude, std::uint32_t{0x7c00}) | sign)};
+}
 bool QuickPrefixesF16(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
-  return QuickPrefixes(x, y, count, exclusive, state);
+  float numbers[quick_prefix_elements];
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = runtime::to_float(x[i]);
+  if (!QuickPrefixes<Half>(numbers, numbers, count, exclusive, state)) return false;
+  for (std::size_t i = 0; i < count; ++i) y[i] = ToHalf(numbers[i]);
+  return true;
 }
-bool QuickPrefixesF32(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state) {
-  return QuickPrefixes(x, y, count, exclusive, state);
-}
-bool QuickPrefixesF64(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state) {
-  return QuickPrefixes(x, y, count, exclusive, state);
-}
+#define MASU_QUICK_PREFIXES(name, T)                                                              \
+  bool QuickPrefixes##name(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
+    return QuickPrefixes<T>(x, y, count, exclusive, state);                                       \
+  }                                                                                               \
+  bool QuickLines##name(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
+    return QuickLines<T>(x, y, of, exclusive);                                                    \
+  }
+MASU_EACH_WIDE_FLOAT(MASU_QUICK_PREFIXES)
+#undef MASU_QUICK_PREFIXES
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -190,18 +279,20 @@ HWY_AFTER_NAMESPACE();
 namespace masu::cpu {
 
 HWY_EXPORT(QuickPrefixesF16);
-HWY_EXPORT(QuickPrefixesF32);
-HWY_EXPORT(QuickPrefixesF64);
-
 bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
   return HWY_DYNAMIC_DISPATCH(QuickPrefixesF16)(x, y, count, exclusive, state);
 }
-bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state) {
-  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF32)(x, y, count, exclusive, state);
-}
-bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state) {
-  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF64)(x, y, count, exclusive, state);
-}
+#define MASU_QUICK_PREFIXES(name, T)                                                         \
+  HWY_EXPORT(QuickPrefixes##name);                                                           \
+  HWY_EXPORT(QuickLines##name);                                                              \
+  bool quick_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
+    return HWY_DYNAMIC_DISPATCH(QuickPrefixes##name)(x, y, count, exclusive, state);         \
+  }                                                                                          \
+  bool quick_lines(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
+    return HWY_DYNAMIC_DISPATCH(QuickLines##name)(x, y, of, exclusive);                      \
+  }
+MASU_EACH_WIDE_FLOAT(MASU_QUICK_PREFIXES)
+#undef MASU_QUICK_PREFIXES
 
 }  // namespace masu::cpu
 #endif

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
+#include <vector>
 
 namespace masu {
 
@@ -129,6 +130,8 @@ std::optional<cpu::NearSum> near_of(fixed::Sum total) {
 
 }  // namespace
 
+// The exact total is made up for only where it is needed: after the last element, where no bound proves a prefix, and
+// before elements that are overwritten.
 template <class T>
 void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusive, bool last) {
   if (output == nullptr) {
@@ -136,22 +139,31 @@ void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusi
     near_.reset();
     return;
   }
+  const bool in_place = input == output;
+  const T* missing = input;  // the first element that the total lacks
+  const auto add_until = [&](const T* end) {
+    cpu::add_values(missing, static_cast<std::uint64_t>(end - missing), total_);
+    missing = end;
+  };
+  std::array<T, cpu::quick_prefix_elements> kept;
   for (std::uint64_t first = 0; first < count; first += cpu::quick_prefix_elements) {
-    const T* const x = input + first;
-    T* const y = output + first;
     const std::size_t n = std::min<std::uint64_t>(cpu::quick_prefix_elements, count - first);
-    const bool ends = last && first + n == count;
-    std::optional<fixed::Sum> before;
-    if (!ends) {
-      before = total_;
-      cpu::add_values(x, n, total_);  // now, as y may be x
+    const T* x = input + first;
+    T* const y = output + first;
+    if (in_place) {
+      std::copy_n(x, n, kept.begin());
+      x = missing = kept.data();
     }
-    const fixed::Sum& in_front = before ? *before : total_;
-    if (!near_) near_ = near_of(in_front);
-    if (near_ && cpu::quick_prefixes(x, y, n, exclusive, *near_)) continue;
-    near_.reset();
-    LongSum(in_front).run(x, y, n, exclusive);
+    if (!near_) near_ = near_of(total_);
+    if (!near_ || !cpu::quick_prefixes(x, y, n, exclusive, *near_)) {
+      add_until(x);
+      LongSum(total_).run(x, y, n, exclusive);
+      add_until(x + n);
+      near_.reset();
+    }
+    if (in_place) add_until(x + n);
   }
+  if (!last && !in_place) add_until(input + count);
 }
 
 void PrefixSum::add(std::span<const std::int64_t> digits, bool nan, bool infinity, bool minus_infinity) {
@@ -171,5 +183,57 @@ void PrefixSum::merge(const PrefixSum& later) {
 template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool, bool);
 template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool, bool);
 template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool, bool);
+
+template <class T>
+void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std::uint64_t inner, bool exclusive) {
+  constexpr std::uint64_t side = cpu::quick_prefix_lines;
+  constexpr std::uint64_t fewest = side / 2;
+  const bool in_place = x == y;
+  std::vector<T> line(inner == 1 ? 0 : 2 * length);
+  const auto each = [&](std::uint64_t first, std::uint64_t lines, std::uint64_t next) {
+    for (std::uint64_t i = 0; i < lines; ++i) {
+      const T* from = x + first + i * next;
+      T* to = y + first + i * next;
+      if (inner == 1) {
+        cpu::NearSum start;
+        const bool quick =
+            length <= cpu::quick_prefix_elements && cpu::quick_prefixes(from, to, length, exclusive, start);
+        if (!quick) PrefixSum().run(from, to, length, exclusive, true);
+        continue;
+      }
+      for (std::uint64_t k = 0; k < length; ++k) line[k] = from[k * inner];
+      PrefixSum().run(line.data(), line.data() + length, length, exclusive, true);
+      for (std::uint64_t k = 0; k < length; ++k) to[k * inner] = line[length + k];
+    }
+  };
+  // Neighbours side by side: rows, or the columns of each of `outer` matrices.
+  const std::uint64_t neighbours = inner == 1 ? outer : inner;
+  const std::uint64_t next = inner == 1 ? length : 1;
+  for (std::uint64_t begin = 0; begin < outer * length * inner; begin += neighbours * length) {
+    for (std::uint64_t i = 0; i < neighbours; i += side) {
+      // Elsewhere some of the last lines may be scanned twice.
+      const std::uint64_t lines = std::min(side, in_place ? neighbours - i : neighbours);
+      const std::uint64_t first = begin + std::min(i, neighbours - lines) * next;
+      bool quick = false;
+      if constexpr (!std::is_same_v<T, Half>) {
+        quick = !in_place && lines >= fewest &&
+                cpu::quick_lines(x + first, y + first, {lines, length, inner, next}, exclusive);
+      }
+      if (!quick) each(first, lines, next);
+    }
+  }
+}
+
+template void run_lines<Half>(const Half*, Half*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+template void run_lines<float>(const float*, float*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+template void run_lines<double>(const double*, double*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+
+void running_sums(const ArrayView& x, void* sums, std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
+  const FloatingPointScope usual;
+  const auto run = [&]<class T>(const T* from) { run_lines(from, static_cast<T*>(sums), outer, length, inner, false); };
+  if (x.dtype == Dtype::f16) run(static_cast<const Half*>(x.data));
+  else if (x.dtype == Dtype::f32) run(static_cast<const float*>(x.data));
+  else run(static_cast<const double*>(x.data));
+}
 
 }  // namespace masu

@@ -37,6 +37,18 @@ class Scanner {
                  [&](std::uint64_t from, std::uint64_t to) { write(from, to, state, last || to != end); });
     if (streams_) runtime::stream_out_end();
   }
+  // Scans whole rows of `length` elements.
+  void scan_rows(std::uint64_t first, std::uint64_t end, std::uint64_t length) const {
+    if (exact_ && job_.flags == nullptr) {
+      const std::uint64_t at = first * length;
+      return with_type(job_.input + at * size_, job_.output + at * size_,
+                       [&](const auto* x, auto* y) { run_lines(x, y, end - first, length, 1, job_.exclusive); });
+    }
+    for (std::uint64_t row = first; row < end; ++row) {
+      ScanState from = start();
+      scan(row * length, (row + 1) * length, from, true);
+    }
+  }
   // The state behind them alone. `reset`: whether a segment began among them.
   void total(std::uint64_t begin, std::uint64_t end, ScanState& state, bool& reset) const {
     // What lies in front of the last segment is of no importance.
@@ -90,21 +102,22 @@ class Scanner {
     const std::byte* const x = job_.input + begin * size_of(job_.from);
     const std::uint64_t count = end - begin;
     if (exact_) {
-      exact(x, y, count, state.sum, last);
+      with_type(x, y, [&](const auto* from, auto* to) { state.sum.run(from, to, count, job_.exclusive, last); });
     } else if (y != nullptr) {
       state.bits = cpu::scan_elements(job_.from, job_.dtype, job_.op, job_.exclusive, x, y, count, state.bits);
     } else {
       state.bits = cpu::scan_total(job_.from, job_.dtype, job_.op, x, count, state.bits);
     }
   }
-  void exact(const std::byte* x, std::byte* y, std::uint64_t count, PrefixSum& sum, bool last) const {
-    const auto add = [&](auto* input) {
-      using T = std::remove_const_t<std::remove_pointer_t<decltype(input)>>;
-      sum.run(input, reinterpret_cast<T*>(y), count, job_.exclusive, last);
+  // Calls f(x, y) with pointers to floats.
+  template <class F>
+  void with_type(const std::byte* x, std::byte* y, const F& f) const {
+    const auto call = [&](auto* input) {
+      f(input, reinterpret_cast<std::remove_const_t<std::remove_pointer_t<decltype(input)>>*>(y));
     };
-    if (job_.dtype == Dtype::f16) return add(reinterpret_cast<const Half*>(x));
-    if (job_.dtype == Dtype::f32) return add(reinterpret_cast<const float*>(x));
-    add(reinterpret_cast<const double*>(x));
+    if (job_.dtype == Dtype::f16) return call(reinterpret_cast<const Half*>(x));
+    if (job_.dtype == Dtype::f32) return call(reinterpret_cast<const float*>(x));
+    call(reinterpret_cast<const double*>(x));
   }
 
   const ScanJob& job_;
@@ -163,10 +176,7 @@ void scan_cpu(const ScanJob& job, ScanState* state) {
   const std::uint64_t together = std::max<std::uint64_t>(1, scan_plan::cpu_piece_bytes / size / row);
   runtime::parallel_tasks((job.rows + together - 1) / together, [&](std::uint64_t t) {
     const std::uint64_t end = std::min(job.rows, (t + 1) * together);
-    for (std::uint64_t r = t * together; r < end; ++r) {
-      ScanState from = scanner.start();
-      scanner.scan(r * row, (r + 1) * row, from, true);
-    }
+    scanner.scan_rows(t * together, end, row);
   });
 }
 

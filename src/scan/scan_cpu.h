@@ -25,12 +25,24 @@ struct NearSum {
 };
 
 inline constexpr std::size_t quick_prefix_elements = 1024;
+inline constexpr std::size_t quick_prefix_lines = 16;
 
-// Writes the sums in front of (exclusive) or behind each of at most that many elements, and moves `state` behind the
-// last. Where one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`.
+// Up to quick_prefix_lines lines whose elements are `step` from each other, and whose first ones are `next`.
+struct PrefixLines {
+  std::size_t lines;
+  std::uint64_t length;
+  std::uint64_t step;
+  std::uint64_t next;
+};
+
+// Writes the sums in front of (exclusive) or behind each of at most quick_prefix_elements elements, and moves `state`
+// behind the last. Where one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`.
 bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state);
+// The same of whole lines. Where one prefix is not certain, returns false and may have written some. `y` is not `x`.
+bool quick_lines(const float* x, float* y, const PrefixLines& of, bool exclusive);
+bool quick_lines(const double* x, double* y, const PrefixLines& of, bool exclusive);
 
 }  // namespace masu::cpu
 
@@ -59,6 +71,17 @@ class PrefixSum {
 extern template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool, bool);
 extern template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool, bool);
 extern template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool, bool);
+
+// The running sums of lines, outer x length x inner elements with the lines along the middle, by the calling thread.
+// `y` may be `x` where `inner` is 1.
+template <class T>
+void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std::uint64_t inner, bool exclusive);
+extern template void run_lines<Half>(const Half*, Half*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+extern template void run_lines<float>(const float*, float*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+extern template void run_lines<double>(const double*, double*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+// The inclusive ones of f16, f32 or f64, to memory of that dtype elsewhere.
+MASU_EXPORT void running_sums(const ArrayView& x, void* sums, std::uint64_t outer, std::uint64_t length,
+                              std::uint64_t inner);
 
 // What came before: bits of the dtype, or the exact sum.
 struct ScanState {

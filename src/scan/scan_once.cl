@@ -49,7 +49,7 @@ inline uint packed_sum(const uint a, const uint b) {
 
 // A total to which elements are joined one after the other. Where elements are ranked its rank is kept, so that each is
 // ranked once.
-#define MASU_RANKED (MASU_OP != 0 && !(MASU_FLOAT && MASU_ELEMENT_BYTES >= 4 && MASU_FIRST_EXTREMES))
+#define MASU_RANKED (MASU_OP != 0 && !(MASU_FLOAT && !MASU_STORED && MASU_FIRST_EXTREMES))
 typedef struct {
   MASU_BITS value;
   MASU_BITS rank;

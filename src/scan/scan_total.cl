@@ -21,7 +21,7 @@ inline State identity(void) { return MASU_IDENTITY; }
 inline State combine(const State a, const State b) {
 #if MASU_OP == 0
   return (a + b) & MASU_ALL_BITS;
-#elif MASU_FLOAT && MASU_ELEMENT_BYTES >= 4 && MASU_FIRST_EXTREMES
+#elif MASU_FLOAT && !MASU_STORED && MASU_FIRST_EXTREMES
   return MASU_OP == 1 ? masu_first_least(a, b) : masu_first_greatest(a, b);
 #else
   return extreme_rank(b, MASU_OP == 2, 0) < extreme_rank(a, MASU_OP == 2, 0) ? b : a;

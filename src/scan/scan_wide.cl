@@ -24,7 +24,7 @@ inline uint kind_of(const MASU_BITS bits) {
 inline MASU_BITS special_sum(const uint kinds) {
   if (kinds == MASU_INFINITY) return MASU_INFINITY_BITS;
   if (kinds == MASU_MINUS_INFINITY) return MASU_INFINITY_BITS | MASU_SIGN;
-  return MASU_INFINITY_BITS | (MASU_BITS)1 << (MASU_FRACTION - 1);
+  return MASU_QUIET_NAN;
 }
 
 // Table and sums: of the rows, a word for each digit of a wide number.

@@ -9,13 +9,8 @@
 // one float, the sum does.
 
 #if MASU_ELEMENT_BYTES == 8
-#define MASU_FRACTION 52
 #define MASU_UPPER(magnitude) ((uint)((magnitude) >> 32))
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_FRACTION 23
-#define MASU_UPPER(magnitude) (magnitude)
 #else
-#define MASU_FRACTION 10
 #define MASU_UPPER(magnitude) (magnitude)
 #endif
 #define MASU_PRECISION (MASU_FRACTION + 1)

@@ -107,17 +107,17 @@ bool is_at_most(const Magnitude& number, std::uint64_t count, int exponent) noex
 
 double rounded(const Magnitude& number, bool more, Dtype result) noexcept {
   if (number.size == 0) return 0;
-  const Format format = format_of(result);
+  const FloatFormat format = float_format(result);
   const int top = bit_width(number) - 1;
   // The lowest bit kept: as many as the format has, or as a subnormal has.
-  const int low = std::max(top - format.precision + 1, format.lowest - number.exponent);
+  const int low = std::max(top - format.precision + 1, format.least - number.exponent);
   std::uint64_t mantissa = low <= top ? bits_from(number, std::max(low, 0)) : 0;
   if (low < 0) mantissa <<= -low;
   const bool half = low > 0 && low - 1 <= top && bit_at(number, low - 1);
   const bool rest = more || (low > 0 && any_below(number, low - 1));
   if (half && (rest || (mantissa & 1U) != 0)) ++mantissa;
   const double magnitude = std::ldexp(static_cast<double>(mantissa), low + number.exponent);
-  const double value = magnitude > format.largest ? std::numeric_limits<double>::infinity() : magnitude;
+  const double value = magnitude > greatest_of(format) ? std::numeric_limits<double>::infinity() : magnitude;
   return number.negative && value != 0 ? -value : value;
 }
 

@@ -2,7 +2,7 @@
 // Exact numbers in fixed point: wide enough for any sum of floats or of products of two, and rounded once.
 #pragma once
 
-#include <masu/dtype.h>
+#include "elements/dtypes.h"
 
 #include <array>
 #include <bit>
@@ -65,19 +65,7 @@ Magnitude magnitude_of(std::span<const std::int64_t> digits, int exponent) noexc
 // Whether the number without its sign is at most count * 2^exponent.
 bool is_at_most(const Magnitude& number, std::uint64_t count, int exponent) noexcept;
 
-// What a float's dtype can hold.
-struct Format {
-  int precision;  // bits of the mantissa
-  int lowest;     // exponent of the smallest subnormal
-  double largest;
-};
-[[nodiscard]] constexpr Format format_of(Dtype dtype) noexcept {
-  if (dtype == Dtype::f16) return {11, -24, 65504};
-  if (dtype == Dtype::f32) return {24, -149, static_cast<double>(std::numeric_limits<float>::max())};
-  return {53, -1074, std::numeric_limits<double>::max()};
-}
-
-// Rounded to nearest, ties to even, to f64, f32 or f16. `more`: the number is greater by less than one of the lowest
+// Rounded to nearest, ties to even, to a dtype of floats. `more`: the number is greater by less than one of the lowest
 // bit, which must be lower than what is rounded to. Too large a number becomes an infinity; zero is +0.
 double rounded(const Magnitude& number, bool more, Dtype result) noexcept;
 

@@ -44,7 +44,7 @@ bool take(std::span<const std::byte>& bytes, const SumNeeds& needs, Parts& parts
 
 // All values of a dtype are at most 2^this.
 int most_exponent(Dtype dtype) {
-  if (is_float(dtype)) return dtype == Dtype::f16 ? 16 : dtype == Dtype::f32 ? 128 : 1024;
+  if (is_float(dtype)) return float_format(dtype).end;
   return static_cast<int>(8 * size_of(dtype)) - (is_signed(dtype) ? 1 : 0);
 }
 

@@ -2,13 +2,16 @@
 #include "sum/sum_cpu.h"
 
 #include "runtime/parallel.h"
+#include "sum/sum_quick.h"
 #include "sum/sum_simd.h"
 
 #include <masu/device.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
+#include <optional>
+#include <type_traits>
+#include <vector>
 
 namespace masu::cpu {
 
@@ -88,21 +91,92 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
   });
 }
 
-std::vector<std::byte> columns_as_rows(const ArrayView& x, std::uint64_t rows, std::uint64_t columns) {
-  const std::size_t size = size_of(x.dtype);
-  const std::uint64_t length = x.count / rows;
-  std::vector<std::byte> result(x.count * size);
-  const auto* const from = static_cast<const std::byte*>(x.data);
-  runtime::parallel_tasks(rows / columns, [&](std::uint64_t matrix) {
-    const std::uint64_t first = matrix * length * columns;
-    for (std::uint64_t line = 0; line < length; ++line) {
-      for (std::uint64_t column = 0; column < columns; ++column) {
-        std::memcpy(result.data() + (first + column * length + line) * size,
-                    from + (first + line * columns + column) * size, size);
+namespace {
+
+using Function = SumRule::Function;
+
+// Elements that are worth a task of results.
+constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
+
+bool is_quick(const SumRule& rule, std::uint64_t length) {
+  if (length == 0) return false;
+  if (rule.dtype == Dtype::f16) {
+    return rule.function == Function::dot && rule.result == Dtype::f16 && length <= quick_dot_halves;
+  }
+  const bool known = rule.is_spread() ? length <= quick_spread_elements : rule.function != Function::norm2;
+  return known && is_float(rule.dtype) && rule.result != Dtype::f16;
+}
+
+// Calls some(first, end) for parts of the rows, on threads where these pay.
+template <class F>
+void in_tasks(std::uint64_t rows, std::uint64_t length, const F& some) {
+  if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) return some(0, rows);
+  const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
+  runtime::parallel_tasks((rows + each - 1) / each,
+                          [&](std::uint64_t task) { some(task * each, std::min(rows, (task + 1) * each)); });
+}
+
+template <class T>
+void take_exactly(const SumRows& to, std::uint64_t row, const T* x, const T* y) {
+  Totals totals;
+  add_totals(to.rule().dtype, to.rule().needs(), x, y, to.length(), totals);
+  to.take(row, totals);
+}
+
+// Rows of floats one after the other: those whose rounding is proved without exact totals, and the others.
+template <class T>
+void sum_quickly(const SumRows& to, const T* x, const T* y, std::uint64_t rows) {
+  const SumRule& rule = to.rule();
+  const std::uint64_t length = to.length();
+  const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
+  const bool root = rule.function == Function::standard_deviation;
+  // For more f32 than that the bound proves no result of f64.
+  const bool proves = rule.is_spread() || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= quick_few;
+  in_tasks(rows, length, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t row = first; row < end; ++row) {
+      const T* const from = x + row * length;
+      const T* const with = y + row * length;
+      std::optional<double> found;
+      if (proves && rule.function == Function::dot) found = quick_dot(from, with, length, rule.result);
+      if constexpr (!std::is_same_v<T, Half>) {
+        if (proves && rule.is_spread()) found = quick_spread(from, {length, rule.ddof, root, rule.result});
+        else if (proves && rule.function != Function::dot) found = quick_sum(from, length, rule.result, divisor);
       }
+      if (found) to.take(row, *found);
+      else take_exactly(to, row, from, with);
     }
   });
-  return result;
+}
+
+// The same of rows that are worked on many at a time, of any dtype.
+void sum_together(const SumRows& to, const std::byte* x, std::uint64_t rows) {
+  const std::size_t bytes = to.length() * size_of(to.rule().dtype);
+  in_tasks(rows, to.length(), [&](std::uint64_t first, std::uint64_t end) {
+    std::vector<double> values(end - first);
+    std::vector<std::uint8_t> sure(end - first);
+    quick_rows(to.rule(), x + first * bytes, end - first, to.length(), values.data(), sure.data());
+    for (std::uint64_t row = first; row < end; ++row) {
+      if (sure[row - first] != 0) to.take(row, values[row - first]);
+      else take_exactly(to, row, x + row * bytes, x + row * bytes);
+    }
+  });
+}
+
+}  // namespace
+
+void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t count) {
+  const SumRule& rule = to.rule();
+  const std::uint64_t length = to.length();
+  if (length == 0) return to.take_nothing(count);
+  if (are_quick_rows(rule, count, length)) return sum_together(to, static_cast<const std::byte*>(x), count);
+  if (!is_quick(rule, length)) {
+    return add_rows(rule.dtype, rule.needs(), x, y, count, length,
+                    [&](std::uint64_t row, const Totals& totals) { to.take(row, totals); });
+  }
+  const auto quickly = [&]<class T>(const T* from) { sum_quickly(to, from, static_cast<const T*>(y), count); };
+  if (rule.dtype == Dtype::f16) quickly(static_cast<const Half*>(x));
+  else if (rule.dtype == Dtype::f32) quickly(static_cast<const float*>(x));
+  else quickly(static_cast<const double*>(x));
 }
 
 }  // namespace masu::cpu

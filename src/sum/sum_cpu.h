@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums by CPU threads.
+// Sums by CPU threads: exact totals, and results.
 #pragma once
 
 #include "sum/sum_totals.h"
 
 #include <masu/dtype.h>
+#include <masu/version.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 namespace masu::cpu {
 
@@ -19,6 +19,9 @@ void add_totals(Dtype dtype, const SumNeeds& needs, const void* x, const void* y
 // The totals of each of `rows` rows of `count` elements. `sink` is called by many threads at once, once for each row.
 void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, std::uint64_t rows, std::uint64_t count,
               const std::function<void(std::uint64_t, const Totals&)>& sink);
+
+// The results of `count` rows of host memory, which follow each other; `y` matters for dot products.
+void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t count);
 
 // Sums, means, variances and deviations of many rows, each exact and rounded once without an exact total. Where
 // rounding is not certain there is no result.
@@ -30,7 +33,14 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
                 std::uint8_t* sure);
 
-// The `rows` columns of matrices of `columns` columns, as rows.
-[[nodiscard]] std::vector<std::byte> columns_as_rows(const ArrayView& x, std::uint64_t rows, std::uint64_t columns);
-
 }  // namespace masu::cpu
+
+namespace masu {
+
+// The results of `rows` lines of host memory, stored in the bytes of their dtype. With `columns` > 1 the data are
+// rows / columns matrices of so many columns, which are the lines. Integers that do not fit are modulo 2^64; returns
+// whether all fit.
+MASU_EXPORT bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std::uint64_t rows,
+                           std::uint64_t columns, void* results);
+
+}  // namespace masu

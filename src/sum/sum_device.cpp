@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace masu {
 
@@ -37,14 +38,10 @@ std::vector<DeviceSum::Pass> DeviceSum::passes(const Device& device, Dtype dtype
   return result;
 }
 
-std::uint64_t DeviceSum::bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows) {
-  std::uint64_t end = 0;
-  passes(device, dtype, needs, rows, end);
-  return end;
-}
-
 std::uint64_t DeviceSum::most_rows(const Device& device, Dtype dtype, const SumNeeds& needs) {
-  return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes(device, dtype, needs, 1), 1);
+  std::uint64_t bytes = 0;
+  passes(device, dtype, needs, 1, bytes);
+  return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes, 1);
 }
 
 DeviceSum::DeviceSum(std::string_view function, const BufferBase& x, const BufferBase& y, Dtype dtype,
@@ -126,34 +123,55 @@ Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std:
 }  // namespace
 
 SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
-                           std::uint64_t columns)
+                           std::uint64_t columns, bool returns)
     : device_(device),
       rule_(rule),
       plan_(plan_of(device, rule, rows, count, columns)),
       rows_(rows),
       count_(count),
       columns_(columns),
+      returns_(returns),
       teams_(plan_.teams(rows, count)) {
-  call::check_fp64("sum", device_, rule.dtype);
+  call::check_fp64(rule.name(), device_, rule.dtype);
 }
 
-std::uint64_t SumsOnDevice::parts_at() const {
+std::uint64_t SumsOnDevice::results_at() const {
   constexpr std::uint64_t words = 5;  // of a row, as sum_rows.cl has them
   return call::aligned(flags_at() + words * slots() * sizeof(std::uint32_t));
 }
 
-std::uint64_t SumsOnDevice::bytes() const {
-  const std::uint64_t parts = shares() == 1 ? 0 : rows_ * shares();
-  return parts_at() + parts * plan_.part_words() * sizeof(std::uint64_t);
+// Behind 64-bit results with nothing between, so that both are read at once.
+std::uint64_t SumsOnDevice::status_at() const {
+  constexpr std::uint64_t word = sizeof(std::uint32_t);
+  return results_at() + (returns_ ? (result_bytes() + word - 1) / word * word : 0);
 }
 
-std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const {
+std::uint64_t SumsOnDevice::parts_at() const {
+  return call::aligned(status_at() + sizeof(std::uint32_t));
+}
+
+std::uint64_t SumsOnDevice::bytes() const {
+  const std::uint64_t parts = shares() == 1 ? 0 : rows_ * shares();
+  return call::aligned(parts_at() + parts * plan_.part_words() * sizeof(std::uint64_t));
+}
+
+bool SumsOnDevice::read(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const {
+  const bool integers = !is_float(rule_.result_dtype());
+  std::uint32_t status = 0;
+  call::fetch(stream, workspace, results_at(), to, result_bytes() + (integers ? sizeof status : 0));
+  stream.finish();
+  if (integers) std::memcpy(&status, to + result_bytes(), sizeof status);
+  return status == 0;
+}
+
+std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, const BufferBase& y,
+                                         const Buffer<std::byte>& workspace, const Targets& targets) const {
   std::vector<Event> launches;
   enum : std::uint32_t { integer, quotient, root, squared_deviation, deviation };  // as MASU_AS_...
   using Function = SumRule::Function;
   const Plan& plan = plan_;
   const Dtype result = rule_.result_dtype();
-  const fixed::Format format = is_float(result) ? fixed::format_of(result) : fixed::Format{};
+  const FloatFormat format = is_float(result) ? float_format(result) : FloatFormat{};
   const auto what_of = [&]() -> std::uint32_t {
     switch (rule_.function) {
       case Function::variance: return squared_deviation;
@@ -165,41 +183,44 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   const bool both = plan.inputs == Inputs::both;
   const std::uint64_t divisor = both ? rule_.ddof : rule_.function == Function::mean ? count_ : 1;
   const std::uint64_t begin = workspace.byte_offset();
+  const auto place_of = [&](const BufferBase* target, std::uint64_t own) {
+    return target != nullptr ? call::At{*target, target->byte_offset()} : call::At{workspace, begin + own};
+  };
   const std::uint64_t shares = this->shares();
   const LocalMemory parts = call::local<std::uint64_t>(std::uint64_t{1} + plan.part_words() * plan.group);
   const auto finish = [&](std::string_view kernel, std::uint64_t groups, const call::Arguments& own,
                           std::uint64_t unsure) {
     launches.push_back(
         call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
-            .launch(stream, kernel, groups, call::At{data.x, data.x_at}, call::At{data.y, data.y_at}, count_, rows_,
-                    columns_, shares, call::At{workspace, begin}, begin + flags_at(), what_of(), divisor,
-                    static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.lowest),
-                    static_cast<std::uint32_t>(8 * size_of(result)), call::At{data.results, data.results_at},
-                    call::At{data.status, data.status_at}, own, LocalMemory{plan.local_bytes()},
-                    call::local<std::uint64_t>(plan.words()), call::local<std::uint32_t>(plan.words()),
-                    call::local<std::uint32_t>(plan.value_words()),
+            .launch(stream, kernel, groups, x, y, count_, rows_, columns_, shares, workspace, begin + flags_at(),
+                    what_of(), divisor, static_cast<std::uint32_t>(format.precision),
+                    static_cast<std::int32_t>(format.least), static_cast<std::uint32_t>(8 * size_of(result)),
+                    place_of(targets.results, results_at()), place_of(targets.status, status_at()), own,
+                    LocalMemory{plan.local_bytes()}, call::local<std::uint64_t>(plan.words()),
+                    call::local<std::uint32_t>(plan.words()), call::local<std::uint32_t>(plan.value_words()),
                     call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows), parts,
                     call::local<std::uint32_t>(unsure)));
   };
+  // What must be zeros before: words from `first` on, if any, and the status if the host reads it.
+  const auto make_zeros = [&](std::uint64_t first) {
+    const bool reads_status = returns_ && !is_float(result);
+    const std::uint64_t end = reads_status ? status_at() + sizeof(std::uint32_t) : results_at();
+    if (end > first) call::clear(stream, workspace, first, end - first);
+  };
   if (plan.layout == sum_plan::Layout::rows) {
+    make_zeros(status_at());
     finish("sum_rows", slots(), call::Arguments(std::uint32_t{teams_.bits}, std::uint32_t{teams_.rounds}),
            1 + plan.rows_of_group(teams_));
     return launches;
   }
   const std::uint64_t parts_at = begin + this->parts_at();
-  // Where the parts that are left are counted, and of rows what is decided behind them: zeros.
+  // Where the parts that are left are counted, and what is decided for rows after that: zeros.
   const std::uint64_t left = flags_at() + 3 * slots() * sizeof(std::uint32_t);
-  const bool kept = data.zeros != nullptr && zeros() != 0;
-  const auto zeros_at = [&] {
-    return kept ? call::At{*data.zeros, data.zeros->byte_offset()} : call::At{workspace, begin + left};
-  };
-  const auto make_zeros = [&](std::uint64_t first) {
-    if (!kept) call::clear(stream, workspace, first, this->parts_at() - first);
-  };
   if (by_column()) {
     const std::uint32_t bits = plan.column_bits(rows_, columns_, count_);
-    if (shares > 1) make_zeros(left);
-    finish("sum_columns", slots(), call::Arguments(bits, parts_at, zeros_at()), 1 + (plan.group >> bits));
+    if (targets.zeros == nullptr) make_zeros(shares > 1 ? left : status_at());
+    finish("sum_columns", slots(), call::Arguments(bits, parts_at, place_of(targets.zeros, left)),
+           1 + (plan.group >> bits));
     return launches;
   }
   // The most additions that an element goes through.
@@ -208,11 +229,13 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   constexpr std::uint64_t told = 3;  // words
   call::Arguments joining(parts_at, depth);
   if (plan.waits(rows_, count_)) {
+    make_zeros(status_at());
     finish("sum_clusters", rows_ * shares, joining, told);
     return launches;
   }
-  make_zeros(plan.quick ? left : 0);
-  joining.add(call::Arguments(zeros_at()));
+  const bool keeps_zeros = targets.zeros != nullptr && plan.quick;
+  if (!keeps_zeros) make_zeros(plan.quick ? left : 0);
+  joining.add(call::Arguments(place_of(keeps_zeros ? targets.zeros : nullptr, left)));
   finish("sum_shared", rows_ * shares, joining, told);
   return launches;
 }

@@ -24,8 +24,6 @@ class DeviceSum {
   // With no `workspace`, memory is allocated. `function`: in messages.
   DeviceSum(std::string_view function, const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs,
             std::uint64_t rows, std::uint64_t count, const BufferBase* workspace);
-  // Bytes of temporary memory.
-  static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
   // Rows that one launch can take.
   static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
 
@@ -63,31 +61,25 @@ class DeviceSum {
 // The results of a function, rounded on the device, of `rows` rows of `count` elements.
 class SumsOnDevice {
  public:
-  // `columns`: of the matrices whose columns the rows are, or 1.
+  // `columns`: of the matrices whose columns the rows are, or 1. `returns`: the results are left in the workspace, for
+  // the host.
   SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
-               std::uint64_t columns);
-  // Bytes of temporary memory.
+               std::uint64_t columns, bool returns);
+  // Bytes of the workspace.
   [[nodiscard]] std::uint64_t bytes() const;
-  // Data and results begin so many bytes into the memories of the buffers.
-  struct Data {
-    const BufferBase& x;
-    std::uint64_t x_at;
-    const BufferBase& y;
-    std::uint64_t y_at;
-    const BufferBase& results;
-    std::uint64_t results_at;
-    const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
-    std::uint64_t status_at;
-    const BufferBase* zeros = nullptr;  // SumOptions::zeros
+  // Memory of the caller's: where results go that are not left in the workspace, SumOptions::status, and
+  // SumOptions::zeros. The status is a word, whose lowest bit is set where an integer does not fit.
+  struct Targets {
+    const BufferBase* results = nullptr;
+    const BufferBase* status = nullptr;
+    const BufferBase* zeros = nullptr;
   };
-  // Gives the launches.
-  std::vector<Event> enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const;
-  // Bytes of SumOptions::zeros.
-  [[nodiscard]] std::uint64_t zeros() const {
-    return !plan_.quick || shares() == 1 || plan_.waits(rows_, count_) ? 0 : rows_ * sizeof(std::uint32_t);
-  }
-  // Whether one reading of the data is enough for most.
-  [[nodiscard]] bool tries() const noexcept { return plan_.quick; }
+  // Returns the launches.
+  std::vector<Event> enqueue(Stream& stream, const BufferBase& x, const BufferBase& y,
+                             const Buffer<std::byte>& workspace, const Targets& targets) const;
+  // Waits for results in the workspace, and copies them: memory for them and a word more. Returns whether all integers
+  // fit.
+  [[nodiscard]] bool read(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const;
 
  private:
   [[nodiscard]] bool by_column() const { return plan_.layout == sum_plan::Layout::columns; }
@@ -102,7 +94,11 @@ class SumsOnDevice {
     if (by_column()) return plan_.strips(rows_, columns_, count_) * shares();
     return plan_.layout == sum_plan::Layout::rows ? plan_.team_groups(teams_, rows_) : rows_;
   }
+  // What follows the totals in the workspace: words of the rows, the results, a status, and parts.
   [[nodiscard]] std::uint64_t flags_at() const { return slots() * plan_.total_bytes(); }
+  [[nodiscard]] std::uint64_t results_at() const;
+  [[nodiscard]] std::uint64_t result_bytes() const { return rows_ * size_of(rule_.result_dtype()); }
+  [[nodiscard]] std::uint64_t status_at() const;
   [[nodiscard]] std::uint64_t parts_at() const;
 
   Device device_;
@@ -111,6 +107,7 @@ class SumsOnDevice {
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t columns_;
+  bool returns_;
   sum_plan::Plan::Teams teams_;
 };
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums and dot products of floats, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind sum.cl.
 
-#if MASU_ELEMENT_BYTES == 2
-#define MASU_FRACTION 10
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_FRACTION 23
-#else
-#define MASU_FRACTION 52
-#endif
 #define MASU_SIGN_BIT (MASU_ELEMENT_BYTES * 8 - 1)
 
 // A float's parts. Its place is its exponent's field less 1, or 0 where the field is 0: taken out of the magnitude, it

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -16,38 +17,6 @@ namespace masu::sum_plan {
 
 namespace {
 
-constexpr std::string_view elements_file = "src/elements/elements.cl";
-constexpr std::string_view totals_file = "src/elements/totals.cl";
-constexpr std::string_view number_file = "src/sum/sum_number.cl";
-constexpr std::string_view sum_file = "src/sum/sum.cl";
-constexpr std::string_view floats_file = "src/sum/sum_floats.cl";
-constexpr std::string_view integers_file = "src/sum/sum_integers.cl";
-constexpr std::string_view add_file = "src/sum/sum_add.cl";
-constexpr std::string_view last_file = "src/elements/last_group.cl";
-constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
-constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
-constexpr std::string_view narrow_file = "src/sum/sum_narrow.cl";
-constexpr std::string_view registers_file = "src/sum/sum_registers.cl";
-constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
-constexpr std::string_view round_file = "src/sum/sum_round.cl";
-constexpr std::string_view rows_file = "src/sum/sum_rows.cl";
-constexpr std::string_view columns_file = "src/sum/sum_columns.cl";
-constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
-constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
-                                                           add_file};
-// Of the kernels that make results: of rows, and of columns.
-constexpr auto finished_floats(std::string_view kernels) {
-  return std::to_array({elements_file, totals_file, last_file, number_file, sum_file, floats_file, finish_file,
-                        certain_file, registers_file, quick_file, round_file, kernels});
-}
-constexpr auto finished_integers(std::string_view kernels) {
-  return std::to_array({elements_file, totals_file, last_file, number_file, sum_file, integers_file, finish_file,
-                        certain_file, registers_file, narrow_file, quick_file, round_file, kernels});
-}
-constexpr auto float_row_files = finished_floats(rows_file);
-constexpr auto float_column_files = finished_floats(columns_file);
-constexpr auto integer_row_files = finished_integers(rows_file);
-constexpr auto integer_column_files = finished_integers(columns_file);
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
@@ -60,9 +29,8 @@ struct FloatRange {
 };
 
 FloatRange range_of(Dtype dtype) {
-  if (dtype == Dtype::f16) return {-24, 31, 11};
-  if (dtype == Dtype::f32) return {-149, 255, 24};
-  return {-1074, 2047, 53};
+  const FloatFormat format = float_format(dtype);
+  return {format.least, static_cast<unsigned>(2 * format.end - 1), static_cast<unsigned>(format.precision)};
 }
 
 // How values of `bits` bits become digits: where they are few, so that a digit holds as many as it can, in rows of its
@@ -92,8 +60,7 @@ struct Shape {
   unsigned groups_a_unit;
 };
 
-// Whether a row is that long that its sum takes what reading it takes: then few work-groups with much in flight are the
-// fastest.
+// Whether a row is so long that reading it limits its sum: then few work-groups with much in flight are the fastest.
 bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (device.kind != DeviceKind::cuda || inputs != Inputs::values || layout != Layout::shared) return false;
   constexpr std::uint64_t least_bytes = std::uint64_t{16} << 20;
@@ -101,8 +68,7 @@ bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout
   return (is_float(dtype) || size_of(dtype) == 4) && count >= least_bytes / size_of(dtype);
 }
 
-// The fastest of those tried on an H200, 2026-11: see README.md. `count` is that of a row, 0 where it is added exactly
-// at once.
+// The fastest of those tried (README.md). `count` is that of a row, 0 where it is added exactly at once.
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
@@ -113,7 +79,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
   }
   if (layout == Layout::columns) {
     // Loads are of one element.
-    if (quick && dtype == Dtype::f16 && inputs == Inputs::values) return {1024, 32, 1};
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return {1024, 32, 1};
     const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
     return {512, wide ? 8U : 16U, 2};
   }
@@ -159,12 +125,33 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
   return element_defines(dtype, std::move(more));
 }
 
-std::span<const std::string_view> Plan::files(bool finishes) const noexcept {
-  using Files = std::span<const std::string_view>;
-  if (finishes && is_float(dtype))
-    return layout == Layout::columns ? Files(float_column_files) : Files(float_row_files);
-  if (finishes) return layout == Layout::columns ? Files(integer_column_files) : Files(integer_row_files);
-  return is_float(dtype) ? std::span(float_files) : std::span(integer_files);
+namespace {
+
+// The files of a program, in their order: `finishes`: of the kernels that make results, of rows or of columns.
+std::vector<std::string_view> program(bool finishes, bool floats, bool columns) {
+  std::vector<std::string_view> files{"src/elements/elements.cl", "src/elements/totals.cl"};
+  const auto add = [&](std::initializer_list<std::string_view> more) { files.insert(files.end(), more); };
+  if (finishes) add({"src/elements/last_group.cl", "src/sum/sum_number.cl"});
+  add({"src/sum/sum.cl", floats ? "src/sum/sum_floats.cl" : "src/sum/sum_integers.cl"});
+  if (!finishes) {
+    add({"src/sum/sum_add.cl"});
+    return files;
+  }
+  add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
+  if (!floats) add({"src/sum/sum_narrow.cl"});
+  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", columns ? "src/sum/sum_columns.cl" : "src/sum/sum_rows.cl"});
+  return files;
+}
+
+}  // namespace
+
+std::span<const std::string_view> Plan::files(bool finishes) const {
+  static const auto programs = [] {
+    std::array<std::vector<std::string_view>, 8> all;
+    for (unsigned i = 0; i < all.size(); ++i) all[i] = program((i & 1) != 0, (i & 2) != 0, (i & 4) != 0);
+    return all;
+  }();
+  return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0) + (layout == Layout::columns ? 4 : 0)];
 }
 
 // Of the number that rows of totals up to this one stand for, but for its sign.

@@ -65,7 +65,7 @@ struct Plan {
 
   // `finishes`: of the kernels that make results of the totals, too.
   [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
-  [[nodiscard]] std::span<const std::string_view> files(bool finishes) const noexcept;
+  [[nodiscard]] std::span<const std::string_view> files(bool finishes) const;
   // Vectors in flight of a work-item that has fewer left than `unroll`.
   [[nodiscard]] unsigned rest() const noexcept;
   // Words of 32 bits of the number that is rounded, and of the sum whose square is subtracted in a variance.
@@ -114,8 +114,8 @@ struct Plan {
   [[nodiscard]] unsigned words_to(unsigned last_row) const noexcept;
 };
 
-// `tries`: whether an attempt without exact totals can prove anything. `fine`: results are doubles.
-// `count`: the elements of a row, where that is known. `layout`: of results on the device.
+// `tries`: try doubles with an error bound first. `fine`: the results are f64. `count`: the elements of a row, where
+// that is known. `layout`: how results on the device take rows.
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
           std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared);
 

@@ -10,19 +10,18 @@
 #if MASU_QUICK && MASU_FLOAT
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
 // everywhere.
+#define MASU_SPARE (11 - MASU_EXPONENT_BITS)
+#define MASU_SMALL_HIGH(bits) \
+  ((uint)(as_int((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> MASU_SPARE) & ~(0x7fffffffu ^ 0x7fffffffu >> MASU_SPARE))
 #if MASU_ELEMENT_BYTES == 4
-#define MASU_SMALL_DOUBLE(bits) \
-  as_double((ulong)((uint)(as_int(bits) >> 3) & 0x8fffffffu) << 32 | (ulong)((bits) << 29))
+#define MASU_SMALL_DOUBLE(bits) as_double((ulong)MASU_SMALL_HIGH(bits) << 32 | (ulong)((bits) << (32 - MASU_SPARE)))
 #else
-#define MASU_SMALL_DOUBLE(bits) as_double((ulong)((uint)(as_int((bits) << 16) >> 6) & 0x81ffffffu) << 32)
+#define MASU_SMALL_DOUBLE(bits) as_double((ulong)MASU_SMALL_HIGH(bits) << 32)
 #endif
-#if MASU_ELEMENT_BYTES == 4
-#define MASU_SCALE 0x1p896
-#define MASU_LEAST_EXPONENT 149
-#else
-#define MASU_SCALE 0x1p1008
-#define MASU_LEAST_EXPONENT 24
-#endif
+#define MASU_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
+#define MASU_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
+// Whether all elements are multiples of the least one that fit a double's fraction together.
+#define MASU_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 53)
 // Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
@@ -260,7 +259,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define MASU_ADD_TO(sum, error, value) sum += value;
 #define MASU_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
-// Infinities and NaNs: as numbers, those of f32 have squares that no sum of use reaches; those of f16 set the highest bit.
+// Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
 #if MASU_ELEMENT_BYTES == 4
 #define MASU_MARKED(bits) (bits)
 #define MASU_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
@@ -328,7 +327,7 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   add_four(all_x[k], &sum, &error, &squares, &square_error);
 #endif
 #elif MASU_INPUTS == 1
-#if MASU_ELEMENT_BYTES == 4
+#if !MASU_FEW_PLACES
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
 #define MASU_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
@@ -344,7 +343,7 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 #define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
 #define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
 #else
-// All f16 are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
+// All elements are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
 // word, whatever is below.
 #define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
 #define MASU_ADD_UPPER(word)                                                                    \

@@ -150,7 +150,7 @@ bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   auto low = hn::Zero(whole);
   QV rests = hn::Zero(QD());
   const std::size_t block = 4 * Rule::chain * lanes;
-  // Of many numbers, which lie in memory: of two arrays processors read too little ahead.
+  // Long data comes from memory. For two arrays hardware prefetching is too short, so this prefetches in software.
   constexpr std::size_t ahead = 1024 / sizeof(T);
   const bool far = count == quick_piece;
   for (std::size_t first = 0; first < count; first += block) {

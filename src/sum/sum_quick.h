@@ -20,11 +20,11 @@ struct QuickPart {
 
 // The number over `divisor` < 2^52, or with `root` the root of that, rounded to `result`, f32 or f64.
 std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result);
-// Of several; sure[i] tells whether results[i] is certain.
+// The same for several; sure[i]: whether results[i] is certain.
 void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
                      std::uint8_t* sure);
 
-// Up to so many elements, errors of additions are added up whatever the dtype.
+// Up to this number of elements, the errors of additions are accumulated for every dtype.
 inline constexpr std::uint64_t quick_few = 64;
 // Elements between two reductions: bounds grow with the chains.
 inline constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
@@ -35,7 +35,7 @@ std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype resul
 std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
-// Of up to quick_dot_halves f16, to which the product is rounded.
+// The product of up to quick_dot_halves f16, rounded to f16.
 inline constexpr std::uint64_t quick_dot_halves = 4096;
 std::optional<double> quick_dot(const Half* x, const Half* y, std::uint64_t count, Dtype result);
 
@@ -54,20 +54,20 @@ struct QuickSpread {
   bool root;
   Dtype result;
 };
-// Of rows; sure[row] tells whether results[row] is certain.
+// The same for rows; sure[row]: whether results[row] is certain.
 void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
                    std::uint8_t* sure);
 // Those of the columns of a matrix.
 void quick_squares(const float* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
 void quick_squares(const double* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
 
-// Of up to quick_spread_elements elements. By the calling thread.
+// Up to quick_spread_elements elements, by the calling thread.
 inline constexpr std::uint64_t quick_spread_elements = std::uint64_t{1} << 15;
 std::optional<double> quick_spread(const float* x, const QuickSpread& what);
 std::optional<double> quick_spread(const double* x, const QuickSpread& what);
 
 // The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, divided by `divisor` < 2^52, each
-// rounded to its dtype. sure[c - first] tells whether result[c - first] is certain. By the calling thread.
+// rounded to its dtype. sure[c - first]: whether result[c - first] is certain. By the calling thread.
 void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
                    std::uint64_t divisor, float* result, std::uint8_t* sure);
 void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,

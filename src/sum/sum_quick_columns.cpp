@@ -35,7 +35,7 @@ struct ColumnSums {
 };
 
 // Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
-// beforehand, and a rest. Half the additions of QuickErrors.
+// beforehand, and a rest. It takes half the additions of QuickErrors.
 //
 // Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
 // Of fewer than 2^40 numbers. A unit is given as what cuts by it where it is added and taken away again: 1.5 * 2^52

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of f16 and f32 in registers: five words of 64 bits hold any sum of f32, two hold one of f16. For rows that one
-// work-group ends and for which no bound proves the rounding. Behind sum_certain.cl, in front of sum_quick.cl.
+// Exact sums of floats below f64 in registers: a few words of 64 bits hold any sum. For rows that one work-group ends and
+// for which no bound proves the rounding. Included after sum_certain.cl, before sum_quick.cl.
 
 // Hands this work-item's elements of a row that is read again to MASU_ADD_AGAIN, so many in flight.
 #define MASU_AGAIN 8
@@ -22,9 +22,9 @@
 #define MASU_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
 #if MASU_IN_REGISTERS
 // Bits of all elements, 40 for their number, and a sign.
-#define MASU_EXACT_WORDS (MASU_ELEMENT_BYTES == 4 ? 5 : 2)
+#define MASU_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
 // Of the lowest bit.
-#define MASU_EXACT_LOWEST (MASU_ELEMENT_BYTES == 4 ? -149 : -24)
+#define MASU_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
 
 // number += a finite element.
 MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {

@@ -66,7 +66,7 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 #define MASU_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
 #define MASU_FINISH_ARGUMENTS digits, words, value, kept_totals
 
-// Variances of f16 and f32 that differ by little: a second attempt, with the elements' differences from the first one, where these
+// Variances of floats below f64 that differ by little: a second attempt, with the elements' differences from the first one, where these
 // are exact.
 #define MASU_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
 #define MASU_FEW_UNSURE 8

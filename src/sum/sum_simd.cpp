@@ -2,7 +2,7 @@
 #include "sum/sum_simd.h"
 
 #include "elements/each_type.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,7 @@ void add_products(const T* x, const T* y, std::uint64_t count, fixed::Products& 
 // Exact sums by the plain loop: each element, or product of two, is taken apart as an integer and added. What the fast
 // loops leave over goes this way, and benchmarks compare with it.
 template <class T>
-inline constexpr bool is_real = std::is_same_v<T, Half> || std::is_floating_point_v<T>;
+inline constexpr bool is_real = is_float(dtype_of<T>);
 
 // ±mantissa * 2^exponent; or, where special is not 0, no finite number.
 struct Decoded {
@@ -38,10 +38,9 @@ Decoded decode(T x) {
     const bool negative = std::is_signed_v<T> && x < T{0};
     return {negative ? 0 - bits : bits, 0, negative, 0};
   } else {
-    using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-    constexpr unsigned fraction_bits = sizeof(T) == 2 ? 10 : sizeof(T) == 4 ? 23 : 52;
-    constexpr int lowest = sizeof(T) == 2 ? -24 : sizeof(T) == 4 ? -149 : -1074;
+    using Bits = UnsignedOf<sizeof(T)>;
+    constexpr unsigned fraction_bits = detail::form_of(dtype_of<T>).fraction_bits;
+    constexpr int lowest = float_format(dtype_of<T>).least;
     constexpr std::uint64_t top = (std::uint64_t{1} << (sizeof(T) * 8 - 1 - fraction_bits)) - 1;
     const std::uint64_t bits = std::bit_cast<Bits>(x);
     const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_totals.h"
 
+#include "runtime/half.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <bit>
+#include <cstring>
+#include <type_traits>
 
 namespace masu {
 
@@ -76,6 +80,42 @@ std::uint64_t SumRule::bits(const Parts& parts, std::uint64_t count, std::atomic
       break;
   }
   return std::bit_cast<std::uint64_t>(value);
+}
+
+namespace {
+
+// Calls f(0.0F) or f(Half()) for floats that are narrower than a double.
+template <class F>
+void if_narrow(Dtype dtype, const F& f) {
+  if (dtype == Dtype::f32) f(0.0F);
+  if (dtype == Dtype::f16) f(Half());
+}
+
+}  // namespace
+
+// From the last one on, in place.
+void SumParts::widen(SumResult& result) {
+  if_narrow(result.dtype_, [&](auto number) {
+    const auto* const from = reinterpret_cast<const std::byte*>(result.bits_.data());
+    for (std::uint64_t row = result.bits_.size(); row-- > 0;) {
+      std::memcpy(&number, from + row * sizeof number, sizeof number);
+      double value = 0;
+      if constexpr (std::is_same_v<decltype(number), Half>) value = runtime::to_double(number);
+      else value = number;
+      result.bits_[row] = std::bit_cast<std::uint64_t>(value);
+    }
+  });
+}
+
+void SumRows::put(std::uint64_t row, std::uint64_t bits) const noexcept {
+  std::byte* const to = to_ + row * size_;
+  if (size_ == sizeof bits) std::memcpy(to, &bits, sizeof bits);
+  if_narrow(rule_.result_dtype(), [&](auto number) {
+    const auto value = std::bit_cast<double>(bits);
+    if constexpr (std::is_same_v<decltype(number), Half>) number = runtime::to_half(value);
+    else number = static_cast<float>(value);
+    std::memcpy(to, &number, sizeof number);
+  });
 }
 
 }  // namespace masu

@@ -8,6 +8,8 @@
 #include <masu/sum.h>
 
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -65,6 +67,44 @@ struct SumParts {
     return result;
   }
   static std::uint64_t& bits(SumResult& result, std::uint64_t row) { return result.bits_[row]; }
+  // Results that write(memory) writes, each in the bytes of its dtype; there is room for a word more behind them.
+  template <class F>
+  static SumResult make(Dtype dtype, std::uint64_t rows, const F& write) {
+    SumResult result = make(dtype, rows + 1);
+    write(reinterpret_cast<std::byte*>(result.bits_.data()));
+    result.bits_.pop_back();
+    widen(result);
+    return result;
+  }
+
+ private:
+  static void widen(SumResult& result);
+};
+
+// Rounds results of rows and stores them, each in the bytes of its dtype. Rows may be taken by many threads at once.
+class SumRows {
+ public:
+  // Rows of `length` elements; `misfit`: as SumRule::bits has it.
+  SumRows(const SumRule& rule, std::uint64_t length, std::byte* to, std::atomic<bool>* misfit)
+      : rule_(rule), length_(length), size_(size_of(rule.result_dtype())), to_(to), misfit_(misfit) {}
+  [[nodiscard]] const SumRule& rule() const noexcept { return rule_; }
+  [[nodiscard]] std::uint64_t length() const noexcept { return length_; }
+  // A result that is a float, or exact totals.
+  void take(std::uint64_t row, double value) const noexcept { put(row, std::bit_cast<std::uint64_t>(value)); }
+  void take(std::uint64_t row, const Totals& totals) const { put(row, rule_.bits(Parts(totals), length_, misfit_)); }
+  // Rows without elements.
+  void take_nothing(std::uint64_t rows) const {
+    for (std::uint64_t row = 0; row < rows; ++row) take(row, Totals());
+  }
+
+ private:
+  void put(std::uint64_t row, std::uint64_t bits) const noexcept;
+
+  SumRule rule_;
+  std::uint64_t length_;
+  std::size_t size_;
+  std::byte* to_;
+  std::atomic<bool>* misfit_;
 };
 
 }  // namespace masu

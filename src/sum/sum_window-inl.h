@@ -337,27 +337,30 @@ void AddReal(const Source<T>& source, std::uint64_t count, Total& total) {
   add_padded(head + whole, count - head - whole);
 }
 
-// Halves become f32 in pieces.
-inline void ToFloats(const Half* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = runtime::to_float(from[i]);
+// Stored floats become f32 in pieces.
+template <class T>
+void ToFloats(const T* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = to_float(from[i]);
 }
-inline constexpr std::size_t half_piece = 4096;
+inline constexpr std::size_t stored_piece = 4096;
 
-template <class Total>
-void AddReal(const ValuesOf<Half>& source, std::uint64_t count, Total& total) {
-  HWY_ALIGN float x[half_piece];
-  for (std::uint64_t first = 0; first < count; first += half_piece) {
-    const std::size_t length = std::min<std::uint64_t>(half_piece, count - first);
+template <class T, class Total>
+requires is_stored<T>
+void AddReal(const ValuesOf<T>& source, std::uint64_t count, Total& total) {
+  HWY_ALIGN float x[stored_piece];
+  for (std::uint64_t first = 0; first < count; first += stored_piece) {
+    const std::size_t length = std::min<std::uint64_t>(stored_piece, count - first);
     ToFloats(source.x + first, length, x);
     AddReal(ValuesOf<float>{x}, length, total);
   }
 }
-template <class Total>
-void AddReal(const ProductsOf<Half>& source, std::uint64_t count, Total& total) {
-  HWY_ALIGN float x[half_piece];
-  HWY_ALIGN float y[half_piece];
-  for (std::uint64_t first = 0; first < count; first += half_piece) {
-    const std::size_t length = std::min<std::uint64_t>(half_piece, count - first);
+template <class T, class Total>
+requires is_stored<T>
+void AddReal(const ProductsOf<T>& source, std::uint64_t count, Total& total) {
+  HWY_ALIGN float x[stored_piece];
+  HWY_ALIGN float y[stored_piece];
+  for (std::uint64_t first = 0; first < count; first += stored_piece) {
+    const std::size_t length = std::min<std::uint64_t>(stored_piece, count - first);
     ToFloats(source.x + first, length, x);
     ToFloats(source.y + first, length, y);
     AddReal(ProductsOf<float>{x, y}, length, total);

@@ -94,8 +94,8 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
 // Which elements may have at least some rank. What passes is a superset: a value is compared, not a rank.
 template <class T>
 struct Threshold {
-  // f16 is compared as the 16-bit integer that is ordered as the values are, -0 just below +0.
-  using Compared = std::conditional_t<std::is_same_v<T, Half>, std::int16_t, T>;
+  // Stored floats are compared as the 16-bit integer that is ordered as the values are, -0 just below +0.
+  using Compared = std::conditional_t<is_stored<T>, std::int16_t, T>;
   Compared low{};  // smallest first: the highest that passes is `high`
   Compared high{};
   bool largest = true;

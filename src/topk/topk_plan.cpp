@@ -79,9 +79,8 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_BATCH", batch});
   } else {
-    const ValueType type = value_type(dtype);
-    result.push_back({"MASU_VALUE", type.name});
-    result.push_back({"MASU_AS_VALUE", type.from_bits});
+    result.push_back({"MASU_VALUE", names_of(dtype).kernel_type});
+    result.push_back({"MASU_AS_VALUE", names_of(dtype).from_bits});
     result.push_back({"MASU_GROUPS_A_UNIT", groups_a_unit});
     result.push_back({"MASU_SAMPLES", samples});
     result.push_back({"MASU_LOOKERS", lookers});

@@ -34,11 +34,12 @@ struct Test {
         largest(threshold.largest),
         nan_passes(threshold.nan_passes) {}
   HWY_INLINE auto operator()(V x) const {
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (is_stored<T>) {
       const V value = ordered(d, x);
       const auto inside = hn::Not(hn::Or(hn::Lt(value, low), hn::Gt(value, high)));
       if (!nan_passes) return inside;
-      constexpr std::int16_t least = -0x7c01;  // minus infinity; NaNs with a sign lie below
+      constexpr auto least =
+          static_cast<std::int16_t>(~infinity_bits<T>);  // minus infinity; NaNs with a sign lie below
       return hn::Or(inside, hn::Lt(value, hn::Set(d, least)));
     } else if constexpr (std::is_floating_point_v<T>) {
       if (!largest) return hn::Le(x, high);
@@ -123,7 +124,7 @@ Threshold<T>::Threshold(const Ranking& ranking, std::uint64_t least_rank) : larg
     constexpr std::uint64_t zero = key_sign<T>;
     nan_passes = ranking.nan_first || least_rank == 0;
     key = std::clamp(key, zero - infinity_bits<T>, infinity);
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (is_stored<T>) {
       // -0 is one below +0, which no key is, and NaN passes where no end is.
       const auto distance = static_cast<std::int32_t>(key) - static_cast<std::int32_t>(zero);
       const auto value = static_cast<std::int16_t>(distance < 0 ? distance - 1 : distance);

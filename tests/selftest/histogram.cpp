@@ -90,8 +90,8 @@ struct Choice {
 std::vector<Choice> choices(const Device& device, const std::vector<Shape>& shapes) {
   const bool all = device.kind() == DeviceKind::cpu;
   std::vector<Choice> result;
-  for (std::size_t d = 0; d < selftest_dtypes.size(); ++d) {
-    const Dtype dtype = selftest_dtypes[d];
+  for (std::size_t d = 0; d < all_dtypes.size(); ++d) {
+    const Dtype dtype = all_dtypes[d];
     for (std::size_t s = 0; s < strategies.size(); ++s) {
       if (!all && (d + s) % 3 != 0) continue;
       for (std::size_t b = 0; b < shapes.size(); ++b) {
@@ -246,8 +246,8 @@ void found_bins(const Device& device, SelftestTally& tally, Dtype dtype, Estimat
 void selftest_shapes(const Device& device, SelftestTally& tally) {
   // A device compiles a program for each kind of bins, dtype and shape, so there each dtype meets one of each.
   const bool all = device.kind() == DeviceKind::cpu;
-  for (std::size_t i = 0; i < selftest_dtypes.size(); ++i) {
-    const Dtype dtype = selftest_dtypes[i];
+  for (std::size_t i = 0; i < all_dtypes.size(); ++i) {
+    const Dtype dtype = all_dtypes[i];
     const auto turn = [&](std::size_t number) { return all || i % 3 == number; };
     const Bins even = Bins::even(100, -10, 90);
     const Bins uneven = Bins::edges({-3, 0, 0.5, 1, 1, 7, 30, 30.25, 100});

@@ -191,7 +191,7 @@ void selftest_movement(const Device& device, SelftestTally& tally) {
                     [&] { return movement.run(device, size, number); });
     }
   }
-  for (const Dtype dtype : selftest_dtypes) {
+  for (const Dtype dtype : all_dtypes) {
     selftest_case(device, tally, fmt::format("iota of {}", to_string(dtype)), Strategy::automatic,
                   [&] { return numbered(device, dtype); });
   }
@@ -201,8 +201,8 @@ void selftest_movement(const Device& device, SelftestTally& tally) {
 // so there it is every third.
 void selftest_convert(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
-  for (const Dtype from : selftest_dtypes) {
-    for (const Dtype to : selftest_dtypes) {
+  for (const Dtype from : all_dtypes) {
+    for (const Dtype to : all_dtypes) {
       ++number;
       const std::uint64_t turn = static_cast<std::uint64_t>(from) + static_cast<std::uint64_t>(to);
       if (device.kind() != DeviceKind::cpu && turn % 3 != 0) continue;

@@ -111,7 +111,7 @@ void selftest_each(const Device& device, SelftestTally& tally, std::span<const S
                    std::span<const SelftestCheck> checks, std::uint64_t special) {
   constexpr std::array distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf", "runs"};
   std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
+  for (const Dtype dtype : all_dtypes) {
     for (const SelftestShape& shape : shapes) {
       for (const SelftestCheck& check : checks) {
         const char* const distribution = in_turn(distributions, ++number);
@@ -140,7 +140,7 @@ bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vect
 // sort_operations.
 void selftest_sort(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
+  for (const Dtype dtype : all_dtypes) {
     for (const std::uint64_t size : sort_sizes) {
       for (const SortOperation& operation : sort_operations) {
         ++number;
@@ -214,7 +214,7 @@ bool run(const Device& device, const ArrayView& data, const TopkCase& test, Topk
 // programs of its own.
 void selftest_topk(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
+  for (const Dtype dtype : all_dtypes) {
     for (const TopkCase& test :
          {TopkCase{dtype, 1, 1, 1}, {dtype, 1, 70001, 100}, {dtype, 1, 4099, 2000}, {dtype, 30, 137, 5}}) {
       ++number;

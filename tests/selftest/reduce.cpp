@@ -221,7 +221,7 @@ std::vector<std::byte> every_exponent(Dtype dtype, std::uint64_t count, std::uin
 // Kinds of data and types of results take turns.
 void selftest_sum(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
+  for (const Dtype dtype : all_dtypes) {
     for (const SelftestShape& shape : {SelftestShape{1, 0}, {1, 1}, {1, 20011}, {30, 137}}) {
       for (const SumOperation& operation : sum_operations) {
         ++number;
@@ -318,7 +318,7 @@ bool run(const Device& device, const ArrayView& data, const ScanCase& test) {
 void selftest_scan(const Device& device, SelftestTally& tally) {
   const bool all = device.kind() == DeviceKind::cpu;
   std::uint64_t number = 0;
-  for (const Dtype dtype : selftest_dtypes) {
+  for (const Dtype dtype : all_dtypes) {
     for (const ScanOp op : ops) {
       const std::uint64_t turn = static_cast<std::uint64_t>(dtype) + static_cast<std::uint64_t>(op);
       if (!all && op != ScanOp::sum && turn % 3 != 0) continue;

@@ -2,6 +2,8 @@
 // The groups of the long self-test, and what they share.
 #pragma once
 
+#include "elements/dtypes.h"
+
 #include <masu/device.h>
 #include <masu/histogram.h>
 
@@ -15,9 +17,6 @@
 #include <vector>
 
 namespace masu::cli {
-
-inline constexpr std::array selftest_dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
-                                               Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
 
 // Of seven things that take turns the one of a case. Every seventh case, which --quick runs, has another one too.
 template <class T>

@@ -71,13 +71,9 @@ def _first(which, begin, shape, block):
     block = _graph.near(block)
     if block.size == 0:
         return None
-    if _graph.there(block):
-        found = ReduceAccumulator.of(block, which)
-        here = getattr(found, f"arg{which}")()
-        value = np.array([getattr(found, which)()]).view(block.dtype)
-    else:
-        here = int(getattr(np, f"arg{which}")(block))
-        value = block.reshape(-1)[here:here + 1].astype(block.dtype.newbyteorder("="))
+    found = ReduceAccumulator.of(block, which, device="cpu")  # of a block in device memory: there
+    here = getattr(found, f"arg{which}")()
+    value = np.array([getattr(found, which)()]).view(block.dtype.newbyteorder("="))
     if np.isnan(shape).any():
         return value, (begin[0], here)
     inside = np.unravel_index(here, block.shape)

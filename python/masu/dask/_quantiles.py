@@ -181,8 +181,7 @@ def _found_between(plan, part):
 
 
 def _numbers_at(counts, begins, rest):
-    """For places that are `rest` behind what is in front of the number `begins` of ascending keys: (the numbers of their keys, their
-    places among equal ones)."""
+    """(Numbers of keys among ascending ones, places among equal ones) of the places that come `rest` after key number `begins`."""
     until = np.cumsum(counts)
     place = np.append(0, until)[begins] + rest
     here = until.searchsorted(place, "right")

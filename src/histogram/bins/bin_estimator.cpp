@@ -3,7 +3,6 @@
 #include "call/operands.h"
 #include "call/state_bytes.h"
 #include "histogram/bins/bin_estimator_state.h"
-#include "runtime/half.h"
 
 #include <fmt/format.h>
 
@@ -254,16 +253,6 @@ Bins BinEstimator::bins() const {
     call::refuse("BinEstimator::bins", "passes must be given until next_pass() is false");
   }
   return state_->result();
-}
-
-double rounded_to(Dtype dtype, double x) noexcept {
-  if (dtype == Dtype::f32) return static_cast<double>(static_cast<float>(x));
-  return dtype == Dtype::f16 ? runtime::to_double(runtime::to_half(x)) : x;
-}
-
-double quotient_in(Dtype dtype, double x, double y) noexcept {
-  if (dtype != Dtype::f32 && dtype != Dtype::f16) return x / y;
-  return rounded_to(dtype, static_cast<double>(static_cast<float>(x) / static_cast<float>(y)));
 }
 
 namespace {

@@ -81,7 +81,7 @@ class StoneRule {
 };
 
 // How wide the bins of NumPy's estimators are (numpy/lib/_histograms_impl.py), from statistics of the data. Where NumPy
-// computes in f32 or f16 because the data are, so does this.
+// computes in a float below f64 because the data are of it, so does this.
 struct BinStatistics {
   Dtype dtype = Dtype::f64;
   std::uint64_t n = 0;          // values in the range, at least one
@@ -91,11 +91,6 @@ struct BinStatistics {
   double quartile_range = 0;    // auto, fd
   std::uint64_t smoothest = 0;  // stone: the number of bins of the least estimated error; 0 where there is no spread
 };
-
-// x rounded to the dtype; integers: x.
-double rounded_to(Dtype dtype, double x) noexcept;
-// x / y as NumPy divides two numbers of the dtype; integers: in f64.
-double quotient_in(Dtype dtype, double x, double y) noexcept;
 
 // The bins that the estimator's width makes of a range `delta` wide; not a number, or more than there can be, where it
 // says nothing. `given`: the range came from the caller, and is f64.

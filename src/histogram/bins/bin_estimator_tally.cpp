@@ -67,8 +67,9 @@ void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& ta
 KeyLimits finite_limits(Dtype dtype) {
   return dispatch(dtype, [](auto tag) -> KeyLimits {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
-      return {ordered_key(Half{0xfbff}), ordered_key(Half{0x7bff})};
+    if constexpr (is_float_type<T>) {
+      constexpr std::uint64_t most = infinity_bits<T> - 1;
+      return {key_sign<T> - most, key_sign<T> + most};
     } else {
       return {ordered_key(std::numeric_limits<T>::lowest()), ordered_key(std::numeric_limits<T>::max())};
     }
@@ -79,8 +80,8 @@ KeyLimits range_limits(Dtype dtype, const Bins& bins) {
   const BinRule rule(bins, dtype, false);
   return dispatch(dtype, [&](auto tag) -> KeyLimits {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
-      return {ordered_key(runtime::to_half(rule.edge(0))), ordered_key(runtime::to_half(rule.edge(rule.n)))};
+    if constexpr (is_stored<T>) {
+      return {ordered_key(rounded_to<T>(rule.edge(0))), ordered_key(rounded_to<T>(rule.edge(rule.n)))};
     } else {
       const BinLimits<T> limits(rule);
       return {ordered_key(limits.first), ordered_key(limits.last), limits.all_below || limits.all_above};
@@ -155,9 +156,9 @@ void StoneRule::count_values(std::span<const std::uint64_t> counts) {
     double squares = 0;
     std::uint64_t bin = 0;
     std::uint64_t held = 0;
-    std::vector<std::uint64_t> unordered(rule.f16_guess ? k : 0);
+    std::vector<std::uint64_t> unordered(rule.stored_guess ? k : 0);
     for (const auto& [value, count] : values) {
-      if (rule.f16_guess) {
+      if (rule.stored_guess) {
         unordered[rule.slot(value)] += count;
         continue;
       }

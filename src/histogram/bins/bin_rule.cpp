@@ -3,7 +3,7 @@
 
 #include "call/operands.h"
 #include "elements/each_type.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <fmt/format.h>
 
@@ -14,15 +14,6 @@
 namespace masu {
 
 namespace {
-
-double half_of(double x) noexcept {
-  return runtime::to_double(runtime::to_half(x));
-}
-
-// NumPy computes f16 in f32; sums and products of f16 are exact in f32 or round alike, quotients are rounded twice.
-double half_quotient(double a, double b) noexcept {
-  return half_of(static_cast<double>(static_cast<float>(a) / static_cast<float>(b)));
-}
 
 double even_edge_f32(const BinRule& rule, std::uint64_t i) {
   const auto lo = static_cast<float>(rule.lo);
@@ -43,6 +34,13 @@ double even_edge_f64(const BinRule& rule, std::uint64_t i) {
 }
 
 }  // namespace
+
+// NumPy computes stored floats in f32; their sums and products are exact in f32 or round alike, quotients are rounded
+// twice.
+double quotient_in(Dtype dtype, double x, double y) noexcept {
+  if (!is_float(dtype) || dtype == Dtype::f64) return x / y;
+  return rounded_to(dtype, static_cast<double>(static_cast<float>(x) / static_cast<float>(y)));
+}
 
 BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint)
     : bins(given),
@@ -71,9 +69,9 @@ void BinRule::resolve_even(bool joint) {
   const bool own_edges = from_data || !joint;  // edges of the data's dtype
   f32_edges = dtype == Dtype::f32 && own_edges;
   f32_arithmetic = f32_edges && from_data;
-  f16_edges = dtype == Dtype::f16 && own_edges;
-  f16_arithmetic = f16_edges && from_data;
-  f16_guess = dtype == Dtype::f16 && !joint;
+  stored_edges = is_stored_float(dtype) && own_edges;
+  stored_arithmetic = stored_edges && from_data;
+  stored_guess = is_stored_float(dtype) && !joint;
   lo = bins.lo_;
   hi = bins.hi_;
   if (from_data ? bins.single_ : lo == hi) {
@@ -82,13 +80,13 @@ void BinRule::resolve_even(bool joint) {
     if (f32_arithmetic) {
       lo = static_cast<float>(lo);
       hi = static_cast<float>(hi);
-    } else if (f16_arithmetic) {
-      lo = half_of(lo);
-      hi = half_of(hi);
+    } else if (stored_arithmetic) {
+      lo = rounded_to(dtype, lo);
+      hi = rounded_to(dtype, hi);
     }
   }
   // NumPy fails where the range overflows the data's type; its f64 arithmetic for given ranges takes over.
-  if (f16_arithmetic && !std::isfinite(half_of(hi - lo))) f16_arithmetic = false;
+  if (stored_arithmetic && !std::isfinite(rounded_to(dtype, hi - lo))) stored_arithmetic = false;
   if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
   if (!std::isfinite(hi - lo)) {
     call::refuse("histogram",
@@ -96,8 +94,8 @@ void BinRule::resolve_even(bool joint) {
   }
   if (f32_arithmetic) {
     step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
-  } else if (f16_arithmetic) {
-    step = half_quotient(half_of(hi - lo), half_of(static_cast<double>(n)));
+  } else if (stored_arithmetic) {
+    step = quotient_in(dtype, rounded_to(dtype, hi - lo), rounded_to(dtype, static_cast<double>(n)));
   } else {
     step = (hi - lo) / static_cast<double>(n);
   }
@@ -107,13 +105,13 @@ void BinRule::resolve_even(bool joint) {
 void BinRule::check_width() const {
   // Steps of several units in the last place can't fail to increase; only narrower ones are looked at one by one.
   const double magnitude = std::max(std::abs(lo), std::abs(hi));
-  const bool narrow = f32_edges || f16_edges;
+  const bool narrow = f32_edges || stored_edges;
   // Subnormal numbers are as far apart as the smallest of them.
   const double unit = f32_edges ? std::max(magnitude * 0x1p-23, 0x1p-149) : std::max(magnitude * 0x1p-52, 0x1p-1074);
   bool increasing = std::isfinite(step);
   if (narrow) increasing = increasing && std::isfinite(edge(0)) && std::isfinite(edge(n));
-  if (f16_edges) increasing = increasing && n < (1U << 16);  // f16 has no more values than that
-  if (increasing && (f16_edges || !(step > 8 * unit))) {
+  if (stored_edges) increasing = increasing && n < (1U << 16);  // the dtype has no more values than that
+  if (increasing && (stored_edges || !(step > 8 * unit))) {
     for (std::uint64_t i = 0; i < n && increasing; ++i) increasing = edge(i) < edge(i + 1);
   }
   // A step that is itself subnormal has few digits: the bins may run past the end.
@@ -123,10 +121,7 @@ void BinRule::check_width() const {
         "histogram",
         fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width; give fewer bins, a wider "
                     "range or edges",
-                    n, lo, hi,
-                    f16_edges   ? "f16"
-                    : f32_edges ? "f32"
-                                : "f64"));
+                    n, lo, hi, to_string(narrow ? dtype : Dtype::f64)));
   }
 }
 
@@ -165,7 +160,7 @@ std::string texts_of(BinRules rules, BinRules others) {
 
 namespace {
 
-// Edges that are not f16's, in place where slots of many values are looked for.
+// Edges that are not a stored float's, in place where slots of many values are looked for.
 [[gnu::always_inline]] inline double edge_of(const BinRule& rule, std::uint64_t i) noexcept {
   if (rule.kind == Bins::Kind::edges) return (*rule.edges)[i];
   if (rule.kind == Bins::Kind::integers) return static_cast<double>(i);
@@ -178,7 +173,7 @@ namespace {
 }  // namespace
 
 double BinRule::edge(std::uint64_t i) const noexcept {
-  return f16_edges ? even_edge_f16(i) : edge_of(*this, i);
+  return stored_edges ? even_edge_stored(i) : edge_of(*this, i);
 }
 
 std::vector<double> BinRule::all_edges() const {
@@ -187,25 +182,26 @@ std::vector<double> BinRule::all_edges() const {
   return result;
 }
 
-double BinRule::even_edge_f16(std::uint64_t i) const noexcept {
-  if (i == n) return half_of(hi);
-  if (!f16_arithmetic) return half_of(even_edge_f64(*this, i));
-  const double position = half_of(static_cast<double>(i));
-  const double product = step == 0
-                             ? half_of(half_quotient(position, half_of(static_cast<double>(n))) * half_of(hi - lo))
-                             : half_of(position * step);
-  return half_of(product + lo);
+double BinRule::even_edge_stored(std::uint64_t i) const noexcept {
+  if (i == n) return rounded_to(dtype, hi);
+  if (!stored_arithmetic) return rounded_to(dtype, even_edge_f64(*this, i));
+  const double position = rounded_to(dtype, static_cast<double>(i));
+  const double product =
+      step == 0 ? rounded_to(dtype, quotient_in(dtype, position, rounded_to(dtype, static_cast<double>(n))) *
+                                        rounded_to(dtype, hi - lo))
+                : rounded_to(dtype, position * step);
+  return rounded_to(dtype, product + lo);
 }
 
 BinRule::Halves BinRule::halves() const noexcept {
-  if (!f16_guess) return {};
-  return {half_of(lo), half_of(hi - lo), half_of(static_cast<double>(n))};
+  if (!stored_guess) return {};
+  return {rounded_to(dtype, lo), rounded_to(dtype, hi - lo), rounded_to(dtype, static_cast<double>(n))};
 }
 
 std::uint64_t BinRule::slot(double x) const noexcept {
   // Edge i of these is i.
   if (kind == Bins::Kind::integers && x >= 0 && x < static_cast<double>(n)) return static_cast<std::uint64_t>(x);
-  if (f16_edges) return slot_by(x, halves(), [this](std::uint64_t i) { return even_edge_f16(i); });
+  if (stored_edges) return slot_by(x, halves(), [this](std::uint64_t i) { return even_edge_stored(i); });
   return slot_by(x, halves(), [this](std::uint64_t i) { return edge_of(*this, i); });
 }
 
@@ -215,7 +211,7 @@ std::uint64_t BinRule::slot_by(double x, const Halves& halves, const At& at) con
   if (x < at(0)) return n + slot_below;
   const double end = at(n);
   if (x > end || (half_open && x == end)) return n + slot_above;
-  return f16_guess ? guess(x, halves, at) : search(x, at);
+  return stored_guess ? guess(x, halves, at) : search(x, at);
 }
 
 template <class At>
@@ -236,14 +232,15 @@ std::uint64_t BinRule::search(double x, const At& at) const noexcept {
   return first;
 }
 
-// numpy.histogram's arithmetic: f16 throughout when the range came from the data; the numbers of a given range are f64,
-// and the quotient with them. Where NumPy's guess is no bin at all (it raises an error then), the edges decide.
+// numpy.histogram's arithmetic: in the dtype throughout when the range came from the data; the numbers of a given range
+// are f64, and the quotient with them. Where NumPy's guess is no bin at all (it raises an error then), the edges
+// decide.
 template <class At>
 std::uint64_t BinRule::guess(double x, const Halves& halves, const At& at) const noexcept {
   const auto bins = static_cast<double>(n);
-  const double offset = half_of(x - halves.lo);
-  const double position =
-      f16_arithmetic ? half_of(half_quotient(offset, halves.width) * halves.bins) : offset / (hi - lo) * bins;
+  const double offset = rounded_to(dtype, x - halves.lo);
+  const double position = stored_arithmetic ? rounded_to(dtype, quotient_in(dtype, offset, halves.width) * halves.bins)
+                                            : offset / (hi - lo) * bins;
   if (!(position < bins + 1)) return search(x, at);
   auto bin = static_cast<std::uint64_t>(position);
   if (bin == n) --bin;
@@ -255,8 +252,8 @@ std::uint64_t BinRule::guess(double x, const Halves& halves, const At& at) const
 bool BinRule::same_edges(const BinRule& other) const noexcept {
   if (n != other.n || half_open != other.half_open) return false;
   if (kind == Bins::Kind::even && other.kind == Bins::Kind::even && lo == other.lo && hi == other.hi &&
-      f32_edges == other.f32_edges && f32_arithmetic == other.f32_arithmetic && f16_edges == other.f16_edges &&
-      f16_arithmetic == other.f16_arithmetic) {
+      f32_edges == other.f32_edges && f32_arithmetic == other.f32_arithmetic && stored_edges == other.stored_edges &&
+      stored_arithmetic == other.stored_arithmetic) {
     return true;
   }
   if (kind == Bins::Kind::integers && other.kind == kind) return true;
@@ -366,13 +363,11 @@ namespace {
 
 constexpr unsigned patterns = 1U << 16;
 constexpr unsigned sign_bit = 0x8000;
-constexpr unsigned infinity_bits = 0x7c00;
 
 // The bit pattern of the value of a rank: -infinity has rank 0, both zeros have one.
-constexpr std::uint16_t pattern_of(unsigned rank) noexcept {
-  return static_cast<std::uint16_t>(rank < infinity_bits ? sign_bit | (infinity_bits - rank) : rank - infinity_bits);
+constexpr std::uint16_t pattern_of(unsigned rank, unsigned infinity) noexcept {
+  return static_cast<std::uint16_t>(rank < infinity ? sign_bit | (infinity - rank) : rank - infinity);
 }
-constexpr unsigned ranks = 2 * infinity_bits + 1;
 
 }  // namespace
 
@@ -381,7 +376,7 @@ std::vector<std::uint32_t> BinRule::half_slots() const {
   const Halves of_range = halves();
   const auto fill = [&](const auto& at) {
     for (unsigned bits = 0; bits < patterns; ++bits) {
-      const double x = runtime::to_double(Half{static_cast<std::uint16_t>(bits)});
+      const double x = stored_value(dtype, static_cast<std::uint16_t>(bits));
       slots[bits] = static_cast<std::uint32_t>(slot_by(x, of_range, at));
     }
   };
@@ -389,7 +384,7 @@ std::vector<std::uint32_t> BinRule::half_slots() const {
     fill([this](std::uint64_t i) { return edge(i); });
     return slots;
   }
-  // Edges of f16 arithmetic take longer to compute than to keep.
+  // Edges in the arithmetic of stored floats take longer to compute than to keep.
   const std::vector<double> kept = all_edges();
   fill([&](std::uint64_t i) { return kept[i]; });
   return slots;
@@ -401,9 +396,10 @@ std::optional<Thresholds<float>> half_thresholds(const BinRule& rule) {
   bool reached = false;  // the first edge
   bool inside = false;   // a bin
   bool past = false;     // the last edge
-  for (unsigned rank = 0; rank < ranks; ++rank) {
-    const std::uint16_t bits = pattern_of(rank);
-    const auto value = static_cast<float>(runtime::to_double(Half{bits}));
+  const auto infinity = static_cast<unsigned>(bits_rounded_to(rule.dtype, std::numeric_limits<double>::infinity()));
+  for (unsigned rank = 0; rank <= 2 * infinity; ++rank) {
+    const std::uint16_t bits = pattern_of(rank, infinity);
+    const auto value = static_cast<float>(stored_value(rule.dtype, bits));
     const std::uint64_t slot = slots[bits];
     if (slot == rule.n + slot_below) {
       if (reached) return std::nullopt;

@@ -25,15 +25,15 @@ inline constexpr std::uint64_t extra_slots = 3;
 
 struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
-  // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and f16 values are
-  // compared with the edges.
+  // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and stored floats
+  // are compared with the edges.
   BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false);
 
   double edge(std::uint64_t i) const noexcept;
   std::vector<double> all_edges() const;
   // The slot of a value of the dtype: a bin, or n + slot_below / slot_above / slot_nan.
   std::uint64_t slot(double x) const noexcept;
-  // The slots of all 65,536 bit patterns of f16.
+  // The slots of all 65,536 bit patterns of a stored float.
   std::vector<std::uint32_t> half_slots() const;
   bool same_edges(const BinRule& other) const noexcept;
   // The bytes of the bins, and whether the last one is half open.
@@ -48,23 +48,24 @@ struct BinRule {
   std::uint64_t n;
   bool half_open;  // the last bin does not hold x = e[n]
 
-  // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in f32 (f16) when the range came from f32 (f16)
-  // data, otherwise in f64 and, for f32 (f16) data, rounded to it at the end.
+  // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in the dtype when the range came from data of a
+  // float below f64, otherwise in f64 and, for such data, rounded to the dtype at the end.
   double lo = 0;
   double hi = 0;
   double step = 0;
   bool f32_arithmetic = false;
   bool f32_edges = false;
-  bool f16_arithmetic = false;
-  bool f16_edges = false;
-  bool f16_guess = false;  // f16 values go where NumPy's arithmetic puts them, not where a search in the edges does
+  bool stored_arithmetic = false;
+  bool stored_edges = false;
+  bool stored_guess =
+      false;  // stored floats go where NumPy's arithmetic puts them, not where a search in the edges does
   std::shared_ptr<const std::vector<double>> edges;  // explicit edges
 
  private:
   void resolve_even(bool joint);
   void check_width() const;
-  double even_edge_f16(std::uint64_t i) const noexcept;
-  // What NumPy's f16 arithmetic makes of the range and the number of bins.
+  double even_edge_stored(std::uint64_t i) const noexcept;
+  // What NumPy's arithmetic of stored floats makes of the range and the number of bins.
   struct Halves {
     double lo;
     double width;
@@ -80,9 +81,12 @@ struct BinRule {
   std::uint64_t guess(double x, const Halves& halves, const At& at) const noexcept;
 };
 
+// x / y as NumPy divides two numbers of the dtype; integers: in f64.
+double quotient_in(Dtype dtype, double x, double y) noexcept;
+
 // n even bins over the range of data, for callers that did not choose n. A range that is too narrow for n bins with a
 // width, also of near integers beyond 2^53, is widened. A range that is wider than the greatest number gets explicit
-// edges. Where f16 has fewer than n values, the result is that of Bins::even().
+// edges. Where the dtype has fewer than n values, the result is that of Bins::even().
 Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype);
 
 // Of the columns of joint bins.
@@ -93,8 +97,8 @@ std::string texts_of(BinRules rules, BinRules others);
 template <class T>
 struct Thresholds;
 
-// The slots of f16 data as thresholds for devices, which convert f16 to f32 exactly: comparisons in f32 give what
-// half_slots() has. Nothing where the slots would not grow with the value; no such bins are known.
+// The slots of stored floats as thresholds for devices, which convert those to f32 exactly: comparisons in f32 give
+// what half_slots() has. Nothing where the slots would not grow with the value; no such bins are known.
 std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
 
 // Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)

@@ -2,6 +2,7 @@
 // Bins: what the caller asks for, checked.
 #include "call/operands.h"
 #include "call/state_bytes.h"
+#include "elements/dtypes.h"
 #include "histogram/bins/bin_rule.h"
 
 #include <fmt/format.h>
@@ -256,11 +257,10 @@ Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
   Bins plain = Bins::even(n, range);
   if (have_width(plain, dtype)) return plain;
   const auto parts = static_cast<double>(n);
-  const double most = dtype == Dtype::f16   ? 65504
-                      : dtype == Dtype::f32 ? static_cast<double>(std::numeric_limits<float>::max())
-                                            : std::numeric_limits<double>::max();
-  const double unit = dtype == Dtype::f16 ? 0x1p-10 : dtype == Dtype::f32 ? 0x1p-23 : 0x1p-52;
-  const double least = dtype == Dtype::f16 ? 0x1p-24 : dtype == Dtype::f32 ? 0x1p-149 : 0x1p-1074;
+  const FloatFormat format = float_format(is_float(dtype) ? dtype : Dtype::f64);
+  const double most = greatest_of(format);
+  const double unit = power_of_two(1 - format.precision);
+  const double least = std::ldexp(1.0, format.least);
   const double step = std::max(std::max(std::abs(range.lo), std::abs(range.hi)) * unit, least);
   for (double by = step * parts / 2; by <= most && std::isfinite(range.hi - range.lo); by *= 2) {
     const ValueRange wider{std::max(range.lo - by, -most), std::min(range.hi + by, most), false};

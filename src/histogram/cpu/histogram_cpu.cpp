@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/cpu/histogram_cpu.h"
 
+#include "elements/stored_float.h"
 #include "histogram/device/histogram_plan.h"
-#include "runtime/half.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>
@@ -129,7 +129,7 @@ bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals
 std::optional<ValueRange> finite_range(const ArrayView& data) {
   return dispatch(data.dtype, [&](auto tag) -> std::optional<ValueRange> {
     using T = typename decltype(tag)::type;
-    using Value = std::conditional_t<std::is_same_v<T, Half>, float, T>;
+    using Value = ComputedAs<T>;
     const T* x = static_cast<const T*>(data.data);
     const std::uint64_t piece = piece_bytes / sizeof(T);
     Value least = std::numeric_limits<Value>::max();
@@ -140,9 +140,9 @@ std::optional<ValueRange> finite_range(const ArrayView& data) {
       const std::uint64_t length = std::min(piece, data.count - task * piece);
       Value lo = std::numeric_limits<Value>::max();
       Value hi = std::numeric_limits<Value>::lowest();
-      if constexpr (std::is_same_v<T, Half>) {
+      if constexpr (is_stored<T>) {
         for (std::uint64_t i = 0; i < length; ++i) {
-          const auto value = static_cast<float>(runtime::to_double(from[i]));
+          const auto value = static_cast<float>(to_double(from[i]));
           if (!std::isfinite(value)) continue;
           lo = std::min(lo, value);
           hi = std::max(hi, value);

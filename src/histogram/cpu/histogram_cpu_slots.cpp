@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/cpu/histogram_cpu_slots.h"
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <bit>
 #include <cmath>
@@ -245,7 +245,7 @@ void write_integers(const T* x, std::size_t count, std::uint32_t n, std::uint32_
 SlotWriter::SlotWriter(const BinRule& rule) : rule_(rule) {
   if (size_of(rule.dtype) == 1) {
     make_table();
-  } else if (rule.dtype != Dtype::f16 && rule.kind == Bins::Kind::even) {
+  } else if (!is_stored_float(rule.dtype) && rule.kind == Bins::Kind::even) {
     make_even_loop();
   }
 }
@@ -271,7 +271,7 @@ void SlotWriter::make_even_loop() {
 }
 
 void SlotWriter::make_table() {
-  if (rule_.dtype == Dtype::f16) {
+  if (is_stored_float(rule_.dtype)) {
     of_value_ = rule_.half_slots();
     return;
   }
@@ -291,7 +291,7 @@ void SlotWriter::prepare(std::uint64_t elements) {
   if (!of_value_.empty() || (has_loop && !narrow)) return;
   prepared_ += elements;
   if (narrow && prepared_ >= table_pays) return make_table();
-  if (has_loop || rule_.dtype == Dtype::f16) return;
+  if (has_loop || is_stored_float(rule_.dtype)) return;
   if (rule_.kind != Bins::Kind::integers && rule_.n <= most_guided && prepared_ >= guide_pays + 4 * rule_.n) {
     if (rule_.dtype == Dtype::f32) {
       guide_f32_.emplace(rule_);
@@ -314,9 +314,9 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
       return;
     }
   }
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     for (std::size_t i = 0; i < count; ++i) {
-      slots[i] = static_cast<std::uint32_t>(rule_.slot(runtime::to_double(x[i])));
+      slots[i] = static_cast<std::uint32_t>(rule_.slot(to_double(x[i])));
     }
   } else {
     if constexpr (std::is_integral_v<T>) {
@@ -381,7 +381,7 @@ bool SlotWriter::count_steps_by_cells(const void* x, std::uint64_t elements, uns
   }
   return dispatch(rule_.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (is_stored<T>) {
       return false;
     } else {
       return count_by_cells_of(static_cast<const T*>(x), elements, *guide_f64_, cells_f64_, copies, steps);
@@ -393,7 +393,7 @@ void SlotWriter::count_steps(const void* x, std::size_t count, const StepTables&
   if (guide_f32_) return guide_f32_->count_steps(static_cast<const float*>(x), count, tables);
   dispatch(rule_.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, Half>) {
+    if constexpr (!is_stored<T>) {
       double room[block_elements];
       guide_f64_->count_steps(values_as(static_cast<const T*>(x), count, room), count, tables);
     }

@@ -124,8 +124,8 @@ HWY_INLINE V rounded_edge(D d, V next, const EvenLoop& loop) {
   const double product = static_cast<double>(hn::GetLane(next)) * loop.step;
   return hn::Set(d, static_cast<float>(product + loop.lo));
 #else
-  const hn::Half<D> dh;
   const hn::Repartition<double, D> dd;
+  const hn::Rebind<float, decltype(dd)> dh;
   const auto step = hn::Set(dd, loop.step);
   const auto lo = hn::Set(dd, loop.lo);
   const auto lower = hn::Add(hn::Mul(hn::PromoteTo(dd, hn::LowerHalf(dh, next)), step), lo);

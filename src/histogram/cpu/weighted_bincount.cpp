@@ -276,7 +276,7 @@ Array1<double> totals_of(const X* x, const W* weights, std::uint64_t count, std:
 
 // The dtypes whose elements are doubles as they are.
 template <class W>
-inline constexpr bool is_weight = !std::is_same_v<W, Half> && (sizeof(W) < 8 || std::is_same_v<W, double>);
+inline constexpr bool is_weight = !is_stored<W> && (sizeof(W) < 8 || std::is_same_v<W, double>);
 
 }  // namespace
 

@@ -193,7 +193,7 @@ Strategy DeviceCounter::strategy() const noexcept {
 
 namespace {
 
-// `T`: the values, which f16 elements turn into floats.
+// `T`: the values, which are floats of stored floats.
 template <class T>
 std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, std::uint64_t count, T greatest) {
   const Device& device = data.device();
@@ -226,9 +226,8 @@ std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtyp
   if (count == 0) return std::nullopt;
   return dispatch(dtype, [&](auto tag) -> std::optional<ValueRange> {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
-      constexpr float greatest_half = 65504;
-      return range_on_device<float>(data, dtype, count, greatest_half);
+    if constexpr (is_stored<T>) {
+      return range_on_device<float>(data, dtype, count, static_cast<float>(greatest_of(float_format(dtype))));
     } else {
       call::check_fp64("finite_range", data.device(), dtype);
       return range_on_device<T>(data, dtype, count, std::numeric_limits<T>::max());

@@ -133,7 +133,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __lo
     while (true) {
       uint added = 0;  // values, to the table
 #if MASU_ALL_HALVES && MASU_HALVES == 1
-// Half of the 65,536 values lie in the upper halves, told by one bit. Four times the place, and whether it is there, of the
+// A half of the 65,536 values lies in the upper halves, told by one bit. Four times the place, and whether it is there, of the
 // elements of a word.
 #define MASU_ADD_AT(place, is_upper, times) \
   atomic_add((__local uint *)((__local uchar *)table + ((place)&0x1fffc)), (is_upper) ? (times) << 16 : (times));

@@ -151,7 +151,7 @@ bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept {
 
 std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted) {
   if (!counts_by_value(rule, counted)) return {};
-  if (rule.dtype == Dtype::f16) return rule.half_slots();
+  if (is_stored_float(rule.dtype)) return rule.half_slots();
   std::vector<std::uint32_t> slot_of(counted);  // bytes, and u16 in as many bins as it has values
   for (std::size_t bits = 0; bits < counted; ++bits) {
     const auto value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
@@ -195,14 +195,15 @@ bool positions_in_double(std::span<const SlotRule> columns) noexcept {
 std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
                                            bool joint) const {
   const SlotRule& first = columns.front();
-  // f16 elements that are compared as f32; otherwise an element's bits are the value's.
-  const bool from_half = first.element == Dtype::f16 && first.value == Dtype::f32;
+  // Elements that are computed with as floats; otherwise an element's bits are the value's.
+  const bool stored = is_stored_float(first.element) && is_float(first.value);
   const std::string_view position = positions_in_double(columns) ? "double" : "float";
   std::vector<runtime::Define> result{
-      {"MASU_VALUE", value_type(first.value).name},
-      {"MASU_AS_VALUE", value_type(from_half ? Dtype::f16 : first.value).from_bits},
+      {"MASU_VALUE", names_of(first.value).kernel_type},
+      {"MASU_AS_VALUE", names_of(stored ? first.element : first.value).from_bits},
       {"MASU_ELEMENT_BYTES", size_of(first.element)},
       {"MASU_ELEMENT_CLASS", element_class(first.value)},
+      {"MASU_EXPONENT_BITS", detail::form_of(stored ? first.element : first.value).exponent_bits},
       {"MASU_DISTANCE", is_float(first.value)       ? position
                         : size_of(first.value) == 8 ? "ulong"
                                                     : "uint"},

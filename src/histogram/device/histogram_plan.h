@@ -42,7 +42,7 @@ struct SlotRule {
 
   Kind kind = Kind::bits;
   Dtype element;            // of the data
-  Dtype value;              // that the kernels compare: f32 for f16 elements, u8 for all 8-bit ones
+  Dtype value;              // that the kernels compare: f32 for stored floats, u8 for all 8-bit ones
   std::uint64_t slots = 0;  // with those behind the bins; 256 or 65,536 for bits
   std::uint32_t bins = 0;
   bool position_double = false;       // positions need double
@@ -124,7 +124,7 @@ enum class KernelKind {
 
 // Local memory has this many banks of four bytes on every GPU that masu knows; a warp's lanes are spread over them.
 inline constexpr unsigned banks = 32;
-// 8-bit data is counted by its byte and folded into bins by the host; so is f16 data whose slots are in no order.
+// 8-bit data is counted by its byte and folded into bins by the host; so are stored floats whose slots are in no order.
 inline constexpr std::uint64_t byte_slots = 256;
 inline constexpr std::uint64_t half_slots = 65536;
 // The largest private table: of a work-item of a GPU, and of a CPU device, where a work-group is one work-item.

@@ -127,9 +127,9 @@ MASU_NOINLINE uint slot_even_proved(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
   return x >= first && x <= last ? MASU_PROVED(x) : outside_slot(x, bins, first, last);
 }
 
-// The same of f16 values, none below 0 in a bin, where the host has proved it of the values moved up by half of their step.
-#if MASU_ELEMENT_BYTES == 2 && MASU_FLOAT
-#define MASU_MOVED(x) as_float(as_uint(x) | 0x1000u)
+// The same of stored floats, none below 0 in a bin, where the host has proved it of the values moved up by half of their step.
+#if MASU_STORED
+#define MASU_MOVED(x) as_float(as_uint(x) | 1u << (22 - MASU_FRACTION))
 inline uint try_even_halves(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
   *sure = *sure & MASU_INSIDE(x);
   return MASU_PROVED(MASU_MOVED(x));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/device/histogram_plan.h"
 
-#include "runtime/half.h"
+#include "elements/order.h"
 
 #include <fmt/format.h>
 
@@ -71,25 +71,23 @@ T value_before(T x) {
   if constexpr (std::is_floating_point_v<T>) return std::nextafter(x, -std::numeric_limits<T>::infinity());
   else return static_cast<T>(x - 1);
 }
-// Of a finite value of f16 that is not the least.
-float half_before(float x) {
-  const Half half = runtime::to_half(x);
-  const int magnitude = half.bits & 0x7fff;
-  const int place = ((half.bits & 0x8000) != 0 ? -magnitude : magnitude) - 1;
-  const int bits = place < 0 ? 0x8000 - place : place;
-  return static_cast<float>(runtime::to_double(Half{static_cast<std::uint16_t>(bits)}));
+// Of a finite value of a stored float that is not the least.
+float stored_before(Dtype dtype, float x) {
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return static_cast<float>(to_f64(value_of_key<T>(ordered_key(rounded_to<T>(static_cast<double>(x))) - 1U)));
+  });
 }
-// The bit of an f32 number behind the last one that f16 has, as histogram_slots.cl has it.
-constexpr std::uint32_t half_of_step = 0x1000;
 
-// Moves thresholds from a value of f16 to the middle between it and the one before: then no value ever equals one, and
-// places in a guide tell nearly all of them apart. The first stays: it is where the bins begin.
-void between_halves(std::span<float> lower) {
+// Moves thresholds from a value of a stored float to the middle between it and the one before: then no value ever
+// equals one, and places in a guide tell nearly all of them apart. The first stays: it is where the bins begin.
+void move_between_values(Dtype dtype, std::span<float> lower) {
+  const FloatFormat format = float_format(dtype);
+  const int least = format.least + format.precision - 1;  // the exponent of the least normal number
   for (std::size_t i = 1; i < lower.size(); ++i) {
     if (lower[i] == lower.front() || !std::isfinite(lower[i])) continue;
-    // f16 has 11 significant bits, and steps of 2^-24 at zero.
-    const int exponent = lower[i] == 0 ? -14 : std::max(-14, std::ilogb(lower[i]));
-    const float step = std::ldexp(1.0F, exponent - 10);
+    const int exponent = lower[i] == 0 ? least : std::max(least, std::ilogb(lower[i]));
+    const float step = std::ldexp(1.0F, exponent - format.precision + 1);
     // Above a power of two the step down is half as long; a quarter of the longer one is safe for both.
     lower[i] -= step / 4;
   }
@@ -119,7 +117,7 @@ double position_error(const BinRule& rule, bool in_double) noexcept {
 
 SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bool wide)
     : element(rule.dtype),
-      value(rule.dtype == Dtype::f16 ? Dtype::f32 : rule.dtype),
+      value(is_stored_float(rule.dtype) ? Dtype::f32 : rule.dtype),
       slots(rule.n + extra_slots),
       bins(static_cast<std::uint32_t>(rule.n)),
       wide_(wide) {
@@ -133,15 +131,15 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
     value = Dtype::u8;
     return;
   }
-  if (element == Dtype::f16) {
+  if (is_stored_float(element)) {
     std::optional<Thresholds<float>> found = half_thresholds(rule);
     if (found && (lies_nowhere(*found) || set_even_halves(rule, *found))) return;
     if (found) {
-      between_halves(found->lower);
+      move_between_values(element, found->lower);
       set_edges(*found);
     } else if (joint) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("joint_histogram: {} bins of f16 data are in no order on {}", rule.n, device.id));
+      throw Error(ErrorCode::unsupported, fmt::format("joint_histogram: {} bins of {} data are in no order on {}",
+                                                      rule.n, to_string(element), device.id));
     } else {
       slots = histogram_plan::half_slots;
       value = Dtype::u16;
@@ -150,7 +148,7 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
   }
   dispatch(element, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, Half>) set<T>(rule, device);
+    if constexpr (!is_stored<T>) set<T>(rule, device);
   });
 }
 
@@ -229,15 +227,19 @@ bool SlotRule::prove(const BinRule& rule, const BinLimits<T>& limits, std::span<
   return true;
 }
 
-// Edges of f16 are rounded to the nearest value of f16, so that an edge before rounding lies less than half a step
-// above its value, or below it: a line through the edges parts the values that are moved up by half of their step.
+// Edges of stored floats are rounded to the nearest value of the dtype, so that an edge before rounding lies less than
+// half a step above its value, or below it: a line through the edges parts the values that are moved up by half of
+// their step.
 bool SlotRule::set_even_halves(const BinRule& rule, const Thresholds<float>& found) {
   if (rule.kind != Bins::Kind::even || rule.n > most_proved_bins || rule.step == 0 || !(rule.lo >= 0)) return false;
   const std::span<const float> lower(found.lower);
   const BinLimits<float>& limits = found;
-  const auto moved = [](float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | half_of_step); };
-  const bool proved = wide_ ? prove<double>(rule, limits, lower, half_before, moved)
-                            : prove<float>(rule, limits, lower, half_before, moved);
+  // Sets the bit of an f32 number after the last one that the dtype has, as histogram_slots.cl does.
+  const std::uint32_t half_of_step = 1U << (23 - float_format(rule.dtype).precision);
+  const auto moved = [&](float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | half_of_step); };
+  const auto before = [&](float x) { return stored_before(rule.dtype, x); };
+  const bool proved =
+      wide_ ? prove<double>(rule, limits, lower, before, moved) : prove<float>(rule, limits, lower, before, moved);
   if (!proved) return false;
   kind = Kind::even_halves;
   first_ = KernelArgument(limits.first);
@@ -399,7 +401,7 @@ void SlotRule::make_guide(std::uint32_t most_cells, std::uint64_t most_words) {
   if (kind != Kind::edges) return;
   dispatch(value, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, Half>) {
+    if constexpr (!is_stored<T>) {
       if (std::is_same_v<T, double> || position_double) make_guide_of<T, double>(most_cells, most_words);
       else make_guide_of<T, float>(most_cells, most_words);
     }

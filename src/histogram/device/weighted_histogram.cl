@@ -9,7 +9,8 @@
 //
 // Defines beside those of the files in front, all given by weighted_kernels.cpp:
 // - MASU_WEIGHT_BYTES   the size of a weight in memory: 1, 2, 4, 8
-// - MASU_WEIGHT_FLOAT   1: f16, f32 or f64; 0: an integer
+// - MASU_WEIGHT_FLOAT   1: a float; 0: an integer
+// - MASU_WEIGHT_EXPONENT  bits of a float's exponent
 // - MASU_WEIGHT_SIGNED  1: it has a sign
 // - MASU_SQUARED        1: the squares of the weights are summed
 // - MASU_DIGITS         digits of a sum; the last one only takes carries
@@ -29,15 +30,12 @@
 #elif MASU_WEIGHT_BYTES == 2
 #define MASU_WEIGHT ushort
 #define MASU_SIGNED_WEIGHT short
-#define MASU_FRACTION_BITS 10
 #elif MASU_WEIGHT_BYTES == 4
 #define MASU_WEIGHT uint
 #define MASU_SIGNED_WEIGHT int
-#define MASU_FRACTION_BITS 23
 #else
 #define MASU_WEIGHT ulong
 #define MASU_SIGNED_WEIGHT long
-#define MASU_FRACTION_BITS 52
 #endif
 #define MASU_WEIGHT_SIGN ((MASU_WEIGHT)1 << (8 * MASU_WEIGHT_BYTES - 1))
 // Floats have a sign beside their digits; integers have it in the highest one.
@@ -51,9 +49,10 @@
 #define MASU_WEIGHT_AT(e) ((__global const MASU_WEIGHT *)(weights + weights_offset))[e]
 
 #if MASU_WEIGHT_FLOAT
-#define MASU_MOST_EXPONENT ((1u << (8 * MASU_WEIGHT_BYTES - 1 - MASU_FRACTION_BITS)) - 1)
-#define MASU_EXPONENT(bits) ((uint)((bits) >> MASU_FRACTION_BITS) & MASU_MOST_EXPONENT)
-#define MASU_FRACTION(bits) ((bits) & (((MASU_WEIGHT)1 << MASU_FRACTION_BITS) - 1))
+#define MASU_WEIGHT_FRACTION (8 * MASU_WEIGHT_BYTES - 1 - MASU_WEIGHT_EXPONENT)
+#define MASU_MOST_EXPONENT ((1u << MASU_WEIGHT_EXPONENT) - 1)
+#define MASU_EXPONENT_OF(bits) ((uint)((bits) >> MASU_WEIGHT_FRACTION) & MASU_MOST_EXPONENT)
+#define MASU_FRACTION_OF(bits) ((bits) & (((MASU_WEIGHT)1 << MASU_WEIGHT_FRACTION) - 1))
 // How far the lowest bit of the weight, or of its square, is above the unit.
 #define MASU_PLACE_OF(exponent) ((uint)(max((int)(exponent), 1) - 1) << MASU_SQUARED)
 #endif
@@ -69,8 +68,8 @@ struct masu_wide {
 MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
   struct masu_wide wide;
 #if MASU_WEIGHT_FLOAT
-  const uint exponent = MASU_EXPONENT(bits);
-  const ulong magnitude = (ulong)MASU_FRACTION(bits) | (exponent != 0 ? (ulong)1 << MASU_FRACTION_BITS : 0);
+  const uint exponent = MASU_EXPONENT_OF(bits);
+  const ulong magnitude = (ulong)MASU_FRACTION_OF(bits) | (exponent != 0 ? (ulong)1 << MASU_WEIGHT_FRACTION : 0);
 #elif MASU_WEIGHT_SIGNED
   const ulong magnitude = (ulong)(long)(MASU_SIGNED_WEIGHT)bits;
 #else
@@ -133,10 +132,10 @@ MASU_INLINE void add_weight(const MASU_WEIGHT bits, const size_t slot, __local u
                             __global uint *totals) {
   uint lowest = 0;
 #if MASU_WEIGHT_FLOAT
-  const uint exponent = MASU_EXPONENT(bits);
+  const uint exponent = MASU_EXPONENT_OF(bits);
   if (exponent == MASU_MOST_EXPONENT) {
     const uint infinity = MASU_NEGATIVE(bits) ? MASU_MINUS_INFINITY : MASU_INFINITY;
-    atomic_or(&totals[slot * MASU_SLOT_WORDS + 2 * MASU_DIGITS], MASU_FRACTION(bits) != 0 ? MASU_NAN : infinity);
+    atomic_or(&totals[slot * MASU_SLOT_WORDS + 2 * MASU_DIGITS], MASU_FRACTION_OF(bits) != 0 ? MASU_NAN : infinity);
     return;
   }
   lowest = MASU_PLACE_OF(exponent) >> 4;
@@ -271,7 +270,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *
     for (uint i = lane; i < looked_at; i += MASU_GROUP) {
       const MASU_WEIGHT bits = MASU_WEIGHT_AT((size_t)(count / looked_at * i));
 #if MASU_WEIGHT_FLOAT
-      const uint exponent = MASU_EXPONENT(bits);
+      const uint exponent = MASU_EXPONENT_OF(bits);
       if (exponent == MASU_MOST_EXPONENT || (bits & (MASU_WEIGHT)~MASU_WEIGHT_SIGN) == 0) continue;
       const uint lowest = MASU_PLACE_OF(exponent) >> 4;
 #else

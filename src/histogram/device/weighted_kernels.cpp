@@ -43,6 +43,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
   std::vector<runtime::Define> result = base.defines(device, columns, joint);
   const std::vector<runtime::Define> own{{"MASU_WEIGHT_BYTES", size_of(format.weights)},
                                          {"MASU_WEIGHT_FLOAT", is_float(format.weights)},
+                                         {"MASU_WEIGHT_EXPONENT", detail::form_of(format.weights).exponent_bits},
                                          {"MASU_WEIGHT_SIGNED", is_signed(format.weights)},
                                          {"MASU_SQUARED", format.squared},
                                          {"MASU_DIGITS", format.digits()},

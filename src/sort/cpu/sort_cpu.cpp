@@ -86,10 +86,11 @@ void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Or
   });
 }
 
-// Elements of 1 and 2 bytes as keys of 4. A key tells all bits of an integer; of f16 an index stands below it.
+// Elements of 1 and 2 bytes as keys of 4. A key determines all bits of an integer; below the key of a float stands its
+// index.
 template <class T>
 void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
-  constexpr bool by_place = std::is_same_v<T, Half>;
+  constexpr bool by_place = is_float_type<T>;
   constexpr unsigned index_bits = by_place ? 16 : 0;
   blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
     T* const begin = x + first * length;

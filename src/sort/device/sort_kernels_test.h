@@ -24,7 +24,7 @@ namespace masu::test {
 // All dtypes, by a type of each.
 template <class F>
 void each_dtype(F&& f) {
-  for (int i = 0; i <= static_cast<int>(Dtype::f64); ++i) dispatch(static_cast<Dtype>(i), f);
+  for (const Dtype dtype : all_dtypes) dispatch(dtype, f);
 }
 
 // Keys of any bits; `special` has the extremes, zeros of both signs, infinities and several NaNs.

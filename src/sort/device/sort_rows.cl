@@ -204,13 +204,6 @@ MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) {
 
 #define MASU_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
 #if MASU_CAN_DIFFER
-#if MASU_ELEMENT_BYTES == 2
-#define MASU_QUIET_NAN 0x7e00U
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_QUIET_NAN 0x7fc00000U
-#else
-#define MASU_QUIET_NAN 0x7ff8000000000000UL
-#endif
 // What a tile holds of keys that are equal, but not in their bits.
 #define MASU_PLUS_ZERO 1U
 #define MASU_MINUS_ZERO 2U

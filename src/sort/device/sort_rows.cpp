@@ -179,7 +179,7 @@ Plan make(const DeviceInfo& device, const Arrays& arrays, bool indexed, std::uin
   const auto row = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(longest, 2)));
   plan.items = std::min(row, plan.most_items_here());
   plan.lanes = row / plan.items;
-  // Half of what the device can do, at most: the kernel for lists may need twice as many work-items for as many rows.
+  // At most a half of what the device can do: the kernel for lists may need twice as many work-items for as many rows.
   const std::uint64_t most = std::bit_floor(std::max<std::uint64_t>(device.max_work_group_size, 2)) / 2;
   plan.group = static_cast<unsigned>(std::max<std::uint64_t>(plan.lanes, std::min<std::uint64_t>(usual_group, most)));
   return plan;

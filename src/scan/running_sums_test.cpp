@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums of lines of any shape, side by side and one by one, beside those of a plain loop over each line.
+#include "scan/scan_cpu.h"
+
+#include <gtest/gtest.h>
+
+#include "each_instruction_set.h"
+#include "scan/scan_reference.h"
+#include "sum/sum_test_data.h"
+
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+template <class T>
+class RunningSumsTest : public ::testing::Test {
+ protected:
+  struct Shape {
+    std::size_t outer;
+    std::size_t length;
+    std::size_t inner;
+  };
+  static std::vector<T> plain(const std::vector<T>& x, const Shape& shape, bool exclusive) {
+    std::vector<T> y(x.size());
+    for (std::size_t line = 0; line < shape.outer * shape.inner; ++line) {
+      std::size_t at = line / shape.inner * shape.length * shape.inner + line % shape.inner;
+      ExactSum sum;
+      for (std::size_t i = 0; i < shape.length; ++i, at += shape.inner) {
+        if (!exclusive) sum.add(reference::number(x[at]));
+        y[at] = reference::of_double<T>(sum.sum(dtype_of<T>));
+        if (exclusive) sum.add(reference::number(x[at]));
+      }
+    }
+    return y;
+  }
+};
+using RunningSumsTypes = ::testing::Types<Half, float, double>;
+TYPED_TEST_SUITE(RunningSumsTest, RunningSumsTypes);
+
+TYPED_TEST(RunningSumsTest, AreExactAlongAnyAxis) {
+  using T = TypeParam;
+  test::each_instruction_set([&] {
+    for (const auto& shape : std::initializer_list<typename TestFixture::Shape>{
+             {1, 1, 1}, {1, 2000, 1}, {7, 3, 1}, {37, 70, 1}, {1, 130, 8}, {1, 65, 19}, {3, 66, 2}, {2, 9, 33}}) {
+      for (const std::string& name : test::sum_data_names()) {
+        SCOPED_TRACE(name + " " + std::to_string(shape.outer) + " x " + std::to_string(shape.length) + " x " +
+                     std::to_string(shape.inner));
+        std::vector<T> x = test::sum_data<T>(name, shape.outer * shape.length * shape.inner);
+        const std::vector<T> right = this->plain(x, shape, false);
+        std::vector<T> y(x.size());
+        running_sums(ArrayView(x), y.data(), shape.outer, shape.length, shape.inner);
+        EXPECT_TRUE(reference::same_bits<T>(y, right));
+        run_lines(x.data(), y.data(), shape.outer, shape.length, shape.inner, true);
+        EXPECT_TRUE(reference::same_bits<T>(y, this->plain(x, shape, true)));
+        if (shape.inner != 1) continue;
+        run_lines(x.data(), x.data(), shape.outer, shape.length, 1, false);  // in place
+        EXPECT_TRUE(reference::same_bits<T>(x, right));
+      }
+    }
+  });
+}
+
+// A line that nothing proves leaves those beside it as they are.
+TYPED_TEST(RunningSumsTest, LinesThatAreNotFinite) {
+  using T = TypeParam;
+  const typename TestFixture::Shape shape{1, 40, 20};
+  std::vector<T> x = test::sum_data<T>("normal", 800);
+  x[13 * 20 + 5] = reference::of_double<T>(std::numeric_limits<double>::infinity());
+  x[17 * 20 + 5] = reference::of_double<T>(-std::numeric_limits<double>::infinity());
+  std::vector<T> y(x.size());
+  running_sums(ArrayView(x), y.data(), shape.outer, shape.length, shape.inner);
+  EXPECT_TRUE(reference::same_bits<T>(y, this->plain(x, shape, false)));
+}
+
+}  // namespace
+}  // namespace masu
