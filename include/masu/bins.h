@@ -4,10 +4,11 @@
 ///
 /// **Rule.** The edges e[0] … e[n] are computed once on the host. Even bins: exactly as NumPy >= 2 computes them for
 /// the dtype. Values and edges are compared in NumPy's common type: f32 for f32 data in even bins, f64 otherwise
-/// (64-bit integers are rounded to f64 first). Half-precision data in even bins follows NumPy's own arithmetic with its
-/// one correction. Sources: numpy/lib/_histograms_impl.py, numpy/_core/function_base.py.
+/// (64-bit integers are rounded to f64 first). Data of half precision in even bins follows NumPy's own arithmetic with
+/// its one correction. Sources: numpy/lib/_histograms_impl.py, numpy/_core/function_base.py.
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
 
@@ -112,9 +113,6 @@ class MASU_EXPORT BinEstimator {
  public:
   /// Throws invalid_argument unless bins.needs_data().
   BinEstimator(Dtype dtype, const Bins& bins);
-  BinEstimator(BinEstimator&&) noexcept;
-  BinEstimator& operator=(BinEstimator&&) noexcept;
-  ~BinEstimator();
   /// Takes a piece of the data of this pass; every pass must give the same values, in any order.
   void add(const ArrayView& data);
   /// Ends a pass. True when all the data has to be given once more.
@@ -135,7 +133,7 @@ class MASU_EXPORT BinEstimator {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Hidden<State> state_;
 };
 
 /// All n + 1 edges that a histogram of data of this dtype has. Throws invalid_argument unless `bins` are definite.

@@ -22,6 +22,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/bins.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
@@ -89,15 +90,28 @@ struct ImageLayout {
 struct BinRule;
 
 namespace detail {
+enum class CountKind : std::uint8_t { one, rows, joint };
 /// What results of every kind hold: the counts of the bins, and of what lies in none of them.
-struct Counts {
-  std::vector<std::uint64_t> bins;
-  std::vector<std::uint64_t> outside;  // below, above and NaN of each table; of a joint one outside and NaN
+struct MASU_EXPORT Counts {
+  std::vector<std::uint64_t> bins{};
+  std::vector<std::uint64_t> outside{};  // below, above and NaN of each table; of a joint one outside and NaN
+  std::vector<std::shared_ptr<const BinRule>> rules{};  // of each column
+  CountKind kind = CountKind::one;
   Dtype dtype = Dtype::u8;
   Strategy strategy = Strategy::automatic;
-  std::vector<std::shared_ptr<const BinRule>> rules;  // of each column
+  std::uint64_t rows = 1;
+  unsigned channels = 1;
+  std::uint64_t size = 0;  // bins of a table
+
   // One of `outside`; 0 of a result that was made of nothing or moved from: these have no memory.
   [[nodiscard]] std::uint64_t outside_at(std::size_t i) const noexcept { return i < outside.size() ? outside[i] : 0; }
+  [[nodiscard]] std::uint64_t n() const noexcept;
+  void merge(const Counts& other);
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  [[nodiscard]] static Counts from_bytes(CountKind kind, std::span<const std::byte> bytes);
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  [[nodiscard]] Counts with_integers(std::span<const std::int64_t> integers) const;
+  [[nodiscard]] bool equals(const Counts& other) const;
 };
 }  // namespace detail
 
@@ -121,43 +135,55 @@ class MASU_EXPORT Histogram {
   /// Entry i is the sum of counts 0 … i.
   [[nodiscard]] std::vector<std::uint64_t> cumulative() const;
   /// The number of values counted, in the bins and outside.
-  [[nodiscard]] std::uint64_t n() const noexcept;
+  [[nodiscard]] std::uint64_t n() const noexcept { return all_.n(); }
   [[nodiscard]] Dtype dtype() const noexcept { return all_.dtype; }
   /// The strategy that was used; never `automatic`.
   [[nodiscard]] Strategy strategy() const noexcept { return all_.strategy; }
   /// Adds the counts of another histogram of the same edges. Throws invalid_argument when the edges differ,
   /// and where they have 2^63 values or more together.
-  void merge(const Histogram& other);
+  void merge(const Histogram& other) { all_.merge(other.all_); }
   /// All that it holds but the strategy, little-endian, with a version: equal for equal histograms.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
+  [[nodiscard]] std::vector<std::byte> bytes() const { return all_.bytes(); }
   /// Throws invalid_argument for anything that bytes() did not write.
-  static Histogram from_bytes(std::span<const std::byte> bytes);
+  static Histogram from_bytes(std::span<const std::byte> bytes) {
+    return Histogram(detail::Counts::from_bytes(detail::CountKind::one, bytes));
+  }
   /// The counts, then below, above and nan: size() + 3 numbers. Histograms of the same bins are merged by adding these,
   /// while n() stays below 2^63: by MPI_SUM, ncclAllReduce or torch.distributed.all_reduce.
-  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  [[nodiscard]] std::vector<std::int64_t> integers() const { return all_.integers(); }
   /// A histogram of the same bins with other numbers. Throws invalid_argument unless there are size() + 3, none
   /// negative.
-  [[nodiscard]] Histogram with_integers(std::span<const std::int64_t> integers) const;
+  [[nodiscard]] Histogram with_integers(std::span<const std::int64_t> integers) const {
+    return Histogram(all_.with_integers(integers));
+  }
   /// Equal edges and equal counts, below, above and nan.
-  friend MASU_EXPORT bool operator==(const Histogram& a, const Histogram& b);
+  friend bool operator==(const Histogram& a, const Histogram& b) { return a.all_.equals(b.all_); }
 
  private:
-  friend class HistogramAccumulator;
-  friend class PreparedHistogram;
-  friend class RowHistograms;
+  friend struct CountShape;
   explicit Histogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
-  detail::Counts all_{{}, {}, Dtype::u8, Strategy::sequential, {}};
+  detail::Counts all_{.strategy = Strategy::sequential};
 };
+
+struct CountState;
+
+namespace detail {
+class MASU_EXPORT CountAccumulator {
+ public:
+  [[nodiscard]] Times times() const;
+
+ protected:
+  explicit CountAccumulator(Hidden<CountState> state) noexcept : state_(std::move(state)) {}
+  Hidden<CountState> state_;
+};
+}  // namespace detail
 
 /// Counts data that comes in pieces: the tables stay on the device from `add` to `add`. Move-only; one thread at a
 /// time.
-class MASU_EXPORT HistogramAccumulator {
+class MASU_EXPORT HistogramAccumulator : public detail::CountAccumulator {
  public:
   /// `bins` must be definite (see Bins::needs_data). Throws as `histogram` does, before any data is read.
   HistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options = {});
-  HistogramAccumulator(HistogramAccumulator&&) noexcept;
-  HistogramAccumulator& operator=(HistogramAccumulator&&) noexcept;
-  ~HistogramAccumulator();
 
   /// Counts a piece of host memory; its count must be a multiple of `channels`. Returns when the memory may be reused.
   void add(const ArrayView& data);
@@ -171,17 +197,12 @@ class MASU_EXPORT HistogramAccumulator {
   }
   /// The histograms so far, one for each channel.
   [[nodiscard]] std::vector<Histogram> result() const;
-  [[nodiscard]] Times times() const;
 
   /// The same for data whose type is known at run time; with a stream, counted there without waiting (finish
   /// the stream before `result`).
   void add_buffer(const BufferBase& data, Dtype dtype, Stream* stream = nullptr);
   /// The same for pixels of an image in device memory.
   void add_buffer(const BufferBase& data, Dtype dtype, const ImageLayout& layout, Stream* stream = nullptr);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// What bins made ready for a histogram of any kind have: their tables lie on one device, the kernels are compiled.
@@ -207,7 +228,7 @@ class MASU_EXPORT PreparedBins {
   std::unique_ptr<State> state_;
 };
 
-/// Of one histogram, or one for each channel.
+/// The bins of one histogram, or of one for each channel, made ready.
 /// @code
 /// masu::PreparedHistogram ready(device, masu::Dtype::f32, masu::Bins::even(100, 0, 1));
 /// masu::Buffer<std::uint64_t> counts(device, ready.numbers());
@@ -283,7 +304,7 @@ MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, Prep
 MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                     BufferBase& counts, const BufferBase& from, BufferBase& to,
                                     const BufferBase* workspace = nullptr);
-/// The same for bins that are prepared here, and the result as a value. `data` and `stream` must outlive the result's
+/// The same for bins that this call prepares, with the result as a value. `data` and `stream` must outlive the result's
 /// `get()`. `bins` must be definite.
 MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
                                          const HistogramOptions& options = {});

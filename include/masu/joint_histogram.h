@@ -38,39 +38,39 @@ class MASU_EXPORT JointHistogram {
   [[nodiscard]] std::uint64_t outside() const noexcept { return all_.outside_at(0); }
   [[nodiscard]] std::uint64_t nan() const noexcept { return all_.outside_at(1); }
   /// The number of points counted, in the bins and outside.
-  [[nodiscard]] std::uint64_t n() const noexcept;
+  [[nodiscard]] std::uint64_t n() const noexcept { return all_.n(); }
   /// counts / sum(counts) / volume of each joint bin, as numpy.histogramdd(density=True).
   [[nodiscard]] std::vector<double> density() const;
   [[nodiscard]] Dtype dtype() const noexcept { return all_.dtype; }
   [[nodiscard]] Strategy strategy() const noexcept { return all_.strategy; }
   /// Adds the counts of another histogram of the same edges. Throws invalid_argument when they differ, and
   /// where they have 2^63 points or more together.
-  void merge(const JointHistogram& other);
+  void merge(const JointHistogram& other) { all_.merge(other.all_); }
   /// All that it holds but the strategy, little-endian, with a version: equal for equal histograms.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
+  [[nodiscard]] std::vector<std::byte> bytes() const { return all_.bytes(); }
   /// Throws invalid_argument for anything that bytes() did not write.
-  static JointHistogram from_bytes(std::span<const std::byte> bytes);
+  static JointHistogram from_bytes(std::span<const std::byte> bytes) {
+    return JointHistogram(detail::Counts::from_bytes(detail::CountKind::joint, bytes));
+  }
   /// The counts, then outside and nan, and a histogram with other such numbers: as Histogram::integers.
-  [[nodiscard]] std::vector<std::int64_t> integers() const;
-  [[nodiscard]] JointHistogram with_integers(std::span<const std::int64_t> integers) const;
-  friend MASU_EXPORT bool operator==(const JointHistogram& a, const JointHistogram& b);
+  [[nodiscard]] std::vector<std::int64_t> integers() const { return all_.integers(); }
+  [[nodiscard]] JointHistogram with_integers(std::span<const std::int64_t> integers) const {
+    return JointHistogram(all_.with_integers(integers));
+  }
+  friend bool operator==(const JointHistogram& a, const JointHistogram& b) { return a.all_.equals(b.all_); }
 
  private:
-  friend class JointHistogramAccumulator;
-  friend class PreparedJointHistogram;
+  friend struct CountShape;
   explicit JointHistogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
-  detail::Counts all_;
+  detail::Counts all_{.kind = detail::CountKind::joint};
 };
 
 /// Counts points that come in pieces. Move-only; one thread at a time.
-class MASU_EXPORT JointHistogramAccumulator {
+class MASU_EXPORT JointHistogramAccumulator : public detail::CountAccumulator {
  public:
   /// One entry of `bins`, definite, for each column; options.channels must be 1.
   JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
                             const HistogramOptions& options = {});
-  JointHistogramAccumulator(JointHistogramAccumulator&&) noexcept;
-  JointHistogramAccumulator& operator=(JointHistogramAccumulator&&) noexcept;
-  ~JointHistogramAccumulator();
 
   /// Counts points whose columns are in host memory, all of the same dtype and length.
   void add(std::span<const ArrayView> columns);
@@ -80,11 +80,6 @@ class MASU_EXPORT JointHistogramAccumulator {
   /// stream before `result`).
   void add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream = nullptr);
   [[nodiscard]] JointHistogram result() const;
-  [[nodiscard]] Times times() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// The joint histogram of columns in host memory, on a device. Bins may depend on their column.

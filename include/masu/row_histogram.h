@@ -22,10 +22,10 @@ namespace masu {
 class MASU_EXPORT RowHistograms {
  public:
   RowHistograms() = default;
-  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
-  [[nodiscard]] unsigned channels() const noexcept { return channels_; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return all_.rows; }
+  [[nodiscard]] unsigned channels() const noexcept { return all_.channels; }
   /// Bins of each histogram.
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return all_.size; }
   /// All counts: rows() * channels() * size(), row by row, channel by channel.
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return all_.bins; }
   [[nodiscard]] std::span<const std::uint64_t> counts(std::uint64_t row, unsigned channel = 0) const;
@@ -40,40 +40,37 @@ class MASU_EXPORT RowHistograms {
   [[nodiscard]] Strategy strategy() const noexcept { return all_.strategy; }
   /// Adds the counts of others of as many rows and channels and of the same edges. Throws invalid_argument when these
   /// differ, and where they have 2^63 values or more together.
-  void merge(const RowHistograms& other);
+  void merge(const RowHistograms& other) { all_.merge(other.all_); }
   /// All that they hold but the strategy, little-endian, with a version: equal for equal histograms.
-  [[nodiscard]] std::vector<std::byte> bytes() const;
+  [[nodiscard]] std::vector<std::byte> bytes() const { return all_.bytes(); }
   /// Throws invalid_argument for anything that bytes() did not write.
-  static RowHistograms from_bytes(std::span<const std::byte> bytes);
+  static RowHistograms from_bytes(std::span<const std::byte> bytes) {
+    return RowHistograms(detail::Counts::from_bytes(detail::CountKind::rows, bytes));
+  }
   /// All counts, then below, above and nan of each histogram: rows() * channels() * (size() + 3) numbers, which merge
   /// by addition as those of a Histogram do.
-  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  [[nodiscard]] std::vector<std::int64_t> integers() const { return all_.integers(); }
   /// Histograms of the same rows, channels and bins with other numbers. Throws invalid_argument unless there are as
   /// many, none negative.
-  [[nodiscard]] RowHistograms with_integers(std::span<const std::int64_t> integers) const;
+  [[nodiscard]] RowHistograms with_integers(std::span<const std::int64_t> integers) const {
+    return RowHistograms(all_.with_integers(integers));
+  }
   /// Equal edges, and equal counts, below, above and nan of equally many rows and channels.
-  friend MASU_EXPORT bool operator==(const RowHistograms& a, const RowHistograms& b);
+  friend bool operator==(const RowHistograms& a, const RowHistograms& b) { return a.all_.equals(b.all_); }
 
  private:
-  friend class RowHistogramAccumulator;
-  friend class PreparedRowHistograms;
+  friend struct CountShape;
   [[nodiscard]] std::uint64_t index(std::uint64_t row, unsigned channel) const;
-  RowHistograms(detail::Counts counts, std::uint64_t rows, unsigned channels) noexcept;
-  detail::Counts all_;
-  std::uint64_t rows_ = 0;
-  unsigned channels_ = 1;
-  std::uint64_t size_ = 0;
+  explicit RowHistograms(detail::Counts counts) noexcept : all_(std::move(counts)) {}
+  detail::Counts all_{.kind = detail::CountKind::rows, .rows = 0};
 };
 
 /// Counts rows of data that comes in pieces, in order. Move-only; one thread at a time.
-class MASU_EXPORT RowHistogramAccumulator {
+class MASU_EXPORT RowHistogramAccumulator : public detail::CountAccumulator {
  public:
   /// `rows` rows of `row_elements` elements each, a multiple of options.channels. `bins` must be definite.
   RowHistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
                           std::uint64_t row_elements, const HistogramOptions& options = {});
-  RowHistogramAccumulator(RowHistogramAccumulator&&) noexcept;
-  RowHistogramAccumulator& operator=(RowHistogramAccumulator&&) noexcept;
-  ~RowHistogramAccumulator();
 
   /// Counts the next elements in host memory: any number of them, rows may begin and end anywhere. Throws
   /// invalid_argument for more than rows * row_elements in all.
@@ -82,11 +79,6 @@ class MASU_EXPORT RowHistogramAccumulator {
   void add_buffer(const BufferBase& data, Dtype dtype);
   /// The histograms so far; rows that have not come yet are empty.
   [[nodiscard]] RowHistograms result() const;
-  [[nodiscard]] Times times() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// The histograms of `rows` equal rows of host data on a device; `rows` must divide the elements (of a pixel's

@@ -28,6 +28,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -35,7 +36,6 @@
 #include <masu/sum.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <string_view>
@@ -74,9 +74,6 @@ class MASU_EXPORT ScanAccumulator {
  public:
   /// options.rows must be 1, and there are no flags.
   ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options = {});
-  ScanAccumulator(ScanAccumulator&&) noexcept;
-  ScanAccumulator& operator=(ScanAccumulator&&) noexcept;
-  ~ScanAccumulator();
 
   /// Goes on as if the elements of `before`, of the same dtype, had been scanned in front. Only for sums, before the
   /// first piece. So parts of data are scanned apart, when the sums of those in front are known.
@@ -89,7 +86,7 @@ class MASU_EXPORT ScanAccumulator {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Hidden<State> state_;
 };
 
 /// Bytes of temporary device memory: what is allocated when options.workspace is null. 0 on `cpu`.

@@ -26,13 +26,13 @@
 /// @endcode
 #pragma once
 
+#include <masu/accumulator.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -100,16 +100,13 @@ class MASU_EXPORT PreparedSegments {
   /// For argsort() with indices of `index_dtype`.
   static PreparedSegments for_argsort(const Device& device, Dtype dtype, std::uint64_t count,
                                       std::span<const std::uint64_t> offsets, Dtype index_dtype);
-  PreparedSegments(PreparedSegments&&) noexcept;
-  PreparedSegments& operator=(PreparedSegments&&) noexcept;
-  ~PreparedSegments();
 
   struct State;
   [[nodiscard]] const State& state() const noexcept { return *state_; }
 
  private:
-  explicit PreparedSegments(std::unique_ptr<const State> state) noexcept;
-  std::unique_ptr<const State> state_;
+  explicit PreparedSegments(detail::Hidden<State> state) noexcept;
+  detail::Hidden<State> state_;
 };
 
 /// Sorts host data in place on a device.

@@ -112,7 +112,7 @@ class MASU_EXPORT WeightedHistogram {
   [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
   std::uint64_t rows_ = 1;
   std::uint64_t joint_bins_ = 0;  // of a row
-  std::uint64_t extras_ = 0;      // of a row, behind its bins
+  std::uint64_t extras_ = 0;      // of a row, after its bins
   std::vector<double> totals_;
   std::vector<double> variances_;
   std::vector<std::int64_t> signed_;
@@ -129,13 +129,10 @@ class MASU_EXPORT WeightedHistogramAccumulator {
   /// `bins`: one definite entry for each column. With options.rows > 1, each row has `row_elements` elements.
   WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights, std::span<const Bins> bins,
                                const WeightedOptions& options = {}, std::uint64_t row_elements = 0);
-  /// Of one column.
+  /// The same for one column.
   WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights, const Bins& bins,
                                const WeightedOptions& options = {}, std::uint64_t row_elements = 0)
       : WeightedHistogramAccumulator(device, dtype, weights, std::span(&bins, 1), options, row_elements) {}
-  WeightedHistogramAccumulator(WeightedHistogramAccumulator&&) noexcept;
-  WeightedHistogramAccumulator& operator=(WeightedHistogramAccumulator&&) noexcept;
-  ~WeightedHistogramAccumulator();
 
   /// Adds a piece of host memory: columns and weights of the same length. Rows may begin and end anywhere in it.
   void add(std::span<const ArrayView> columns, const ArrayView& weights);
@@ -167,8 +164,7 @@ class MASU_EXPORT WeightedHistogramAccumulator {
   [[nodiscard]] Times times() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  detail::Hidden<struct WeightedState> state_;
 };
 
 /// The bins of a weighted histogram made ready: see PreparedBins. Calls leave numbers() totals in device memory.
@@ -225,13 +221,13 @@ MASU_EXPORT WeightedHistogram weighted_joint_histogram(const Device& device, std
 MASU_EXPORT WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
                                                        const BufferBase& weights, Dtype weights_dtype,
                                                        std::span<const Bins> bins, const WeightedOptions& options = {});
-/// Of contiguous host ranges, on a device.
+/// The weighted histogram of contiguous host ranges, on a device.
 template <HostRange R, HostRange W>
 WeightedHistogram weighted_histogram(const Device& device, const R& data, const W& weights, const Bins& bins,
                                      const WeightedOptions& options = {}) {
   return weighted_histogram(device, ArrayView(data), ArrayView(weights), bins, options);
 }
-/// Of contiguous host ranges, on the device that device_for names.
+/// The same on the device that device_for names.
 template <HostRange R, HostRange W>
 WeightedHistogram weighted_histogram(const R& data, const W& weights, const Bins& bins,
                                      const WeightedOptions& options = {}) {
@@ -240,7 +236,7 @@ WeightedHistogram weighted_histogram(const R& data, const W& weights, const Bins
   const std::uint64_t bytes = view.count * size_of(view.dtype) + by.count * size_of(by.dtype);
   return weighted_histogram(device_for(Work::reading, bytes), view, by, bins, options);
 }
-/// Of buffers, on their device.
+/// The weighted histogram of buffers, on their device.
 template <Element T, Element W>
 WeightedHistogram weighted_histogram(const Buffer<T>& data, const Buffer<W>& weights, const Bins& bins,
                                      const WeightedOptions& options = {}) {

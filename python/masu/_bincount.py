@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _bins, _counts, _fallback, _host, _kinds, _masu, _rules, _small
+from . import _counts, _fallback, _host, _kinds, _masu, _rules, _small
 from ._arrays import adapter, in_kind
 from ._device import device_for
 
@@ -152,7 +152,7 @@ def _guessed(data, least, device):
     size = 256 if flat.dtype.itemsize == 1 else 1 << (3 * int(sample.max()) // 2 + 255).bit_length()
     if size > _GUESS or sample.min() < 0:
         return None
-    counts, (below, above, _) = _counts.counted(flat, _bins.integers(size), 1, 1, device)
+    counts, (below, above, _) = _counts.counted(flat, _masu.integer_bins(size), 1, 1, device)
     if below or above:
         return None
     length = max(int(np.flatnonzero(counts)[-1]) + 1, least)

@@ -8,10 +8,8 @@ import operator
 
 import numpy as np
 
-# What the native code is told of the bins: between the given edges; even bins over a given range; even bins over the
-# range of the data; a bin for each of the integers 0 to n - 1. It computes even edges itself and counts between the
-# given ones where they differ.
-EDGES, GIVEN, DATA, INTEGERS = 0, 1, 2, 3
+from . import _masu
+
 _EXACT = 2**53  # up to here f64 has every integer
 _MOST_OFF = 0.25  # bins that a guess may be off for its width alone
 _MOST_KEPT_BINS = 10_000  # of edges that are kept
@@ -59,6 +57,16 @@ def edges_and_spec(dtype, bins, range, extremes):
     return edges, spec(dtype.newbyteorder("="), edges, np.ndim(bins) == 0, range)
 
 
+def of_array(dtype, bins, range, ends):
+    """The same for an array of the host, whose least and greatest value `ends` has as bytes; None for what NumPy counts."""
+    try:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            found = edges_and_spec(dtype, bins, range, lambda: np.frombuffer(ends, dtype))
+    except FloatingPointError:  # NumPy's to warn of
+        return None
+    return None if found[1] is None else found
+
+
 def _kept(dtype, bins, range):
     """Edges and spec of even bins over a range of plain numbers; None for other bins, and for truth values, of which NumPy warns."""
     if dtype.kind == "b":
@@ -97,15 +105,12 @@ def _between(dtype, bins, range, text):
 
 
 def spec(dtype, edges, uniform, range):
-    """How masu counts what np.histogram counts between these edges: what the native code is told.
-
-    None where masu does not have NumPy's arithmetic.
-    """
+    """The bins with which masu counts what np.histogram counts between these edges; None where it lacks NumPy's arithmetic."""
     if not _usable(dtype, edges, uniform, range):
         return None
     numbers = np.array(edges, np.float64)
     if not uniform:
-        return (EDGES, 0.0, 0.0, numbers)
+        return _masu.bins_between(numbers)
     if not _guessed_as_searched(dtype, numbers, range) or dtype != np.float16 and not in_place(edges.dtype, numbers):
         return None
     if range is not None:
@@ -115,16 +120,18 @@ def spec(dtype, edges, uniform, range):
             if dtype == np.float16 or not numbers[0] <= low <= numbers[1] or not numbers[-2] <= high:
                 return None
             numbers[0], numbers[-1] = low, high
-            return (EDGES, 0.0, 0.0, numbers)
+            return _masu.bins_between(numbers)
     narrow = dtype.kind == "f" and dtype.itemsize < 8
     if edges.dtype == np.float64:
-        # NumPy compares f16 and f32 data in f64 here
-        return (EDGES if narrow else GIVEN, *_ends(numbers), numbers)
+        # NumPy compares float16 and float32 data in f64 here
+        return _masu.bins_between(numbers) if narrow else _even(dtype, numbers, _ends(numbers))
     if not narrow or edges.dtype != dtype:
         return None
-    if range is None:
-        return (DATA, *_ends(numbers), numbers)
-    return (GIVEN, float(range[0]), float(range[1]), numbers)
+    return _even(dtype, numbers, _ends(numbers) if range is None else map(float, range), of_data=range is None)
+
+
+def _even(dtype, numbers, ends, of_data=False, joint=False):
+    return _masu.even_bins(numbers, np.empty(0, dtype), *ends, of_data, joint)
 
 
 def ends(range):
@@ -161,7 +168,7 @@ def _guessed_as_searched(dtype, numbers, range):
     if any(isinstance(end, (bool, np.bool)) for end in range):
         return False  # NumPy refuses to subtract them
     if dtype == np.float16:
-        # NumPy's f16 scalars make the guess coarser than Python's numbers do
+        # NumPy's float16 scalars make the guess coarser than Python's numbers do
         return not any(isinstance(end, np.generic) for end in range)
     # The width has the dtype of the ends, which may be a narrow one.
     first, last = ends(range)
@@ -181,23 +188,14 @@ def in_place(dtype, numbers):
     return np.abs((numbers - numbers[0]) / width * bins - np.arange(bins + 1)).max() < 0.5
 
 
-def column_spec(dtype, edges, uniform, range):
-    """The same for a column of np.histogramdd, which searches in the edges whatever the bins are."""
+def column_spec(dtype, edges, uniform, range, alone=False):
+    """The same for a column of np.histogramdd, which searches in the edges whatever the bins are. `alone`: it is the only one."""
     if not _usable(dtype, edges, uniform, range):
         return None
     numbers = np.ascontiguousarray(edges, np.float64)
-    origin = EDGES if not uniform or dtype == np.float16 else DATA if range is None else GIVEN
-    return (origin, *_ends(numbers), numbers)
-
-
-def integers(size):
-    """Value v falls into bin v, of `size` bins."""
-    return (INTEGERS, 0.0, float(size), None)
-
-
-def size(spec):
-    """The number of bins."""
-    return int(spec[2]) if spec[3] is None else len(spec[3]) - 1
+    if not uniform or dtype == np.float16:
+        return _masu.bins_between(numbers)
+    return _even(dtype, numbers, _ends(numbers), of_data=range is None, joint=not alone)
 
 
 def _ends(numbers):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from . import _bins, _host, _masu, _on_device
+from . import _host, _masu, _on_device
 from ._kinds import native
 
 _MOST_CHANNELS = 16
@@ -66,13 +66,12 @@ def flat(data):
     return native(data)
 
 
-def counted(data, spec, rows, channels, device):
-    """Counts and what lies outside of `rows` rows; None where NumPy's f16 arithmetic is not masu's."""
-    bins = _bins.size(spec)
-    counts = np.zeros(rows * channels * bins, np.int64)
+def counted(data, bins, rows, channels, device):
+    """Counts and what lies outside of `rows` rows."""
+    counts = np.zeros(rows * channels * bins.size, np.int64)
     extras = np.zeros(3 * rows * channels, np.int64)
-    if data.size and not _masu.histogram(data, spec, rows, channels, counts, extras, device):
-        return None
+    if data.size:
+        _masu.histogram(data, bins, rows, channels, counts, extras, device)
     return counts, extras
 
 
@@ -91,46 +90,43 @@ def _ordered(data, axes):
     return native(data.transpose(rest + tuple(axes))), math.prod(shape), 1, shape
 
 
-def of_rows(data, spec, axes, device):
+def of_rows(data, bins, axes, device):
     """One histogram for each position of the axes that are not in `axes`."""
     values, rows, channels, shape = _ordered(data, axes)
-    found = counted(values, spec, rows, channels, device)
-    return None if found is None else found[0].reshape(*shape, _bins.size(spec))
+    return counted(values, bins, rows, channels, device)[0].reshape(*shape, bins.size)
 
 
-def totals(data, weights, spec, axes, device, variances=False, dtype=None, wrap=True):
-    """(totals, what lies outside, variances or None); None where NumPy's f16 arithmetic is not masu's.
+def totals(data, weights, bins, axes, device, variances=False, dtype=None, wrap=True):
+    """(totals, what lies outside, variances or None).
 
     Without `wrap`, an integer total that does not fit 64 bits is a ValueError that names the bin.
     """
     there = _on(data) is _on_device
     axes = tuple(range(data.ndim)) if axes is None else axes
     shape = tuple(n for i, n in enumerate(data.shape) if i not in axes)
-    rows, bins = math.prod(shape), _bins.size(spec)
+    rows, size = math.prod(shape), bins.size
     dtype = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
-    sums, extras = np.zeros((rows, bins), dtype), np.zeros((rows, 3), dtype)
-    squares = np.zeros((rows, bins)) if variances else None
+    sums, extras = np.zeros((rows, size), dtype), np.zeros((rows, 3), dtype)
+    squares = np.zeros((rows, size)) if variances else None
     values, by = data, weights
     if there:
         values, by = _on_device.rows(data, axes), _on_device.rows(weights, axes)
     elif data.size:
         order = tuple(i for i in range(data.ndim) if i not in axes) + axes
         values, by = (native(part.transpose(order)).reshape(rows, -1) for part in (data, weights))
-    step = max(1, rows if there else _SUMS // bins)
+    step = max(1, rows if there else _SUMS // size)
     for start in range(0, rows if data.size else 0, step):
         part = slice(start, start + step)
-        same = _masu.weighted_histogram(
-            [values if there else values[part]], by if there else by[part], [spec], len(sums[part]), sums[part],
+        _masu.weighted_histogram(
+            [values if there else values[part]], by if there else by[part], [bins], len(sums[part]), sums[part],
             extras[part], None if squares is None else squares[part], wrap, device,
         )  # fmt: skip
-        if not same:
-            return None
-    return sums.reshape(*shape, bins), extras[0] if rows == 1 else extras, None if squares is None else squares[0]
+    return sums.reshape(*shape, size), extras[0] if rows == 1 else extras, None if squares is None else squares[0]
 
 
 def integers(data, weights, size, axes, device, dtype=np.float64):
     """np.bincount of data that lies in 0 … size - 1; totals of that dtype, None: the one in which they are exact."""
-    spec = _bins.integers(size)
+    bins = _masu.integer_bins(size)
     if weights is not None:
-        return totals(data, weights, spec, axes, _on(data).device_for(device, data), dtype=dtype)[0]
-    return counted(flat(data), spec, 1, 1, device)[0] if axes is None else of_rows(data, spec, axes, device)
+        return totals(data, weights, bins, axes, _on(data).device_for(device, data), dtype=dtype)[0]
+    return counted(flat(data), bins, 1, 1, device)[0] if axes is None else of_rows(data, bins, axes, device)

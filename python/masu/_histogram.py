@@ -228,21 +228,12 @@ def _count(on, data, bins, range, weights, axis, device, complete=False, there=F
     where = on.device_for(device, data)
     if weights is None:
         if there and data.size and (axes is None or len(axes) == data.ndim):
-            found = _on_device.histogram(data, spec, _kinds.native(edges))
-            if found is not None:
-                return found
+            return _on_device.histogram(data, spec, _kinds.native(edges))
         if axes is not None:
-            counts = _counts.of_rows(data, spec, axes, where)
-            return None if counts is None else (counts, edges)
-        found = _counts.counted(_counts.flat(data), spec, 1, 1, where)
-        if found is None:
-            return None
-        counts, extras = found
+            return _counts.of_rows(data, spec, axes, where), edges
+        counts, extras = _counts.counted(_counts.flat(data), spec, 1, 1, where)
         return (counts, edges, *extras.tolist()) if complete else (counts, edges)
-    totals = _counts.totals(data, weights, spec, axes, where, complete, wrap=not complete)
-    if totals is None:
-        return None
-    hist, extras, variances = totals
+    hist, extras, variances = _counts.totals(data, weights, spec, axes, where, complete, wrap=not complete)
     if complete:
         return hist, edges, *extras.tolist(), variances
     # NumPy keeps the weights' byte order for equal bins only

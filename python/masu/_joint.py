@@ -215,9 +215,10 @@ def _columns(sample, where):
     return list(turned)
 
 
-def edges_and_specs(columns, bins, range, where, finite=False):
+def edges_and_specs(columns, bins, range, where, finite=False, alone=False):
     """The edges of each column as NumPy has them, and how masu counts between them, None where it does not. NumPy's errors,
-    without the number of the column. `finite`: bins without a range span the finite values."""
+    without the number of the column. `finite`: bins without a range span the finite values. `alone`: a single column is counted
+    as one that is not joint."""
     try:
         each = list(bins)
     except TypeError:
@@ -240,7 +241,7 @@ def edges_and_specs(columns, bins, range, where, finite=False):
     if edges is None:
         edges = [np.histogramdd(proxy.reshape(-1, 1), [rule], [ends])[1][0]
                  for proxy, rule, ends in zip(proxies, rules, ranges)]
-    specs = [_bins.column_spec(column.dtype, found, even, ends)
+    specs = [_bins.column_spec(column.dtype, found, even, ends, alone and len(columns) == 1)
              for column, found, even, ends in zip(columns, edges, uniform, ranges)]
     return edges, specs
 
@@ -259,7 +260,7 @@ def _count(on, sample, bins, range, weights, device):
             return None
 
     def ask():
-        return edges_and_specs(columns, _rules.on_host(bins), range, where)
+        return edges_and_specs(columns, _rules.on_host(bins), range, where, alone=weights is not None)
 
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):

@@ -21,8 +21,6 @@ from ._on_device import converted, empty
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
-_NoValue = np._NoValue
-_BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
 _NARROW = _kinds.FLOATS.keys() - {12}  # float16 and float32
 _MOST_NARROW = 65_504  # elements up to which places are computed in q's dtype where that is narrower than float64
@@ -313,20 +311,8 @@ def warn_of_infinities(found, lines, options):
         np.subtract(infinite, infinite) if options else np.mean(infinite * [1, -1])
 
 
-def _is_brief(a, out, keepdims, device):
-    """Whether so little data is in host memory and stays there that arguments take longer than it does."""
-    return (type(a) is _ndarray and out is None and (keepdims is False or keepdims is _NoValue)
-            and (device is None and a.size < _small.limit or a.size <= _BRIEF and _device.device_for(device, a) is _device.cpu))
-
-
-def _found(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device, q=None, method=None, weights=None, percent=None):
+def _found(function, numpys, plain, a, axis, out, overwrite_input, keepdims, device, q=None, method=None, weights=None, of_q=False):
     """A median, or a function of q; `plain`: the function without nan, None where that is NumPy's itself."""
-    of_q = percent is not None
-    if weights is None and _is_brief(a, out, keepdims, device):
-        found = (_masu.quantile_here(a, q, axis, method, plain_points, percent, plain is not None) if of_q
-                 else _masu.median_here(a, axis, plain is not None))
-        if found is not None:
-            return found
     if (on := adapter(device, a)) is None:
         return in_kind(function, locals())
     options = {"q": q, "method": method} if of_q else {}
@@ -425,7 +411,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
-    return _found(quantile, np.quantile, None, a, axis, out, overwrite_input, keepdims, device, q, method, weights, False)
+    return _found(quantile, np.quantile, None, a, axis, out, overwrite_input, keepdims, device, q, method, weights, True)
 
 
 @_masu.with_plain_calls
@@ -451,7 +437,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     >>> float(masu.nanquantile([1.0, float("nan"), 3.0], 0.5))
     2.0
     """
-    return _found(nanquantile, np.nanquantile, np.quantile, a, axis, out, overwrite_input, keepdims, device, q, method, weights, False)
+    return _found(nanquantile, np.nanquantile, np.quantile, a, axis, out, overwrite_input, keepdims, device, q, method, weights, True)
 
 
 @_masu.with_plain_calls

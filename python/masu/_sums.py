@@ -75,7 +75,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         if not axes or out is not None and out.shape != shape or more and np.ndim(initial) or chosen and initial is None:
             return numpys(a)
         if data.dtype.kind != "f":
-            with np.errstate(over="ignore"):  # of f16
+            with np.errstate(over="ignore"):  # of float16
                 data = data.astype(rounded)
     elif more:
         initial = np.sum(np.empty(0, rounded), dtype=rounded, initial=initial)  # as NumPy converts it, or its error

@@ -6,6 +6,7 @@
 
 #include "transpose/strided.h"
 
+#include <masu/bins.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -170,5 +172,30 @@ class Output : public Array {
     return static_cast<T*>(data_);
   }
 };
+
+// Columns in host memory, or on one device.
+struct Columns {
+  explicit Columns(nb::handle list) {
+    for (const nb::handle column : list) inputs.push_back(std::make_unique<Input>(column));
+    for (const auto& input : inputs) {
+      on_device = on_device || input->on_device();
+      if (input->on_device()) buffers.push_back(&input->buffer());
+      else views.push_back(input->view());
+    }
+  }
+  [[nodiscard]] masu::Dtype dtype() const { return inputs.at(0)->dtype(); }
+
+  std::vector<std::unique_ptr<Input>> inputs;
+  std::vector<masu::ArrayView> views;
+  std::vector<const masu::BufferBase*> buffers;
+  bool on_device = false;
+};
+
+// The bins of columns, a list of masu._masu.Bins.
+inline std::vector<masu::Bins> bins_of(nb::handle list) {
+  std::vector<masu::Bins> bins;
+  for (const nb::handle column : list) bins.push_back(nb::cast<const masu::Bins&>(column));
+  return bins;
+}
 
 }  // namespace masu_python

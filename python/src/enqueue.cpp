@@ -233,9 +233,8 @@ bool EnqueuedCall::is_still() {
 namespace {
 
 // Bytes that are 0 or 1. Other libraries' truth values may be any bytes.
-masu::Buffer<std::byte> truth_values(const masu::Device& device, const masu::Buffer<std::byte>& bytes) {
-  masu::Buffer<std::byte> made(device, bytes.size());
-  masu::Stream stream(device, masu::Timing::off);
+masu::Buffer<std::byte> truth_values(masu::Stream& stream, const masu::Buffer<std::byte>& bytes) {
+  masu::Buffer<std::byte> made(stream.device(), bytes.size());
   static_cast<void>(masu::convert(stream, bytes, masu::Dtype::u8, made, masu::Dtype::u8, {.truth = true}));
   return made;
 }
@@ -256,10 +255,11 @@ Outcome EnqueuedCall::record(const Commands& commands, const Prepare& prepare) {
       return masu::Recording(
           device, operands,
           [&](auto buffers) {
+            masu::Stream stream(device, masu::Timing::off);
             for (std::size_t i = 0; i < inputs_; ++i) {
-              if (key_.boolean[i]) buffers[i] = truth_values(device, buffers[i]);
+              if (key_.boolean[i]) buffers[i] = truth_values(stream, buffers[i]);
             }
-            commands(device, buffers);
+            commands(stream, buffers);
           },
           [&] {
             if (prepare) known_->prepared = prepare(device);

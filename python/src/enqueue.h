@@ -118,8 +118,8 @@ class EnqueuedCall {
   static constexpr std::size_t most_outputs = 3;
   static constexpr std::size_t most_operands = most_inputs + most_outputs + 1;
   static constexpr std::size_t most_options = 4;
-  // Buffers: the inputs, then the outputs, then the zeros.
-  using Commands = FunctionRef<void(const masu::Device&, Buffers)>;
+  // On a stream that records. Buffers: the inputs, then the outputs, then the zeros.
+  using Commands = FunctionRef<void(masu::Stream&, Buffers)>;
   using Prepare = FunctionRef<std::shared_ptr<void>(const masu::Device&)>;
 
   // Along the lines of `x`, the function's first argument, which is the first input.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of the arrays of tensors.h, enqueued: where what is counted between is known, and where it is found first.
-#include "bin_spec.h"
 #include "enqueue.h"
+#include "histogram/bins/ordinary_bins.h"
 
 #include <masu/histogram.h>
 #include <masu/reduce.h>
@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -36,8 +35,7 @@ Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
   EnqueuedCall call(&extremes, of);
   call.output(x.dtype, x.boolean, {});
   call.output(x.dtype, x.boolean, {});
-  const Outcome outcome = call.finish_and_read(ends, [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  const Outcome outcome = call.finish_and_read(ends, [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::reduce(stream, data[0], x.dtype, {.min = &data[1], .max = &data[2]}));
   });
   if (outcome != Outcome::done) return outcome;
@@ -63,13 +61,13 @@ struct Between {
   std::vector<std::byte> edges;
   masu::Bins bins;
 
-  // `parts`: the edges, and what _bins.spec says of them. Throws unsupported for what NumPy has to count.
+  // `parts`: the edges, and the bins of _bins.spec. Throws unsupported for what NumPy has to count.
   Between(const nb::object& parts, Dtype dtype, std::int64_t count) : bins(masu::Bins::integers(1)) {
     if (parts.is_none()) leave_to_numpy();
     const Input numbers(parts[0]);
     const Dtype edge = dtype_of_edges(dtype);
     if (numbers.dtype() != edge || numbers.count() != static_cast<std::uint64_t>(count) + 1) leave_to_numpy();
-    bins = bins_of(Spec(parts[1]), dtype);
+    bins = nb::cast<const masu::Bins&>(parts[1]);
     edges.assign(numbers.data<std::byte>(), numbers.data<std::byte>() + numbers.count() * masu::size_of(edge));
   }
   // Where NumPy's edges are masu's.
@@ -92,39 +90,8 @@ nb::object ask_numpy(Dtype dtype, std::int64_t bins, const Ends& ends) {
   return over(numpy_code(dtype), bins, nb::bytes(bytes.data(), 2 * size));
 }
 
-// An element of an integer dtype.
-std::int64_t integer_of(Dtype dtype, std::uint64_t bits) {
-  const auto unused = static_cast<unsigned>(64 - 8 * masu::size_of(dtype));
-  return masu::is_signed(dtype) ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
-}
-
-// Even bins over this range as NumPy's rule is known to have them: of f32, f64 and integers of up to 32 bits, with a
-// step far from where numbers overflow or lose digits.
-std::optional<masu::Bins> ordinary_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {
-  const auto count = static_cast<std::uint64_t>(bins);
-  const auto ordinary = [&]<class T>(T lo, T hi) {
-    const T magnitude = std::max(std::abs(lo), std::abs(hi));
-    constexpr T most = std::numeric_limits<T>::max() / 4;
-    const T step = (hi - lo) / static_cast<T>(bins);
-    constexpr T units = 16 * std::numeric_limits<T>::epsilon();
-    constexpr T least = 16 * std::numeric_limits<T>::min();
-    return magnitude < most && step > least && step > units * magnitude && !(lo == 0 && std::signbit(lo)) &&
-           !(hi == 0 && std::signbit(hi));
-  };
-  if (dtype == Dtype::f32) {
-    const auto lo = std::bit_cast<float>(static_cast<std::uint32_t>(ends[0]));
-    const auto hi = std::bit_cast<float>(static_cast<std::uint32_t>(ends[1]));
-    if (!ordinary(lo, hi)) return std::nullopt;
-    return masu::Bins::even(count, masu::ValueRange{lo, hi, false});
-  }
-  if (dtype != Dtype::f64 && (masu::is_float(dtype) || masu::size_of(dtype) > 4)) return std::nullopt;
-  const auto number = [&](std::uint64_t bits) {
-    return dtype == Dtype::f64 ? std::bit_cast<double>(bits) : static_cast<double>(integer_of(dtype, bits));
-  };
-  const double lo = number(ends[0]);
-  const double hi = number(ends[1]);
-  if (!ordinary(lo, hi)) return std::nullopt;
-  return masu::Bins::even(count, lo, hi);
+std::optional<masu::Bins> own_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {
+  return masu::ordinary_bins(dtype, static_cast<std::uint64_t>(bins), ends[0], ends[1]);
 }
 
 // Whether the running NumPy has these edges too, and counts between them alike: asked once, about some ranges. With the
@@ -137,7 +104,7 @@ bool numpy_agrees(Dtype dtype) {
   std::minstd_rand random;
   const auto end = [&]() -> std::uint64_t {
     const double x = static_cast<double>(random()) / random.max() - 0.5;
-    const double scaled = std::ldexp(x, static_cast<int>(random() % 12));
+    const double scaled = x * (1 << random() % 12);
     if (dtype == Dtype::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(scaled));
     if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(scaled);
     return random() % 100 + (random() % 2) * 27;
@@ -147,15 +114,15 @@ bool numpy_agrees(Dtype dtype) {
   for (int i = 0; i < 64 && same; ++i) {
     const std::int64_t bins = some[i % std::size(some)];
     const Ends ends{end(), end()};
-    const std::optional<masu::Bins> own = ordinary_bins(dtype, bins, ends);
+    const std::optional<masu::Bins> own = own_bins(dtype, bins, ends);
     if (!own) continue;
     const nb::object asked = ask_numpy(dtype, bins, ends);
     if (asked.is_none()) {
       same = false;
       continue;
     }
-    const Spec spec(asked[1]);
-    same = spec.even() && same_edges(spec, dtype) && Between(asked, dtype, bins).edges == Between(*own, dtype).edges;
+    same = nb::cast<const masu::Bins&>(asked[1]).kind() == masu::Bins::Kind::even &&
+           Between(asked, dtype, bins).edges == Between(*own, dtype).edges;
   }
   answer = same ? Known::yes : Known::no;
   return same;
@@ -163,7 +130,7 @@ bool numpy_agrees(Dtype dtype) {
 
 // Throws masu::Error for what NumPy has to count, or to refuse.
 Between between(Dtype dtype, std::int64_t bins, const Ends& ends) {
-  std::optional<masu::Bins> own = ordinary_bins(dtype, bins, ends);
+  std::optional<masu::Bins> own = own_bins(dtype, bins, ends);
   if (own && numpy_agrees(dtype)) return {*std::move(own), dtype};
   return {ask_numpy(dtype, bins, ends), dtype, bins};
 }
@@ -202,8 +169,7 @@ Outcome count_between(EnqueuedCall& call, std::int64_t bins, const Parts& parts)
         Counting{masu::PreparedHistogram(device, x.dtype, found.bins), device.upload(std::span(found.edges))});
     return counting;
   };
-  const auto count = [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  const auto count = [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
   };
   return call.finish(count, prepare);
@@ -214,9 +180,13 @@ bool plain_number(PyObject* object, double& value, bool& is_int) {
   is_int = PyLong_CheckExact(object) != 0;
   if (!is_int && PyFloat_CheckExact(object) == 0) return false;
   value = PyFloat_AsDouble(object);
-  PyErr_Clear();
-  constexpr double most_exact = 9007199254740992;
-  return std::isfinite(value) && (!is_int || std::abs(value) < most_exact);
+  if (PyErr_Occurred() != nullptr) {  // an int that is too great
+    PyErr_Clear();
+    return false;
+  }
+  constexpr double most_exact = 9007199254740991;
+  const double most = is_int ? most_exact : std::numeric_limits<double>::max();
+  return -most <= value && value <= most;
 }
 
 // The number of bins; false for what is not plain.
@@ -273,9 +243,8 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
     const Between found = between(x.dtype, bins, ends);
     call.input(found.edges);
     const Results results(call, x, bins);
-    return call.finish_once([&](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      masu::PreparedHistogram prepared(device, x.dtype, found.bins);
+    return call.finish_once([&](Stream& stream, Buffers data) {
+      masu::PreparedHistogram prepared(stream.device(), x.dtype, found.bins);
       static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
     });
   });
@@ -289,10 +258,7 @@ Outcome enqueued::bin_edges(EnqueuedCall& call) {
     const std::array<std::int64_t, 1> shape{bins + 1};
     call.input_instead(found.edges);
     call.output(dtype_of_edges(call.x.dtype), false, shape);
-    return call.finish([](const Device& device, Buffers data) {
-      Stream stream(device, Timing::off);
-      stream.copy(data[1], data[0]);
-    });
+    return call.finish([](Stream& stream, Buffers data) { stream.copy(data[1], data[0]); });
   });
 }
 
@@ -308,8 +274,8 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
   if (!known) {
     Ends ends{};
     if (const Outcome found = find_extremes(call, ends); found != Outcome::done) return found;
-    const std::int64_t greatest = integer_of(x.dtype, ends[1]);
-    if (integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return Outcome::not_plain;
+    const std::int64_t greatest = masu::integer_of(x.dtype, ends[1]);
+    if (masu::integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return Outcome::not_plain;
     size = std::max(size, greatest + 1);
   }
   if (size > most_sizes) return Outcome::not_plain;
@@ -323,14 +289,13 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
     prepared = std::make_shared<masu::PreparedHistogram>(device, x.dtype, bins);
     return prepared;
   };
-  const auto count = [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  const auto count = [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::histogram(stream, data[0], *prepared, data[1]));
   };
   if (known || masu::size_of(x.dtype) == 1) return call.finish(count, prepare);
-  return call.finish_once([&](const Device& device, Buffers data) {  // the size may be another one each time
-    prepare(device);
-    count(device, data);
+  return call.finish_once([&](Stream& stream, Buffers data) {  // the size may be another one each time
+    prepare(stream.device());
+    count(stream, data);
     prepared.reset();
   });
 }

@@ -48,10 +48,8 @@ Outcome sort_all(EnqueuedCall& call) {
   const bool backwards = descending == Py_True;
   call.option(backwards ? 1 : 0);
   call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, call.lines.alike(), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    sort_lines<places>(stream, data, x.dtype, call.lines, backwards);
-  });
+  return call.finish(
+      [&](Stream& stream, Buffers data) { sort_lines<places>(stream, data, x.dtype, call.lines, backwards); });
 }
 
 // With one place: one line is parted, several are sorted.
@@ -67,34 +65,20 @@ Outcome part(EnqueuedCall& call) {
   const bool alone = lines.number() == 1;
   call.option(alone ? place : 0);
   call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, lines.alike(), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     if (!alone) return sort_lines<places>(stream, data, x.dtype, lines, false);
-    const Buffer<std::byte> sizes(device, 2 * sizeof(std::uint64_t));
+    const Buffer<std::byte> sizes(stream.device(), 2 * sizeof(std::uint64_t));
     const masu::PartitionTargets to{data[1], sizes};
     if constexpr (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
     else static_cast<void>(masu::partition(stream, data[0], x.dtype, to, place));
   });
 }
 
-// The function of Python that says how quantiles are found.
-PyObject* asked_for_points() {
-  static PyObject* const function =
-      nb::object(nb::module_::import_("masu._quantile").attr("plain_points")).release().ptr();
-  return function;
-}
-
 Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
   const Tensor& x = call.x;
   Lines& lines = call.lines;
   const Arguments& given = call.arguments;
-  const Question question{x.dtype,
-                          x.boolean,
-                          lines.length,
-                          given[Name::q],
-                          given.value(Name::method),
-                          percent ? Py_True : Py_False,
-                          asked_for_points()};
+  const Question question{x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return Outcome::not_plain;
   if (!points->known) {
@@ -110,8 +94,7 @@ Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
   const Dtype result = points->result.value_or(x.dtype);
   call.option(points->number);
   call.output(result, x.boolean && !points->result, shape, given[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     const masu::SelectionOptions options{.rows = lines.number()};
@@ -177,8 +160,7 @@ Outcome enqueued::topk(EnqueuedCall& call) {
   call.output(x.dtype, x.boolean, found, into ? PyTuple_GetItem(out, 0) : nullptr);
   call.output(Dtype::i64, false, found, into ? PyTuple_GetItem(out, 1) : nullptr);
   call.give_as(type);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     const masu::TopkOptions options{.largest = largest, .rows = lines.number()};
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
@@ -205,8 +187,7 @@ Outcome enqueued::searchsorted(EnqueuedCall& call) {
   if (!right && !is_none(side) && !is_side("left")) return Outcome::not_plain;
   call.option(right ? 1 : 0);
   call.output(Dtype::i64, false, values.lengths(), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};
     static_cast<void>(masu::searchsorted(stream, data[0], data[1], sorted.dtype, data[2], Dtype::u64, options));
   });
@@ -221,8 +202,7 @@ Outcome enqueued::unique(EnqueuedCall& call) {
   call.output(x.dtype, x.boolean, most);
   if (counts) call.output(Dtype::i64, false, most);
   call.output(Dtype::u64, false, {});
-  return call.finish_and_cut([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish_and_cut([&](Stream& stream, Buffers data) {
     static_cast<void>(
         masu::unique(stream, data[0], x.dtype, {data[1], data[counts ? 3 : 2], counts ? &data[2] : nullptr}));
   });

@@ -88,8 +88,7 @@ Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
   call.option(static_cast<std::uint64_t>(ddof));
   if (takes_zeros(x)) call.zeros(lines.number() * sizeof(std::uint32_t));
   call.output(result, false, lines.reduced(given[Name::keepdims] == Py_True), given[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     masu::SumOptions options{.rows = lines.number(),
                              .ddof = static_cast<std::uint64_t>(ddof),
                              .zeros = call.has_zeros() ? &data[2] : nullptr};
@@ -102,7 +101,7 @@ Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
     const Buffer<std::byte>& rows =
         as_they_lie ? data[0] : masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     if (is_sum && rounded && !floats) {
-      Buffer<std::byte> converted(device, x.count * masu::size_of(result));
+      Buffer<std::byte> converted(stream.device(), x.count * masu::size_of(result));
       as_dtype(stream, rows, x.dtype, converted, result);
       static_cast<void>(form(stream, converted, result, data[1], options));
       return;
@@ -111,7 +110,7 @@ Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
       static_cast<void>(form(stream, rows, x.dtype, data[1], options));
       return;
     }
-    Buffer<std::byte> wide(device, lines.number() * sizeof(std::uint64_t));
+    Buffer<std::byte> wide(stream.device(), lines.number() * sizeof(std::uint64_t));
     static_cast<void>(form(stream, rows, x.dtype, wide, options));
     as_dtype(stream, wide, usual, data[1], result);
   });
@@ -124,8 +123,7 @@ Outcome middle_of_lines(EnqueuedCall& call, MedianForm form) {
   const Dtype dtype = call.x.dtype;
   call.output(masu::is_float(dtype) ? dtype : Dtype::f64, false,
               call.lines.reduced(call.arguments[Name::keepdims] == Py_True), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], call.lines, memory);
     form(stream, rows, dtype, data[1], {.rows = call.lines.number()});
@@ -166,8 +164,7 @@ Outcome enqueued::dot(EnqueuedCall& call) {
   if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return Outcome::not_plain;
   if (takes_zeros(x)) call.zeros(sizeof(std::uint32_t));
   call.output(x.dtype, false, {}, call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     masu::SumOptions options{.zeros = call.has_zeros() ? &data[3] : nullptr};
     const Dtype total = summed(x);
     if (masu::is_float(total)) options.result = total;
@@ -175,7 +172,7 @@ Outcome enqueued::dot(EnqueuedCall& call) {
       static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, data[2], options));
       return;
     }
-    Buffer<std::byte> wide(device, sizeof(std::uint64_t));
+    Buffer<std::byte> wide(stream.device(), sizeof(std::uint64_t));
     static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, wide, options));
     as_dtype(stream, wide, total, data[2], x.dtype);  // as NumPy adds
   });
@@ -191,8 +188,7 @@ Outcome enqueued::cumsum(EnqueuedCall& call) {
   const bool wide_integers = !masu::is_float(result) && masu::size_of(result) == sizeof(std::uint64_t);
   const bool as_it_is = wide_integers || result == x.dtype;
   call.output(result, false, lines.alike(), call.arguments[Name::out]);
-  return call.finish([&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
+  return call.finish([&](Stream& stream, Buffers data) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sums) {

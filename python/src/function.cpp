@@ -50,12 +50,12 @@ constexpr Function functions[] = {
     {"mean", plain::mean, 5, enqueued::mean, Along::axes},
     {"var", plain::var, 6, enqueued::variance, Along::axes},
     {"std", plain::std, 6, enqueued::deviation, Along::axes},
-    {"median", nullptr, 0, enqueued::median, Along::axes},
-    {"nanmedian", nullptr, 0, enqueued::nan_median, Along::axes},
-    {"quantile", nullptr, 0, enqueued::quantile, Along::axes},
-    {"nanquantile", nullptr, 0, enqueued::nan_quantile, Along::axes},
-    {"percentile", nullptr, 0, enqueued::percentile, Along::axes},
-    {"nanpercentile", nullptr, 0, enqueued::nan_percentile, Along::axes},
+    {"median", plain::median, 5, enqueued::median, Along::axes},
+    {"nanmedian", plain::nan_median, 5, enqueued::nan_median, Along::axes},
+    {"quantile", plain::quantile, 7, enqueued::quantile, Along::axes},
+    {"nanquantile", plain::nan_quantile, 7, enqueued::nan_quantile, Along::axes},
+    {"percentile", plain::percentile, 7, enqueued::percentile, Along::axes},
+    {"nanpercentile", plain::nan_percentile, 7, enqueued::nan_percentile, Along::axes},
 };
 
 // By Name.
@@ -82,15 +82,14 @@ class Signature {
     if (count_ > Arguments::most) throw nb::value_error("with_plain_calls: too many parameters");
     const nb::object positional = python.attr("__defaults__");
     const nb::object named = python.attr("__kwdefaults__");
-    const std::size_t required = positional_ - (positional.is_none() ? 0 : nb::len(positional));
-    required_ = required;
+    required_ = positional_ - (positional.is_none() ? 0 : nb::len(positional));
     places_.fill(-1);
     for (std::size_t i = 0; i < count_; ++i) {
       const nb::object name = varnames[i];
       const std::string_view text = nb::borrow<nb::str>(name).c_str();
       if (i >= number("co_posonlyargcount")) names_[i] = nb::object(name).release().ptr();
-      if (i >= required) {
-        const nb::object standing = i < positional_ ? nb::object(positional[i - required]) : nb::object(named[name]);
+      if (i >= required_) {
+        const nb::object standing = i < positional_ ? nb::object(positional[i - required_]) : nb::object(named[name]);
         defaults_[i] = nb::object(standing).release().ptr();
       }
       const auto is_among = [&](const auto& list) { return std::ranges::find(list, text) != std::end(list); };
@@ -102,7 +101,6 @@ class Signature {
         places_[static_cast<std::size_t>(asked - asked_names.begin())] = static_cast<std::int8_t>(i);
     }
   }
-  [[nodiscard]] const Function& function() const noexcept { return function_; }
 
   // False for arguments that Python must refuse, and for names that are not interned: those in a program are.
   bool read(Arguments& arguments) const noexcept {
@@ -135,8 +133,7 @@ class Signature {
       const bool is_plain = function_.plain != nullptr && arguments.given_places_ <= function_.parameters;
       return is_plain ? function_.plain(arguments) : nullptr;
     }
-    const Library* const library = function_.tensors != nullptr ? library_of(Py_TYPE(arguments[0])) : nullptr;
-    return library != nullptr && suits_tensors(arguments) ? call_on_tensors(*library, arguments) : nullptr;
+    return function_.tensors != nullptr && suits_tensors(arguments) ? call_on_tensors(arguments) : nullptr;
   }
 
  private:
@@ -150,16 +147,18 @@ class Signature {
     return true;
   }
 
-  [[nodiscard]] PyObject* call_on_tensors(const Library& library, const Arguments& arguments) const {
+  [[nodiscard]] PyObject* call_on_tensors(const Arguments& arguments) const {
+    const Library* const library = library_of(Py_TYPE(arguments[0]));
+    if (library == nullptr) return nullptr;
     for (;;) {
       Tensor x;
       Lines lines;
-      if (!library.take(arguments[0], x)) return nullptr;
+      if (!library->take(arguments[0], x)) return nullptr;
       if (function_.along != Along::nothing &&
           !lines_of(x.lengths(), arguments.value(Name::axis), lines, function_.along == Along::axes)) {
         return nullptr;
       }
-      EnqueuedCall call(&function_, library, arguments, x, lines);
+      EnqueuedCall call(&function_, *library, arguments, x, lines);
       const Outcome outcome = function_.tensors(call);
       if (outcome != Outcome::again) return outcome == Outcome::done ? call.give() : nullptr;
     }

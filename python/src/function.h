@@ -102,6 +102,7 @@ namespace plain {
 PlainCall sort, argsort, partition, argpartition, topk, unique, searchsorted;
 PlainCall bincount, digitize, histogram;
 PlainCall sum, dot, cumsum, mean, var, std;
+PlainCall median, nan_median, quantile, nan_quantile, percentile, nan_percentile;
 }  // namespace plain
 
 namespace enqueued {

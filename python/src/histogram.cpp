@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts and sums of weights between bins that Python has made definite; NumPy's semantics are in python/masu/.
 #include "arrays.h"
-#include "bin_spec.h"
+#include "histogram/cpu/little_data.h"
 #include "module.h"
 
 #include <masu/histogram.h>
@@ -18,11 +18,17 @@
 namespace masu_python {
 namespace {
 
-// False where edges do not tell where f16 values go: NumPy's f16 arithmetic decides, which the library has for its own
-// edges only.
-template <class Result>
-bool as_numpy(const Spec& spec, masu::Dtype dtype, const Result& result) {
-  return dtype != masu::Dtype::f16 || !spec.even() || std::ranges::equal(result.edges(), spec.numbers());
+// The bins with which masu counts what NumPy counts between even edges; None where NumPy has to count.
+nb::object even_bins(nb::handle edges, nb::handle data, double lo, double hi, bool of_data, bool joint) {
+  const Input numbers(edges);
+  const auto found = masu::bins_with_edges({lo, hi, false}, of_data, {numbers.data<double>(), numbers.count()},
+                                           Input(data).dtype(), joint);
+  return found ? nb::cast(*found) : nb::none();
+}
+
+masu::Bins bins_between(nb::handle edges) {
+  const Input numbers(edges);
+  return masu::Bins::edges({numbers.data<double>(), numbers.data<double>() + numbers.count()});
 }
 
 void require_count(const Output& output, std::uint64_t count, const char* what) {
@@ -40,37 +46,25 @@ void put(const Output& output, std::span<const U> values, const char* what) {
   std::ranges::transform(values, output.data<T>(), [](U value) { return static_cast<T>(value); });
 }
 
-// counts: rows * channels * bins; extras: below, above, NaN of each. False where NumPy has to count.
-bool histogram(nb::handle data, nb::handle bins, std::uint64_t rows, unsigned channels, nb::handle counts,
+// counts: rows * channels * bins; extras: below, above, NaN of each.
+void histogram(nb::handle data, const masu::Bins& bins, std::uint64_t rows, unsigned channels, nb::handle counts,
                nb::handle extras, const masu::Device& device) {
   const Input in(data);
-  const Spec spec(bins);
   const Output out(counts);
   const Output rest(extras);
-  return call([&] {
+  call([&] {
     masu::HistogramOptions options;
     options.channels = channels;
     std::vector<std::uint64_t> outside;
     if (rows == 1 && channels == 1) {
-      const masu::Histogram result = counted(
-          {&spec, 1},
-          [&](const std::vector<masu::Bins>& which) {
-            return in.on_device() ? masu::histogram(in.buffer(), in.dtype(), which[0], options)
-                                  : masu::histogram(device, in.view(), which[0], options);
-          },
-          [](const masu::Histogram& h, unsigned) { return h.edges(); });
-      if (!as_numpy(spec, in.dtype(), result)) return false;
+      const masu::Histogram result = in.on_device() ? masu::histogram(in.buffer(), in.dtype(), bins, options)
+                                                    : masu::histogram(device, in.view(), bins, options);
       put<std::int64_t>(out, result.counts(), "counts");
       outside = {result.below(), result.above(), result.nan()};
     } else {
-      const masu::RowHistograms result = counted(
-          {&spec, 1},
-          [&](const std::vector<masu::Bins>& which) {
-            return in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, which[0], options)
-                                  : masu::row_histograms(device, in.view(), rows, which[0], options);
-          },
-          [](const masu::RowHistograms& h, unsigned) { return h.edges(); });
-      if (!as_numpy(spec, in.dtype(), result)) return false;
+      const masu::RowHistograms result = in.on_device()
+                                             ? masu::row_histograms(in.buffer(), in.dtype(), rows, bins, options)
+                                             : masu::row_histograms(device, in.view(), rows, bins, options);
       put<std::int64_t>(out, result.counts(), "counts");
       for (std::uint64_t row = 0; row < rows; ++row) {
         for (unsigned channel = 0; channel < channels; ++channel) {
@@ -81,67 +75,56 @@ bool histogram(nb::handle data, nb::handle bins, std::uint64_t rows, unsigned ch
       }
     }
     put<std::int64_t>(rest, std::span<const std::uint64_t>(outside), "extras");
-    return true;
   });
 }
 
 // The same of one row in device memory, into device memory: `counts` gets those of the bins, then below, above, NaN;
 // `edges` gets `numbers`, which the caller may have in another dtype than the bins have them.
-bool histogram_there(nb::handle data, nb::handle bins, nb::handle counts, nb::handle numbers, nb::handle edges,
+void histogram_there(nb::handle data, const masu::Bins& bins, nb::handle counts, nb::handle numbers, nb::handle edges,
                      const masu::Device& device) {
   const Input in(data);
-  const Spec spec(bins);
   const Output out(counts);
   const Input given(numbers);
   const Output copy(edges);
-  return call([&] {
+  call([&] {
     masu::Stream stream(device);
     stream.write_bytes(copy.buffer(), 0, given.data<std::byte>(), copy.buffer().size_bytes());
-    const bool own = spec.even() && same_edges(spec, in.dtype());
-    if (!own && spec.even() && in.dtype() == masu::Dtype::f16) return false;
-    masu::histogram(in.buffer(), in.dtype(), own ? spec.own() : spec.given(), out.buffer());
+    masu::histogram(in.buffer(), in.dtype(), bins, out.buffer());
     stream.finish();
-    return true;
   });
 }
 
 // counts: f64, one for each joint bin, as numpy.histogramdd has them.
 void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, const masu::Device& device) {
   const Columns in(columns);
-  const std::vector<Spec> specs = specs_of(bins);
+  const std::vector<masu::Bins> which = bins_of(bins);
   const Output out(counts);
-  call([&] { put<double>(out, joint_histogram_of(in, specs, device).counts(), "counts"); });
+  call([&] {
+    const masu::JointHistogram result = in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
+                                                     : masu::joint_histogram(device, in.views, which);
+    put<double>(out, result.counts(), "counts");
+  });
 }
 
 // totals: f64, i64 or u64, rows * joint bins; extras: what is in no joint bin, in the same dtype; variances: f64, or
-// None. `wrap`: integer totals modulo 2^64, else one that does not fit is an error. False where NumPy has to count.
-bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
+// None. `wrap`: integer totals modulo 2^64, else one that does not fit is an error.
+void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
                         nb::handle extras, nb::handle variances, bool wrap, const masu::Device& device) {
   const Columns in(columns);
   const Input by(weights);
-  const std::vector<Spec> specs = specs_of(bins);
+  const std::vector<masu::Bins> which = bins_of(bins);
   const Output out(totals);
   const Output rest(extras);
   std::optional<Output> squares;
   if (!variances.is_none()) squares.emplace(variances);
-  return call([&] {
+  call([&] {
     masu::WeightedOptions options;
     options.rows = rows;
     options.variances = squares.has_value();
     options.wrap = wrap;
-    const masu::WeightedHistogram result = counted(
-        specs,
-        [&](const std::vector<masu::Bins>& which) {
-          if (specs.size() > 1)
-            return in.on_device
-                       ? masu::weighted_joint_histogram(in.buffers, in.dtype(), by.buffer(), by.dtype(), which, options)
-                       : masu::weighted_joint_histogram(device, in.views, by.view(), which, options);
-          return in.on_device
-                     ? masu::weighted_histogram(*in.buffers[0], in.dtype(), by.buffer(), by.dtype(), which[0], options)
-                     : masu::weighted_histogram(device, in.views[0], by.view(), which[0], options);
-        },
-        [](const masu::WeightedHistogram& h, unsigned d) { return h.edges(d); });
-    if (specs.size() == 1 && !as_numpy(specs[0], in.dtype(), result)) return false;
+    const masu::WeightedHistogram result =
+        in.on_device ? masu::weighted_joint_histogram(in.buffers, in.dtype(), by.buffer(), by.dtype(), which, options)
+                     : masu::weighted_joint_histogram(device, in.views, by.view(), which, options);
     const std::uint64_t joint_bins = result.totals().size();
     const std::uint64_t more = result.extra_totals().size();
     require_count(out, rows * joint_bins, "totals");
@@ -162,7 +145,6 @@ bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
       }
       if (squares) place(result.variances(row), *squares, row);
     }
-    return true;
   });
 }
 
@@ -220,6 +202,11 @@ void columns_of(nb::handle points, std::uint64_t rows, nb::handle columns, const
 }  // namespace
 
 void register_histogram(nb::module_& m) {
+  nb::class_<masu::Bins>(m, "Bins").def_prop_ro("size", &masu::Bins::size);
+  m.def("even_bins", even_bins, nb::arg("edges"), nb::arg("data"), nb::arg("lo"), nb::arg("hi"), nb::arg("of_data"),
+        nb::arg("joint"));
+  m.def("bins_between", bins_between, nb::arg("edges"));
+  m.def("integer_bins", &masu::Bins::integers, nb::arg("size"));
   m.def("histogram", histogram, nb::arg("data"), nb::arg("bins"), nb::arg("rows"), nb::arg("channels"),
         nb::arg("counts"), nb::arg("extras"), nb::arg("device"));
   m.def("histogram_there", histogram_there, nb::arg("data"), nb::arg("bins"), nb::arg("counts"), nb::arg("numbers"),

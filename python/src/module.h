@@ -8,29 +8,15 @@
 
 #include <utility>
 
-// A function whose loops the compiler makes vectors of, of the width of the processor that runs it.
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define MASU_FOR_EVERY_PROCESSOR [[gnu::target_clones("avx512f", "avx2", "default")]]
-#else
-#define MASU_FOR_EVERY_PROCESSOR
-#endif
-
 namespace masu_python {
 
 namespace nb = nanobind;
 
-void register_device(nb::module_& m);
-void register_digits(nb::module_& m);
-void register_device_array(nb::module_& m);
-void register_quantiles(nb::module_& m);
-void register_bincount(nb::module_& m);
-void register_few_weights(nb::module_& m);
-void register_histogram(nb::module_& m);
-void register_order(nb::module_& m);
-void register_states(nb::module_& m);
-void register_sums(nb::module_& m);
-void register_program(nb::module_& m);
-void register_functions(nb::module_& m);
+// Each adds the functions and classes of a file.
+using Register = void(nb::module_& m);
+Register register_device, register_digits, register_device_array, register_quantiles, register_bincount,
+    register_few_weights, register_histogram, register_order, register_states, register_sums, register_program,
+    register_functions;
 
 // Puts the exception of Python in force that stands for masu's. With the GIL.
 void set_exception(const masu::Error& error);

@@ -3,17 +3,23 @@
 // integers, in an array that takes the library's memory.
 #include "arrays.h"
 #include "function.h"
+#include "histogram/cpu/little_data.h"
 #include "lines.h"
 #include "module.h"
 
+#include <masu/histogram.h>
+#include <masu/reduce.h>
 #include <masu/weighted_histogram.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace masu_python {
@@ -50,12 +56,6 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
 
 constexpr std::uint64_t few_bins = std::uint64_t{1} << 16;
 
-MASU_FOR_EVERY_PROCESSOR std::uint64_t greatest(const std::uint64_t* numbers, std::uint64_t count) {
-  std::uint64_t most = 0;
-  for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, numbers[i]);
-  return most;
-}
-
 // NumPy's counts of few integers. Null for integers that are too great to count, as NumPy (2.4.6) does not check all of
 // these and may damage its memory, and for what may have such integers; those of 64 bits in few bins are counted here,
 // as NumPy takes longer to find the greatest one.
@@ -67,15 +67,14 @@ PyObject* counts_of_few(const NumpyArray& x, const Arguments& values) {
     return values.call(numpys);
   }
   if (!x.is_plain()) return nullptr;
-  const auto* const numbers = static_cast<const std::uint64_t*>(x.data);
-  const std::uint64_t count = x.count();
-  const std::uint64_t most = greatest(numbers, count);  // a negative one is greater than all others
+  const std::span numbers(static_cast<const std::uint64_t*>(x.data), x.count());
+  const std::uint64_t most = masu::greatest_of(numbers);
   if (most >> 62 == 1) return nullptr;
   if (x.dtype->kind == 'u') return values.call(numpys);  // an error before NumPy 2.2
   std::int64_t least = 0;
   const bool whole = minlength == nullptr || integer(minlength, least);
   if (!whole || least < 0 || std::max(most, static_cast<std::uint64_t>(least)) > few_bins || x.dimensions != 1 ||
-      count == 0) {
+      numbers.empty()) {
     return values.call(numpys);
   }
   const Py_ssize_t bins = std::max<Py_ssize_t>(static_cast<Py_ssize_t>(most) + 1, least);
@@ -83,7 +82,7 @@ PyObject* counts_of_few(const NumpyArray& x, const Arguments& values) {
   if (result == nullptr) return nullptr;
   auto* const counts = static_cast<std::int64_t*>(data_of(result));
   std::fill_n(counts, bins, 0);
-  for (std::uint64_t i = 0; i < count; ++i) ++counts[numbers[i]];
+  masu::count_numbers(numbers, counts);
   return result;
 }
 
@@ -132,6 +131,31 @@ bool are_plain_edges(PyObject* bins) {
   return true;
 }
 
+// (counts, edges) of an array, counted on the CPU; null without an exception where the function in Python goes on.
+PyObject* counted(const NumpyArray& a, PyObject* bins, bool even, PyObject* range) {
+  static const nb::handle ask = nb::object(nb::module_::import_("masu._bins").attr("of_array")).release();
+  masu::Dtype dtype{};
+  if (!a.is_plain() || a.is_bool() || !dtype_of(a, dtype) || a.count() == 0 || !stays_here(a.count())) return nullptr;
+  const masu::ArrayView data(dtype, a.data, a.count());
+  std::array<char, 2 * sizeof(std::uint64_t)> ends{};
+  if (even && is_none(range)) {
+    const auto found = call([&] { return masu::reduce(this_cpu(), data, masu::ReduceOp::minmax); });
+    std::memcpy(ends.data(), found.min_values().data, masu::size_of(dtype));
+    std::memcpy(ends.data() + masu::size_of(dtype), found.max_values().data, masu::size_of(dtype));
+  }
+  const nb::object parts = ask(nb::handle(reinterpret_cast<PyObject*>(a.dtype)), nb::handle(bins), nb::handle(range),
+                               nb::bytes(ends.data(), 2 * masu::size_of(dtype)));
+  if (parts.is_none()) return nullptr;
+  const nb::object second = parts[1];
+  const masu::Bins& which = nb::cast<const masu::Bins&>(second);
+  const auto found = call([&] { return masu::histogram(this_cpu(), data, which); });
+  const auto length = static_cast<Py_ssize_t>(found.size());
+  const nb::object counts = nb::steal(new_numpy_array({&length, 1}, masu::Dtype::i64));
+  if (!counts.is_valid()) return nullptr;
+  std::ranges::copy(found.counts(), static_cast<std::int64_t*>(data_of(counts.ptr())));
+  return nb::make_tuple(counts, parts[0]).release().ptr();
+}
+
 }  // namespace
 
 PyObject* plain::histogram(const Arguments& values) {
@@ -144,10 +168,13 @@ PyObject* plain::histogram(const Arguments& values) {
   std::int64_t count = 0;
   const bool even = integer(bins, count);
   if ((!even && !are_plain_edges(bins)) || a->dtype->code == 'O') return nullptr;
-  // Bins take longer than fewer elements, and NumPy's arithmetic of f16 is prepared for each of its values.
+  // Bins take longer than fewer elements, and NumPy's arithmetic of float16 is prepared for each of its values.
   const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->number == 23;
-  if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) return nullptr;
   if (!even && compares_as_doubles(*a, bins)) return nullptr;
+  if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) {
+    const bool counts = is_none(values[3]) || values[3] == Py_False;
+    return counts ? counted(*a, bins, even, values[2] == nullptr ? Py_None : values[2]) : nullptr;
+  }
   PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
                           values[3] == nullptr ? Py_None : values[3]};
   return PyObject_Vectorcall(numpys, of, 4, nullptr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
 #include "arrays.h"
+#include "elements/dtypes.h"
 #include "function.h"
 #include "lines.h"
 #include "module.h"
@@ -91,7 +92,7 @@ NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
   switch (masu::size_of(dtype)) {
     case 1: return {length < short_line ? 0 : small_limit(2), true};
     case 2:
-      if (dtype == Dtype::f16) return {halves ? small_limit(4) : std::min(small_limit(), few_halves), false};
+      if (masu::is_stored_float(dtype)) return {halves ? small_limit(4) : std::min(small_limit(), few_halves), false};
       if (!narrow && length < digits_pay) return {0, true};
       return narrow ? NumpySort{small_limit(alone ? 128 : 8), false} : NumpySort{small_limit(4), true};
     default: return {small_limit(!wide || length < short_line ? 1 : alone ? 64 : 8), false};
@@ -147,9 +148,10 @@ PyObject* plain::argsort(const Arguments& values) {
   Dtype dtype{};
   if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[1], lines)) return nullptr;
   const std::uint64_t count = a->count();
-  const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
-  const bool by_masu = lines.number() == 1 ? count >= (dtype == Dtype::f16 ? few_halves : few_to_order) && !by_digits
-                                           : !by_digits || lines.length <= most_in_lanes;
+  const bool by_digits = masu::size_of(dtype) <= 2 && !masu::is_stored_float(dtype);
+  const bool by_masu = lines.number() == 1
+                           ? count >= (masu::is_stored_float(dtype) ? few_halves : few_to_order) && !by_digits
+                           : !by_digits || lines.length <= most_in_lanes;
   if (by_masu && small_limit() != 0 && is_short(*a)) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
       masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.number()});
@@ -300,7 +302,7 @@ PyObject* plain::unique(const Arguments& values) {
   constexpr std::uint64_t few = 128;
   const std::uint64_t count = a->count();
   const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
-  const bool narrow = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
+  const bool narrow = masu::size_of(dtype) <= 2 && !masu::is_stored_float(dtype);
   std::uint64_t most = std::min(small_limit(), few);
   if (sorted_fast) most = numpy_sort(dtype, count, false).few;
   else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits

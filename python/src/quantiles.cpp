@@ -105,7 +105,7 @@ std::shared_ptr<Points> points_for(const Question& question) {
   std::string key;
   append(key, question.length);
   append(key, question.dtype);
-  key += static_cast<char>((question.boolean ? 1 : 0) + (question.percent == Py_True ? 2 : 0));
+  key += static_cast<char>((question.boolean ? 1 : 0) + (question.percent ? 2 : 0));
   key.append(nb::borrow<nb::str>(question.method).c_str()).append(1, ':');
   if (!append_quantiles(key, question.q)) return nullptr;
   static auto& entries = *new std::unordered_map<std::string, std::shared_ptr<Points>>;
@@ -121,8 +121,9 @@ std::shared_ptr<Points> points_for(const Question& question) {
 
 void answer(const Question& question, Points& points) {
   const char* const dtype = question.boolean ? "?" : numpy_code(question.dtype);
-  const nb::object found = nb::borrow(question.ask)(nb::borrow(question.percent), question.length, dtype,
-                                                    nb::borrow(question.q), nb::borrow(question.method));
+  static const nb::handle ask = nb::object(nb::module_::import_("masu._quantile").attr("plain_points")).release();
+  const nb::object found =
+      ask(question.percent, question.length, dtype, nb::borrow(question.q), nb::borrow(question.method));
   Points told;
   if (!found.is_none()) {
     told.list = points_of(found[0], found[1], found[2], found[3]);
@@ -185,10 +186,10 @@ struct Rows {
 // data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
 // NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
-nb::object filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
-                  const Work& work) {
+PyObject* filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
+                 const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-  if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nb::none();
+  if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nullptr;
   std::vector<std::int64_t> shape = front;
   const auto kept = rows.lines.reduced(false);
   shape.insert(shape.end(), kept.begin(), kept.end());
@@ -204,7 +205,7 @@ nb::object filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, 
                                      output.count() * masu::size_of(dtype));
     if (nan) {
       masu::fill_with_nan(output.view());
-      return shape.empty() ? nb::object(result[nb::tuple()]) : result;
+      return (shape.empty() ? nb::object(result[nb::tuple()]) : result).release().ptr();
     }
     const Device& cpu = this_cpu();
     const masu::ArrayView from = rows.data;
@@ -221,21 +222,32 @@ nb::object filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, 
     } else {
       work(stream, there, to);
     }
-    if (!masu::all_finite(output.view())) return nb::none();
+    if (!masu::all_finite(output.view())) return nullptr;
   }
-  return shape.empty() ? nb::object(result[nb::tuple()]) : result;
+  return (shape.empty() ? nb::object(result[nb::tuple()]) : result).release().ptr();
+}
+
+// Whether the first argument is little data that stays in host memory, and the arguments of the results are plain.
+bool is_brief(const Arguments& values) {
+  constexpr std::uint64_t brief = std::uint64_t{1} << 17;  // elements
+  const NumpyArray* const a = any_numpy_array(values[0]);
+  PyObject* const keepdims = values[Name::keepdims];
+  return is_none(values[Name::out]) && (keepdims == nullptr || keepdims == Py_False) && a->count() <= brief &&
+         stays_here(a->count());
 }
 
 // `skip`: NaNs are left out. NumPy leaves them out along one of several axes by an arithmetic of its own.
-nb::object median(nb::handle a, nb::handle axis, bool skip) {
-  const MaybeInput input(a);
+PyObject* median_of_rows(const Arguments& values, bool skip) {
+  if (!is_brief(values)) return nullptr;
+  const MaybeInput input(values[0]);
   Rows rows{input};
-  if (!rows.find(axis.ptr())) return nb::none();
-  if (skip && !axis.is_none() && input.shape().size() != 1) return nb::none();
+  PyObject* const axis = values.value(Name::axis);
+  if (!rows.find(axis)) return nullptr;
+  if (skip && axis != Py_None && input.shape().size() != 1) return nullptr;
   const Dtype dtype = input.view().dtype;
   bool nan = rows.have_nan();
   if (nan && skip) {
-    if (!rows.leave_out_nans()) return nb::none();
+    if (!rows.leave_out_nans()) return nullptr;
     nan = false;
   }
   return filled(rows, nan, {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
@@ -244,26 +256,26 @@ nb::object median(nb::handle a, nb::handle axis, bool skip) {
                 });
 }
 
-nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle method, nb::handle ask, nb::handle percent,
-                    bool skip) {
-  const MaybeInput input(a);
+PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
+  if (!is_brief(values)) return nullptr;
+  const MaybeInput input(values[0]);
   Rows rows{input};
-  if (!rows.find(axis.ptr())) return nb::none();
+  if (!rows.find(values.value(Name::axis))) return nullptr;
   const Dtype dtype = input.view().dtype;
-  const Question question{dtype, input.is_bool(), rows.length, q.ptr(), method.ptr(), percent.ptr(), ask.ptr()};
+  const Question question{dtype, input.is_bool(), rows.length, values[Name::q], values.value(Name::method), percent};
   const std::shared_ptr<Points> points = points_for(question);
-  if (points == nullptr) return nb::none();
+  if (points == nullptr) return nullptr;
   if (!points->known) {
     // To ask takes longer than to compute: only what is asked for again.
     if (points->sought++ > 0) answer(question, *points);
-    return nb::none();
+    return nullptr;
   }
-  if (points->list.empty()) return nb::none();
+  if (points->list.empty()) return nullptr;
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;
   if (nan && skip) {
-    if (points->q.empty() || !rows.leave_out_nans()) return nb::none();
+    if (points->q.empty() || !rows.leave_out_nans()) return nullptr;
     fewer = masu::quantile_points(points->method, rows.length, points->q);
     nan = false;
   }
@@ -273,6 +285,34 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
 }
+
+}  // namespace
+
+PyObject* plain::median(const Arguments& values) {
+  return median_of_rows(values, false);
+}
+
+PyObject* plain::nan_median(const Arguments& values) {
+  return median_of_rows(values, true);
+}
+
+PyObject* plain::quantile(const Arguments& values) {
+  return quantile_of_rows(values, false, false);
+}
+
+PyObject* plain::nan_quantile(const Arguments& values) {
+  return quantile_of_rows(values, false, true);
+}
+
+PyObject* plain::percentile(const Arguments& values) {
+  return quantile_of_rows(values, true, false);
+}
+
+PyObject* plain::nan_percentile(const Arguments& values) {
+  return quantile_of_rows(values, true, true);
+}
+
+namespace {
 
 // On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
 void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
@@ -340,9 +380,6 @@ void register_quantiles(nb::module_& m) {
   m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
   m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
         arg("kinds"));
-  m.def("median_here", median, arg("a"), arg("axis").none(), arg("skip"));
-  m.def("quantile_here", quantile, arg("a"), arg("q").none(), arg("axis").none(), arg("method").none(), arg("ask"),
-        arg("percent"), arg("skip"));
 }
 
 }  // namespace masu_python

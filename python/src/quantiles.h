@@ -29,16 +29,16 @@ struct Points {
   std::vector<double> q;  // empty where masu's formulas are not NumPy's
 };
 
-// What is asked: of lines of `length` elements. `ask(percent, length, dtype, q, method)` gives what points_of() takes,
-// bytes of a result or 0, q's shape, q as float64 and the method by whose formulas it is computed, or None.
+// What is asked: of lines of `length` elements. _quantile.plain_points(percent, length, dtype, q, method) gives what
+// points_of() takes, bytes of a result or 0, q's shape, q as float64 and the method by whose formulas it is computed,
+// or None.
 struct Question {
   masu::Dtype dtype{};
   bool boolean = false;
   std::uint64_t length = 0;
   PyObject* q = nullptr;
   PyObject* method = nullptr;
-  PyObject* percent = nullptr;  // a bool
-  PyObject* ask = nullptr;
+  bool percent = false;
 };
 
 // The entry of a question, which answer() fills; null where q is not plain: numbers of Python's, lists and tuples of

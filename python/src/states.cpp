@@ -2,7 +2,6 @@
 // States of data that comes in pieces, and results that are merged; python/masu/_state.py brings arrays into this
 // shape.
 #include "arrays.h"
-#include "bin_spec.h"
 #include "module.h"
 
 #include <masu/device.h>
@@ -256,13 +255,11 @@ void define_rows_class(nb::module_& m) {
   define_sum_state<State>(m, "RowHistograms")
       .def_static(
           "of",
-          [](nb::handle data, nb::handle bins, std::uint64_t rows, const Device& device) {
+          [](nb::handle data, const masu::Bins& bins, std::uint64_t rows, const Device& device) {
             const Input in(data);
-            const Spec spec(bins);
             return call([&] {
-              const masu::Bins which = bins_of(spec, in.dtype());
-              return new Held(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, which)
-                                             : masu::row_histograms(device, in.view(), rows, which));
+              return new Held(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, bins)
+                                             : masu::row_histograms(device, in.view(), rows, bins));
             });
           },
           arg("data"), arg("bins"), arg("rows"), arg("device"))
@@ -278,8 +275,11 @@ void define_joint_class(nb::module_& m) {
           "of",
           [](nb::handle columns, nb::handle bins, const Device& device) {
             const Columns in(columns);
-            const std::vector<Spec> specs = specs_of(bins);
-            return call([&] { return new Held(joint_histogram_of(in, specs, device)); });
+            const std::vector<masu::Bins> which = bins_of(bins);
+            return call([&] {
+              return new Held(in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
+                                           : masu::joint_histogram(device, in.views, which));
+            });
           },
           arg("columns"), arg("bins"), arg("device"))
       .def("dtype", reader<State>(&State::dtype, as_text))
@@ -310,12 +310,11 @@ void define_weighted_class(nb::module_& m) {
   define_state<State>(m, "WeightedHistogram")
       .def_static(
           "of",
-          [](nb::handle data, nb::handle weights, nb::handle bins, const Device& device) {
+          [](nb::handle data, nb::handle weights, const masu::Bins& bins, const Device& device) {
             const Input in(data);
             const Input by(weights);
-            const Spec spec(bins);
             return call([&] {
-              State state(device, in.dtype(), by.dtype(), bins_of(spec, in.dtype()), {.variances = true});
+              State state(device, in.dtype(), by.dtype(), bins, {.variances = true});
               if (in.on_device()) state.add_buffer(in.buffer(), in.dtype(), by.buffer(), by.dtype());
               else state.add(in.view(), by.view());
               return new Held(std::move(state), device);

@@ -417,7 +417,7 @@ def test_integers_far_outside_of_the_bins(dtype):
     more = [value for value in (-1, 2**31, 2**32, 2**32 + 3, -(2**32) + 3) if info.min <= value <= info.max]
     data = np.concatenate([data, np.array(more, dtype)] * 41)
     counts, extras = np.empty(7, np.int64), np.empty(3, np.int64)
-    masu._masu.histogram(data, (3, 0.0, 7.0, None), 1, 1, counts, extras, masu.Device("cpu"))
+    masu._masu.histogram(data, masu._masu.integer_bins(7), 1, 1, counts, extras, masu.Device("cpu"))
     assert counts.tolist() == [np.count_nonzero(data == i) for i in range(7)]
     assert extras.tolist() == [np.count_nonzero(data < 0), np.count_nonzero(data >= 7), 0]
 

@@ -31,14 +31,6 @@ Fault first_fault(const Buffer<std::byte>& notes) {
   return first;
 }
 
-Operand& Primitive::declare(const char* name, const Operand& data, Operand::Access access) {
-  Operand& operand = operands_[count_++];
-  operand = data;
-  operand.name_ = name;
-  operand.access_ = access;
-  return operand;
-}
-
 void Primitive::check_result(const Operand& result, std::uint64_t count) const {
   const BufferBase& buffer = result.buffer();
   call::check_results(name_, result.name_, buffer, operands_.front().buffer().device(), count, result.element_bytes_,
@@ -62,17 +54,19 @@ void Primitive::check_places() const {
       const Operand& b = operands_[j];
       if (a.access_ == Operand::Access::result || b.access_ == Operand::Access::result) continue;
       if (!a.is_written() && !b.is_written()) continue;
-      if (!a.overlaps(b) || (in_place_ && a.is_same(b))) continue;
+      if (!a.overlaps(b)) continue;
+      if ((in_place_ == &a || in_place_ == &b) && a.is_same(b)) continue;
       refuse_overlap(name_, fmt::format("{} and {}", a.name_, b.name_));
     }
   }
 }
 
 void Primitive::check_all(const Device& device, const Stream* stream) {
+  device_ = &device;
   for (Operand& operand : operands()) {
     if (!operand.typed_) check_element_bytes(name_, operand.element_bytes_);
     if (operand.is_on_host()) {
-      check_count(name_, operand.count_);
+      if (operand.count_ > most_elements) check_count(name_, operand.count_);
     } else if (operand.access_ == Operand::Access::result) {
       operand.count_ = operand.buffer_->size_bytes() / operand.element_bytes_;
     } else {
@@ -130,7 +124,7 @@ Event Primitive::start(Stream& stream) {
     enqueue(stream);
     return end_of(stream);
   }
-  stream.finish();  // what was given to it before may still change the data
+  stream.finish();  // earlier work may still change the data
   run_on_cpu();
   if (status_ != nullptr) put_status(*status_, fault_.position, fault_.element);
   return {};

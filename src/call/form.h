@@ -137,8 +137,10 @@ class Primitive {
   Operand& changes(const char* name, const Operand& data) { return declare(name, data, Operand::Access::read_write); }
   // A buffer of exactly so many elements as check_result() demands.
   Operand& returns(const char* name, const Operand& data) { return declare(name, data, Operand::Access::result); }
-  // Operands that are one and the same memory are no overlap.
-  void allow_in_place() noexcept { in_place_ = true; }
+  // Optional ones: null where there are none.
+  Operand* reads(const char* name, const std::optional<Operand>& data) { return data ? &reads(name, *data) : nullptr; }
+  // What is written may take the very place of this one.
+  void allow_in_place(const Operand& operand) noexcept { in_place_ = &operand; }
   // On a device, host operands of one size share one copy: what is written takes the place of what is read.
   void share_copies() noexcept { one_copy_ = true; }
 
@@ -158,8 +160,10 @@ class Primitive {
   // For check().
   [[noreturn]] void refuse(const std::string& rule) const { call::refuse(name_, rule); }
   void check_result(const Operand& result, std::uint64_t count) const;
-  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] std::string_view function_name() const noexcept { return name_; }
+  [[nodiscard]] const Device& device() const noexcept { return *device_; }
   // For the bodies.
+  [[nodiscard]] bool has_workspace() const noexcept { return workspace_.has_value(); }  // in a call on a device
   [[nodiscard]] const Buffer<std::byte>& workspace() const noexcept { return *workspace_; }
   [[nodiscard]] const BufferBase* status() const noexcept { return status_; }  // null in a call that waits
   [[nodiscard]] bool waits() const noexcept { return waits_; }
@@ -172,7 +176,13 @@ class Primitive {
   Fault fault_;  // set by run_on_cpu() for a status, and for finish()
 
  private:
-  Operand& declare(const char* name, const Operand& data, Operand::Access access);
+  Operand& declare(const char* name, const Operand& data, Operand::Access access) {
+    Operand& operand = operands_[count_++];
+    operand = data;
+    operand.name_ = name;
+    operand.access_ = access;
+    return operand;
+  }
   void check_all(const Device& device, const Stream* stream);
   void check_places() const;
   void give_workspace(Stream& stream);
@@ -189,7 +199,8 @@ class Primitive {
   const BufferBase* status_;
   std::array<Operand, most_operands> operands_;
   std::size_t count_ = 0;
-  bool in_place_ = false;
+  const Operand* in_place_ = nullptr;
+  const Device* device_ = nullptr;
   bool one_copy_ = false;
   bool waits_ = false;
   bool has_run_ = false;
@@ -220,6 +231,13 @@ auto start(Stream& stream, const A&... arguments) {
     primitive->finish_started();
     return primitive->result();
   });
+}
+// The same where the results are in the caller's memory.
+template <class P, class... A>
+Pending<void> start_into(Stream& stream, const A&... arguments) {
+  const auto primitive = std::make_shared<P>(arguments...);
+  Event end = primitive->start(stream);
+  return {std::move(end), [primitive] { primitive->finish_started(); }};
 }
 
 }  // namespace masu::call

@@ -44,10 +44,14 @@ Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std:
       commands.fill(*buffer.memory(), buffer.byte_offset() + offset, bytes, &zero, sizeof zero, commands.own_commands));
 }
 
-Event fill(Stream& stream, const BufferBase& buffer, std::uint8_t byte) {
+Event fill(Stream& stream, const BufferBase& buffer, const void* element, std::size_t element_bytes) {
   auto& commands = stream.implementation();
-  return Event(commands.fill(*buffer.memory(), buffer.byte_offset(), buffer.size_bytes(), &byte, sizeof byte,
+  return Event(commands.fill(*buffer.memory(), buffer.byte_offset(), buffer.size_bytes(), element, element_bytes,
                              commands.own_commands));
+}
+
+Event fill(Stream& stream, const BufferBase& buffer, std::uint8_t byte) {
+  return fill(stream, buffer, &byte, sizeof byte);
 }
 
 Event copy(Stream& stream, const BufferBase& from, const BufferBase& to) {

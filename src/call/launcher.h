@@ -96,7 +96,8 @@ class Kernels {
 [[nodiscard]] Stream timed_stream(const Device& device, bool timed);
 // Sets a part of a buffer to zeros.
 Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes);
-// Sets all bytes of a buffer.
+// Repeats an element, or a byte, over a buffer.
+Event fill(Stream& stream, const BufferBase& buffer, const void* element, std::size_t element_bytes);
 Event fill(Stream& stream, const BufferBase& buffer, std::uint8_t byte);
 // Copies a buffer to one of its size.
 Event copy(Stream& stream, const BufferBase& from, const BufferBase& to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every call checks and does with its data, before and after its work. The checks throw invalid_argument:
+// Checks of a call's operands, and moving them to a device and back. The checks throw invalid_argument:
 // "function: what must hold, got value".
 #pragma once
 
@@ -33,7 +33,7 @@ inline constexpr std::uint64_t workspace_alignment = 16;
 
 [[nodiscard]] bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept;
 using runtime::overlap;
-// Whether both are the very same bytes.
+// Whether both are exactly the same bytes.
 [[nodiscard]] bool same_place(const BufferBase& a, const BufferBase& b) noexcept;
 
 // The number of elements.
@@ -48,7 +48,7 @@ void check_nan(std::string_view function, NanPolicy nan, NanPolicy other);
 // Rows of equal length; where data comes in pieces, one.
 void check_rows(std::string_view function, std::uint64_t elements, std::uint64_t rows);
 void check_one_row(std::string_view function, std::uint64_t rows);
-// Data in pieces: of the dtype and on the device that the first words were about.
+// Pieces of data have the dtype of the first one, and lie on its device.
 void check_dtype(std::string_view function, Dtype expected, Dtype got);
 void check_device(std::string_view function, const masu::Device& device, const BufferBase& buffer);
 void check_stream(std::string_view function, const masu::Stream& stream, const BufferBase& data);
@@ -60,31 +60,31 @@ void check_apart(std::string_view function, std::string_view names, const Buffer
 
 // A buffer of elements begins at a multiple of their size.
 void check_begin(std::string_view function, std::string_view name, const BufferBase& buffer, std::size_t element_bytes);
-// Where the caller wants results: on this device, writable, exactly so many elements, from a multiple of their size on,
-// apart from what the call reads. Operands may be null, here and below.
+// A buffer for results lies on this device, is writable, has exactly `count` elements, begins at a multiple of their
+// size, and does not overlap what the call reads. Operands may be null, here and below.
 void check_results(std::string_view function, std::string_view name, const BufferBase& results,
                    const masu::Device& device, std::uint64_t count, std::size_t element_bytes,
                    std::initializer_list<const BufferBase*> operands);
 
-// Where the caller wants to be told of the first element that breaks a rule: two u64, its position and what it is.
+// The status buffer receives the first element that breaks a rule: two u64, its position and its value.
 void check_status(std::string_view function, const BufferBase& status, const masu::Device& device,
                   std::initializer_list<const BufferBase*> operands);
-// There is none.
+// Writes "no error" to the status buffer.
 void clear_status(masu::Stream& stream, const BufferBase& status);
-// On `cpu`, into its memory.
+// The same for a buffer of `cpu`.
 void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t element) noexcept;
 
-// The caller's temporary memory: on this device, writable, large enough, aligned, apart from what the call works on.
-// `what` it is called.
+// The caller's workspace lies on this device, is writable, large enough and aligned, and overlaps no operand. `what`
+// names it in messages.
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
                      std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {},
                      std::string_view what = "workspace");
-// Work that a graph captures must not have memory that goes when the call ends: refused without a workspace where
-// there must be `bytes`. And what must not be in a capture at all, `what` being what has to be done before.
+// Work that a graph captures must not use memory that is released when the call ends: refuses a call that needs `bytes`
+// of workspace and was given none. The other refuses calls that no graph can capture; `what` has to come first.
 void check_capture(std::string_view function, const masu::Stream& stream, const BufferBase* workspace,
                    std::uint64_t bytes);
 void refuse_capture(std::string_view function, const masu::Stream& stream, std::string_view what);
-// That memory, or where there is none, allocated memory; of work on a stream, after check_capture().
+// Returns the caller's workspace, or allocates one. For a stream it calls check_capture() first.
 Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Device& device,
                                  std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
 Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Stream& stream,
@@ -98,18 +98,18 @@ Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* wo
 // The address, or the elements, of a buffer of `cpu`.
 [[nodiscard]] std::byte* host_address(const BufferBase& buffer) noexcept;
 [[nodiscard]] ArrayView host_view(const BufferBase& buffer, Dtype dtype) noexcept;
-// Host data on a device and back; none is allowed.
+// Copies host data to a device and back; it may be empty.
 Buffer<std::byte> upload_bytes(const masu::Device& device, const void* data, std::uint64_t bytes);
 Buffer<std::byte> upload(const masu::Device& device, const ArrayView& data);
 void download_bytes(const Buffer<std::byte>& from, void* to);
 
-// Where a buffer begins, for what depends on its alignment: its address where devices have addresses, since memory of
+// Where a buffer begins, for what depends on its alignment: its address if the device has addresses, since memory of
 // the caller's may begin anywhere, else its offset in its memory.
 [[nodiscard]] std::uint64_t place_of(const BufferBase& buffer) noexcept;
 // The largest power of two, of at most 16 bytes, that divides all of them: the unit in which kernels move records.
 [[nodiscard]] unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept;
 
-// Work that is done where it is called: get() gives what it gave, or throws what it threw.
+// A Pending of work that is done at once: get() returns its result, or throws its exception.
 template <class F>
 auto finished_work(const F& work) -> Pending<decltype(work())> {
   using T = decltype(work());

@@ -19,12 +19,12 @@
 
 namespace masu::call {
 
-// Of a piece, at most: long enough for the bus, short enough to lock pages quickly.
+// Most bytes of a piece: long enough for the bus, short enough to lock pages quickly.
 inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 
 class Staging {
  public:
-  // Device and page-locked memory of at most `bytes` together; 0: what suits.
+  // Device and page-locked memory of at most `bytes` together; 0: staging_bytes a piece.
   Staging(const Device& device, std::uint64_t bytes);
   ~Staging();
   Staging(const Staging&) = delete;
@@ -32,9 +32,9 @@ class Staging {
 
   // The most bytes of one piece.
   [[nodiscard]] std::uint64_t piece_bytes() const noexcept { return piece_; }
-  // A piece made of several spans, each from a multiple of 16 bytes on: brings them to the device one behind the other,
-  // then calls use(stream, buffer, offsets), which launches there. At most piece_bytes() with the padding. The spans
-  // may be reused after it, except page-locked ones: after finish().
+  // A piece made of several spans, each aligned to 16 bytes on the device: copies them there one after the other, then
+  // calls use(stream, buffer, offsets), which launches. At most piece_bytes() with the padding. The spans may be reused
+  // after it, page-locked ones after finish().
   using Use = std::function<void(Stream&, const BufferBase&, std::span<const std::uint64_t>)>;
   void piece(std::span<const std::span<const std::byte>> spans, const Use& use);
   // Host data in pieces of whole units of `unit` elements: use(stream, buffer, elements) for each, at the beginning of
@@ -43,11 +43,11 @@ class Staging {
   void pieces(const ArrayView& data, std::uint64_t unit, const UsePiece& use);
   // Rows of `row_bytes` that lie `pitch` bytes apart, as one piece without gaps.
   void rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_t count, std::uint64_t pitch, const Use& use);
-  // Gives the spans back to the caller: page-locked ones were copied from where they are, so it waits for those.
+  // Returns the spans to the caller: waits for the copies from page-locked ones, which need no staging.
   void release();
-  // Waits until everything is counted.
+  // Waits for all pieces.
   void finish();
-  // Seconds that the copies to the device took, once finished; filling page-locked memory is in it.
+  // Seconds of the finished copies to the device, filling page-locked memory included.
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
  private:

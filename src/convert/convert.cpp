@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: check, then on the CPU or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions: three forms of one call.
+#include "call/form.h"
 #include "convert/convert_plan.h"
 #include "elements/stored_float.h"
 
@@ -11,14 +10,14 @@
 
 #include <array>
 #include <cstring>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace masu {
 
 namespace {
+
+using call::Operand;
 
 constexpr std::string_view name = "convert";
 constexpr std::array<std::string_view, 3> overflows = {"error", "saturate", "wrap"};
@@ -53,98 +52,61 @@ std::string text_of(Dtype dtype, std::uint64_t bits) {
   });
 }
 
-// What does not fit is an error, if any was found.
-void check_found(const ConvertRule& rule, std::uint64_t position, std::uint64_t bits, std::uint64_t first_position) {
-  if (position == no_position || rule.overflow != Overflow::error) return;
-  call::refuse(name,
-               fmt::format("every value must fit {}, got {} {} at position {}", to_string(rule.target_dtype),
-                           to_string(rule.source_dtype), text_of(rule.source_dtype, bits), first_position + position));
-}
+class Conversion final : public call::Primitive {
+ public:
+  Conversion(const Operand& in, const Operand& out, const ConvertOptions& options)
+      : Primitive(name, options.times, options.workspace, options.status),
+        out_(writes("the output", out)),
+        in_(reads("the input", in)),
+        options_(options),
+        rule_(rule_for(in.dtype(), out.dtype(), options)) {}
 
-void here(const ConvertRule& rule, const void* in, void* out, std::uint64_t count, std::uint64_t first_position,
-          Times* times) {
-  std::uint64_t position = no_position;
-  {
-    const call::Timer timer(times, &Times::compute);
-    position = convert_cpu(rule, in, out, count);
-  }
-  std::uint64_t bits = 0;
-  if (position != no_position) {
-    const std::size_t bytes = size_of(rule.source_dtype);
-    std::memcpy(&bits, static_cast<const std::byte*>(in) + position * bytes, bytes);
-  }
-  check_found(rule, position, bits, first_position);
-}
-
-std::uint64_t checked(const BufferBase& in, Dtype in_dtype, const BufferBase& out, Dtype out_dtype,
-                      const ConvertOptions& options) {
-  const std::uint64_t count = call::count_of(name, in, in_dtype);
-  const std::uint64_t places = call::count_of(name, out, out_dtype);
-  if (count != places) call::refuse(name, fmt::format("as many elements out as in, got {} for {}", places, count));
-  call::check_one_device(name, in, out);
-  call::check_writable(name, out);
-  call::check_apart(name, "the output and the input", in, out);
-  if (options.status != nullptr) call::check_status(name, *options.status, in.device(), {&in, &out});
-  const bool notes = make_rule(in_dtype, out_dtype, options.overflow, options.rounding).overflow == Overflow::error;
-  if (notes && options.workspace != nullptr && !call::on_cpu(in.device())) {
-    call::check_workspace(name, *options.workspace, in.device(), convert_plan::most_workspace,
-                          {&in, &out, options.status});
-  }
-  return count;
-}
-
-// Work that was queued, and the memory in which it notes what does not fit.
-struct Queued {
-  Event converted;
-  std::optional<Buffer<std::byte>> notes;
-
-  // After the work is done.
-  void check(const ConvertRule& rule, std::uint64_t first_position) const {
-    if (!notes) return;
-    std::uint64_t position = no_position;
-    std::uint64_t bits = 0;
-    std::vector<std::uint64_t> found(notes->size() / sizeof(std::uint64_t));
-    notes->read(std::as_writable_bytes(std::span(found)));
-    for (std::size_t g = 0; g < found.size(); g += 2) {
-      if (found[g] >= position) continue;
-      position = found[g];
-      bits = found[g + 1];
+ private:
+  void check() override {
+    if (in_.count() != out_.count()) {
+      refuse(fmt::format("as many elements out as in, got {} for {}", out_.count(), in_.count()));
     }
-    check_found(rule, position, bits, first_position);
   }
+  [[nodiscard]] bool is_empty() const override { return in_.count() == 0; }
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& /*device*/) override {
+    return rule_.overflow == Overflow::error ? convert_plan::most_workspace : 0;
+  }
+  void run_on_cpu() override {
+    const std::uint64_t position = convert_cpu(rule_, in_.data(), out_.data(), in_.count());
+    if (position == no_position || rule_.overflow != Overflow::error) return;
+    const std::size_t bytes = in_.element_bytes();
+    fault_ = {options_.first_position + position, 0};
+    std::memcpy(&fault_.element, static_cast<const std::byte*>(in_.data()) + position * bytes, bytes);
+  }
+  void enqueue(Stream& stream) override {
+    const BufferBase& in = in_.buffer();
+    const BufferBase& out = out_.buffer();
+    const bool notes = rule_.overflow == Overflow::error;
+    if (!notes && status() != nullptr) call::clear_status(stream, *status());
+    if (rule_.copies()) return time(call::copy(stream, in, out));
+    const auto plan =
+        convert_plan::make(stream.device().info(), rule_, in_.count(), call::place_of(in), call::place_of(out));
+    if (notes) notes_.emplace(workspace().slice(0, plan.workspace()));
+    time(convert_on_device(stream, in, out, in_.count(), rule_, plan, notes ? &*notes_ : nullptr, status(),
+                           options_.first_position));
+  }
+  void finish() override {
+    bring_back();  // also elements that do not fit are written
+    if (notes_) {
+      fault_ = call::first_fault(*notes_);
+      if (fault_.found()) fault_.position += options_.first_position;
+    }
+    if (!fault_.found()) return;
+    refuse(fmt::format("every value must fit {}, got {} {} at position {}", to_string(rule_.target_dtype),
+                       to_string(rule_.source_dtype), text_of(rule_.source_dtype, fault_.element), fault_.position));
+  }
+
+  const Operand& out_;
+  const Operand& in_;
+  ConvertOptions options_;
+  const ConvertRule rule_;
+  std::optional<Buffer<std::byte>> notes_;  // where work-groups note what does not fit
 };
-
-std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const BufferBase& out, std::uint64_t count,
-                                    const ConvertRule& rule, const ConvertOptions& options) {
-  auto work = std::make_shared<Queued>();
-  if (rule.copies()) {
-    work->converted = call::copy(stream, in, out);
-    if (options.status != nullptr) call::clear_status(stream, *options.status);
-    return work;
-  }
-  const auto plan = convert_plan::make(stream.device().info(), rule, count, call::place_of(in), call::place_of(out));
-  const BufferBase* notes = nullptr;
-  if (rule.overflow == Overflow::error) {
-    notes = &work->notes.emplace(call::take_workspace(name, options.workspace, stream, plan.workspace()));
-  } else if (options.status != nullptr) {
-    call::clear_status(stream, *options.status);
-  }
-  work->converted =
-      convert_on_device(stream, in, out, count, rule, plan, notes, options.status, options.first_position);
-  return work;
-}
-
-// Converts on a device and waits.
-std::shared_ptr<const Queued> run(const BufferBase& in, const BufferBase& out, std::uint64_t count,
-                                  const ConvertRule& rule, const ConvertOptions& options) {
-  Stream stream = call::timed_stream(in.device(), options.times != nullptr);
-  ConvertOptions told = options;  // by the error that is thrown
-  told.status = nullptr;
-  auto work = queue(stream, in, out, count, rule, told);
-  stream.finish();
-  if (options.times != nullptr) options.times->compute += work->converted.seconds();
-  return work;
-}
 
 }  // namespace
 
@@ -168,71 +130,16 @@ std::uint64_t convert_workspace(const Device& device) noexcept {
 }
 
 void convert(const Device& device, const ArrayView& in, MutableArrayView out, const ConvertOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  call::check_count(name, in.count);
-  if (in.count != out.count)
-    call::refuse(name, fmt::format("as many elements out as in, got {} for {}", out.count, in.count));
-  const std::uint64_t in_bytes = in.count * size_of(in.dtype);
-  const std::uint64_t out_bytes = out.count * size_of(out.dtype);
-  if (call::overlap(in.data, in_bytes, out.data, out_bytes)) call::refuse_overlap(name, "the output and the input");
-  const ConvertRule rule = rule_for(in.dtype, out.dtype, options);
-  if (in.count == 0) return;
-  if (call::on_cpu(device)) return here(rule, in.data, out.data, in.count, options.first_position, options.times);
-  const double start = call::now();
-  const Buffer<std::byte> there = call::upload_bytes(device, in.data, in_bytes);
-  const Buffer<std::byte> made(device, out_bytes);
-  checked(there, in.dtype, made, out.dtype, options);
-  const double brought = call::now() - start;
-  const auto work = run(there, made, in.count, rule, options);
-  const double done = call::now();
-  call::download_bytes(made, out.data);
-  if (options.times != nullptr) options.times->transfer += brought + call::now() - done;
-  work->check(rule, options.first_position);
+  call::run_on<Conversion>(device, in, out, options);
 }
 
 void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype, const ConvertOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
-  const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
-  if (count == 0) return;
-  if (call::on_cpu(in.device())) {
-    return here(rule, call::host_address(in), call::host_address(out), count, options.first_position, options.times);
-  }
-  run(in, out, count, rule, options)->check(rule, options.first_position);
+  call::run<Conversion>(Operand(in, in_dtype), Operand(out, out_dtype), options);
 }
 
 Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype,
                       const ConvertOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
-  call::check_stream(name, stream, in);
-  const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
-  if (count == 0) {
-    if (options.status == nullptr) return {Event(), [] {}};
-    call::clear_status(stream, *options.status);
-    return {call::end_of(stream), [] {}};
-  }
-  const std::uint64_t first_position = options.first_position;
-  const bool tells = options.status == nullptr;
-  if (call::on_cpu(in.device())) {
-    stream.finish();
-    const auto* from = call::host_address(in);
-    const std::uint64_t position = convert_cpu(rule, from, call::host_address(out), count);
-    std::uint64_t bits = 0;
-    if (position != no_position) std::memcpy(&bits, from + position * size_of(in_dtype), size_of(in_dtype));
-    if (tells) return {Event(), [=] { check_found(rule, position, bits, first_position); }};
-    call::clear_status(stream, *options.status);
-    if (position != no_position && rule.overflow == Overflow::error) {
-      call::put_status(*options.status, first_position + position, bits);
-    }
-    return {Event(), [] {}};
-  }
-  const auto work = queue(stream, in, out, count, rule, options);
-  return {call::end_of(stream), [=] {
-            if (tells) work->check(rule, first_position);
-          }};
+  return call::start<Conversion>(stream, Operand(in, in_dtype), Operand(out, out_dtype), options);
 }
 
 Event convert_on_device(Stream& stream, const BufferBase& in, const BufferBase& out, std::uint64_t count,

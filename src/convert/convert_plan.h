@@ -19,7 +19,7 @@ namespace masu {
 // What a conversion does with each value, as numbers: the kernels get them as defines, and the CPU's plain way reads
 // them.
 
-// A dtype's bits. Of floats: `fraction` stored bits behind the point.
+// A dtype's bits; `fraction`: the fraction bits of floats, as stored.
 struct Format {
   unsigned bits = 0;
   bool is_float = false;
@@ -31,7 +31,7 @@ struct Format {
   [[nodiscard]] int bias() const noexcept { return static_cast<int>(exponents() >> 1); }
   [[nodiscard]] std::uint64_t infinity() const noexcept { return std::uint64_t{exponents()} << fraction; }
   [[nodiscard]] std::uint64_t mask() const noexcept { return (std::uint64_t{1} << fraction) - 1; }
-  // Of integers: the greatest, and how far the least is below zero.
+  // Integers: the greatest, and how far the least is below zero.
   [[nodiscard]] std::uint64_t most() const noexcept { return ~std::uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0)); }
   [[nodiscard]] std::uint64_t below() const noexcept { return is_signed ? sign() : 0; }
 };
@@ -118,7 +118,7 @@ inline constexpr std::size_t convert_block = 2048;
 
 // Whether there is a fast way for the rule.
 bool has_fast_way(const ConvertRule& rule) noexcept;
-// Converts `count` elements; true: something did not fit. Where rule.overflow is wrap, that is never told.
+// Converts `count` elements, and returns whether one did not fit; never where rule.overflow is wrap.
 bool convert_fast(const ConvertRule& rule, const void* in, void* out, std::size_t count) noexcept;
 
 }  // namespace masu

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 
 namespace masu::gather_plan {
 
@@ -140,16 +139,6 @@ Events iota_on_device(Stream& stream, Dtype dtype, std::uint64_t count, const Bu
                       std::uint64_t step, const Plan& plan) {
   call::Kernels kernels(stream.device(), gather_plan::iota_files, plan.iota_defines(dtype), plan.group);
   return {kernels.launch(stream, "write_iota", plan.groups(count), out, count, start, step)};
-}
-
-BadIndex first_bad_index(const Buffer<std::byte>& notes) {
-  std::vector<std::uint64_t> found(gather_plan::notes_bytes() / sizeof(std::uint64_t));
-  notes.read(std::as_writable_bytes(std::span(found)));
-  BadIndex first;
-  for (std::size_t g = gather_plan::flag_bytes / sizeof(std::uint64_t); g < found.size(); g += 2) {
-    if (found[g] < first.position) first = {found[g], found[g + 1]};
-  }
-  return first;
 }
 
 }  // namespace masu

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -80,14 +79,8 @@ namespace masu {
 
 using Events = std::vector<Event>;
 
-// Work that was queued, and the memory in which it notes what it found.
-struct GatherWork {
-  Events events;
-  std::optional<Buffer<std::byte>> notes;
-};
-
 // Gather, scatter and permute: looks at the indices first. `notes`: gather_plan::notes_bytes(), for scatter
-// scatter_bytes(); read by first_bad_index() after the work. `status`, where not null, gets the same.
+// scatter_bytes(); after flag_bytes, a call::Fault of each work-group. `status`, where not null, gets the same.
 Events move_on_device(Stream& stream, const gather_plan::Move& move, const BufferBase& in, const BufferBase& indices,
                       const BufferBase& out, const BufferBase& notes, const gather_plan::Plan& plan,
                       const BufferBase* status = nullptr);
@@ -101,14 +94,6 @@ Events compact_on_device(Stream& stream, std::uint64_t count, const BufferBase& 
 // start and step: the integers, or the bits of f64.
 Events iota_on_device(Stream& stream, Dtype dtype, std::uint64_t count, const BufferBase& out, std::uint64_t start,
                       std::uint64_t step, const gather_plan::Plan& plan);
-
-// What the indices' check has noted.
-struct BadIndex {
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
-  std::uint64_t position = none;
-  std::uint64_t index = none;
-};
-BadIndex first_bad_index(const Buffer<std::byte>& notes);
 
 // Moving records on the CPU.
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compact, fill and iota: check, then on the CPU or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
+// Compact, fill and iota: three forms of each.
+#include "call/form.h"
 #include "elements/order.h"
 #include "gather/gather_plan.h"
 
@@ -9,10 +8,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,77 +18,79 @@ namespace masu {
 
 namespace {
 
-void check_rows(std::string_view function, const GatherOptions& options) {
-  if (options.rows != 1) call::refuse(function, fmt::format("there are no rows here, got {}", options.rows));
-}
+using call::Operand;
 
-std::uint64_t checked_number(std::uint64_t number, std::uint64_t room) {
-  if (number > room) {
-    call::refuse("compact",
-                 fmt::format("the output must have room for all that is selected, {} elements, got {}", number, room));
-  }
-  return number;
+void check_rows(std::string_view function, std::uint64_t rows) {
+  if (rows != 1) call::refuse(function, fmt::format("there are no rows here, got {}", rows));
 }
-
-void check_flags(std::uint64_t flags, std::uint64_t count) {
-  if (flags != count) call::refuse("compact", fmt::format("as many flags as elements, got {} for {}", flags, count));
-}
-
-// What compact() works on, in device memory.
-struct Selection {
-  std::uint64_t count = 0;
-  std::uint64_t room = 0;
-};
 
 // Tiles of the smallest work-groups that a device may want.
 std::uint64_t notes_for(const Device& device, std::uint64_t count) {
   return gather_plan::compact_bytes(count, gather_plan::make(device.info(), 1, 0).tile());
 }
 
-Selection checked(const BufferBase& in, std::size_t element_bytes, const BufferBase& flags, const BufferBase& out,
-                  const GatherOptions& options, const BufferBase* number = nullptr) {
-  constexpr std::string_view name = "compact";
-  check_rows(name, options);
-  call::check_element_bytes(name, element_bytes);
-  const Selection selection{call::count_of(name, in, element_bytes), call::count_of(name, out, element_bytes)};
-  check_flags(flags.size_bytes(), selection.count);
-  call::check_one_device(name, in, out);
-  call::check_one_device(name, flags, out);
-  call::check_writable(name, out);
-  call::check_apart(name, "the output and the input", out, in);
-  call::check_apart(name, "the output and the flags", out, flags);
-  if (number != nullptr) {
-    call::check_results(name, "the number", *number, out.device(), 1, sizeof(std::uint64_t), {&in, &flags, &out});
+class Compaction final : public call::Primitive {
+ public:
+  // `number`: where the caller wants to have it on the device, or none.
+  Compaction(const Operand& in, const Operand& flags, const Operand& out, const std::optional<Operand>& number,
+             const GatherOptions& options)
+      : Primitive("compact", options.times, options.workspace),
+        out_(writes("the output", out)),
+        in_(reads("the input", in)),
+        flags_(reads("the flags", flags)),
+        number_there_(number ? &returns("the number", *number) : nullptr),
+        rows_(options.rows) {}
+  [[nodiscard]] std::uint64_t result() const noexcept { return number_; }
+
+ private:
+  void check() override {
+    check_rows(function_name(), rows_);
+    if (in_.element_bytes() != out_.element_bytes()) {
+      refuse(
+          fmt::format("elements must have one size, got {} and {} bytes", in_.element_bytes(), out_.element_bytes()));
+    }
+    if (flags_.element_bytes() != 1) refuse(fmt::format("flags are u8, got {}", to_string(flags_.dtype())));
+    if (flags_.count() != in_.count()) {
+      refuse(fmt::format("as many flags as elements, got {} for {}", flags_.count(), in_.count()));
+    }
+    if (number_there_ != nullptr) check_result(*number_there_, 1);
   }
-  if (options.workspace != nullptr && !call::on_cpu(out.device())) {
-    call::check_workspace(name, *options.workspace, out.device(), notes_for(out.device(), selection.count),
-                          {&in, &flags, &out, number});
+  [[nodiscard]] bool is_empty() const override { return in_.count() == 0; }
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override { return notes_for(device, in_.count()); }
+  void run_on_cpu() override {
+    number_ = compact_cpu(in_.element_bytes(), in_.count(), in_.data(), flags_.data(), out_.data(), out_.count());
+    if (number_there_ != nullptr) std::memcpy(number_there_->data(), &number_, sizeof number_);
   }
-  return selection;
-}
+  void enqueue(Stream& stream) override {
+    const BufferBase& in = in_.buffer();
+    const BufferBase& out = out_.buffer();
+    const auto plan =
+        gather_plan::make(stream.device().info(), in_.element_bytes(), call::place_of(in) | call::place_of(out));
+    time(compact_on_device(stream, in_.count(), in, flags_.buffer(), out, out_.count(), workspace(), plan,
+                           number_there_ != nullptr ? &number_there_->buffer() : nullptr));
+  }
+  bool enqueue_empty(Stream& stream) override {
+    if (number_there_ == nullptr) return false;
+    call::clear(stream, number_there_->buffer(), 0, sizeof number_);
+    return true;
+  }
+  void finish() override {
+    if (number_there_ != nullptr) return;
+    if (has_workspace()) workspace().slice(0, sizeof number_).read(std::as_writable_bytes(std::span(&number_, 1)));
+    if (number_ > out_.count()) {
+      refuse(fmt::format("the output must have room for all that is selected, {} elements, got {}", number_,
+                         out_.count()));
+    }
+    bring_back(number_ * out_.element_bytes());
+  }
 
-std::uint64_t here(const Selection& selection, std::size_t element_bytes, const void* in, const void* flags, void* out,
-                   Times* times) {
-  const call::Timer timer(times, &Times::compute);
-  return checked_number(compact_cpu(element_bytes, selection.count, in, flags, out, selection.room), selection.room);
-}
-
-std::shared_ptr<const GatherWork> queue(Stream& stream, const Selection& selection, std::size_t element_bytes,
-                                        const BufferBase& in, const BufferBase& flags, const BufferBase& out,
-                                        const BufferBase* workspace, const BufferBase* number = nullptr) {
-  auto work = std::make_shared<GatherWork>();
-  const auto plan = gather_plan::make(stream.device().info(), element_bytes, call::place_of(in) | call::place_of(out));
-  work->notes =
-      call::take_workspace("compact", workspace, stream, gather_plan::compact_bytes(selection.count, plan.tile()));
-  work->events = compact_on_device(stream, selection.count, in, flags, out, selection.room, *work->notes, plan, number);
-  return work;
-}
-
-std::uint64_t number_of(const GatherWork& work, std::uint64_t room) {
-  std::uint64_t number = 0;
-  work.notes->read(std::as_writable_bytes(std::span(&number, 1)));
-  return checked_number(number, room);
-}
+  const Operand& out_;
+  const Operand& in_;
+  const Operand& flags_;
+  const Operand* number_there_;
+  std::uint64_t rows_;
+  std::uint64_t number_ = 0;
+};
 
 // An element as 64 bits: of floats the bits of f64, of integers the value modulo 2^64.
 std::uint64_t as_word(Dtype dtype, const void* element) {
@@ -103,29 +103,57 @@ std::uint64_t as_word(Dtype dtype, const void* element) {
   });
 }
 
-std::uint64_t checked_iota(const BufferBase& out, Dtype dtype, const GatherOptions& options) {
-  check_rows("iota", options);
-  const std::uint64_t count = call::count_of("iota", out, dtype);
-  call::check_writable("iota", out);
-  if (is_float(dtype) && !out.device().info().fp64) {
-    throw Error(ErrorCode::unsupported, fmt::format("iota: {} needs double precision, which {} does not have",
-                                                    to_string(dtype), out.device().id()));
+class Filling final : public call::Primitive {
+ public:
+  Filling(const Operand& out, const void* element, const GatherOptions& options)
+      : Primitive("fill", options.times), out_(writes("the output", out)), element_(element), rows_(options.rows) {}
+
+ private:
+  void check() override { check_rows(function_name(), rows_); }
+  [[nodiscard]] bool is_empty() const override { return out_.count() == 0; }
+  void run_on_cpu() override {
+    Stream stream(device(), Timing::off);
+    enqueue(stream);
   }
-  return count;
-}
+  void enqueue(Stream& stream) override { time(call::fill(stream, out_.buffer(), element_, out_.element_bytes())); }
 
-Events queue_iota(Stream& stream, const BufferBase& out, Dtype dtype, std::uint64_t count, const void* start,
-                  const void* step) {
-  const auto plan = gather_plan::make(stream.device().info(), size_of(dtype), out.byte_offset());
-  return iota_on_device(stream, dtype, count, out, as_word(dtype, start), as_word(dtype, step), plan);
-}
+  const Operand& out_;
+  const void* element_;
+  std::uint64_t rows_;
+};
 
-void check_fill(const BufferBase& out, std::size_t element_bytes, const GatherOptions& options) {
-  check_rows("fill", options);
-  call::check_element_bytes("fill", element_bytes);
-  call::count_of("fill", out, element_bytes);
-  call::check_writable("fill", out);
-}
+class Iota final : public call::Primitive {
+ public:
+  Iota(const Operand& out, const void* start, const void* step, const GatherOptions& options)
+      : Primitive("iota", options.times),
+        out_(writes("the output", out)),
+        start_(start),
+        step_(step),
+        rows_(options.rows) {}
+
+ private:
+  void check() override {
+    check_rows(function_name(), rows_);
+    if (!is_float(out_.dtype()) || device().info().fp64) return;
+    throw Error(ErrorCode::unsupported, fmt::format("iota: {} needs double precision, which {} does not have",
+                                                    to_string(out_.dtype()), device().id()));
+  }
+  [[nodiscard]] bool is_empty() const override { return out_.count() == 0; }
+  void run_on_cpu() override { iota_cpu(out_.dtype(), out_.count(), out_.data(), word_of(start_), word_of(step_)); }
+  void enqueue(Stream& stream) override {
+    const BufferBase& out = out_.buffer();
+    const auto plan = gather_plan::make(stream.device().info(), out_.element_bytes(), out.byte_offset());
+    time(iota_on_device(stream, out_.dtype(), out_.count(), out, word_of(start_), word_of(step_), plan));
+  }
+
+  // In masu's floating-point environment, so not in the constructor.
+  [[nodiscard]] std::uint64_t word_of(const void* element) const { return as_word(out_.dtype(), element); }
+
+  const Operand& out_;
+  const void* start_;
+  const void* step_;
+  std::uint64_t rows_;
+};
 
 }  // namespace
 
@@ -135,153 +163,48 @@ std::uint64_t compact_workspace(const Device& device, std::uint64_t count) noexc
 
 std::uint64_t compact(const Device& device, const ConstRecordsView& in, const ArrayView& flags, const RecordsView& out,
                       const GatherOptions& options) {
-  constexpr std::string_view name = "compact";
-  call::start_times(options.times);
-  check_rows(name, options);
-  call::check_element_bytes(name, in.record_bytes);
-  if (in.record_bytes != out.record_bytes) {
-    call::refuse(name,
-                 fmt::format("elements must have one size, got {} and {} bytes", in.record_bytes, out.record_bytes));
-  }
-  if (size_of(flags.dtype) != 1) call::refuse(name, fmt::format("flags are u8, got {}", to_string(flags.dtype)));
-  check_flags(flags.count, in.count);
-  call::check_count(name, std::max(in.count, out.count));
-  const std::uint64_t in_bytes = in.count * in.record_bytes;
-  const std::uint64_t out_bytes = out.count * out.record_bytes;
-  if (call::overlap(in.data, in_bytes, out.data, out_bytes)) call::refuse_overlap(name, "the output and the input");
-  if (call::overlap(flags.data, flags.count, out.data, out_bytes))
-    call::refuse_overlap(name, "the output and the flags");
-  if (in.count == 0) return 0;
-  if (call::on_cpu(device)) {
-    return here({in.count, out.count}, in.record_bytes, in.data, flags.data, out.data, options.times);
-  }
-  const double start = call::now();
-  const Buffer<std::byte> in_there = call::upload_bytes(device, in.data, in_bytes);
-  const Buffer<std::byte> flags_there = call::upload(device, flags);
-  Buffer<std::byte> out_there(device, out_bytes);
-  const double brought = call::now() - start;
-  const std::uint64_t number = compact(in_there, in.record_bytes, flags_there, out_there, options);
-  const double done = call::now();
-  call::download_bytes(out_there.slice(0, number * in.record_bytes), out.data);
-  if (options.times != nullptr) options.times->transfer += brought + call::now() - done;
-  return number;
+  return call::run_on<Compaction>(device, in, flags, out, std::nullopt, options);
 }
 
 std::uint64_t compact(const BufferBase& in, std::size_t element_bytes, const BufferBase& flags, BufferBase& out,
                       const GatherOptions& options) {
-  call::start_times(options.times);
-  const Selection selection = checked(in, element_bytes, flags, out, options);
-  if (selection.count == 0) return 0;
-  if (call::on_cpu(out.device())) {
-    return here(selection, element_bytes, call::host_address(in), call::host_address(flags), call::host_address(out),
-                options.times);
-  }
-  Stream stream = call::timed_stream(out.device(), options.times != nullptr);
-  const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
-  stream.finish();
-  if (options.times != nullptr) options.times->compute += call::seconds_of(work->events);
-  return number_of(*work, selection.room);
+  return call::run<Compaction>(Operand(in, element_bytes), Operand(flags, 1), Operand(out, element_bytes), std::nullopt,
+                               options);
 }
 
 Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& flags,
                                BufferBase& out, const GatherOptions& options) {
-  const Selection selection = checked(in, element_bytes, flags, out, options);
-  call::check_stream("compact", stream, out);
-  if (selection.count == 0) return {Event(), [] { return std::uint64_t{0}; }};
-  if (call::on_cpu(out.device())) {
-    stream.finish();
-    return call::finished_work([&] {
-      return here(selection, element_bytes, call::host_address(in), call::host_address(flags), call::host_address(out),
-                  nullptr);
-    });
-  }
-  const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
-  const std::uint64_t room = selection.room;
-  return {call::end_of(stream), [=] { return number_of(*work, room); }};
+  return call::start<Compaction>(stream, Operand(in, element_bytes), Operand(flags, 1), Operand(out, element_bytes),
+                                 std::nullopt, options);
 }
 
 Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& flags,
                       BufferBase& out, const BufferBase& number, const GatherOptions& options) {
-  const Selection selection = checked(in, element_bytes, flags, out, options, &number);
-  call::check_stream("compact", stream, out);
-  if (selection.count == 0) {
-    call::clear(stream, number, 0, sizeof(std::uint64_t));
-    return {call::end_of(stream), [] {}};
-  }
-  if (call::on_cpu(out.device())) {
-    stream.finish();  // what was given to it before may still change the data
-    const std::uint64_t found = compact_cpu(element_bytes, selection.count, call::host_address(in),
-                                            call::host_address(flags), call::host_address(out), selection.room);
-    std::memcpy(call::host_address(number), &found, sizeof found);
-    return {Event(), [] {}};
-  }
-  const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace, &number);
-  return {call::end_of(stream), [work] {}};
+  return call::start_into<Compaction>(stream, Operand(in, element_bytes), Operand(flags, 1),
+                                      Operand(out, element_bytes), Operand(number, Dtype::u64), options);
 }
 
 void fill(BufferBase& out, const void* element, std::size_t element_bytes, const GatherOptions& options) {
-  call::start_times(options.times);
-  check_fill(out, element_bytes, options);
-  if (out.size_bytes() == 0) return;
-  Stream stream = call::timed_stream(out.device(), options.times != nullptr);
-  const double start = call::now();
-  const Event event = stream.fill_bytes(out, element, element_bytes);
-  stream.finish();
-  if (options.times == nullptr) return;
-  options.times->compute += call::on_cpu(out.device()) ? call::now() - start : event.seconds();
+  call::run<Filling>(Operand(out, element_bytes), element, options);
 }
 
 Pending<void> fill(Stream& stream, BufferBase& out, const void* element, std::size_t element_bytes,
                    const GatherOptions& options) {
-  check_fill(out, element_bytes, options);
-  call::check_stream("fill", stream, out);
-  if (out.size_bytes() == 0) return {Event(), [] {}};
-  return {stream.fill_bytes(out, element, element_bytes), [] {}};
+  return call::start<Filling>(stream, Operand(out, element_bytes), element, options);
 }
 
 void iota(const Device& device, MutableArrayView out, const void* start, const void* step,
           const GatherOptions& options) {
-  const FloatingPointScope usual;
-  call::start_times(options.times);
-  check_rows("iota", options);
-  call::check_count("iota", out.count);
-  if (out.count == 0) return;
-  if (call::on_cpu(device)) {
-    const call::Timer timer(options.times, &Times::compute);
-    return iota_cpu(out.dtype, out.count, out.data, as_word(out.dtype, start), as_word(out.dtype, step));
-  }
-  Buffer<std::byte> there(device, out.count * size_of(out.dtype));
-  iota(there, out.dtype, start, step, options);
-  const call::Timer timer(options.times, &Times::transfer);
-  call::download_bytes(there, out.data);
+  call::run_on<Iota>(device, out, start, step, options);
 }
 
 void iota(BufferBase& out, Dtype dtype, const void* start, const void* step, const GatherOptions& options) {
-  call::start_times(options.times);
-  const std::uint64_t count = checked_iota(out, dtype, options);
-  if (count == 0) return;
-  if (call::on_cpu(out.device())) {
-    return iota(out.device(), MutableArrayView(dtype, call::host_address(out), count), start, step, options);
-  }
-  Stream stream = call::timed_stream(out.device(), options.times != nullptr);
-  const Events events = queue_iota(stream, out, dtype, count, start, step);
-  stream.finish();
-  if (options.times != nullptr) options.times->compute += events.front().seconds();
+  call::run<Iota>(Operand(out, dtype), start, step, options);
 }
 
 Pending<void> iota(Stream& stream, BufferBase& out, Dtype dtype, const void* start, const void* step,
                    const GatherOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t count = checked_iota(out, dtype, options);
-  call::check_stream("iota", stream, out);
-  if (count == 0) return {Event(), [] {}};
-  if (call::on_cpu(out.device())) {
-    stream.finish();
-    iota_cpu(dtype, count, call::host_address(out), as_word(dtype, start), as_word(dtype, step));
-    return {Event(), [] {}};
-  }
-  queue_iota(stream, out, dtype, count, start, step);
-  return {call::end_of(stream), [] {}};
+  return call::start<Iota>(stream, Operand(out, dtype), start, step, options);
 }
 
 }  // namespace masu

@@ -2,8 +2,9 @@
 // Counting that only gives work to a stream, and the forms that are this and a read: of one histogram, of rows, and of
 // several columns together.
 #include "call/operands.h"
+#include "histogram/counts.h"
 #include "histogram/device/slot_kernels.h"
-#include "histogram/histogram_checks.h"
+#include "histogram/weighted_state.h"
 
 #include <masu/histogram.h>
 #include <masu/joint_histogram.h>
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -102,27 +102,27 @@ namespace {
 
 constexpr std::size_t total_bytes = sizeof(std::uint64_t);
 
-// What the kernels leave becomes counts: `tables` tables of bins with below, above and NaN behind them, or a joint one.
+// What the kernels leave becomes counts: tables of bins with below, above and NaN after each, or a joint one.
 struct CountedState : PreparedBins::State {
-  std::uint64_t tables = 1;
+  CountShape shape;
   bool clamps = false;  // once all is counted
   std::optional<call::Kernels> fold{};
   Buffer<std::uint32_t> slot_of;  // of totals by value, else empty
   Strategy used = Strategy::sequential;
-  std::function<void(std::span<const ArrayView>, std::uint64_t*)> here{};  // on `cpu`
 
-  CountedState(std::string_view function, const Device& on, std::vector<std::shared_ptr<const BinRule>> columns)
-      : State(function, on, std::move(columns)), slot_of(on, 0) {}
-
-  // Of one column, whose slots the kernels count as `slots` totals.
-  void set_tables(std::uint64_t count, Outside outside) {
-    tables = count;
-    numbers = tables * (rules.front()->n + extra_slots);
-    if (!kernels) return;
+  CountedState(const Device& on, CountShape made)
+      : State(made.name, on, made.empty.rules), shape(std::move(made)), slot_of(on, 0) {
+    shape.options.workspace = nullptr;
+    channels = shape.empty.channels;
+    if (shape.empty.kind == detail::CountKind::rows) elements = shape.empty.rows * shape.row_elements;
+    numbers = shape.numbers();
+    if (call::on_cpu(device)) return;
+    kernels = shape.kernels(device, {});
     used = kernels->strategy();
-    clamps = outside == Outside::clamp;
-    const std::uint64_t slots = kernels->totals_bytes() / total_bytes / tables;
-    const std::vector<std::uint32_t> by_value = histogram_plan::slots_by_value(*rules.front(), slots);
+    if (shape.empty.kind == detail::CountKind::joint) return;
+    clamps = shape.options.outside == Outside::clamp;
+    const std::uint64_t slots = kernels->totals_bytes() / total_bytes / shape.tables();
+    const std::vector<std::uint32_t> by_value = slots_by_value(shape.rule(), slots);
     if (!by_value.empty()) slot_of = device.upload(by_value);
     if (clamps || !by_value.empty()) {
       fold.emplace(device, histogram_plan::fold_files, histogram_plan::fold_defines(device.info()),
@@ -142,15 +142,15 @@ struct CountedState : PreparedBins::State {
     auto [count, room] = check(stream, arrays, nullptr, {&result, 1}, workspace);
     if (!kernels) {
       stream.finish();  // what was given to it before may still change the data
-      std::vector<ArrayView> views;
-      for (const BufferBase* array : arrays) views.push_back(call::host_view(*array, rules.front()->dtype));
-      here(views, reinterpret_cast<std::uint64_t*>(call::host_address(counts)));
+      count_on_cpu({device, shape.empty.dtype, arrays}, count,
+                   reinterpret_cast<std::uint64_t*>(call::host_address(counts)));
       if (beside != nullptr) call::copy(stream, beside->from, beside->to);
       return {call::end_of(stream), [] {}};
     }
     const Buffer<std::byte> by_value = room.slice(0, folds() ? kernels->totals_bytes() : 0);
     State::count(stream, arrays, count, folds() ? static_cast<const BufferBase&>(by_value) : counts, room, beside);
-    const std::uint64_t bins = rules.front()->n;
+    const std::uint64_t bins = shape.empty.size;
+    const std::uint64_t tables = shape.tables();
     if (folds()) {
       call::clear(stream, counts, 0, counts.size_bytes());
       const std::uint64_t values = kernels->totals_bytes() / total_bytes / tables;
@@ -165,127 +165,62 @@ struct CountedState : PreparedBins::State {
     const auto kept = std::make_shared<Buffer<std::byte>>(std::move(room));
     return {call::end_of(stream), [kept] {}};
   }
+
+  void count_on_cpu(const Columns& data, std::uint64_t count, std::uint64_t* to) const {
+    CountState state(device, shape);
+    state.count(data, count);
+    const detail::Counts found = state.counts();
+    for (std::uint64_t table = 0; table < shape.tables(); ++table) {
+      to = std::copy_n(found.bins.data() + table * shape.empty.size, shape.empty.size, to);
+      to = std::copy_n(found.outside.data() + table * shape.extras(), shape.extras(), to);
+    }
+  }
+
+  // The result that a call has left as numbers.
+  [[nodiscard]] detail::Counts result(std::span<const std::uint64_t> counts) const {
+    const FloatingPointScope usual;
+    check_numbers(counts.size());
+    return shape.counts({counts.begin(), counts.end()}, used, false);
+  }
 };
 
 CountedState& counted(PreparedBins::State& state) {
   return static_cast<CountedState&>(state);
 }
 
-std::unique_ptr<CountedState> make_counts(const Device& device, Dtype dtype, const Bins& bins,
-                                          const HistogramOptions& asked) {
-  check_channels("histogram", asked.channels);
-  auto rule = std::make_shared<const BinRule>(bins, dtype, asked.right_open);
-  auto state = std::make_unique<CountedState>("histogram", device, std::vector{rule});
-  HistogramOptions options = asked;
-  options.workspace = nullptr;
-  state->channels = options.channels;
-  if (call::on_cpu(device)) {
-    state->here = [=](std::span<const ArrayView> data, std::uint64_t* to) {
-      HistogramAccumulator accumulator(device, dtype, bins, options);
-      accumulator.add(data.front());
-      for (const Histogram& found : accumulator.result()) to = std::ranges::copy(found.integers(), to).out;
-    };
-  } else {
-    state->kernels = counting_kernels(device, *rule, options, {});
-  }
-  state->set_tables(options.channels, options.outside);
-  return state;
-}
-
-std::unique_ptr<CountedState> make_row_counts(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
-                                              std::uint64_t row_elements, const HistogramOptions& options) {
-  auto state = std::make_unique<CountedState>(rows_name, device,
-                                              std::vector{checked_row_rule(dtype, bins, rows, row_elements, options)});
-  const BinRule& rule = *state->rules.front();
-  state->channels = options.channels;
-  state->elements = rows * row_elements;
-  if (call::on_cpu(device)) {
-    state->here = [=](std::span<const ArrayView> data, std::uint64_t* to) {
-      RowHistogramAccumulator accumulator(device, dtype, bins, rows, row_elements, options);
-      accumulator.add(data.front());
-      const RowHistograms found = accumulator.result();
-      for (std::uint64_t row = 0; row < rows; ++row) {
-        for (unsigned channel = 0; channel < options.channels; ++channel) {
-          to = std::ranges::copy(found.histogram(row, channel).integers(), to).out;
-        }
-      }
-    };
-  } else {
-    state->kernels =
-        std::make_unique<RowKernels>(device, SlotRule(rule, device.info()), rows, row_elements, options, TableUpload{});
-  }
-  state->set_tables(rows * options.channels, options.outside);
-  return state;
-}
-
-std::unique_ptr<CountedState> make_joint_counts(const Device& device, Dtype dtype, std::span<const Bins> bins,
-                                                const HistogramOptions& asked) {
-  auto state = std::make_unique<CountedState>(joint_name, device, checked_joint_rules(dtype, bins, asked));
-  HistogramOptions options = asked;
-  options.workspace = nullptr;
-  state->numbers = joint_extra_bins + joint_bin_count(state->rules);
-  if (call::on_cpu(device)) {
-    state->here = [=, all = std::vector<Bins>(bins.begin(), bins.end())](std::span<const ArrayView> columns,
-                                                                         std::uint64_t* to) {
-      JointHistogramAccumulator accumulator(device, dtype, all, options);
-      accumulator.add(columns);
-      std::ranges::copy(accumulator.result().integers(), to);
-    };
-  } else {
-    state->kernels = std::make_unique<JointKernels>(device, state->rules, options, TableUpload{});
-    state->used = state->kernels->strategy();
-  }
-  return state;
+std::unique_ptr<CountedState> prepared(const Device& device, CountShape shape) {
+  return std::make_unique<CountedState>(device, std::move(shape));
 }
 
 }  // namespace
 
 PreparedHistogram::PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins,
                                      const HistogramOptions& options)
-    : PreparedBins((FloatingPointScope(), make_counts(device, dtype, bins, options))) {}
+    : PreparedBins((FloatingPointScope(), prepared(device, CountShape::of_one(dtype, bins, options)))) {}
 
 std::uint64_t PreparedHistogram::size() const noexcept {
   return state_->rules.front()->n;
 }
 
 std::vector<Histogram> PreparedHistogram::result(std::span<const std::uint64_t> counts) const {
-  state_->check_numbers(counts.size());
-  const std::uint64_t each = size() + extra_slots;
-  std::vector<Histogram> result;
-  for (; !counts.empty(); counts = counts.subspan(each)) {
-    result.push_back(Histogram(counts_of_table({counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(each)},
-                                               state_->rules, extra_slots, counted(*state_).used)));
-  }
-  return result;
+  return CountShape::histograms(counted(*state_).result(counts));
 }
 
 PreparedRowHistograms::PreparedRowHistograms(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
                                              std::uint64_t row_elements, const HistogramOptions& options)
-    : PreparedBins((FloatingPointScope(), make_row_counts(device, dtype, bins, rows, row_elements, options))) {}
+    : PreparedBins(
+          (FloatingPointScope(), prepared(device, CountShape::of_rows(dtype, bins, rows, row_elements, options)))) {}
 
 RowHistograms PreparedRowHistograms::result(std::span<const std::uint64_t> counts) const {
-  state_->check_numbers(counts.size());
-  const CountedState& state = counted(*state_);
-  const std::uint64_t bins = state.rules.front()->n;
-  detail::Counts result{{}, {}, dtype(), state.used, state.rules};
-  for (; !counts.empty(); counts = counts.subspan(bins + extra_slots)) {
-    const auto inside = counts.first(bins);
-    const auto outside = counts.subspan(bins, extra_slots);
-    result.bins.insert(result.bins.end(), inside.begin(), inside.end());
-    result.outside.insert(result.outside.end(), outside.begin(), outside.end());
-  }
-  return {std::move(result), state.tables / state.channels, state.channels};
+  return CountShape::as<RowHistograms>(counted(*state_).result(counts));
 }
 
 PreparedJointHistogram::PreparedJointHistogram(const Device& device, Dtype dtype, std::span<const Bins> bins,
                                                const HistogramOptions& options)
-    : PreparedBins((FloatingPointScope(), make_joint_counts(device, dtype, bins, options))) {}
+    : PreparedBins((FloatingPointScope(), prepared(device, CountShape::of_joint(dtype, bins, options)))) {}
 
 JointHistogram PreparedJointHistogram::result(std::span<const std::uint64_t> counts) const {
-  const FloatingPointScope usual;
-  state_->check_numbers(counts.size());
-  return JointHistogram(
-      counts_of_table({counts.begin(), counts.end()}, state_->rules, joint_extra_bins, counted(*state_).used));
+  return CountShape::as<JointHistogram>(counted(*state_).result(counts));
 }
 
 Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared, BufferBase& counts,
@@ -325,7 +260,9 @@ void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase
                const HistogramOptions& options) {
   const FloatingPointScope usual;
   check_one_channel(options);
-  PreparedHistogram prepared(data.device(), dtype, definite_bins(data, dtype, bins), options);
+  const BufferBase* const column = &data;
+  const Columns columns(data.device(), dtype, {&column, 1});
+  PreparedHistogram prepared(data.device(), dtype, columns.definite({&bins, 1}).front(), options);
   Stream stream = call::timed_stream(data.device(), false);
   histogram(stream, data, prepared, counts, options.workspace).get();
 }

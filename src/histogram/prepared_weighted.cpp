@@ -1,77 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weighted histograms that only give work to a stream, and the form that is this and a read.
 #include "call/operands.h"
+#include "histogram/counts.h"
 #include "histogram/device/slot_kernels.h"
-#include "histogram/histogram_checks.h"
-#include "histogram/weighted_sums.h"
+#include "histogram/weighted_state.h"
 
 #include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace masu {
 
 namespace {
 
-// One row of an accumulator on `cpu`, wrapped, from number `at` on of what is wanted.
-void put(const WeightedHistogram& from, std::uint64_t row, std::uint64_t at, const WeightedTotals& to) {
-  const auto both = [&](auto inside, auto outside, const BufferBase* target) {
-    if (target == nullptr || inside.empty()) return;
-    auto* const place = reinterpret_cast<typename decltype(inside)::value_type*>(call::host_address(*target)) + at;
-    std::ranges::copy(outside, std::ranges::copy(inside, place).out);
-  };
-  both(from.totals(row), from.extra_totals(row), &to.totals);
-  both(from.variances(row), from.extra_variances(row), to.variances);
-  both(from.signed_totals(row), from.signed_extra_totals(row), to.integers);
-  both(from.unsigned_totals(row), from.unsigned_extra_totals(row), to.integers);
-}
-
 struct Weighted : PreparedBins::State {
   WeightedShape shape;
-  WeightedOptions options;
-  std::vector<Bins> bins;
   WeightedKernels* sums = nullptr;  // the kernels
 
-  Weighted(const Device& on, WeightedShape made, const WeightedOptions& asked, std::span<const Bins> given)
-      : State(weighted_name, on, made.rules), shape(std::move(made)), options(asked), bins(given.begin(), given.end()) {
-    if (shape.rows > 1) elements = shape.rows * shape.row_elements;
-    numbers = shape.slots * shape.rows;
+  Weighted(const Device& on, WeightedShape made) : State(weighted_name, on, made.rules), shape(std::move(made)) {
+    if (shape.options.rows > 1) elements = shape.options.rows * shape.row_elements;
+    numbers = shape.numbers();
     if (call::on_cpu(device)) return;
-    auto made_kernels = std::make_unique<WeightedKernels>(device, shape.rules, shape.formats, options,
+    auto made_kernels = std::make_unique<WeightedKernels>(device, shape.rules, shape.formats, shape.options,
                                                           shape.row_elements, TableUpload{});
     sums = made_kernels.get();
     kernels = std::move(made_kernels);
   }
 
   [[nodiscard]] std::uint64_t own_bytes() const override { return call::aligned(kernels->totals_bytes()); }
-  [[nodiscard]] bool whole() const noexcept { return !is_float(shape.weights_dtype); }
 
-  void sum_here(std::span<const BufferBase* const> columns, const BufferBase& weights, const WeightedTotals& to) const {
-    const auto result = [&](bool wrap) {
-      WeightedOptions own = options;
-      own.wrap = wrap;
-      WeightedHistogramAccumulator accumulator(device, rules.front()->dtype, shape.weights_dtype, bins, own,
-                                               shape.rows == 1 ? 0 : shape.row_elements);
-      std::vector<ArrayView> views;
-      for (const BufferBase* column : columns) views.push_back(call::host_view(*column, rules.front()->dtype));
-      accumulator.add(views, call::host_view(weights, shape.weights_dtype));
-      return accumulator.result();
+  void sum_on_cpu(const Columns& columns, const BufferBase& weights, const WeightedTotals& to) const {
+    WeightedState state(shape, device);
+    state.add(columns.on_host(), call::host_view(weights, shape.weights_dtype));
+    const std::vector<WeightSums> found = state.collect();
+    const auto place = []<class T>(const BufferBase* buffer, T) {
+      return buffer == nullptr ? nullptr : reinterpret_cast<T*>(call::host_address(*buffer));
     };
-    if (to.status != nullptr) {
-      auto& status = *reinterpret_cast<std::uint32_t*>(call::host_address(*to.status));
-      status = 0;
-      try {
-        (void)result(false);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::invalid_argument) throw;
-        status = 1;
-      }
+    double* const totals = place(&to.totals, double{});
+    double* const variances = place(to.variances, double{});
+    std::uint64_t* const integers = place(to.integers, std::uint64_t{});
+    bool all_fit = true;
+    for (std::uint64_t i = 0; i < numbers; ++i) {
+      totals[i] = found.front().total(i);
+      if (variances != nullptr) variances[i] = found.back().total(i);
+      if (!shape.whole()) continue;
+      std::uint64_t bits = 0;
+      if (!found.front().integer_total(i, bits)) all_fit = false;
+      if (integers != nullptr) integers[i] = bits;
     }
-    const WeightedHistogram found = result(true);
-    for (std::uint64_t row = 0; row < shape.rows; ++row) put(found, row, row * shape.slots, to);
+    if (to.status != nullptr) *place(to.status, std::uint32_t{}) = all_fit ? 0 : 1;
   }
 
   // Throws: names the first integer total of a call that does not fit. `room`: the workspace.
@@ -82,18 +62,18 @@ struct Weighted : PreparedBins::State {
     sums->collect(totals, {&found, 1});
     for (std::uint64_t i = 0; i < numbers; ++i) {
       std::uint64_t bits = 0;
-      if (!found.integer_total(i, bits)) shape.refuse_total(i / shape.slots, i % shape.slots);
+      if (!found.integer_total(i, bits)) shape.refuse_total(i);
     }
   }
 
   // Returns the memory that the work uses.
   Buffer<std::byte> enqueue(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
                             const WeightedTotals& to, const BufferBase* workspace) {
-    if ((to.variances != nullptr) != options.variances) {
-      call::refuse(name, options.variances ? "variances were asked for and need memory, got none"
-                                           : "variances were not asked for, got memory for them");
+    if ((to.variances != nullptr) != shape.options.variances) {
+      call::refuse(name, shape.options.variances ? "variances were asked for and need memory, got none"
+                                                 : "variances were not asked for, got memory for them");
     }
-    if (to.integers != nullptr && !whole()) {
+    if (to.integers != nullptr && !shape.whole()) {
       call::refuse(name,
                    fmt::format("weights must be integers for exact totals, got {}", to_string(shape.weights_dtype)));
     }
@@ -106,13 +86,13 @@ struct Weighted : PreparedBins::State {
     auto [count, room] = check(stream, arrays, &shape.weights_dtype, results, workspace);
     if (!kernels) {
       stream.finish();  // what was given to it before may still change the data
-      sum_here(columns, weights, to);
+      sum_on_cpu({device, shape.dtype(), columns}, weights, to);
       return std::move(room);
     }
     const Buffer<std::byte> digits = room.slice(0, kernels->totals_bytes());
     State::count(stream, arrays, count, digits, room);
     if (to.status != nullptr) call::clear(stream, *to.status, 0, sizeof(std::uint32_t));
-    sums->round(stream, 0, digits, {to.totals, to.integers, whole() ? to.status : nullptr});
+    sums->round(stream, 0, digits, {to.totals, to.integers, shape.whole() ? to.status : nullptr});
     if (to.variances != nullptr) sums->round(stream, 1, digits, {*to.variances, nullptr, nullptr});
     return std::move(room);
   }
@@ -128,8 +108,7 @@ PreparedWeightedHistogram::PreparedWeightedHistogram(const Device& device, Dtype
                                                      std::span<const Bins> bins, const WeightedOptions& options,
                                                      std::uint64_t row_elements)
     : PreparedBins((FloatingPointScope(),
-                    std::make_unique<Weighted>(device, WeightedShape(dtype, weights, bins, options, row_elements),
-                                               options, bins))) {}
+                    std::make_unique<Weighted>(device, WeightedShape(dtype, weights, bins, options, row_elements)))) {}
 
 WeightedHistogram PreparedWeightedHistogram::result(std::span<const double> totals, std::span<const double> variances,
                                                     std::span<const std::uint64_t> integers) const {
@@ -138,7 +117,8 @@ WeightedHistogram PreparedWeightedHistogram::result(std::span<const double> tota
   state.check_numbers(totals.size());
   if (!variances.empty()) state.check_numbers(variances.size());
   if (!integers.empty()) state.check_numbers(integers.size());
-  return state.shape.of(0, totals, variances, integers);
+  return state.shape.of(0, {totals.begin(), totals.end()}, {variances.begin(), variances.end()},
+                        {integers.begin(), integers.end()});
 }
 
 Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
@@ -157,11 +137,11 @@ Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& 
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
   const std::uint64_t row_elements = weighted_row_elements(count, options);
   if (call::on_cpu(data.device())) {
-    auto here = std::make_shared<WeightedHistogramAccumulator>(data.device(), dtype, weights_dtype, bins, options,
-                                                               row_elements);
+    auto accumulator = std::make_shared<WeightedHistogramAccumulator>(data.device(), dtype, weights_dtype, bins,
+                                                                      options, row_elements);
     stream.finish();  // what was given to it before may still change the data
-    here->add_buffer(data, dtype, weights, weights_dtype, &stream);
-    return {call::end_of(stream), [here] { return here->result(); }};
+    accumulator->add_buffer(data, dtype, weights, weights_dtype, &stream);
+    return {call::end_of(stream), [accumulator] { return accumulator->result(); }};
   }
   call::refuse_capture("weighted_histogram", stream, "bins must be prepared (PreparedWeightedHistogram)");
   struct Work {
@@ -191,7 +171,7 @@ Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& 
                             nullptr);
   const Weighted& state = weighted_of(*work->prepared.state_);
   return {call::end_of(stream), [work, &state, count, wrap = options.wrap] {
-            if (!wrap && state.whole() && work->status.read().front() != 0) state.refuse(work->room);
+            if (!wrap && state.shape.whole() && work->status.read().front() != 0) state.refuse(work->room);
             return state.shape.of(count, work->totals.read(), work->variances.read(), work->integers.read());
           }};
 }

@@ -2,7 +2,6 @@
 #include "histogram/weighted_sums.h"
 
 #include "histogram/cpu/histogram_cpu.h"
-#include "histogram/histogram_checks.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -14,7 +13,6 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -153,13 +151,6 @@ bool WeightSums::read(call::StateReader& from, std::uint64_t n) {
   return true;
 }
 
-void WeightSums::move(std::uint64_t from, std::uint64_t to) noexcept {
-  std::int64_t* source = words(from);
-  for (std::size_t i = 0; i < format_.words(); ++i) words(to)[i] += std::exchange(source[i], 0);
-  *flags(to) |= std::exchange(*flags(from), std::uint8_t{0});
-  propagate(to, to + 1);
-}
-
 fixed::Part WeightSums::part(std::uint64_t slot) const noexcept {
   fixed::Part result;
   result.number = fixed::magnitude_of({words_.data() + slot * format_.words(), format_.words()}, format_.unit);
@@ -173,82 +164,6 @@ double WeightSums::total(std::uint64_t slot) const noexcept {
 
 bool WeightSums::integer_total(std::uint64_t slot, std::uint64_t& bits) const noexcept {
   return fixed::integer_of(part(slot), is_signed(format_.weights), bits);
-}
-
-namespace {
-constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
-constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 32;
-}  // namespace
-
-WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,
-                             std::uint64_t elements)
-    : weights_dtype(of_weights), rows(options.rows), row_elements(elements) {
-  check_column_count(weighted_name, bins.size());
-  if (rows < 1 || rows > most_weighted_rows) {
-    call::refuse(weighted_name, fmt::format("rows must be 1 to {}, got {}", most_weighted_rows, rows));
-  }
-  if (rows > 1 && bins.size() > 1) {
-    call::refuse(weighted_name, fmt::format("rows are for one column, got {} columns", bins.size()));
-  }
-  if (rows > 1 && elements > std::numeric_limits<std::uint64_t>::max() / rows) {
-    call::refuse(weighted_name,
-                 fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", rows, elements));
-  }
-  if (rows == 1) row_elements = std::numeric_limits<std::uint64_t>::max();
-  for (const Bins& column : bins) {
-    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
-    if (rule->n > most_slots / rows / joint_bins) {
-      call::refuse(weighted_name, fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more",
-                                              rows * joint_bins, rule->n));
-    }
-    joint_bins *= rule->n;
-    rules.push_back(std::move(rule));
-  }
-  slots = joint_bins + (bins.size() > 1 ? 2 : extra_slots);
-  formats.emplace_back(weights_dtype, false);
-  if (options.variances) formats.emplace_back(weights_dtype, true);
-}
-
-void WeightedShape::refuse_total(std::uint64_t row, std::uint64_t slot) const {
-  std::string where;
-  const bool joint = rules.size() > 1;
-  constexpr std::string_view of_one[] = {"the values below the bins", "the values above the bins", "the NaNs"};
-  constexpr std::string_view of_several[] = {"the points outside of the bins", "the points with a NaN"};
-  if (slot >= joint_bins) {
-    where = joint ? of_several[slot - joint_bins] : of_one[slot - joint_bins];
-  } else {
-    where = fmt::format("{} {}", joint ? "joint bin" : "bin", slot);
-    for (std::uint64_t stride = joint_bins, d = 0; joint && d < rules.size(); ++d) {
-      stride /= rules[d]->n;
-      where += fmt::format("{}{}", d == 0 ? " (" : ", ", slot / stride % rules[d]->n);
-      if (d + 1 == rules.size()) where += ")";
-    }
-  }
-  if (rows > 1) where += fmt::format(" of row {}", row);
-  call::refuse(weighted_name, fmt::format("the total of {} must fit {}, got one that does not", where,
-                                          is_signed(weights_dtype) ? "i64" : "u64"));
-}
-
-WeightedHistogram WeightedShape::empty(std::uint64_t n) const {
-  WeightedHistogram result;
-  result.rows_ = rows;
-  result.joint_bins_ = joint_bins;
-  result.extras_ = slots - joint_bins;
-  result.n_ = n;
-  result.dtype_ = rules.front()->dtype;
-  result.weights_dtype_ = weights_dtype;
-  result.rules_ = rules;
-  return result;
-}
-
-WeightedHistogram WeightedShape::of(std::uint64_t n, std::span<const double> totals, std::span<const double> variances,
-                                    std::span<const std::uint64_t> integers) const {
-  WeightedHistogram result = empty(n);
-  result.totals_.assign(totals.begin(), totals.end());
-  result.variances_.assign(variances.begin(), variances.end());
-  if (is_signed(weights_dtype)) result.signed_.assign(integers.begin(), integers.end());
-  else result.unsigned_.assign(integers.begin(), integers.end());
-  return result;
 }
 
 }  // namespace masu
@@ -305,15 +220,8 @@ WeightedCounter::WeightedCounter(std::span<const std::shared_ptr<const BinRule>>
 
 void WeightedCounter::add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count) {
   for (SlotWriter& writer : writers_) writer.prepare(count);
-  const auto data = ArrayView(rules_.front()->dtype, columns.front().data, count);
-  std::optional<ValueSource> one;
-  std::optional<JointPoints> several;
-  if (rules_.size() == 1) {
-    one.emplace(writers_.front(), data);
-  } else {
-    several.emplace(rules_, writers_, clamp_, columns);
-  }
-  const SlotSource& source = one ? static_cast<const SlotSource&>(*one) : *several;
+  const ColumnSource found(rules_, writers_, clamp_, columns);
+  const SlotSource& source = found.slots();
   for (std::uint64_t first = 0; first < count;) {
     const std::uint64_t row = position_ / row_elements_;
     const std::uint64_t in_row = position_ % row_elements_;

@@ -2,21 +2,14 @@
 // Exact sums of weights, one a slot: fixed-point numbers whose unit is that of the smallest weight there is.
 #pragma once
 
-#include "call/operands.h"
 #include "call/state_bytes.h"
-#include "histogram/bins/bin_rule.h"
 #include "sum/fixed_point.h"
 
 #include <masu/dtype.h>
-#include <masu/weighted_histogram.h>
-
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace masu {
@@ -76,8 +69,6 @@ class WeightSums {
   // at most n weights.
   void write(call::StateWriter& to) const;
   [[nodiscard]] bool read(call::StateReader& from, std::uint64_t n);
-  // Moves slot `from` to slot `to`, which keeps what it has.
-  void move(std::uint64_t from, std::uint64_t to) noexcept;
 
   // The exact sum, rounded once; NaN and infinities as masu/weighted_histogram.h says.
   [[nodiscard]] double total(std::uint64_t slot) const noexcept;
@@ -89,45 +80,6 @@ class WeightSums {
   WeightFormat format_;
   std::vector<std::int64_t> words_;
   std::vector<std::uint8_t> flags_;
-};
-
-// What the functions and the accumulator of weighted histograms check alike.
-
-inline constexpr std::string_view weighted_name = "weighted_histogram";
-
-inline void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights) {
-  if (elements != weights) {
-    call::refuse(weighted_name, fmt::format("there must be a weight for each element, got {} elements and {} weights",
-                                            elements, weights));
-  }
-}
-
-// Elements of a row.
-inline std::uint64_t weighted_row_elements(std::uint64_t count, const WeightedOptions& options) {
-  if (options.rows != 0 && count % options.rows != 0) {
-    call::refuse(weighted_name, fmt::format("{} rows must divide the elements, got {}", options.rows, count));
-  }
-  return options.rows == 0 ? 0 : count / options.rows;
-}
-
-// What the arguments of a weighted histogram make definite. Throws for those that are out of the limits.
-struct WeightedShape {
-  WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,
-                std::uint64_t elements);
-  // Throws: the integer total of a slot of a row does not fit.
-  [[noreturn]] void refuse_total(std::uint64_t row, std::uint64_t slot) const;
-  // Without totals.
-  [[nodiscard]] WeightedHistogram empty(std::uint64_t n) const;
-  [[nodiscard]] WeightedHistogram of(std::uint64_t n, std::span<const double> totals, std::span<const double> variances,
-                                     std::span<const std::uint64_t> integers) const;
-
-  Dtype weights_dtype;
-  std::uint64_t rows;
-  std::uint64_t row_elements;  // a single row has no end
-  std::vector<std::shared_ptr<const BinRule>> rules;
-  std::uint64_t joint_bins = 1;       // of a row
-  std::uint64_t slots = 0;            // with those behind them
-  std::vector<WeightFormat> formats;  // the weights, their squares
 };
 
 }  // namespace masu

@@ -56,7 +56,7 @@ class Partition : public call::Primitive {
         sizes_there_(sizes != nullptr ? &returns("the sizes", Operand(*sizes, Dtype::u64)) : nullptr),
         index_bytes_(index_bytes),
         k_(k) {
-    allow_in_place();
+    allow_in_place(data_);
   }
   [[nodiscard]] PartitionResult result() const { return {sizes_[0], sizes_[1]}; }
 
@@ -82,7 +82,7 @@ class Partition : public call::Primitive {
     return sizes_there_ == nullptr && data_.count() > selection_plan::most_elements;
   }
   [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
-    call::check_fp64(name(), device, data_.dtype());
+    call::check_fp64(function_name(), device, data_.dtype());
     return is_planned() ? 0 : partition_bytes(device, data_.dtype(), data_.count());
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: check, then on the CPU or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
+// The public functions: three forms of one call, and data that comes in pieces.
+#include "call/form.h"
 #include "scan/scan_cpu.h"
 #include "scan/scan_device.h"
 #include "scan/scan_plan.h"
@@ -12,11 +11,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 namespace masu {
 
 namespace {
+
+using call::Operand;
 
 constexpr std::array<std::string_view, 3> op_names = {"sum", "min", "max"};
 constexpr std::string_view function = "scan";
@@ -24,11 +26,8 @@ constexpr std::string_view function = "scan";
 [[noreturn]] void refuse(const std::string& rule) {
   call::refuse(function, rule);
 }
-[[noreturn]] void refuse_overlap(std::string_view what) {
-  call::refuse_overlap(function, fmt::format("the output and {}", what));
-}
 
-// Of the results.
+// The dtype of the results.
 Dtype result_of(Dtype dtype, const ScanOptions& options) {
   const Dtype result = options.result.value_or(dtype);
   if (result == dtype) return dtype;
@@ -47,94 +46,94 @@ void check_shape(std::uint64_t count, std::uint64_t out_count, const ScanOptions
   }
 }
 
-void check_flag_count(std::uint64_t flags, std::uint64_t count) {
-  if (flags != count) refuse(fmt::format("as many flags as elements, got {} for {}", flags, count));
-}
-
-// The flags' first byte; null where there are none.
-const std::uint8_t* host_flags(const ScanOptions& options, std::uint64_t count) {
-  if (options.device_flags != nullptr) refuse("device_flags are for data in device memory, got host data");
-  if (options.flags.data == nullptr && options.flags.count == 0) return nullptr;
-  if (options.flags.dtype != Dtype::u8) refuse(fmt::format("flags are u8, got {}", to_string(options.flags.dtype)));
-  check_flag_count(options.flags.count, count);
-  return static_cast<const std::uint8_t*>(options.flags.data);
-}
-
-// Elements.
-std::uint64_t check(const BufferBase& input, Dtype dtype, const BufferBase& output, const ScanOptions& options) {
-  const std::uint64_t count = call::count_of(function, input, dtype);
-  check_shape(count, call::count_of(function, output, result_of(dtype, options)), options);
-  call::check_begin(function, "the input", input, size_of(dtype));
-  call::check_begin(function, "the output", output, size_of(result_of(dtype, options)));
-  call::check_one_device(function, input, output);
-  call::check_writable(function, output);
-  if (!call::same_place(input, output) && call::overlap(input, output)) {
-    refuse_overlap("the input");
-  }
-  if (options.flags.data != nullptr || options.flags.count != 0) {
-    refuse("flags are for host data, got data in device memory: use device_flags");
-  }
-  if (options.device_flags != nullptr) {
-    check_flag_count(options.device_flags->size_bytes(), count);
-    call::check_one_device(function, input, *options.device_flags);
-    if (call::overlap(*options.device_flags, output)) refuse_overlap("the flags");
-  }
-  return count;
-}
-
-void start_times(const ScanOptions& options) {
-  if (options.times != nullptr) *options.times = {};
-}
-void add_times(const ScanOptions& options, double transfer, double compute) {
-  if (options.times == nullptr) return;
-  options.times->transfer += transfer;
-  options.times->compute += compute;
-}
-
-ScanJob job_of(Dtype from, Dtype dtype, const void* input, void* output, std::uint64_t count, const std::uint8_t* flags,
-               const ScanOptions& options) {
-  return {from,
-          dtype,
-          options.op,
-          options.exclusive,
-          static_cast<const std::byte*>(input),
-          static_cast<std::byte*>(output),
-          count,
-          options.rows,
-          flags};
-}
-
-void here(const ScanJob& job, const ScanOptions& options) {
-  const double start = call::now();
-  scan_cpu(job);
-  add_times(options, 0, call::now() - start);
-}
-
-void here(const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
-          const ScanOptions& options) {
-  const auto* flags = options.device_flags == nullptr
-                          ? nullptr
-                          : reinterpret_cast<const std::uint8_t*>(call::host_address(*options.device_flags));
-  here(job_of(dtype, result_of(dtype, options), call::host_address(input), call::host_address(output), count, flags,
-              options),
-       options);
-}
-
 scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   const bool segmented = options.rows != 1 || options.device_flags != nullptr || options.flags.count != 0;
   return scan_plan::make(device.info(), dtype, result_of(dtype, options), count, options.op, options.exclusive,
                          segmented);
 }
 
-DeviceScan start_on(Stream& stream, const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
-                    const ScanOptions& options) {
-  const scan_plan::Plan plan = plan_for(stream.device(), dtype, count, options);
-  call::check_capture("scan", stream, options.workspace, plan.workspace());
-  DeviceScan scan(stream.device(), plan, options.workspace,
-                  {&input, &output, options.device_flags != nullptr ? options.device_flags : &input});
-  scan.start(stream, input, output, count / options.rows, options.device_flags);
-  return scan;
+// The flags of the form that has such an output, if any.
+std::optional<Operand> flags_of(const Operand& output, const ScanOptions& options) {
+  if (output.is_on_host()) {
+    if (options.flags.data == nullptr && options.flags.count == 0) return std::nullopt;
+    return Operand(options.flags);
+  }
+  if (options.device_flags == nullptr) return std::nullopt;
+  return Operand(*options.device_flags, 1);
 }
+
+// What the pieces of an accumulator have come to.
+struct Continued {
+  ScanState state;                       // on `cpu`
+  std::vector<std::uint64_t> on_device;  // on others
+};
+
+class Scan final : public call::Primitive {
+ public:
+  // `before`: null, or what this piece continues.
+  Scan(const Operand& input, const Operand& output, const ScanOptions& options, Continued* before)
+      : Primitive(function, options.times, options.workspace),
+        output_(writes("the output", output)),
+        input_(reads("the input", input)),
+        flags_(reads("the flags", flags_of(output, options))),
+        options_(options),
+        before_(before) {
+    allow_in_place(input_);
+  }
+
+ private:
+  void check() override {
+    const Dtype result = result_of(input_.dtype(), options_);
+    if (output_.dtype() != result) {
+      refuse(fmt::format("the output of {} must be {}, got {}", to_string(input_.dtype()), to_string(result),
+                         to_string(output_.dtype())));
+    }
+    check_shape(input_.count(), output_.count(), options_);
+    if (input_.is_on_host()) {
+      if (options_.device_flags != nullptr) refuse("device_flags are for data in device memory, got host data");
+    } else {
+      call::check_begin(function, "the input", input_.buffer(), input_.element_bytes());
+      call::check_begin(function, "the output", output_.buffer(), output_.element_bytes());
+      if (options_.flags.data != nullptr || options_.flags.count != 0) {
+        refuse("flags are for host data, got data in device memory: use device_flags");
+      }
+    }
+    if (flags_ == nullptr) return;
+    if (flags_->dtype() != Dtype::u8) refuse(fmt::format("flags are u8, got {}", to_string(flags_->dtype())));
+    if (flags_->count() != input_.count()) {
+      refuse(fmt::format("as many flags as elements, got {} for {}", flags_->count(), input_.count()));
+    }
+  }
+  [[nodiscard]] bool is_empty() const override { return input_.count() == 0; }
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
+    if (is_empty()) return 0;
+    plan_ = plan_for(device, input_.dtype(), input_.count(), options_);
+    return plan_.workspace();
+  }
+  void run_on_cpu() override {
+    const auto* flags = flags_ == nullptr ? nullptr : static_cast<const std::uint8_t*>(flags_->data());
+    scan_cpu(
+        {input_.dtype(), output_.dtype(), options_.op, options_.exclusive, static_cast<const std::byte*>(input_.data()),
+         static_cast<std::byte*>(output_.data()), input_.count(), options_.rows, flags},
+        before_ == nullptr ? nullptr : &before_->state);
+  }
+  void enqueue(Stream& stream) override {
+    scan_.emplace(stream.device(), plan_, &workspace());
+    scan_->start(stream, input_.buffer(), output_.buffer(), input_.count() / options_.rows,
+                 flags_ == nullptr ? nullptr : &flags_->buffer(),
+                 before_ == nullptr ? std::vector<std::uint64_t>() : before_->on_device);
+    if (before_ != nullptr) before_->on_device = scan_->fetch_state(stream);
+  }
+  [[nodiscard]] double seconds() const override { return scan_->seconds(); }
+
+  const Operand& output_;
+  const Operand& input_;
+  const Operand* flags_;
+  ScanOptions options_;
+  Continued* before_;
+  scan_plan::Plan plan_;
+  std::optional<DeviceScan> scan_;
+};
 
 }  // namespace
 
@@ -156,77 +155,23 @@ std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t co
 }
 
 void scan(const Device& device, const ArrayView& input, MutableArrayView output, const ScanOptions& options) {
-  const FloatingPointScope usual;
-  start_times(options);
-  const Dtype result = result_of(input.dtype, options);
-  if (output.dtype != result) {
-    refuse(fmt::format("the output of {} must be {}, got {}", to_string(input.dtype), to_string(result),
-                       to_string(output.dtype)));
-  }
-  check_shape(input.count, output.count, options);
-  const std::uint8_t* flags = host_flags(options, input.count);
-  const std::uint64_t bytes = input.count * size_of(input.dtype);
-  const std::uint64_t out_bytes = input.count * size_of(result);
-  const bool in_place = input.data == output.data && bytes == out_bytes;
-  if (!in_place && call::overlap(input.data, bytes, output.data, out_bytes)) refuse_overlap("the input");
-  if (flags != nullptr && call::overlap(flags, input.count, output.data, out_bytes)) {
-    refuse_overlap("the flags");
-  }
-  if (input.count == 0) return;
-  if (call::on_cpu(device))
-    return here(job_of(input.dtype, result, input.data, output.data, input.count, flags, options), options);
-  const double start = call::now();
-  Buffer<std::byte> there = call::upload_bytes(device, input.data, bytes);
-  std::optional<Buffer<std::byte>> wider;
-  if (out_bytes != bytes) wider.emplace(device, out_bytes);
-  Buffer<std::byte>& results = wider ? *wider : there;
-  std::optional<Buffer<std::byte>> flags_there;
-  if (flags != nullptr) flags_there.emplace(call::upload_bytes(device, flags, input.count));
-  ScanOptions inner = options;
-  inner.flags = {};
-  inner.device_flags = flags_there ? &*flags_there : nullptr;
-  const double brought = call::now();
-  scan(there, input.dtype, results, inner);
-  const double scanned = call::now();
-  call::download_bytes(results, output.data);
-  add_times(options, brought - start + call::now() - scanned, 0);
+  call::run_on<Scan>(device, input, output, options, nullptr);
 }
 
 void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options) {
-  const FloatingPointScope usual;
-  start_times(options);
-  const std::uint64_t count = check(input, dtype, output, options);
-  if (count == 0) return;
-  if (call::on_cpu(input.device())) return here(input, dtype, output, count, options);
-  Stream stream = call::timed_stream(input.device(), options.times != nullptr);
-  const DeviceScan done = start_on(stream, input, dtype, output, count, options);
-  stream.finish();
-  if (options.times != nullptr) add_times(options, 0, done.seconds());
+  call::run<Scan>(Operand(input, dtype), Operand(output, result_of(dtype, options)), options, nullptr);
 }
 
 Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
                    const ScanOptions& options) {
-  const FloatingPointScope usual;
-  const std::uint64_t count = check(input, dtype, output, options);
-  call::check_stream(function, stream, input);
-  ScanOptions untimed = options;
-  untimed.times = nullptr;
-  if (count == 0) return {Event(), [] {}};
-  if (call::on_cpu(input.device())) {
-    stream.finish();  // what was given to it before may still change the data
-    here(input, dtype, output, count, untimed);
-    return {Event(), [] {}};
-  }
-  auto under_way = std::make_shared<DeviceScan>(start_on(stream, input, dtype, output, count, untimed));
-  return {call::end_of(stream), [under_way] {}};
+  return call::start<Scan>(stream, Operand(input, dtype), Operand(output, result_of(dtype, options)), options, nullptr);
 }
 
 struct ScanAccumulator::State {
   Device device;
   Dtype dtype;
   ScanOptions options;
-  ScanState state;                   // on `cpu`
-  std::vector<std::uint64_t> there;  // on others
+  Continued done;
   std::uint64_t count = 0;
   Times times;
 };
@@ -239,14 +184,10 @@ ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOp
     refuse(fmt::format("the result of data that comes in pieces must be {}, got {}", to_string(dtype),
                        to_string(*options.result)));
   }
-  state_ = std::make_unique<State>(State{device, dtype, options, {}, {}, 0, {}});
+  state_ = detail::make_hidden<State>(State{device, dtype, options, {}, 0, {}});
   state_->options.workspace = nullptr;  // pieces of different sizes need different memory
-  state_->state.bits = scan_identity(dtype, options.op);
+  state_->done.state.bits = scan_identity(dtype, options.op);
 }
-
-ScanAccumulator::ScanAccumulator(ScanAccumulator&&) noexcept = default;
-ScanAccumulator& ScanAccumulator::operator=(ScanAccumulator&&) noexcept = default;
-ScanAccumulator::~ScanAccumulator() = default;
 
 void ScanAccumulator::start_after(const SumAccumulator& before) {
   const FloatingPointScope usual;
@@ -264,19 +205,19 @@ void ScanAccumulator::start_after(const SumAccumulator& before) {
   const auto digits = std::span(integers).subspan(head, 70);
   if (!is_float(s.dtype)) {
     const auto* ones = digits.data() - lowest / 32;
-    s.state.bits = (static_cast<std::uint64_t>(ones[0]) + (static_cast<std::uint64_t>(ones[1]) << 32)) &
-                   ~std::uint64_t{0} >> (64 - 8 * size_of(s.dtype));
-    if (!call::on_cpu(s.device)) s.there = {s.state.bits};
+    s.done.state.bits = (static_cast<std::uint64_t>(ones[0]) + (static_cast<std::uint64_t>(ones[1]) << 32)) &
+                        ~std::uint64_t{0} >> (64 - 8 * size_of(s.dtype));
+    if (!call::on_cpu(s.device)) s.done.on_device = {s.done.state.bits};
     return;
   }
   if (call::on_cpu(s.device)) {
-    s.state.sum.add(digits, integers[1] != 0, integers[2] != 0, integers[3] != 0);
+    s.done.state.sum.add(digits, integers[1] != 0, integers[2] != 0, integers[3] != 0);
     return;
   }
   // A wide number in units of the least subnormal number, then the three kinds (scan_wide.cl).
   const int unit = size_of(s.dtype) == 2 ? -24 : size_of(s.dtype) == 4 ? -149 : -1074;
   const unsigned words = plan_for(s.device, s.dtype, 1, s.options).wide_words();
-  s.there.assign(words + 3, 0);
+  s.done.on_device.assign(words + 3, 0);
   std::int64_t carry = 0;
   for (unsigned i = 0; i < words; ++i) {
     // Word i has the bits from 2^(unit + 32 i) on: parts of two digits.
@@ -286,10 +227,11 @@ void ScanAccumulator::start_after(const SumAccumulator& before) {
     const std::int64_t high =
         digit(from / 32 + 1) % (std::int64_t{1} << from % 32) * (std::int64_t{1} << (32 - from % 32) % 32);
     carry += low + (from % 32 == 0 ? 0 : high);
-    s.there[i] = i + 1 < words ? static_cast<std::uint32_t>(carry) : static_cast<std::uint64_t>(carry);
+    s.done.on_device[i] = i + 1 < words ? static_cast<std::uint32_t>(carry) : static_cast<std::uint64_t>(carry);
     carry >>= 32;
   }
-  for (unsigned kind = 0; kind < 3; ++kind) s.there[words + kind] = static_cast<std::uint64_t>(integers[kind + 1] != 0);
+  for (unsigned kind = 0; kind < 3; ++kind)
+    s.done.on_device[words + kind] = static_cast<std::uint64_t>(integers[kind + 1] != 0);
 }
 
 void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
@@ -299,26 +241,11 @@ void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
     refuse(fmt::format("the pieces must be {}, got {} and {}", to_string(s.dtype), to_string(input.dtype),
                        to_string(output.dtype)));
   }
-  check_shape(input.count, output.count, s.options);
-  const std::uint64_t bytes = input.count * size_of(s.dtype);
-  if (input.data != output.data && call::overlap(input.data, bytes, output.data, bytes)) {
-    refuse_overlap("the input");
-  }
-  if (input.count == 0) return;
-  const double start = call::now();
-  if (call::on_cpu(s.device)) {
-    scan_cpu(job_of(s.dtype, s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
-    s.times.compute += call::now() - start;
-  } else {
-    Buffer<std::byte> there = call::upload_bytes(s.device, input.data, bytes);
-    Stream stream = call::timed_stream(s.device, true);
-    DeviceScan piece(s.device, plan_for(s.device, s.dtype, input.count, s.options), nullptr);
-    piece.start(stream, there, there, input.count, nullptr, s.there);
-    s.there = piece.fetch_state(stream);
-    call::download_bytes(there, output.data);
-    s.times.compute += piece.seconds();
-    s.times.transfer += call::now() - start - piece.seconds();
-  }
+  Times times;
+  ScanOptions options = s.options;
+  options.times = &times;
+  call::run_on<Scan>(s.device, input, output, options, &s.done);
+  call::add_times(&s.times, times);
   s.count += input.count;
 }
 

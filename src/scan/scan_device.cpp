@@ -7,10 +7,9 @@
 
 namespace masu {
 
-DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
-                       std::initializer_list<const BufferBase*> operands)
+DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace)
     : plan_(plan),
-      totals_(call::take_workspace("scan", workspace, device, plan.workspace(), operands)),
+      totals_(call::take_workspace("scan", workspace, device, plan.workspace())),
       kernels_(device, plan.files(), plan.defines(), plan.items()) {}
 
 void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,

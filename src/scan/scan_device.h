@@ -9,22 +9,20 @@
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <initializer_list>
 #include <vector>
 
 namespace masu {
 
 class DeviceScan {
  public:
-  // With no `workspace`, memory is allocated; one is refused where it overlaps one of `operands`.
-  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
-             std::initializer_list<const BufferBase*> operands = {});
+  // With no `workspace` of plan.workspace() bytes, memory is allocated.
+  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace);
 
-  // Launches all. `row`: elements of a row; `flags` may be null; `state`: what lies in front of the first element, the
-  // identity where it is empty.
+  // Launches all. `row`: elements of a row; `flags` may be null; `state`: the state before the first element, empty for
+  // the identity.
   void start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
              const BufferBase* flags, const std::vector<std::uint64_t>& state = {});
-  // What lies behind the last element. Waits.
+  // The state after the last element. Waits.
   std::vector<std::uint64_t> fetch_state(Stream& stream) const;
   // Device time of the launches; the stream's events must tell times. Waits.
   [[nodiscard]] double seconds() const;

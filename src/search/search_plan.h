@@ -23,7 +23,7 @@ inline constexpr std::array<std::string_view, 3> files = {"src/elements/elements
 inline constexpr std::uint64_t tree_bytes = std::uint64_t{1} << 14;
 // The CPU's tree fits into a core's second-level cache, and leaves room in it.
 inline constexpr std::uint64_t cpu_tree_bytes = std::uint64_t{1} << 18;
-// Of fewer values than this for each node, building the tree would take longer than it saves.
+// With fewer values than this for each node, building the tree would take longer than it saves.
 inline constexpr std::uint64_t values_a_node = 4;
 
 // Blocks of 2^shift elements; a tree of 2^levels - 1 nodes has the last element of each full block.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions that merge sorted runs; segments that are prepared; the schedule of the bitonic network.
-#include "call/launcher.h"
-#include "call/operands.h"
+#include "call/form.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,16 +22,7 @@ namespace masu {
 
 namespace {
 
-// Keys and what moves with them, from one place to another.
-struct Merge {
-  std::string_view function;
-  Dtype dtype;
-  BufferBase& keys;
-  BufferBase& result;
-  BufferBase* values = nullptr;
-  BufferBase* result_values = nullptr;
-  std::size_t value_bytes = 0;
-};
+using call::Operand;
 
 // The runs that have elements.
 std::vector<Run> runs_of(std::string_view function, std::span<const std::uint64_t> offsets, std::uint64_t count) {
@@ -53,99 +44,94 @@ std::vector<Run> runs_of(std::string_view function, std::span<const std::uint64_
   return runs;
 }
 
-// Where elements come from and where they go.
-void check_places(std::string_view function, std::string_view name, const BufferBase& from, const BufferBase& to,
-                  std::uint64_t count, std::uint64_t merged, std::size_t bytes) {
-  const std::uint64_t has = call::count_of(function, from, bytes);
-  if (has != count) {
-    call::refuse(function, fmt::format("there must be a value for each key, got {} for {} keys", has, count));
+// Keys, and perhaps values that move with them, from one place to another.
+class Merge final : public call::Primitive {
+ public:
+  Merge(std::string_view function, const Operand& keys, const Operand& result, const std::optional<Operand>& values,
+        const std::optional<Operand>& result_values, std::span<const std::uint64_t> runs, const SortOptions& options)
+      : Primitive(function, nullptr),
+        keys_(changes(values ? "keys" : "data", keys)),
+        result_(writes(values ? "merged keys" : "result", result)),
+        offsets_(runs),
+        order_(options.order) {
+    if (!values) return;
+    values_ = &changes("values", *values);
+    result_values_ = &writes("result", *result_values);
   }
-  const std::uint64_t got = call::count_of(function, to, bytes);
-  if (got != merged) {
-    call::refuse(function,
-                 fmt::format("the result of {} must have the {} elements of the runs, got {}", name, merged, got));
-  }
-  call::check_writable(function, from, name);
-  call::check_writable(function, to, "the result");
-  call::check_one_device(function, from, to);
-  if (call::overlap(from, to)) call::refuse_overlap(function, fmt::format("{} and result", name));
-}
 
-std::vector<Run> check(const Merge& merge, std::span<const std::uint64_t> offsets) {
-  const std::uint64_t count = call::count_of(merge.function, merge.keys, merge.dtype);
-  std::vector<Run> runs = runs_of(merge.function, offsets, count);
-  std::uint64_t merged = 0;
-  for (const Run& run : runs) merged += run.size();
-  const bool with_values = merge.values != nullptr;
-  check_places(merge.function, with_values ? "keys" : "data", merge.keys, merge.result, count, merged,
-               size_of(merge.dtype));
-  if (with_values) {
-    call::check_element_bytes(merge.function, merge.value_bytes);
-    check_places(merge.function, "values", *merge.values, *merge.result_values, count, merged, merge.value_bytes);
-    call::check_one_device(merge.function, merge.keys, *merge.values);
-    for (const BufferBase* keys : {&merge.keys, &merge.result}) {
-      for (const BufferBase* values : {merge.values, merge.result_values}) {
-        call::check_apart(merge.function, "keys and values", *keys, *values);
-      }
+ private:
+  void check() override {
+    runs_ = runs_of(function_name(), offsets_, keys_.count());
+    std::uint64_t merged = 0;
+    for (const Run& run : runs_) merged += run.size();
+    check_count_of(result_, values_ == nullptr ? "data" : "keys", merged);
+    if (values_ == nullptr) return;
+    if (values_->count() != keys_.count()) {
+      refuse(fmt::format("there must be a value for each key, got {} for {} keys", values_->count(), keys_.count()));
     }
+    check_count_of(*result_values_, "values", merged);
   }
-  return runs;
-}
+  void check_count_of(const Operand& result, std::string_view name, std::uint64_t merged) const {
+    if (result.count() == merged) return;
+    refuse(fmt::format("the result of {} must have the {} elements of the runs, got {}", name, merged, result.count()));
+  }
+  [[nodiscard]] bool is_empty() const override { return runs_.empty(); }
+  void run_on_cpu() override {
+    cpu::MergeArrays arrays{static_cast<std::byte*>(keys_.data()), static_cast<std::byte*>(result_.data())};
+    if (values_ != nullptr) {
+      arrays.values = static_cast<std::byte*>(values_->data());
+      arrays.merged_values = static_cast<std::byte*>(result_values_->data());
+      arrays.value_bytes = values_->element_bytes();
+    }
+    cpu::merge_runs(keys_.dtype(), arrays, runs_, order_, cpu::Threads::all);
+  }
+  void enqueue(Stream& stream) override {
+    sort_kernels::Arrays arrays;
+    arrays.dtype = keys_.dtype();
+    arrays.order = order_;
+    arrays.source = &keys_.buffer();
+    arrays.target = &result_.buffer();
+    if (values_ != nullptr) {
+      arrays.records = &values_->buffer();
+      arrays.moved_records = &result_values_->buffer();
+      arrays.record_bytes = values_->element_bytes();
+    }
+    sort_merge::merge(stream, arrays, std::move(runs_), work_);
+  }
 
-void run(const Merge& merge, std::span<const std::uint64_t> offsets, Order order) {
-  const FloatingPointScope usual;
-  std::vector<Run> runs = check(merge, offsets);
-  if (runs.empty()) return;
-  const bool with_values = merge.values != nullptr;
-  if (call::on_cpu(merge.keys.device())) {
-    cpu::MergeArrays arrays{call::host_address(merge.keys), call::host_address(merge.result)};
-    if (with_values) {
-      arrays.values = call::host_address(*merge.values);
-      arrays.merged_values = call::host_address(*merge.result_values);
-      arrays.value_bytes = merge.value_bytes;
-    }
-    return cpu::merge_runs(merge.dtype, arrays, runs, order, cpu::Threads::all);
-  }
-  sort_kernels::Arrays arrays;
-  arrays.dtype = merge.dtype;
-  arrays.order = order;
-  arrays.source = &merge.keys;
-  arrays.target = &merge.result;
-  if (with_values) {
-    arrays.records = merge.values;
-    arrays.moved_records = merge.result_values;
-    arrays.record_bytes = merge.value_bytes;
-  }
-  Stream stream = call::timed_stream(merge.keys.device(), false);
-  DeviceWork work;
-  sort_merge::merge(stream, arrays, std::move(runs), work);
-  stream.finish();
-}
+  const Operand& keys_;
+  const Operand& result_;
+  const Operand* values_ = nullptr;
+  const Operand* result_values_ = nullptr;
+  std::span<const std::uint64_t> offsets_;
+  Order order_;
+  std::vector<Run> runs_;
+  DeviceWork work_;
+};
 
 }  // namespace
 
 void merge_sorted(BufferBase& data, Dtype dtype, std::span<const std::uint64_t> runs, BufferBase& result,
                   const SortOptions& options) {
-  run({"merge_sorted", dtype, data, result}, runs, options.order);
+  call::run<Merge>("merge_sorted", Operand(data, dtype), Operand(result, dtype), std::nullopt, std::nullopt, runs,
+                   options);
 }
 
 void merge_sorted_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
                          std::span<const std::uint64_t> runs, BufferBase& result_keys, BufferBase& result_values,
                          const SortOptions& options) {
-  run({"merge_sorted_by_key", dtype, keys, result_keys, &values, &result_values, value_bytes}, runs, options.order);
+  call::run<Merge>("merge_sorted_by_key", Operand(keys, dtype), Operand(result_keys, dtype),
+                   Operand(values, value_bytes), Operand(result_values, value_bytes), runs, options);
 }
 
 namespace {
 
 constexpr std::string_view name = "PreparedSegments";
 
-std::string text_of(Payload::Kind moved, std::size_t bytes) {
-  switch (moved) {
-    case Payload::Kind::none: return "alone";
-    case Payload::Kind::records: return fmt::format("with values of {} bytes", bytes);
-    case Payload::Kind::indices: break;
-  }
-  return fmt::format("with indices of {} bytes", bytes);
+std::string text_of(const Payload& payload) {
+  if (payload.kind == Payload::Kind::none) return "alone";
+  const bool indices = payload.kind == Payload::Kind::indices;
+  return fmt::format("with {} of {} bytes", indices ? "indices" : "values", payload.bytes);
 }
 
 }  // namespace
@@ -181,35 +167,33 @@ SortJob PreparedSegments::State::job(std::string_view function, std::uint64_t co
   return {order, SortAlgorithm::automatic, pieces_, function};
 }
 
-void PreparedSegments::State::check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved,
-                                    std::size_t bytes, const BufferBase* values) const {
-  if (!(on == device_) || keys != dtype_ || moved != payload_.kind || bytes != payload_.bytes) {
+void PreparedSegments::State::check(std::string_view function, const Device& on, Dtype keys,
+                                    const Payload& payload) const {
+  const std::size_t bytes = payload.bytes;
+  if (!(on == device_) || keys != dtype_ || payload.kind != payload_.kind || bytes != payload_.bytes) {
     call::refuse(function, fmt::format("the segments are prepared for {} {} on {}, got {} {} on {}", to_string(dtype_),
-                                       text_of(payload_.kind, payload_.bytes), device_.id(), to_string(keys),
-                                       text_of(moved, bytes), on.id()));
+                                       text_of(payload_), device_.id(), to_string(keys), text_of(payload), on.id()));
   }
-  if (values != nullptr && !call::on_cpu(on) && sort_plan::carried(bytes) && !sort_kernels::aligned(values, bytes)) {
+  const bool given = payload.kind == Payload::Kind::records && payload.buffer != nullptr && !call::on_cpu(on);
+  if (given && sort_plan::carried(bytes) && !sort_kernels::aligned(payload.buffer, bytes)) {
     call::refuse(function, fmt::format("with prepared segments, values must begin at a multiple of {} bytes, got {}",
-                                       bytes, call::place_of(*values)));
+                                       bytes, call::place_of(*payload.buffer)));
   }
 }
 
 PreparedSegments::PreparedSegments(const Device& device, Dtype dtype, std::uint64_t count,
                                    std::span<const std::uint64_t> offsets, std::size_t value_bytes)
-    : state_(std::make_unique<const State>(device, dtype, count, offsets,
-                                           value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records,
-                                           value_bytes)) {}
+    : state_(detail::make_hidden<State>(device, dtype, count, offsets,
+                                        value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records, value_bytes)) {
+}
 
 PreparedSegments PreparedSegments::for_argsort(const Device& device, Dtype dtype, std::uint64_t count,
                                                std::span<const std::uint64_t> offsets, Dtype index_dtype) {
   return PreparedSegments(
-      std::make_unique<const State>(device, dtype, count, offsets, Payload::Kind::indices, size_of(index_dtype)));
+      detail::make_hidden<State>(device, dtype, count, offsets, Payload::Kind::indices, size_of(index_dtype)));
 }
 
-PreparedSegments::PreparedSegments(std::unique_ptr<const State> state) noexcept : state_(std::move(state)) {}
-PreparedSegments::PreparedSegments(PreparedSegments&&) noexcept = default;
-PreparedSegments& PreparedSegments::operator=(PreparedSegments&&) noexcept = default;
-PreparedSegments::~PreparedSegments() = default;
+PreparedSegments::PreparedSegments(detail::Hidden<State> state) noexcept : state_(std::move(state)) {}
 
 std::vector<BitonicPass> bitonic_schedule(std::uint64_t count) {
   const auto stages = static_cast<std::uint32_t>(count < 2 ? 0 : std::bit_width(count - 1));

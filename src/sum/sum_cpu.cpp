@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_cpu.h"
 
+#include "elements/order.h"
 #include "runtime/parallel.h"
 #include "sum/sum_quick.h"
 #include "sum/sum_simd.h"
@@ -100,11 +101,11 @@ constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
 
 bool is_quick(const SumRule& rule, std::uint64_t length) {
   if (length == 0) return false;
-  if (rule.dtype == Dtype::f16) {
-    return rule.function == Function::dot && rule.result == Dtype::f16 && length <= quick_dot_halves;
+  if (is_stored_float(rule.dtype)) {
+    return rule.function == Function::dot && rule.result == rule.dtype && length <= quick_dot_stored;
   }
   const bool known = rule.is_spread() ? length <= quick_spread_elements : rule.function != Function::norm2;
-  return known && is_float(rule.dtype) && rule.result != Dtype::f16;
+  return known && is_float(rule.dtype) && !is_stored_float(rule.result);
 }
 
 // Calls some(first, end) for parts of the rows, on threads where these pay.
@@ -137,10 +138,12 @@ void sum_quickly(const SumRows& to, const T* x, const T* y, std::uint64_t rows) 
       const T* const from = x + row * length;
       const T* const with = y + row * length;
       std::optional<double> found;
-      if (proves && rule.function == Function::dot) found = quick_dot(from, with, length, rule.result);
-      if constexpr (!std::is_same_v<T, Half>) {
-        if (proves && rule.is_spread()) found = quick_spread(from, {length, rule.ddof, root, rule.result});
-        else if (proves && rule.function != Function::dot) found = quick_sum(from, length, rule.result, divisor);
+      if constexpr (is_stored<T>) {
+        if (proves) found = quick_stored_dot(rule.dtype, from, with, length);
+      } else {
+        if (proves && rule.function == Function::dot) found = quick_dot(from, with, length, rule.result);
+        else if (proves && rule.is_spread()) found = quick_spread(from, {length, rule.ddof, root, rule.result});
+        else if (proves) found = quick_sum(from, length, rule.result, divisor);
       }
       if (found) to.take(row, *found);
       else take_exactly(to, row, from, with);
@@ -173,10 +176,10 @@ void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t cou
     return add_rows(rule.dtype, rule.needs(), x, y, count, length,
                     [&](std::uint64_t row, const Totals& totals) { to.take(row, totals); });
   }
-  const auto quickly = [&]<class T>(const T* from) { sum_quickly(to, from, static_cast<const T*>(y), count); };
-  if (rule.dtype == Dtype::f16) quickly(static_cast<const Half*>(x));
-  else if (rule.dtype == Dtype::f32) quickly(static_cast<const float*>(x));
-  else quickly(static_cast<const double*>(x));
+  dispatch(rule.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float_type<T>) sum_quickly(to, static_cast<const T*>(x), static_cast<const T*>(y), count);
+  });
 }
 
 }  // namespace masu::cpu

@@ -35,9 +35,9 @@ std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype resul
 std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
-// The product of up to quick_dot_halves f16, rounded to f16.
-inline constexpr std::uint64_t quick_dot_halves = 4096;
-std::optional<double> quick_dot(const Half* x, const Half* y, std::uint64_t count, Dtype result);
+// The product of up to quick_dot_stored stored floats, rounded to their dtype.
+inline constexpr std::uint64_t quick_dot_stored = 4096;
+std::optional<double> quick_stored_dot(Dtype dtype, const void* x, const void* y, std::uint64_t count);
 
 // Sums of numbers and of their squares, and what their additions rounded.
 struct QuickSquares {

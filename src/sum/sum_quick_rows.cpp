@@ -2,7 +2,7 @@
 #include "sum/sum_cpu.h"
 
 #include "elements/each_type.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 #include "sum/compensated.h"
 #include "sum/sum_quick.h"
 
@@ -80,21 +80,33 @@ SplitTotals SplitsOfRow(const std::uint64_t* x, std::uint64_t length, std::uint6
   return totals;
 }
 
-void ToFloats(const Half* x, std::uint64_t count, float* to) {
-  for (std::uint64_t i = 0; i < count; ++i) to[i] = runtime::to_float(x[i]);
+template <class F>
+void EachStored(Dtype dtype, const void* x, const F& f) {
+  dispatch(dtype, [&](auto tag) HWY_ATTR {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_stored<T>) f(static_cast<const T*>(x));
+  });
 }
 
-// The sum of f16, which is exact in any order.
-double SumOfHalves(const Half* x, std::uint64_t length) {
-  constexpr std::uint64_t chains = 16;
-  std::array<double, chains> sums{};
+void ToFloats(Dtype dtype, const void* x, std::uint64_t count, float* to) {
+  EachStored(dtype, x, [&](const auto* from) HWY_ATTR {
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = to_float(from[i]);
+  });
+}
+
+// The sum of stored floats, which is exact in any order.
+double SumOfStored(Dtype dtype, const void* x, std::uint64_t length) {
   double sum = 0;
-  std::uint64_t i = 0;
-  for (; i + chains <= length; i += chains) {
-    for (std::uint64_t k = 0; k < chains; ++k) sums[k] += static_cast<double>(runtime::to_float(x[i + k]));
-  }
-  for (; i < length; ++i) sum += static_cast<double>(runtime::to_float(x[i]));
-  for (const double each : sums) sum += each;
+  EachStored(dtype, x, [&](const auto* from) HWY_ATTR {
+    constexpr std::uint64_t chains = 16;
+    std::array<double, chains> sums{};
+    std::uint64_t i = 0;
+    for (; i + chains <= length; i += chains) {
+      for (std::uint64_t k = 0; k < chains; ++k) sums[k] += static_cast<double>(to_float(from[i + k]));
+    }
+    for (; i < length; ++i) sum += static_cast<double>(to_float(from[i]));
+    for (const double each : sums) sum += each;
+  });
   return sum;
 }
 
@@ -109,7 +121,7 @@ namespace {
 using Function = SumRule::Function;
 
 constexpr std::uint64_t most_integers = std::uint64_t{1} << 15;  // squares of bytes are added in 32 bits
-constexpr std::uint64_t most_halves = std::uint64_t{1} << 13;    // multiples of 2^-24 below 2^16 add up to 53 bits
+constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // multiples of 2^-24 below 2^16 add up to 53 bits
 constexpr std::uint64_t most_turned = 32;                        // floats of a row that is turned into a column
 constexpr std::uint64_t turned_rows = 64;
 
@@ -121,7 +133,7 @@ constexpr std::uint64_t turned_rows = 64;
 MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
 #undef MASU_TOTALS_OF_ROW
 HWY_EXPORT(SplitsOfRow);
-HWY_EXPORT(SumOfHalves);
+HWY_EXPORT(SumOfStored);
 HWY_EXPORT(ToFloats);
 
 // As the sum of two doubles.
@@ -201,39 +213,40 @@ void means_of_words(const SumRule& rule, const T* x, std::uint64_t rows, std::ui
   }
 }
 
-// The number that has been rounded to T, rounded to f16, where both of its neighbours say the same.
+// The number that has been rounded to T, rounded to a stored float, where both of its neighbours say the same.
 template <class T>
-std::optional<double> to_half_of(std::optional<double> number) {
+std::optional<double> stored_of(Dtype dtype, std::optional<double> number) {
   if (!number || *number == 0) return number;
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  const Half low = runtime::to_half(std::nextafter(static_cast<T>(*number), -infinity));
-  const Half high = runtime::to_half(std::nextafter(static_cast<T>(*number), infinity));
-  if (low.bits != high.bits) return std::nullopt;
-  return runtime::to_double(low) + 0.0;  // no zero is negative
+  const double low = rounded_to(dtype, static_cast<double>(std::nextafter(static_cast<T>(*number), -infinity)));
+  const double high = rounded_to(dtype, static_cast<double>(std::nextafter(static_cast<T>(*number), infinity)));
+  if (low != high) return std::nullopt;
+  return low + 0.0;  // no zero is negative
 }
 
-std::optional<double> of_halves(const SumRule& rule, const Half* x, std::uint64_t length) {
+std::optional<double> of_stored(const SumRule& rule, const void* x, std::uint64_t length) {
   if (rule.is_spread()) {
-    std::array<float, most_halves> numbers;
-    HWY_DYNAMIC_DISPATCH(ToFloats)(x, length, numbers.data());
-    return to_half_of<double>(
+    std::array<float, most_stored> numbers;
+    HWY_DYNAMIC_DISPATCH(ToFloats)(rule.dtype, x, length, numbers.data());
+    return stored_of<double>(
+        rule.dtype,
         quick_spread(numbers.data(), {length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64}));
   }
-  const double sum = HWY_DYNAMIC_DISPATCH(SumOfHalves)(x, length);
+  const double sum = HWY_DYNAMIC_DISPATCH(SumOfStored)(rule.dtype, x, length);
   if (!std::isfinite(sum)) return std::nullopt;
-  // A quotient by so small a number that is no half of two f16 is farther from it than f64 rounds.
+  // A quotient by so small a number that is not the middle of two stored floats is farther from it than f64 rounds.
   const double number = rule.function == Function::mean ? sum / static_cast<double>(length) : sum;
-  return runtime::to_double(runtime::to_half(number)) + 0.0;  // no zero is negative
+  return rounded_to(rule.dtype, number) + 0.0;  // no zero is negative
 }
 
 }  // namespace
 
-std::optional<double> quick_dot(const Half* x, const Half* y, std::uint64_t count, Dtype /*result*/) {
-  std::array<float, quick_dot_halves> left;
-  std::array<float, quick_dot_halves> right;
-  HWY_DYNAMIC_DISPATCH(ToFloats)(x, count, left.data());
-  HWY_DYNAMIC_DISPATCH(ToFloats)(y, count, right.data());
-  return to_half_of<float>(quick_dot(left.data(), right.data(), count, Dtype::f32));
+std::optional<double> quick_stored_dot(Dtype dtype, const void* x, const void* y, std::uint64_t count) {
+  std::array<float, quick_dot_stored> left;
+  std::array<float, quick_dot_stored> right;
+  HWY_DYNAMIC_DISPATCH(ToFloats)(dtype, x, count, left.data());
+  HWY_DYNAMIC_DISPATCH(ToFloats)(dtype, y, count, right.data());
+  return stored_of<float>(dtype, quick_dot(left.data(), right.data(), count, Dtype::f32));
 }
 
 namespace {
@@ -270,12 +283,17 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
 bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept {
   const bool sum = rule.function == Function::sum;
   if (length == 0 || (!sum && rule.function != Function::mean && !rule.is_spread())) return false;
-  if (rule.dtype == Dtype::f16) return rule.result == Dtype::f16 && length <= most_halves;
+  if (is_stored_float(rule.dtype)) {
+    // Whether sums of so many are exact in doubles.
+    const FloatFormat format = float_format(rule.dtype);
+    return format.end - format.least + std::countr_zero(most_stored) <= 53 && rule.result == rule.dtype &&
+           length <= most_stored;
+  }
   if (is_float(rule.dtype)) {
     return rows > 1 && length <= most_turned &&
-           (rule.result == rule.dtype || (rule.is_spread() && rule.result != Dtype::f16));
+           (rule.result == rule.dtype || (rule.is_spread() && !is_stored_float(rule.result)));
   }
-  return !sum && length <= most_integers && rule.result != Dtype::f16;
+  return !sum && length <= most_integers && !is_stored_float(rule.result);
 }
 
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
@@ -291,7 +309,7 @@ void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uin
       }
       for (std::uint64_t row = 0; row < rows; ++row) {
         std::optional<double> found;
-        if constexpr (std::is_same_v<T, Half>) found = of_halves(rule, from + row * length, length);
+        if constexpr (is_stored<T>) found = of_stored(rule, from + row * length, length);
         else found = of_integers(rule, from + row * length, length);
         sure[row] = found.has_value() ? 1 : 0;
         results[row] = found.value_or(0);

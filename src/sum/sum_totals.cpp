@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_totals.h"
 
-#include "runtime/half.h"
+#include "elements/order.h"
 
 #include <fmt/format.h>
 
@@ -84,11 +84,13 @@ std::uint64_t SumRule::bits(const Parts& parts, std::uint64_t count, std::atomic
 
 namespace {
 
-// Calls f(0.0F) or f(Half()) for floats that are narrower than a double.
+// Calls f(T()) for floats that are narrower than a double.
 template <class F>
 void if_narrow(Dtype dtype, const F& f) {
-  if (dtype == Dtype::f32) f(0.0F);
-  if (dtype == Dtype::f16) f(Half());
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float_type<T> && sizeof(T) < sizeof(double)) f(T{});
+  });
 }
 
 }  // namespace
@@ -99,10 +101,7 @@ void SumParts::widen(SumResult& result) {
     const auto* const from = reinterpret_cast<const std::byte*>(result.bits_.data());
     for (std::uint64_t row = result.bits_.size(); row-- > 0;) {
       std::memcpy(&number, from + row * sizeof number, sizeof number);
-      double value = 0;
-      if constexpr (std::is_same_v<decltype(number), Half>) value = runtime::to_double(number);
-      else value = number;
-      result.bits_[row] = std::bit_cast<std::uint64_t>(value);
+      result.bits_[row] = std::bit_cast<std::uint64_t>(to_f64(number));
     }
   });
 }
@@ -111,9 +110,7 @@ void SumRows::put(std::uint64_t row, std::uint64_t bits) const noexcept {
   std::byte* const to = to_ + row * size_;
   if (size_ == sizeof bits) std::memcpy(to, &bits, sizeof bits);
   if_narrow(rule_.result_dtype(), [&](auto number) {
-    const auto value = std::bit_cast<double>(bits);
-    if constexpr (std::is_same_v<decltype(number), Half>) number = runtime::to_half(value);
-    else number = static_cast<float>(value);
+    number = rounded_to<decltype(number)>(std::bit_cast<double>(bits));
     std::memcpy(to, &number, sizeof number);
   });
 }

@@ -52,7 +52,7 @@ class Transpose final : public call::Primitive {
         in_(reads("the input, unless they are the same,", in)),
         rows_(rows),
         columns_(columns) {
-    allow_in_place();
+    allow_in_place(in_);
   }
 
  private:

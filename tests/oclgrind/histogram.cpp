@@ -49,7 +49,8 @@ std::vector<reference::Counts> unpack(const std::vector<std::uint64_t>& totals, 
   const std::uint64_t counted = totals.size() / channels;
   for (unsigned c = 0; c < channels; ++c) {
     std::vector<std::uint64_t> slots(rule.n + extra_slots);
-    histogram_plan::fold_slots(rule, std::span(totals).subspan(c * counted, counted), slots);
+    const std::vector<std::uint32_t> slot_of = slots_by_value(rule, counted);
+    for (std::uint64_t i = 0; i < counted; ++i) slots[slot_of.empty() ? i : slot_of[i]] += totals[c * counted + i];
     result[c].below = slots[rule.n + slot_below];
     result[c].above = slots[rule.n + slot_above];
     result[c].nan = slots[rule.n + slot_nan];

@@ -212,10 +212,7 @@ BinEstimator BinEstimator::from_bytes(std::span<const std::byte> bytes) {
 }
 
 BinEstimator::BinEstimator(Dtype dtype, const Bins& bins)
-    : state_((FloatingPointScope(), std::make_unique<State>(dtype, bins))) {}
-BinEstimator::BinEstimator(BinEstimator&&) noexcept = default;
-BinEstimator& BinEstimator::operator=(BinEstimator&&) noexcept = default;
-BinEstimator::~BinEstimator() = default;
+    : state_((FloatingPointScope(), detail::make_hidden<State>(dtype, bins))) {}
 
 void BinEstimator::add(const ArrayView& data) {
   const FloatingPointScope usual;

@@ -371,6 +371,25 @@ constexpr std::uint16_t pattern_of(unsigned rank, unsigned infinity) noexcept {
 
 }  // namespace
 
+std::uint64_t slots_of(const BinRule& rule) noexcept {
+  return size_of(rule.dtype) == 1 ? std::uint64_t{256} : rule.n + extra_slots;
+}
+
+bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept {
+  return counted != rule.n + extra_slots || size_of(rule.dtype) == 1;
+}
+
+std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted) {
+  if (!counts_by_value(rule, counted)) return {};
+  if (is_stored_float(rule.dtype)) return rule.half_slots();
+  std::vector<std::uint32_t> slot_of(counted);  // bytes, and u16 in as many bins as it has values
+  for (std::size_t bits = 0; bits < counted; ++bits) {
+    const auto value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
+    slot_of[bits] = static_cast<std::uint32_t>(rule.slot(static_cast<double>(value)));
+  }
+  return slot_of;
+}
+
 std::vector<std::uint32_t> BinRule::half_slots() const {
   std::vector<std::uint32_t> slots(patterns);
   const Halves of_range = halves();

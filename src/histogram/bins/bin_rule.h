@@ -84,6 +84,14 @@ struct BinRule {
 // x / y as NumPy divides two numbers of the dtype; integers: in f64.
 double quotient_in(Dtype dtype, double x, double y) noexcept;
 
+// How many slots the CPU counts for a channel, and the kernels too: 256 for 8-bit data, which is counted by its value,
+// else rule.n + extra_slots.
+std::uint64_t slots_of(const BinRule& rule) noexcept;
+// Whether `counted` totals of one channel, slots_of(rule) or those of a device, stand for values, not for slots.
+bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept;
+// The slot of each such value; else empty.
+std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted);
+
 // n even bins over the range of data, for callers that did not choose n. A range that is too narrow for n bins with a
 // width, also of near integers beyond 2^53, is widened. A range that is wider than the greatest number gets explicit
 // edges. Where the dtype has fewer than n values, the result is that of Bins::even().

@@ -10,7 +10,7 @@
 // 2^-1074.)
 #include "histogram/bins/bin_rule.h"
 
-#include "histogram/histogram_checks.h"
+#include "histogram/counts.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>

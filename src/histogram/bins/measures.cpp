@@ -3,7 +3,7 @@
 #include "call/operands.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/natural.h"
-#include "histogram/histogram_checks.h"
+#include "histogram/counts.h"
 
 #include <fmt/format.h>
 #include <masu/histogram.h>

@@ -2,7 +2,6 @@
 #include "histogram/cpu/histogram_cpu.h"
 
 #include "elements/stored_float.h"
-#include "histogram/device/histogram_plan.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>
@@ -15,14 +14,14 @@
 
 namespace masu::cpu {
 
-void ByteSource::write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const {
-  for (std::size_t i = 0; i < count; ++i) slots[i] = data_[first + i];
-}
-
 void ValueSource::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const {
   const char* x = data_ + first * size_;
   prefetch_next(x, count * size_);
   writer_.write(x, count, histories[0], slots);
+  for (std::size_t i = 0; clamped_ != 0 && i < count; ++i) {
+    if (slots[i] == clamped_ + slot_below) slots[i] = 0;
+    else if (slots[i] == clamped_ + slot_above) slots[i] = clamped_ - 1;
+  }
 }
 
 namespace {
@@ -74,12 +73,9 @@ void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, un
   }
 }
 
-std::uint64_t slots_of(const BinRule& rule) noexcept {
-  return histogram_plan::slots_of(rule);
-}
-
-Counter::Counter(std::shared_ptr<const BinRule> rule, unsigned channels, Strategy strategy)
-    : rule_(std::move(rule)), counter_({slots_of(*rule_), channels}, strategy), writer_(*rule_) {}
+Counter::Counter(std::shared_ptr<const BinRule> rule, unsigned channels, Strategy strategy,
+                 std::span<std::uint64_t> totals)
+    : rule_(std::move(rule)), counter_({slots_of(*rule_), channels}, strategy), writer_(*rule_), totals_(totals) {}
 
 void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
   const std::size_t size = size_of(data.dtype);
@@ -147,13 +143,8 @@ std::optional<ValueRange> finite_range(const ArrayView& data) {
           lo = std::min(lo, value);
           hi = std::max(hi, value);
         }
-      } else if constexpr (sizeof(T) >= 4) {
-        range_of(from, length, lo, hi);
       } else {
-        for (std::uint64_t i = 0; i < length; ++i) {
-          lo = std::min(lo, from[i]);
-          hi = std::max(hi, from[i]);
-        }
+        add_to_range(from, length, lo, hi);
       }
       const std::lock_guard lock(joining);
       least = std::min(least, lo);
@@ -188,15 +179,14 @@ ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) 
 }  // namespace
 
 RowCounter::RowCounter(std::shared_ptr<const BinRule> rule, std::uint64_t row_elements, unsigned channels,
-                       Strategy strategy, std::span<std::uint64_t> counts, std::span<std::uint64_t> outside)
+                       Strategy strategy, std::span<std::uint64_t> totals)
     : rule_(std::move(rule)),
       row_elements_(row_elements),
       shape_{slots_of(*rule_), channels},
       strategy_(rows_strategy(shape_, strategy)),
       writer_(*rule_),
       whole_(rule_, channels, strategy),
-      counts_(counts),
-      outside_(outside) {
+      totals_(totals) {
   if (size_of(rule_->dtype) != 1) return;
   of_byte_.resize(shape_.slots);
   for (unsigned byte = 0; byte < of_byte_.size(); ++byte) {
@@ -205,7 +195,8 @@ RowCounter::RowCounter(std::shared_ptr<const BinRule> rule, std::uint64_t row_el
   }
 }
 
-void RowCounter::add(const ArrayView& data) {
+void RowCounter::add(std::span<const Column> columns, std::uint64_t count) {
+  const ArrayView data(rule_->dtype, columns.front().data, count);
   writer_.prepare(data.count);
   for (std::uint64_t first = 0; first < data.count;) {
     const std::uint64_t row = position_ / row_elements_;
@@ -252,9 +243,9 @@ void RowCounter::add_long(const ArrayView& data, std::uint64_t row) {
   table_.assign(shape_.counters(), 0);
   whole_.count(data, table_);
   for (unsigned c = 0; c < shape_.channels; ++c) {
-    const RowTable table = table_of(row, c);
+    std::uint64_t* const table = table_of(row, c);
     for (std::uint64_t slot = 0; slot < shape_.slots; ++slot) {
-      *table.at(bin_of(slot)) += table_[c * shape_.slots + slot];
+      table[bin_of(slot)] += table_[c * shape_.slots + slot];
     }
   }
 }
@@ -264,8 +255,8 @@ void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tab
   if (size_of(data.dtype) == 1 && shape_.channels == 1) {
     std::uint32_t counted[256] = {};
     count_bytes()(static_cast<const std::uint8_t*>(data.data), data.count, counted);
-    const RowTable table = table_of(row, 0);
-    for (unsigned byte = 0; byte < 256; ++byte) *table.at(of_byte_[byte]) += counted[byte];
+    std::uint64_t* const table = table_of(row, 0);
+    for (unsigned byte = 0; byte < 256; ++byte) table[of_byte_[byte]] += counted[byte];
     return;
   }
   if (size_of(data.dtype) == 1) {
@@ -273,11 +264,11 @@ void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tab
   } else {
     tables->add(ValueSource(writer_, data), 0, data.count);
   }
-  RowTable table = table_of(row, 0);
+  std::uint64_t* table = table_of(row, 0);
   unsigned channel = 0;
   std::uint64_t slot = 0;
   tables->drain([&](std::uint64_t, std::uint64_t sum) {
-    if (sum != 0) *table.at(bin_of(slot)) += sum;
+    if (sum != 0) table[bin_of(slot)] += sum;
     if (++slot == shape_.slots && ++channel < shape_.channels) {
       slot = 0;
       table = table_of(row, channel);
@@ -286,16 +277,10 @@ void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tab
 }
 
 void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
-  if (size_of(data.dtype) == 1 && shape_.channels == 1) {
-    const auto* bytes = static_cast<const std::uint8_t*>(data.data);
-    const RowTable table = table_of(row, 0);
-    for (std::uint64_t i = 0; i < data.count; ++i) ++*table.at(of_byte_[bytes[i]]);
-    return;
-  }
   const ByteSource bytes(data.data);
   const ValueSource values(writer_, data);
   const SlotSource& source = size_of(data.dtype) == 1 ? static_cast<const SlotSource&>(bytes) : values;
-  std::vector<RowTable> of_channel;
+  std::vector<std::uint64_t*> of_channel;
   for (unsigned c = 0; c < shape_.channels; ++c) of_channel.push_back(table_of(row, c));
   std::uint32_t slots[block_elements] = {};
   SlotHistories histories = {};
@@ -305,7 +290,7 @@ void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
     source.write(i, length, histories, slots);
     unsigned channel = 0;
     for (std::size_t k = 0; k < length; ++k) {
-      ++*of_channel[channel].at(bin_of(slots[k]));
+      ++of_channel[channel][bin_of(slots[k])];
       channel = channel + 1 == shape_.channels ? 0 : channel + 1;
     }
   }
@@ -358,6 +343,20 @@ void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& h
     join_(slots, count, loops_[d], joint_bins);
   }
   finish_(count, all_joint_bins_, joint_bins);
+}
+
+ColumnSource::ColumnSource(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
+                           bool clamp, std::span<const Column> columns) {
+  if (rules.size() > 1) {
+    several_.emplace(rules, writers, clamp, columns);
+  } else {
+    const BinRule& rule = *rules.front();
+    one_.emplace(writers.front(), ArrayView(rule.dtype, columns.front().data, 0), clamp ? rule.n : 0);
+  }
+}
+
+const SlotSource& ColumnSource::slots() const noexcept {
+  return one_ ? static_cast<const SlotSource&>(*one_) : *several_;
 }
 
 JointCounter::JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,

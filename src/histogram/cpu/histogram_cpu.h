@@ -11,6 +11,7 @@
 #include <masu/histogram.h>
 #include <masu/row_histogram.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,43 +21,71 @@
 
 namespace masu::cpu {
 
-// Slots of one channel in the totals: 256 (the byte itself) for 8-bit data, otherwise rule.n + extra_slots.
-std::uint64_t slots_of(const BinRule& rule) noexcept;
-
-// 8-bit data: the byte is the slot, of i8 too.
-class ByteSource final : public SlotSource {
+// Unsigned integers that are slots themselves: indices, and the bytes of 8-bit data, of i8 too.
+template <class T>
+class IndexSource final : public SlotSource {
  public:
-  explicit ByteSource(const void* data) : data_(static_cast<const std::uint8_t*>(data)) {}
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
+  explicit IndexSource(const void* data) : data_(static_cast<const T*>(data)) {}
+  void write(std::uint64_t first, std::size_t count, SlotHistories& /*histories*/,
+             std::uint32_t* slots) const override {
+    for (std::size_t i = 0; i < count; ++i) slots[i] = static_cast<std::uint32_t>(data_[first + i]);
+  }
 
  private:
-  const std::uint8_t* data_;
+  const T* data_;
 };
+using ByteSource = IndexSource<std::uint8_t>;
 
-// The slots of elements in memory.
+// The slots of elements in memory. With `clamped` bins, values below and above them go to the first and the last one.
 class ValueSource final : public SlotSource {
  public:
-  ValueSource(const SlotWriter& writer, const ArrayView& data)
-      : writer_(writer), data_(static_cast<const char*>(data.data)), size_(size_of(data.dtype)) {}
+  ValueSource(const SlotWriter& writer, const ArrayView& data, std::uint64_t clamped = 0)
+      : writer_(writer),
+        data_(static_cast<const char*>(data.data)),
+        size_(size_of(data.dtype)),
+        clamped_(static_cast<std::uint32_t>(clamped)) {}
   void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
 
  private:
   const SlotWriter& writer_;
   const char* data_;
   std::size_t size_;
+  std::uint32_t clamped_;
 };
 
 // Counts interleaved bytes by their value.
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
 
-// Counts data that comes in pieces; keeps the tables that finding slots needs.
-class Counter {
+// Element i of a column lies at data + i * stride.
+struct Column {
+  const std::byte* data;
+  std::size_t stride;
+};
+
+// Counts data that comes in pieces into totals, which must outlive it.
+class TableCounter {
  public:
-  // Throws unsupported where the tables of `strategy` do not fit.
-  Counter(std::shared_ptr<const BinRule> rule, unsigned channels, Strategy strategy);
-  // Adds the counts of `data` to `totals`, slots_of(rule) entries for each channel.
+  TableCounter() = default;
+  virtual ~TableCounter() = default;
+  TableCounter(const TableCounter&) = delete;
+  TableCounter& operator=(const TableCounter&) = delete;
+  // The next elements: whole pixels. A single column has no gaps.
+  virtual void add(std::span<const Column> columns, std::uint64_t count) = 0;
+  [[nodiscard]] virtual Strategy strategy() const noexcept = 0;
+};
+
+// Keeps the tables that finding slots needs.
+class Counter final : public TableCounter {
+ public:
+  // `totals`: slots_of(rule) for each channel. Throws unsupported where the tables of `strategy` do not fit.
+  Counter(std::shared_ptr<const BinRule> rule, unsigned channels, Strategy strategy,
+          std::span<std::uint64_t> totals = {});
+  void add(std::span<const Column> columns, std::uint64_t count) override {
+    this->count({rule_->dtype, columns.front().data, count}, totals_);
+  }
+  // Adds to other totals.
   void count(const ArrayView& data, std::span<std::uint64_t> totals);
-  [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
+  [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
 
  private:
   bool count_steps(const ArrayView& data, std::span<std::uint64_t> totals);
@@ -64,39 +93,42 @@ class Counter {
   std::shared_ptr<const BinRule> rule_;
   SlotCounter counter_;
   SlotWriter writer_;
+  std::span<std::uint64_t> totals_;
 };
 
+// Widens lo to hi by integers.
+template <class T>
+void add_to_range(const T* x, std::uint64_t count, T& lo, T& hi) {
+  if constexpr (sizeof(T) >= 4) {
+    range_of(x, count, lo, hi);
+  } else {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      lo = std::min(lo, x[i]);
+      hi = std::max(hi, x[i]);
+    }
+  }
+}
 // The range of the finite values.
 std::optional<ValueRange> finite_range(const ArrayView& data);
 
 // Counting rows on the CPU.
 
-class RowCounter {
+class RowCounter final : public TableCounter {
  public:
-  // Adds to `counts` (rows * channels * rule.n) and `outside` (rows * channels * extra_slots), which must outlive it.
+  // `totals`: rule.n + extra_slots for each row and channel.
   RowCounter(std::shared_ptr<const BinRule> rule, std::uint64_t row_elements, unsigned channels, Strategy strategy,
-             std::span<std::uint64_t> counts, std::span<std::uint64_t> outside);
-  // Counts the next elements, whole pixels.
-  void add(const ArrayView& data);
-  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+             std::span<std::uint64_t> totals);
+  void add(std::span<const Column> columns, std::uint64_t count) override;
+  [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
 
  private:
   void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
   void add_long(const ArrayView& data, std::uint64_t row);
   void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
   void add_directly(const ArrayView& data, std::uint64_t row) const;
-  // The counters of one row and channel: n bins, and extra_slots elsewhere.
-  struct RowTable {
-    std::uint64_t n;
-    std::uint64_t* counts;
-    std::uint64_t* outside;
-    [[nodiscard]] std::uint64_t* at(std::uint64_t bin) const noexcept {
-      return bin < n ? counts + bin : outside + (bin - n);
-    }
-  };
-  [[nodiscard]] RowTable table_of(std::uint64_t row, unsigned channel) const {
-    const std::uint64_t table = row * shape_.channels + channel;
-    return {rule_->n, counts_.data() + table * rule_->n, outside_.data() + table * extra_slots};
+  // The totals of one row and channel.
+  [[nodiscard]] std::uint64_t* table_of(std::uint64_t row, unsigned channel) const {
+    return totals_.data() + (row * shape_.channels + channel) * (rule_->n + extra_slots);
   }
   // A slot as the rule has it: 8-bit data is counted by its byte.
   [[nodiscard]] std::uint64_t bin_of(std::uint64_t slot) const { return of_byte_.empty() ? slot : of_byte_[slot]; }
@@ -110,18 +142,11 @@ class RowCounter {
   Counter whole_;                     // of rows that are counted one after the other, by all threads
   std::vector<std::uint64_t> table_;  // its totals
   std::vector<std::uint64_t> of_byte_;
-  std::span<std::uint64_t> counts_;
-  std::span<std::uint64_t> outside_;
+  std::span<std::uint64_t> totals_;
   std::uint64_t position_ = 0;
 };
 
 // Counting points of several columns on the CPU.
-
-// Element i of a column lies at data + i * stride.
-struct Column {
-  const std::byte* data;
-  std::size_t stride;
-};
 
 // Columns that lie apart, and the coordinates of points that lie one after the other.
 std::vector<Column> columns_of(std::span<const ArrayView> columns);
@@ -146,13 +171,25 @@ class JointPoints final : public SlotSource {
   FinishJointBins finish_ = finish_joint_bins();
 };
 
-class JointCounter {
+// The slots of one column, or the joint bins of several. Keeps references to what it gets.
+class ColumnSource {
  public:
-  // `totals`: the joint bins, then `outside`, then `nan`. It must outlive the counter.
+  ColumnSource(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
+               std::span<const Column> columns);
+  [[nodiscard]] const SlotSource& slots() const noexcept;
+
+ private:
+  std::optional<ValueSource> one_;
+  std::optional<JointPoints> several_;
+};
+
+class JointCounter final : public TableCounter {
+ public:
+  // `totals`: the joint bins, then `outside`, then `nan`.
   JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
                std::span<std::uint64_t> totals);
-  void add(std::span<const Column> columns, std::uint64_t count);
-  [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
+  void add(std::span<const Column> columns, std::uint64_t count) override;
+  [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
 
  private:
   std::vector<std::shared_ptr<const BinRule>> rules_;
@@ -207,13 +244,10 @@ class WeightedCounter {
 // what is lost leaves the rounding open, a wide sum of that bin's weights decides. Memory and time go by the bins that
 // are touched, but for the totals themselves.
 
-// Where the weights of a slot go: those in front of the bins and behind them to the first and the last one.
-struct NarrowSlots {
-  std::uint64_t slots;
-  std::uint64_t bins;
-  bool clamp;
-};
-// Writes the exact sum of each slot's weights, rounded once, to `totals`, which are zeros.
-void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights, std::span<double> totals);
+// Writes the exact sum of each slot's float weights, rounded once, to `totals`, which are zeros. Elements in other
+// slots are left out.
+void add_narrow(const SlotSource& source, const ArrayView& weights, std::span<double> totals);
+// The same of integer weights: f64, or 64-bit integers modulo 2^64.
+void add_whole(const SlotSource& source, const ArrayView& weights, const MutableArrayView& totals);
 
 }  // namespace masu::cpu

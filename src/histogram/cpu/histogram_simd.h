@@ -208,15 +208,12 @@ struct WeightHalves {
   }
 };
 
-// Units for `count` weights of the size of the first ones.
+// Units for `count` weights of the size of the first ones; zeros where there are fewer.
+using WeightSample = std::array<double, 64>;
 struct WeightUnits {
-  template <class W>
-  WeightUnits(const W* weights, std::uint64_t count) {
-    constexpr std::uint64_t sampled = 64;
+  WeightUnits(const WeightSample& sample, std::uint64_t count) {
     double largest = 0;
-    for (std::uint64_t i = 0; i < std::min(count, sampled); ++i) {
-      largest = std::max(largest, std::fabs(static_cast<double>(weights[i])));
-    }
+    for (const double weight : sample) largest = std::max(largest, std::fabs(weight));
     // A part is at most 2^exponent, or half of the high unit, and 2^count_bits of them are at most 2^53 units.
     const int exponent = largest == 0 || !(largest < 0x1p900) ? 0 : std::max(std::ilogb(largest), -900) + 2;
     const auto count_bits = static_cast<int>(std::bit_width(count));

@@ -37,8 +37,8 @@ void detail::Freed::operator()(void* memory) const noexcept {
 namespace {
 
 constexpr std::uint64_t most_totals = std::uint64_t{1} << 31;
-// Elements between two looks at whether the call shall end; also what is worth a thread.
-constexpr std::uint64_t looked_after = std::uint64_t{1} << 18;
+// Elements between two checks for an interruption; also what is worth a thread.
+constexpr std::uint64_t checked_after = std::uint64_t{1} << 18;
 
 template <class T>
 using Array1 = std::unique_ptr<T[], detail::Freed>;
@@ -66,49 +66,89 @@ void each_task(std::uint64_t tasks, const F& body) {
 // Calls body(first, end) for parts of 0 to count.
 template <class F>
 void each_part(std::uint64_t count, const F& body) {
-  each_task((count + looked_after - 1) / looked_after, [&](std::uint64_t part) {
+  each_task((count + checked_after - 1) / checked_after, [&](std::uint64_t part) {
     check_interrupted();
-    body(part * looked_after, std::min(count, (part + 1) * looked_after));
+    body(part * checked_after, std::min(count, (part + 1) * checked_after));
   });
-}
-template <class F>
-void each_in_pieces(std::uint64_t count, const F& body) {
-  for (std::uint64_t first = 0; first < count; first += looked_after) {
-    check_interrupted();
-    const std::uint64_t end = std::min(count, first + looked_after);
-    for (std::uint64_t i = first; i < end; ++i) body(i);
-  }
 }
 
 struct Weighed {
-  std::uint64_t bin;
+  std::uint64_t slot;
   double weight;
 };
 
-// The totals of the bins that wanted(bin) names, which are few: their elements of those that each(take) gives are
-// sorted by bin, so nothing is touched but what they name.
-template <class Each, class Wanted>
-void add_sorted(const Each& each, const Wanted& wanted, double* totals) {
-  std::vector<Weighed> elements;
-  each([&](std::uint64_t bin, double weight) {
-    if (wanted(bin)) elements.push_back({bin, weight});
+constexpr std::uint64_t block = 1024;
+constexpr std::uint64_t cached_bytes = std::uint64_t{1} << 18;  // of a table whose lines need no prefetching
+constexpr double open = std::numeric_limits<double>::quiet_NaN();
+
+void put_doubles(const ArrayView& weights, std::uint64_t first, std::uint64_t count, double* to) {
+  dispatch(weights.dtype, [&](auto tag) {
+    const auto* from = static_cast<const typename decltype(tag)::type*>(weights.data) + first;
+    std::transform(from, from + count, to, [](auto weight) { return to_f64(weight); });
   });
-  std::sort(elements.begin(), elements.end(), [](const Weighed& a, const Weighed& b) { return a.bin < b.bin; });
+}
+
+// Elements with their slots and weights. A slot that is the number of all slots counts nowhere.
+struct Elements {
+  const cpu::SlotSource& source;
+  const ArrayView& weights;
+  std::uint64_t slots;
+
+  // Calls take(slots, first, length, known) for blocks of elements: the slots of `known` elements are there, of those
+  // that follow the block too. Ends where it is false.
+  template <class Take>
+  void each_block(std::uint64_t first, std::uint64_t end, const Take& take) const {
+    constexpr std::uint64_t ahead = 64;
+    alignas(64) std::uint32_t found[block + ahead + cpu::block_elements];
+    cpu::SlotHistories histories = {};
+    std::uint64_t blocks = 0;
+    for (std::uint64_t known = 0; first < end;) {
+      if (++blocks % (checked_after / block) == 0) check_interrupted();
+      while (known < std::min(block + ahead, end - first)) {
+        const std::uint64_t more = std::min<std::uint64_t>(cpu::block_elements, end - first - known);
+        source.write(first + known, more, histories, found + known);
+        known += more;
+      }
+      const std::uint64_t length = std::min(block, end - first);
+      if (!take(found, first, length, known)) return;
+      std::copy(found + length, found + known, found);
+      first += length;
+      known -= length;
+    }
+  }
+  // Calls add(slot, weight) for each element.
+  template <class Add>
+  void each(const Add& add) const {
+    double doubles[block];
+    each_block(0, weights.count, [&](const std::uint32_t* found, std::uint64_t first, std::uint64_t length, auto) {
+      put_doubles(weights, first, length, doubles);
+      for (std::uint64_t i = 0; i < length; ++i) {
+        if (found[i] < slots) add(found[i], doubles[i]);
+      }
+      return true;
+    });
+  }
+};
+
+void sort_by_slot(std::vector<Weighed>& elements) {
+  std::sort(elements.begin(), elements.end(), [](const Weighed& a, const Weighed& b) { return a.slot < b.slot; });
+}
+
+// The totals of the slots that are open, which are few: their elements are sorted by slot.
+void add_open(const Elements& all, double* totals) {
+  std::vector<Weighed> elements;
+  all.each([&](std::uint32_t slot, double weight) {
+    if (std::isnan(totals[slot])) elements.push_back({slot, weight});
+  });
+  sort_by_slot(elements);
   std::vector<double> weights;
   for (std::size_t first = 0; first < elements.size();) {
-    std::size_t end = first;
-    Compensated sum;
-    for (; end < elements.size() && elements[end].bin == elements[first].bin; ++end) sum.add(elements[end].weight);
-    std::optional<double> total = sum.rounded<double>();
-    if (!total) {
-      weights.clear();
-      for (std::size_t i = first; i < end; ++i) weights.push_back(elements[i].weight);
-      fixed::Sum exact;
-      cpu::add_values(weights.data(), weights.size(), exact);
-      total = fixed::sum_of(fixed::Part(exact), Dtype::f64);
-    }
-    totals[elements[first].bin] = *total;
-    first = end;
+    const std::uint64_t slot = elements[first].slot;
+    weights.clear();
+    for (; first < elements.size() && elements[first].slot == slot; ++first) weights.push_back(elements[first].weight);
+    fixed::Sum exact;
+    cpu::add_values(weights.data(), weights.size(), exact);
+    totals[slot] = fixed::sum_of(fixed::Part(exact), Dtype::f64);
   }
 }
 
@@ -116,10 +156,10 @@ struct Halves : cpu::WeightHalves {
   static constexpr std::uint64_t prefetched = 64;  // elements ahead
   [[nodiscard]] std::optional<double> rounded() const noexcept { return high + low; }
 };
-struct CompensatedBin : Compensated {
+struct CompensatedSlot : Compensated {
   static constexpr std::uint64_t prefetched = 16;
   using Compensated::add;
-  void add(const CompensatedBin& other) noexcept {
+  void add(const CompensatedSlot& other) noexcept {
     add(other.sum);
     add_error(other.error);
     lost += other.lost;
@@ -127,113 +167,104 @@ struct CompensatedBin : Compensated {
   [[nodiscard]] std::optional<double> rounded() const noexcept { return Compensated::rounded<double>(); }
 };
 
-constexpr std::uint64_t block = 512;
-constexpr std::uint64_t cached_bytes = std::uint64_t{1} << 18;  // of a table whose lines need no prefetching
-
-template <class W>
+// Makes parts of blocks of weights: their halves, false where they cannot be cut.
 class Cutter {
  public:
-  Cutter(const W* weights, std::uint64_t count) : units_(weights, count) {}
-  bool operator()(const W* weights, std::uint64_t count, cpu::WeightHalves* parts) const {
-    if constexpr (std::is_floating_point_v<W>) {
-      return cpu::cut_weights(weights, count, units_, parts);
-    } else {
-      double doubles[block];
-      std::copy_n(weights, count, doubles);
-      return cpu::cut_weights(doubles, count, units_, parts);
-    }
+  explicit Cutter(const ArrayView& weights) : weights_(weights), units_(first_ones(weights), weights.count) {}
+  bool operator()(std::uint64_t first, std::uint64_t count, cpu::WeightHalves* parts) const {
+    if (weights_.dtype == Dtype::f64) return cut(static_cast<const double*>(weights_.data) + first, count, parts);
+    if (weights_.dtype == Dtype::f32) return cut(static_cast<const float*>(weights_.data) + first, count, parts);
+    double doubles[block];
+    put_doubles(weights_, first, count, doubles);
+    return cut(doubles, count, parts);
   }
 
  private:
+  template <class W>
+  bool cut(const W* weights, std::uint64_t count, cpu::WeightHalves* parts) const {
+    return cpu::cut_weights(weights, count, units_, parts);
+  }
+  static cpu::WeightSample first_ones(const ArrayView& weights) {
+    cpu::WeightSample sample{};
+    put_doubles(weights, 0, std::min<std::uint64_t>(weights.count, sample.size()), sample.data());
+    return sample;
+  }
+  const ArrayView& weights_;
   cpu::WeightUnits units_;
 };
-
-// Weights as they are.
+// Or the weights as they are.
 struct AsDoubles {
-  template <class W>
-  bool operator()(const W* weights, std::uint64_t count, double* parts) const noexcept {
-    for (std::uint64_t i = 0; i < count; ++i) parts[i] = static_cast<double>(weights[i]);
+  const ArrayView& weights;
+  bool operator()(std::uint64_t first, std::uint64_t count, double* parts) const {
+    put_doubles(weights, first, count, parts);
     return true;
   }
 };
 
-// Of an integer that is not negative.
-template <class X>
-std::uint64_t index_of(X integer) noexcept {
-  return static_cast<std::make_unsigned_t<X>>(integer);
-}
-
-constexpr double open = std::numeric_limits<double>::quiet_NaN();
-
-// Writes the totals, or `open` where they are not certain. The sums in `totals` are exact but for the errors that are
-// noted beside them: few where there are many more bins than elements.
-template <class X, class W>
-bool add_noted(const X* x, const W* weights, std::uint64_t count, double* totals) {
+// Writes the totals, or `open` where they are not certain, to zeros. The sums in `totals` are exact but for the errors
+// that are noted beside them: few where there are many more slots than elements.
+bool add_noted(const Elements& all, double* totals) {
   std::vector<Weighed> errors;
-  each_in_pieces(count, [&](std::uint64_t i) {
-    const auto bin = index_of(x[i]);
-    const double error = add_exactly(totals[bin], static_cast<double>(weights[i]));
-    if (error != 0) errors.push_back({bin, error});
+  all.each([&](std::uint32_t slot, double weight) {
+    const double error = add_exactly(totals[slot], weight);
+    if (error != 0) errors.push_back({slot, error});
   });
-  std::sort(errors.begin(), errors.end(), [](const Weighed& a, const Weighed& b) { return a.bin < b.bin; });
+  sort_by_slot(errors);
   bool all_sure = true;
   for (std::size_t first = 0; first < errors.size();) {
-    const std::uint64_t bin = errors[first].bin;
-    Compensated sum{totals[bin]};
-    for (; first < errors.size() && errors[first].bin == bin; ++first) sum.add_error(errors[first].weight);
+    const std::uint64_t slot = errors[first].slot;
+    Compensated sum{totals[slot]};
+    for (; first < errors.size() && errors[first].slot == slot; ++first) sum.add_error(errors[first].weight);
     const std::optional<double> total = sum.rounded<double>();
-    totals[bin] = total.value_or(open);
+    totals[slot] = total.value_or(open);
     all_sure = all_sure && total;
   }
   return all_sure;
 }
 
-// The same by a sum for each bin, and one for each thread where there are far more elements than bins. Nothing where
-// make(weights, their number, parts) is false for a block of them; the parts are what is added.
-template <class Sum, class Part, class X, class W, class Make>
-std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins, double* totals,
-                                const Make& make) {
+// The same by a sum for each slot, and one for each thread where there are far more elements than slots. Nothing where
+// make(first, count, parts) is false for a block of the weights; the parts are what is added.
+template <class Sum, class Part, class Make>
+std::optional<bool> add_to_sums(const Elements& all, double* totals, const Make& make) {
   static_assert(std::is_trivially_destructible_v<Sum>);  // and all zeros is an empty one
-  const std::uint64_t worth = count / std::max(bins, looked_after);
+  const std::uint64_t count = all.weights.count;
+  const std::uint64_t worth = count / std::max(all.slots, checked_after);
   const std::uint64_t shares = worth < 2 ? 1 : std::min<std::uint64_t>(worth, cpu_threads());
-  const bool far = bins * sizeof(Sum) > cached_bytes;
+  const bool far = all.slots * sizeof(Sum) > cached_bytes;
   std::vector<Array1<Sum>> tables(shares);
   std::atomic<bool> stopped = false;
   each_task(shares, [&](std::uint64_t share) {
-    tables[share] = zeros<Sum>(bins);
+    tables[share] = zeros<Sum>(all.slots + 1);  // one for what counts nowhere
     Sum* const sums = tables[share].get();
-    const std::uint64_t end = count * (share + 1) / shares;
-    std::uint64_t looked = 0;
     alignas(64) Part parts[block];
-    for (std::uint64_t first = count * share / shares; first < end && !stopped; first += block) {
-      if (++looked % (looked_after / block) == 0) check_interrupted();
-      const std::uint64_t length = std::min(block, end - first);
-      if (!make(weights + first, length, parts)) stopped = true;
-      const X* const bin = x + first;
-      std::uint64_t i = 0;
-      for (; far && i < length && first + i + Sum::prefetched < count; ++i) {
-        __builtin_prefetch(sums + index_of(bin[i + Sum::prefetched]), 1);
-        sums[index_of(bin[i])].add(parts[i]);
-      }
-      for (; i < length; ++i) sums[index_of(bin[i])].add(parts[i]);
-    }
+    all.each_block(count * share / shares, count * (share + 1) / shares,
+                   [&](const std::uint32_t* slots, std::uint64_t first, std::uint64_t length, std::uint64_t known) {
+                     if (!make(first, length, parts)) stopped = true;
+                     std::uint64_t i = 0;
+                     for (; far && i < length && i + Sum::prefetched < known; ++i) {
+                       __builtin_prefetch(sums + slots[i + Sum::prefetched], 1);
+                       sums[slots[i]].add(parts[i]);
+                     }
+                     for (; i < length; ++i) sums[slots[i]].add(parts[i]);
+                     return !stopped;
+                   });
   });
   if (stopped) return std::nullopt;
   std::atomic<bool> all_sure = true;
-  each_part(bins, [&](std::uint64_t first, std::uint64_t end) {
+  each_part(all.slots, [&](std::uint64_t first, std::uint64_t end) {
     if constexpr (std::is_same_v<Sum, Halves>) {
       if (shares == 1) {
         const Sum* const sums = tables.front().get();
-        for (std::uint64_t bin = first; bin < end; ++bin) totals[bin] = sums[bin].high + sums[bin].low;
+        for (std::uint64_t slot = first; slot < end; ++slot) totals[slot] = sums[slot].high + sums[slot].low;
         return;
       }
     }
     bool sure = true;
-    for (std::uint64_t bin = first; bin < end; ++bin) {
-      Sum& sum = tables.front()[bin];
-      for (std::uint64_t share = 1; share < shares; ++share) sum.add(tables[share][bin]);
+    for (std::uint64_t slot = first; slot < end; ++slot) {
+      Sum& sum = tables.front()[slot];
+      for (std::uint64_t share = 1; share < shares; ++share) sum.add(tables[share][slot]);
       const std::optional<double> total = sum.rounded();
-      totals[bin] = total.value_or(open);
+      totals[slot] = total.value_or(open);
       sure = sure && total;
     }
     if (!sure) all_sure = false;
@@ -241,44 +272,50 @@ std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t coun
   return all_sure.load();
 }
 
-// What `join` makes of number(0), number(1), …, in four chains side by side.
-template <class T, class F, class Join>
-T joined(std::uint64_t count, T first, const F& number, const Join& join) {
-  T chains[4] = {first, first, first, first};
-  std::uint64_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    for (std::uint64_t chain = 0; chain < 4; ++chain) chains[chain] = join(chains[chain], number(i + chain));
-  }
-  for (; i < count; ++i) chains[0] = join(chains[0], number(i));
-  return join(join(chains[0], chains[1]), join(chains[2], chains[3]));
-}
-
-template <class X, class W>
-Array1<double> totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins) {
-  Array1<double> totals = zeros<double>(bins);
-  bool all_sure;
-  if (count < bins / 4) {
-    all_sure = add_noted(x, weights, count, totals.get());
-  } else {
-    auto sure =
-        add_to_sums<Halves, cpu::WeightHalves>(x, weights, count, bins, totals.get(), Cutter<W>(weights, count));
-    if (!sure) sure = add_to_sums<CompensatedBin, double>(x, weights, count, bins, totals.get(), AsDoubles());
-    all_sure = *sure;
-  }
-  if (all_sure) return totals;
-  const auto each = [&](const auto& take) {
-    each_in_pieces(count, [&](std::uint64_t i) { take(index_of(x[i]), static_cast<double>(weights[i])); });
-  };
-  add_sorted(
-      each, [&](std::uint64_t bin) { return std::isnan(totals[bin]); }, totals.get());
-  return totals;
-}
-
 // The dtypes whose elements are doubles as they are.
-template <class W>
-inline constexpr bool is_weight = !is_stored<W> && (sizeof(W) < 8 || std::is_same_v<W, double>);
+bool are_weights(Dtype dtype) noexcept {
+  return dtype == Dtype::f64 || (!is_stored_float(dtype) && size_of(dtype) < 8);
+}
 
 }  // namespace
+
+void cpu::add_narrow(const SlotSource& source, const ArrayView& weights, std::span<double> totals) {
+  const Elements all{source, weights, totals.size()};
+  bool all_sure;
+  if (weights.count < totals.size() / 4) {
+    all_sure = add_noted(all, totals.data());
+  } else {
+    auto sure = add_to_sums<Halves, WeightHalves>(all, totals.data(), Cutter(weights));
+    if (!sure) sure = add_to_sums<CompensatedSlot, double>(all, totals.data(), AsDoubles{weights});
+    all_sure = *sure;
+  }
+  if (!all_sure) add_open(all, totals.data());
+}
+
+void cpu::add_whole(const SlotSource& source, const ArrayView& weights, const MutableArrayView& totals) {
+  const Elements all{source, weights, totals.count};
+  dispatch(weights.dtype, [&](auto tag) {
+    using W = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<W>) {
+      const W* const by = static_cast<const W*>(weights.data);
+      const auto add = [&]<class Sum>(Sum* sums) {
+        all.each_block(0, weights.count,
+                       [&](const std::uint32_t* slots, std::uint64_t first, std::uint64_t length, auto) {
+                         for (std::uint64_t i = 0; i < length; ++i) {
+                           if (slots[i] < totals.count) sums[slots[i]] += static_cast<Sum>(by[first + i]);
+                         }
+                         return true;
+                       });
+      };
+      if (totals.dtype != Dtype::f64) return add(static_cast<std::uint64_t*>(totals.data));
+      __extension__ using Wide = __int128;
+      std::vector<Wide> sums(totals.count);
+      add(sums.data());
+      std::ranges::transform(sums, static_cast<double*>(totals.data),
+                             [](Wide sum) { return static_cast<double>(sum); });
+    }
+  });
+}
 
 std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights, std::uint64_t least) {
   const FloatingPointScope usual;
@@ -287,95 +324,31 @@ std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const Arr
                                                   indices.count, weights.count));
   }
   IndexTotals result;
-  if (indices.count == 0 || is_float(indices.dtype)) return std::nullopt;
+  if (indices.count == 0 || is_float(indices.dtype) || !are_weights(weights.dtype)) return std::nullopt;
   dispatch(indices.dtype, [&](auto tag) {
     using X = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<X>) {
-      const X* const data = static_cast<const X*>(indices.data);
       // One that is negative is a large one.
       using Unsigned = std::make_unsigned_t<X>;
+      const auto* const data = static_cast<const Unsigned*>(indices.data);
       std::atomic<std::uint64_t> highest = 0;
       each_part(indices.count, [&](std::uint64_t first, std::uint64_t end) {
-        const std::uint64_t here = joined(
-            end - first, Unsigned{0}, [&](std::uint64_t i) { return static_cast<Unsigned>(data[first + i]); },
-            [](Unsigned a, Unsigned b) { return std::max(a, b); });
-        for (std::uint64_t known = highest; known < here && !highest.compare_exchange_weak(known, here);) {
+        Unsigned lowest = std::numeric_limits<Unsigned>::max();
+        Unsigned found = 0;
+        cpu::add_to_range(data + first, end - first, lowest, found);
+        for (std::uint64_t known = highest; known < found && !highest.compare_exchange_weak(known, found);) {
         }
       });
       const std::uint64_t high = highest;
       if (std::is_signed_v<X> && high > static_cast<std::uint64_t>(std::numeric_limits<X>::max())) return;
       if (high >= most_totals || least > most_totals) return;
       result.count = std::max(high + 1, least);
-      dispatch(weights.dtype, [&](auto weight) {
-        using W = typename decltype(weight)::type;
-        if constexpr (is_weight<W>) {
-          result.totals = totals_of(data, static_cast<const W*>(weights.data), indices.count, result.count);
-        }
-      });
+      result.totals = zeros<double>(result.count);
+      cpu::add_narrow(cpu::IndexSource<Unsigned>(data), weights, {result.totals.get(), result.count});
     }
   });
   if (!result.totals) return std::nullopt;
   return result;
 }
-
-namespace cpu {
-
-namespace {
-
-// Calls take(slot, weight) for each element.
-template <class W, class F>
-void each_slot_weight(const SlotSource& source, const NarrowSlots& where, const W* weights, std::uint64_t count,
-                      const F& take) {
-  constexpr std::uint64_t looked_after_blocks = 256;
-  alignas(64) std::uint32_t slots[block_elements];
-  SlotHistories histories = {};
-  for (std::uint64_t first = 0; first < count; first += block_elements) {
-    if (first / block_elements % looked_after_blocks == 0) runtime::check_interrupted();
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - first));
-    source.write(first, length, histories, slots);
-    if (where.clamp) {
-      const auto below = static_cast<std::uint32_t>(where.bins + slot_below);
-      const auto above = static_cast<std::uint32_t>(where.bins + slot_above);
-      for (std::size_t i = 0; i < length; ++i) {
-        if (slots[i] == below) slots[i] = 0;
-        else if (slots[i] == above) slots[i] = static_cast<std::uint32_t>(where.bins - 1);
-      }
-    }
-    for (std::size_t i = 0; i < length; ++i) take(slots[i], to_f64(weights[first + i]));
-  }
-}
-
-}  // namespace
-
-void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights,
-                std::span<double> totals) {
-  // Fewer elements than one for so many slots are sorted by slot; else each slot has a sum.
-  constexpr std::uint64_t sparse_slots = 16;
-  dispatch(weights.dtype, [&](auto tag) {
-    using W = typename decltype(tag)::type;
-    if constexpr (is_float(dtype_of<W>)) {
-      const auto each = [&](const auto& take) {
-        each_slot_weight(source, where, static_cast<const W*>(weights.data), weights.count, take);
-      };
-      if (weights.count < where.slots / sparse_slots) {
-        return add_sorted(
-            each, [](std::uint64_t) { return true; }, totals.data());
-      }
-      std::vector<Compensated> sums(where.slots);
-      each([&](std::uint32_t slot, double weight) { sums[slot].add(weight); });
-      bool any_open = false;
-      for (std::uint64_t slot = 0; slot < where.slots; ++slot) {
-        const std::optional<double> total = sums[slot].template rounded<double>();
-        totals[slot] = total.value_or(open);
-        any_open = any_open || !total;
-      }
-      if (any_open)
-        add_sorted(
-            each, [&](std::uint64_t slot) { return std::isnan(totals[slot]); }, totals.data());
-    }
-  });
-}
-
-}  // namespace cpu
 
 }  // namespace masu

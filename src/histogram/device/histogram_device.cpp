@@ -4,7 +4,7 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/staging.h"
-#include "histogram/histogram_checks.h"
+#include "histogram/counts.h"
 
 #include <algorithm>
 #include <limits>
@@ -37,7 +37,7 @@ std::uint64_t device_workspace(const Device& device, const BinRule& rule, const 
   const SlotRule slot_rule(rule, device.info());
   const std::uint64_t totals = slot_rule.slots * options.channels * sizeof(std::uint64_t);
   // What counts into the caller's memory keeps totals by value apart.
-  const bool apart = histogram_plan::counts_by_value(rule, slot_rule.slots);
+  const bool apart = counts_by_value(rule, slot_rule.slots);
   return (apart ? call::aligned(totals) : 0) +
          CountingKernels::temporary_bytes(plan_of(device, slot_rule, options), count, allocating);
 }
@@ -332,7 +332,7 @@ namespace {
 
 using histogram_plan::block_elements;
 
-// Of a block: its elements, a word that tells what it is, and its number in the order of the parts.
+// A block has its elements, a word with its part, and its number in the order of the parts.
 constexpr std::uint64_t block_bytes = block_elements * sizeof(std::uint16_t) + 2 * sizeof(std::uint32_t);
 
 std::uint64_t tile_of(const Plan& plan) {

@@ -141,39 +141,6 @@ void set_partitioned(const DeviceInfo& device, std::uint64_t slots, Plan& plan) 
 
 }  // namespace
 
-std::uint64_t slots_of(const BinRule& rule) noexcept {
-  return size_of(rule.dtype) == 1 ? byte_slots : rule.n + extra_slots;
-}
-
-bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept {
-  return counted != rule.n + extra_slots || size_of(rule.dtype) == 1;
-}
-
-std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted) {
-  if (!counts_by_value(rule, counted)) return {};
-  if (is_stored_float(rule.dtype)) return rule.half_slots();
-  std::vector<std::uint32_t> slot_of(counted);  // bytes, and u16 in as many bins as it has values
-  for (std::size_t bits = 0; bits < counted; ++bits) {
-    const auto value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
-    slot_of[bits] = static_cast<std::uint32_t>(rule.slot(static_cast<double>(value)));
-  }
-  return slot_of;
-}
-
-void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots) {
-  const std::vector<std::uint32_t> slot_of = slots_by_value(rule, counted.size());
-  if (slot_of.empty()) std::ranges::copy(counted, slots.begin());
-  for (std::size_t bits = 0; bits < slot_of.size(); ++bits) slots[slot_of[bits]] += counted[bits];
-}
-
-std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted) {
-  // The pages of many bins are touched once only.
-  if (!counts_by_value(rule, counted.size())) return {counted.begin(), counted.end()};
-  std::vector<std::uint64_t> slots(rule.n + extra_slots);
-  fold_slots(rule, counted, slots);
-  return slots;
-}
-
 std::string_view Plan::kernel_name() const noexcept {
   return entry(kernel).name;
 }

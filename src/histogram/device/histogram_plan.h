@@ -168,18 +168,6 @@ inline constexpr unsigned byte_row_resident = 20;
 // Rows up to this length are counted by one work-group each.
 inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
 
-// The slots of one channel, as the CPU counts them and the kernels too: the byte itself for 8-bit data.
-std::uint64_t slots_of(const BinRule& rule) noexcept;
-
-// Whether `counted` totals of one channel, slots_of(rule) or those of a device, stand for values, not for slots.
-bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept;
-// The slot of each such value; else empty.
-std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted);
-// Adds such totals to rule.n + extra_slots slots.
-void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots);
-// The same as a new array.
-std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted);
-
 struct Plan {
   Strategy strategy = Strategy::global;
   KernelKind kernel = KernelKind::global;

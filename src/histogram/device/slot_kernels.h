@@ -31,7 +31,7 @@ namespace masu {
 // The rules of the columns of a joint histogram.
 std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
 
-// The joint bins of columns, and two behind them: outside, NaN.
+// How many joint bins columns have, with two after them: outside, NaN.
 std::uint64_t joint_slots(std::span<const SlotRule> columns) noexcept;
 
 // The device time of kernels that have run, which it forgets; what a queue of the caller's does not tell is 0.
@@ -154,25 +154,51 @@ class SlotKernels {
   }
 };
 
-// Counting into 64-bit totals on a device: one histogram, one for each row, or a joint one.
+// Counting into 64-bit totals on a device, slots() of each table: one histogram, one for each row, or a joint one.
+class TableKernels : public SlotKernels {
+ public:
+  [[nodiscard]] const histogram_plan::Plan& plan() const noexcept { return plan_; }
+  [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
+  [[nodiscard]] Strategy strategy() const noexcept override { return plan_.strategy; }
+  [[nodiscard]] std::uint64_t totals_bytes() const noexcept final {
+    return rows_ * plan_.channels * slots_ * sizeof(std::uint64_t);
+  }
+  [[nodiscard]] unsigned channels() const noexcept final { return plan_.channels; }
+  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const final;
+  [[nodiscard]] static std::uint64_t temporary_bytes(const histogram_plan::Plan& plan, std::uint64_t count,
+                                                     const HistogramOptions& options);
+  [[nodiscard]] bool one_at_a_time() const noexcept final {
+    return plan_.strategy == Strategy::sequential || plan_.strategy == Strategy::partitioned;
+  }
 
-// slots() totals for each channel.
-class CountingKernels final : public SlotKernels {
+ protected:
+  TableKernels(const Device& device, std::vector<SlotRule> columns, bool joint, std::uint64_t rows,
+               const histogram_plan::Plan& plan, const HistogramOptions& options, const TableUpload& upload);
+  // Bytes of an element of the one column.
+  [[nodiscard]] std::size_t element_bytes() const { return size_of(rules_.column(0).element); }
+  // Launches the kernel of a plan: `input` are its first arguments. `row`: the first row of the totals.
+  void launch(Stream& stream, const histogram_plan::Plan& plan, call::Kernels& kernels, std::string_view kernel,
+              const call::Arguments& input, std::uint64_t groups, const BufferBase& totals, std::uint64_t row,
+              std::vector<Event>& launches, const CopiedBeside* beside = nullptr);
+  // The arguments of a kernel of one column: `rows` rows of `count` elements, `pitch` bytes apart.
+  [[nodiscard]] call::Arguments rows_at(const call::At& data, std::uint64_t count, std::uint64_t rows,
+                                        std::uint64_t pitch) const;
+
+  Device device_;
+  HistogramOptions options_;
+  std::uint64_t rows_;
+  std::uint64_t slots_;
+  histogram_plan::Plan plan_;
+  DeviceRules rules_;
+  std::optional<call::Kernels> kernels_;  // of the plan; none where bins are partitioned
+  std::optional<Partitioner> partitioner_;
+};
+
+class CountingKernels final : public TableKernels {
  public:
   CountingKernels(const Device& device, SlotRule rule, const histogram_plan::Plan& plan, const TableUpload& upload,
                   const HistogramOptions& options = {});
 
-  [[nodiscard]] const histogram_plan::Plan& plan() const noexcept { return plan_; }
-  [[nodiscard]] const SlotRule& rule() const { return rules_.column(0); }
-  [[nodiscard]] std::uint64_t slots() const { return rule().slots; }
-  [[nodiscard]] static std::uint64_t temporary_bytes(const histogram_plan::Plan& plan, std::uint64_t count,
-                                                     const HistogramOptions& options);
-
-  [[nodiscard]] Strategy strategy() const noexcept override { return plan_.strategy; }
-  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
-  [[nodiscard]] unsigned channels() const noexcept override { return plan_.channels; }
-  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const override;
-  [[nodiscard]] bool one_at_a_time() const noexcept override;
   // In pieces so small that no 32-bit count of a work-group overflows.
   void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
              std::vector<Event>& launches) override;
@@ -180,32 +206,16 @@ class CountingKernels final : public SlotKernels {
            std::vector<Event>& launches) override;
 
  private:
-  // For one span, or for rows with a pitch.
-  struct Launcher {
+  // For rows with a pitch.
+  struct RowsLauncher {
     histogram_plan::Plan plan;
     call::Kernels kernels;
   };
-  // Rows that lie `pitch` bytes apart.
-  struct Span {
-    call::At data;
-    std::uint64_t count;
-    std::uint64_t rows;
-    std::uint64_t pitch;
-  };
-  Launcher& for_rows();
-  void launch(Stream& stream, Launcher& launcher, std::string_view kernel, const Span& data, std::uint64_t groups,
-              const BufferBase& totals, std::vector<Event>& launches, const CopiedBeside* beside = nullptr);
-  [[nodiscard]] call::Arguments arguments(const Span& data, const BufferBase& totals) const;
-  void partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,
+  RowsLauncher& for_rows();
+  void partition(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase& temporary,
                  std::vector<Event>& launches);
 
-  Device device_;
-  HistogramOptions options_;
-  histogram_plan::Plan plan_;
-  DeviceRules rules_;
-  std::optional<Launcher> span_;
-  std::optional<Launcher> rows_;
-  std::optional<Partitioner> partitioner_;
+  std::optional<RowsLauncher> pitched_;
 };
 
 // How often each pattern of 8 or 16 bits occurs in device memory, counted there.
@@ -214,9 +224,9 @@ class PatternCounts {
   [[nodiscard]] static constexpr std::uint64_t patterns_of(Dtype dtype) noexcept {
     return std::uint64_t{1} << (8 * size_of(dtype));
   }
-  // Of `count` elements.
+  // Plans the counting of `count` elements.
   PatternCounts(const DeviceInfo& device, Dtype dtype, std::uint64_t count);
-  // Of the memory that counting needs.
+  // Bytes of the memory that counting needs.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   // Queues the counting, once: a u64 for each pattern, from the beginning of `memory` on, which has bytes() bytes from
   // a multiple of 16 on.
@@ -230,55 +240,36 @@ class PatternCounts {
   std::uint64_t bytes_;
 };
 
-// slots() totals for each row and channel. Elements come in order: rows may begin and end anywhere in a call's.
-class RowKernels final : public SlotKernels {
+// Elements come in order: rows may begin and end anywhere in a call's.
+class RowKernels final : public TableKernels {
  public:
   RowKernels(const Device& device, SlotRule rule, std::uint64_t rows, std::uint64_t row_elements,
              const HistogramOptions& options, const TableUpload& upload);
 
-  [[nodiscard]] std::uint64_t slots() const { return rules_.column(0).slots; }
-
   [[nodiscard]] Strategy strategy() const noexcept override;
-  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
-  [[nodiscard]] unsigned channels() const noexcept override { return plan_.channels; }
   [[nodiscard]] std::uint64_t row_elements() const noexcept override { return row_elements_; }
-  [[nodiscard]] bool one_at_a_time() const noexcept override { return plan_.strategy == Strategy::sequential; }
   void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
              std::vector<Event>& launches) override;
 
  private:
-  std::uint64_t row_count_;
   std::uint64_t row_elements_;
-  histogram_plan::Plan plan_;                      // of pieces of rows
-  std::optional<histogram_plan::Plan> rows_plan_;  // of whole rows
-  DeviceRules rules_;
-  call::Kernels kernels_;
+  std::optional<histogram_plan::Plan> rows_plan_;  // of whole rows, where they have another than their pieces
   std::optional<call::Kernels> rows_kernels_;
 };
 
 // The joint bins, then the points outside of the bins, then those with a NaN.
-class JointKernels final : public SlotKernels {
+class JointKernels final : public TableKernels {
  public:
   JointKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-               const HistogramOptions& options, const TableUpload& upload);
+               const HistogramOptions& options, const TableUpload& upload)
+      : JointKernels(device, joint_slot_rules(device, rules), options, upload) {}
 
-  [[nodiscard]] Strategy strategy() const noexcept override { return plan_.strategy; }
-  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
-  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const override;
-  [[nodiscard]] bool one_at_a_time() const noexcept override { return partitioner_.has_value(); }
   void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
              std::vector<Event>& launches) override;
 
  private:
   JointKernels(const Device& device, std::vector<SlotRule> columns, const HistogramOptions& options,
                const TableUpload& upload);
-
-  HistogramOptions options_;
-  std::uint64_t slots_;
-  histogram_plan::Plan plan_;
-  DeviceRules rules_;
-  std::optional<call::Kernels> kernels_;  // none where bins are partitioned
-  std::optional<Partitioner> partitioner_;
 };
 
 // Summing weights by slots on a device, exactly.
@@ -347,7 +338,7 @@ class WeightedKernels final : public SlotKernels {
 
 class DeviceCounter {
  public:
-  // Makes the kernels, whose tables come to the device as it is told.
+  // Makes the kernels. `upload`: how their tables come to the device.
   using Make = std::function<std::unique_ptr<SlotKernels>(const TableUpload&)>;
   // `staging`: most bytes of staging memory, 0: what suits the device. `workspace`: temporary memory of the kernels, or
   // null.

@@ -141,7 +141,7 @@ std::vector<std::uint32_t> weighted_slots_by_value(std::span<const std::shared_p
                                                    std::uint64_t counted, bool clamp) {
   if (rules.size() > 1) return {};
   const BinRule& rule = *rules.front();
-  std::vector<std::uint32_t> slot_of = histogram_plan::slots_by_value(rule, counted);
+  std::vector<std::uint32_t> slot_of = slots_by_value(rule, counted);
   if (!clamp) return slot_of;
   for (std::uint32_t& slot : slot_of) {
     if (slot == rule.n + slot_below) slot = 0;

@@ -91,7 +91,7 @@ bool serves(const SortJob& job, bool may_wait) {
          job.pieces.count >= least_keys;
 }
 
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work) {
   const std::uint64_t count = job.pieces.count;
   constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
@@ -283,7 +283,7 @@ DeviceSegments::DeviceSegments(const Device& device, Dtype dtype, const Payload&
 
 DeviceSegments::~DeviceSegments() = default;
 
-DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
+DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result,
                           const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait,
                           const DeviceSegments* segments) {
   const DeviceInfo& info = stream.device().info();
@@ -356,9 +356,8 @@ std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, cons
   return std::max(odd, workspace_bytes(info, arrays, payload, job, way));
 }
 
-bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job) {
+bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job) {
   const Device& device = keys.device();
-  Stream stream(device, Timing::off);
   Buffer<std::uint32_t> unsorted(device, 1);
   unsorted.fill(0);
   const Pieces& pieces = job.pieces;

@@ -44,8 +44,8 @@ struct DeviceWork {
 struct Payload {
   enum class Kind : std::uint8_t { none, records, indices };
   Kind kind = Kind::none;
-  BufferBase* buffer = nullptr;  // records are sorted in place, indices are written
-  std::size_t bytes = 0;         // of a record or an index
+  const BufferBase* buffer = nullptr;  // records are sorted in place, indices are written
+  std::size_t bytes = 0;               // of a record or an index
 };
 
 // The segments of job.pieces in memory of a device, for a dtype and what moves with the keys: records where they can
@@ -67,11 +67,11 @@ class DeviceSegments {
 // Queues a sort of job.pieces.count keys: from `keys` to `result`, which may be the same, or, with indices, null: the
 // keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less. `segments`: those of
 // the job made ready, or null.
-DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
+DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result,
                           const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait,
                           const DeviceSegments* segments = nullptr);
 // Waits.
-bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job);
+bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job);
 std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
 
 }  // namespace masu
@@ -84,7 +84,7 @@ bool serves(const SortJob& job, bool may_wait);
 
 // Sorts such keys, and their payload: they stay, or are reversed. False, with nothing written but the first 4 bytes of
 // `workspace`, where they are in neither order. Waits for what the keys are, not for its last command.
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work);
 
 }  // namespace masu::sort_ordered
@@ -134,7 +134,7 @@ SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, 
 
 // As sort_on_device, whose parameters these are. A workspace of workspace_bytes(), from a multiple of 16 on; null:
 // allocated. `tables`: of segments, else null; what is outside of segments is copied or counted here.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work);
 
 }  // namespace masu::sort_radix
@@ -147,9 +147,8 @@ struct PreparedSegments::State {
 
   // What is sorted. Throws for another number of keys.
   [[nodiscard]] SortJob job(std::string_view function, std::uint64_t count, Order order) const;
-  // Throws unless it has been made for these. `values`: null where they will be well placed.
-  void check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved, std::size_t bytes,
-             const BufferBase* values) const;
+  // Throws unless it has been made for these. Values on the host will be well placed.
+  void check(std::string_view function, const Device& on, Dtype keys, const Payload& payload) const;
   [[nodiscard]] const DeviceSegments* tables() const noexcept { return tables_ ? &*tables_ : nullptr; }
 
  private:

@@ -115,7 +115,7 @@ class RadixSorter {
         work_(work) {}
 
   // Sorts the keys, and the payload if any.
-  void run(const BufferBase& keys, BufferBase* result, const Payload& payload, bool may_wait) {
+  void run(const BufferBase& keys, const BufferBase* result, const Payload& payload, bool may_wait) {
     if (payload.kind == Payload::Kind::records && needs_.record_bytes != 0) {
       sort_gathered(keys, *result, payload, may_wait);
       return;
@@ -172,7 +172,7 @@ class RadixSorter {
   }
 
   // Records that do not move with the keys: their order first, then all of them at once.
-  void sort_gathered(const BufferBase& keys, BufferBase& result, const Payload& payload, bool may_wait) {
+  void sort_gathered(const BufferBase& keys, const BufferBase& result, const Payload& payload, bool may_wait) {
     const std::size_t index_bytes = needs_.plan.value_bytes;
     const Buffer<std::byte> order = workspace_.slice(needs_.values_too, job_.pieces.count * index_bytes);
     const Buffer<std::byte> records = workspace_.slice(needs_.records, job_.pieces.count * payload.bytes);
@@ -373,7 +373,7 @@ SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, 
   return {device, job.pieces, needs.plan.tile(), needs.local.tile(), others};
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work) {
   RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), workspace,
               tables, work)
