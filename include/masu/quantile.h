@@ -58,7 +58,7 @@
 namespace masu {
 
 /// Parts each of `rows` equal rows of `data` into `result`: at each place stands the element that sorting brings there,
-/// what is less lies before it and what is greater behind, its equals beside it. Elements between two of the places
+/// less elements lie before it, greater ones after it, and its equals beside it. Elements between two of the places
 /// keep their order; but several rows of up to 64 elements are sorted. `result` has the dtype and count of `data` and
 /// does not overlap it.
 MASU_EXPORT void partition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
@@ -150,8 +150,9 @@ class MASU_EXPORT QuantileFinder : public detail::BufferAccumulator<QuantileFind
   void hold(const ArrayView& data, std::uint64_t samples);
   /// The same of memory of this finder's device.
   void hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples);
-  /// Of a finder that holds a part of the data: what all parts' finders have found in this pass, bytes() of them
-  /// merged. Comes before next_pass(). Throws invalid_argument for what from_bytes() refuses, and for other quantiles.
+  /// For a finder that holds a part of the data: takes what the finders of all parts have found in this pass, as their
+  /// merged bytes(). Comes before next_pass(). Throws invalid_argument for what from_bytes() refuses, and for other
+  /// quantiles.
   void take(std::span<const std::byte> bytes);
   /// Ends a pass. True when all the data has to be given once more. Throws invalid_argument where there was no data.
   [[nodiscard]] bool next_pass();

@@ -108,7 +108,7 @@ MASU_EXPORT TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k
 MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                                      const TopkOptions& options = {});
 /// The same into memory of the same device: `values` holds rows * k elements of the dtype, `indices` as many u64; none
-/// of the three may overlap. Where NaNs are skipped and fewer than k are left, the places behind them get the index
+/// of the three may overlap. Where NaNs are skipped and fewer than k are left, the places after them get the index
 /// 2^64 - 1 and a value of all bits set (a NaN).
 MASU_EXPORT void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
                       const TopkOptions& options = {});

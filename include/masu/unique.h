@@ -187,7 +187,7 @@ class MASU_EXPORT RunAccumulator : public detail::Accumulator<RunAccumulator> {
 };
 
 namespace detail {
-/// Gives memory for so many elements of the result.
+/// Returns memory for `count` elements of the result.
 using ResultMemory = std::function<void*(std::uint64_t count)>;
 /// std::vector<bool> holds no bools that have addresses.
 template <class T>

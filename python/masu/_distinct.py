@@ -7,7 +7,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from . import _masu
 from ._device_array import DeviceArray
-from ._on_device import distinct, empty, lines, nan_places, part, placed, put, sent, swapped, take
+from ._on_device import distinct, empty, nan_places, part, placed, put, rows, sent, swapped, take
 
 _MOST = 2**32 - 1  # ranks of parts are halves of 64-bit numbers
 
@@ -19,7 +19,7 @@ def parts(a, axis):
     axis = normalize_axis_index(axis, a.ndim)
     rest = (*a.shape[:axis], *a.shape[axis + 1:])
     shaped = np.unique(np.empty((1,) * a.ndim, a.dtype), return_inverse=True, axis=axis)[1].ndim  # 1 in NumPy 2.1 and later
-    columns = lines(a, axis).reshape(math.prod(rest), a.shape[axis]).rows()
+    columns = rows(a, (axis,)).reshape(math.prod(rest), a.shape[axis]).rows()
     count, codes, marks = a.shape[axis], None, None
     if count > _MOST:
         raise ValueError(f"unique: on a device there must be at most {_MOST} parts along the axis, got {count}")

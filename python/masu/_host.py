@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adapter of arrays in host memory; _on_device.py has the same functions. NumPy takes what masu has not."""
+import math
+
 import numpy as np
 
 from . import _axes, _kinds, _masu
@@ -79,22 +81,12 @@ def rows(a, axes):
         return contiguous(a, dtype)
     kept = [i for i in range(a.ndim) if i not in axes]
     turned = a.transpose(*kept, *sorted(axes, key=lambda i: -abs(a.strides[i])))
-    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], -1)
+    return contiguous(turned, dtype).reshape(*turned.shape[:len(kept)], math.prod(a.shape[i] for i in axes))
 
 
 def placed(a, axis):
     """`a` with its last axis in the place of `axis`."""
     return np.moveaxis(a, -1, axis)
-
-
-def lines(a, axis):
-    """The lines of `a` along an axis, in the order of the others: contiguous, aligned and native."""
-    return _lines(a, (*(i for i in range(a.ndim) if i != axis), axis))
-
-
-def _lines(a, axes):
-    """The same along the last of `axes`."""
-    return words(contiguous(a if a.ndim == 1 else a.transpose(axes), _native(a.dtype)))
 
 
 def _native(dtype):
@@ -223,29 +215,17 @@ def along(name, a, axis, dtype, write, out=None):
     fills. `dtype`: None for that of `a`.
     """
     dtype = a.dtype if dtype is None else dtype
-    if out is None and a.ndim == 1 and dtype.isnative:
-        out = np.empty(a.shape, dtype)
-        write(_lines(a, (0,)), words(out), 1)
-        return out
-    axes = _ordered(a, axis)
-    from_rows = _lines(a, axes)
-    if out is not None:
-        check_out(name, out, dtype, a.shape, a)
-    number = a.size // a.shape[axis]
-    return _result_like(a, axes, dtype, lambda to: write(from_rows, to, number), out)
-
-
-def _result_like(a, axes, dtype, write, out):
     if out is None:
         out = np.empty_like(a, dtype, subok=False)
-    turned = out if out.ndim == 1 else out.transpose(axes)
-    if turned.flags.c_contiguous and out.flags.aligned and out.dtype.isnative:
-        write(words(turned))
-        return out
-    rows = np.empty(turned.shape, out.dtype.newbyteorder("="))
-    write(words(rows))
-    if out.dtype.isnative:
-        _masu.copy(rows, turned)
     else:
-        turned[...] = rows
+        check_out(name, out, dtype, a.shape, a)
+    axes = _ordered(a, axis)
+    lines, result = (part if part.ndim == 1 else part.transpose(axes) for part in (a, out))
+    filled = result.flags.c_contiguous and result.flags.aligned and dtype.isnative
+    to = result if filled else np.empty(result.shape, _native(dtype))
+    write(words(contiguous(lines, _native(a.dtype))), words(to), a.size // a.shape[axis])
+    if not filled and dtype.isnative:
+        _masu.copy(to, result)
+    elif not filled:
+        result[...] = to
     return out

@@ -233,10 +233,6 @@ def rows(array, axes):
     return result.reshape((*kept, math.prod(array.shape[i] for i in axes)))
 
 
-def lines(array, axis):
-    return rows(array, (axis,))
-
-
 def placed(array, axis):
     *others, length = array.shape
     before, behind = others[:axis], others[axis:]
@@ -244,7 +240,7 @@ def placed(array, axis):
 
 
 def along(name, a, axis, dtype, write, out=None):
-    from_lines = lines(a, axis)
+    from_lines = rows(a, (axis,))
     to = empty(from_lines, dtype)
     if a.size:
         write(from_lines, to, a.size // a.shape[axis])

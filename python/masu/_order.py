@@ -344,7 +344,7 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
             raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
     data, axis = one_axis(data, axis)
     k = number_of_first(k, data.shape[axis])
-    lines = on.lines(data, axis)
+    lines = on.words(on.rows(data, (axis,)))
     values = on.empty(data, shape=(*lines.shape[:-1], k))
     indices = on.empty(values, _INTP)
     if values.size:

@@ -240,4 +240,12 @@ Pending<void> start_into(Stream& stream, const A&... arguments) {
   return {std::move(end), [primitive] { primitive->finish_started(); }};
 }
 
+// The same where the results are in the caller's memory.
+template <class P, class... A>
+Pending<void> start_into(Stream& stream, const A&... arguments) {
+  const auto primitive = std::make_shared<P>(arguments...);
+  Event end = primitive->start(stream);
+  return {std::move(end), [primitive] { primitive->finish_started(); }};
+}
+
 }  // namespace masu::call

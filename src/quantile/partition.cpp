@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions of partitions: forms of two calls.
 #include "call/form.h"
-#include "elements/order.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 
@@ -26,38 +25,22 @@ using call::Operand;
 constexpr std::string_view partition_name = "partition";
 constexpr std::string_view order_name = "argpartition";
 
-// How many elements are less than the one at an index, and equal to it.
-PartitionResult sizes_around(const ArrayView& data, std::uint64_t index) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const std::span elements(static_cast<const T*>(data.data), data.count);
-    const KeyOf<T> key = ordered_key(elements[index]);
-    PartitionResult found;
-    for (const T& element : elements) {
-      const KeyOf<T> here = ordered_key(element);
-      found.less += here < key ? 1 : 0;
-      found.equal += here == key ? 1 : 0;
-    }
-    return found;
-  });
-}
-
 // Elements, or with `index_bytes` their indices, around the one at a place. `sizes`: where the device leaves how many
 // are less than it and equal to it; without, the call waits and returns them, and the result may take the place of the
 // data.
-class Partition : public call::Primitive {
+class Partition final : public call::Primitive {
  public:
   Partition(const Operand& data, const Operand& result, std::uint64_t k, const BufferBase* sizes = nullptr,
             unsigned index_bytes = 0, const BufferBase* workspace = nullptr)
       : Primitive(index_bytes == 0 ? partition_name : order_name, nullptr, workspace),
-        data_(reads("data", data)),
+        in_place_(data.is_same(result)),
+        data_(in_place_ ? changes("data", data) : reads("data", data)),
         result_(sizes != nullptr ? returns("the result", result)
-                                 : writes(data.is_same(result) ? "data" : "the result", result)),
+                : in_place_      ? data_
+                                 : writes("the result", result)),
         sizes_there_(sizes != nullptr ? &returns("the sizes", Operand(*sizes, Dtype::u64)) : nullptr),
         index_bytes_(index_bytes),
-        k_(k) {
-    allow_in_place(data_);
-  }
+        k_(k) {}
   [[nodiscard]] PartitionResult result() const { return {sizes_[0], sizes_[1]}; }
 
  private:
@@ -92,7 +75,7 @@ class Partition : public call::Primitive {
     if (sizes_there_ != nullptr) std::memcpy(sizes_there_->data(), sizes_.data(), sizeof sizes_);
   }
   PartitionResult partition_on_cpu() {
-    if (!data_.is_same(result_)) return cpu::partition_at(data_.view(), result_.data(), k_);
+    if (!in_place_) return cpu::partition_at(data_.view(), result_.data(), k_);
     const auto* first = static_cast<const std::byte*>(data_.data());
     const std::vector<std::byte> copy(first, first + data_.bytes());
     return cpu::partition_at({data_.dtype(), copy.data(), data_.count()}, result_.data(), k_);
@@ -100,8 +83,7 @@ class Partition : public call::Primitive {
   PartitionResult order_on_cpu() {
     std::vector<std::uint64_t> wide(index_bytes_ == sizeof(std::uint32_t) ? data_.count() : 0);
     std::uint64_t* const all = wide.empty() ? static_cast<std::uint64_t*>(result_.data()) : wide.data();
-    argpartition_rows(data_.view(), 1, {&k_, 1}, {all, data_.count()});
-    const PartitionResult found = sizes_around(data_.view(), all[k_]);
+    const PartitionResult found = cpu::argpartition_at(data_.view(), all, k_);
     std::ranges::transform(wide, static_cast<std::uint32_t*>(result_.data()),
                            [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
     return found;
@@ -110,7 +92,7 @@ class Partition : public call::Primitive {
   void enqueue(Stream& stream) override {
     const Device& device = stream.device();
     const BufferBase* data = &data_.buffer();
-    if (data_.is_same(result_)) {
+    if (in_place_) {
       data = &copy_.emplace(device, data_.bytes());
       call::copy(stream, data_.buffer(), *data);
     }
@@ -122,6 +104,7 @@ class Partition : public call::Primitive {
     if (sizes_there_ == nullptr) call::fetch(stream, sizes, 0, sizes_.data(), sizeof sizes_);
   }
 
+  bool in_place_;
   const Operand& data_;
   const Operand& result_;
   const Operand* sizes_there_;
@@ -130,12 +113,6 @@ class Partition : public call::Primitive {
   std::array<std::uint64_t, 2> sizes_{};   // less, equal
   std::optional<Buffer<std::byte>> copy_;  // of data that is partitioned in place
   std::optional<Buffer<std::uint64_t>> own_sizes_;
-};
-
-class PartitionThere final : public Partition {
- public:
-  using Partition::Partition;
-  void result() const noexcept {}
 };
 
 }  // namespace
@@ -165,7 +142,7 @@ std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                         std::uint64_t k, const BufferBase* workspace) {
-  return call::start<PartitionThere>(stream, Operand(data, dtype), Operand(to.result, dtype), k, &to.sizes, 0U,
+  return call::start_into<Partition>(stream, Operand(data, dtype), Operand(to.result, dtype), k, &to.sizes, 0U,
                                      workspace);
 }
 
@@ -174,13 +151,13 @@ Pending<void> argpartition(Stream& stream, const BufferBase& data, Dtype dtype, 
   if (index_dtype != Dtype::u32 && index_dtype != Dtype::u64) {
     call::refuse(order_name, fmt::format("indices are u64 or u32, got {}", to_string(index_dtype)));
   }
-  return call::start<PartitionThere>(stream, Operand(data, dtype), Operand(to.result, index_dtype), k, &to.sizes,
+  return call::start_into<Partition>(stream, Operand(data, dtype), Operand(to.result, index_dtype), k, &to.sizes,
                                      static_cast<unsigned>(size_of(index_dtype)), workspace);
 }
 
 namespace {
 
-// Where the parts of the temporary memory begin; what is selected with stands in front.
+// Where the parts of the temporary memory begin. The selection's memory comes first.
 struct PartitionLayout {
   std::uint64_t key = 0;
   std::uint64_t parts = 0;  // two numbers for each chunk

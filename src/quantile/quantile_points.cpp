@@ -37,55 +37,50 @@ std::uint64_t check_rows_of_points(std::uint64_t count, const SelectionOptions& 
   return length;
 }
 
-// What the functions below have in common: results of each row of a buffer.
+// A checked call that makes results of each row of a buffer.
 struct RowCall {
   std::string_view name;
   const Operand data;
   const Operand result;
   std::uint64_t results;  // of a row
   const SelectionOptions& options;
+  std::uint64_t workspace_bytes;
 };
 
-// check(elements), bytes(rows), on_cpu(elements, results) and enqueue(stream, rows, workspace) do the rest.
-template <class Check, class Bytes, class OnCpu, class Enqueue>
+// The bodies: on_cpu(elements, results) and enqueue(stream, rows, workspace).
+template <class OnCpu, class Enqueue>
 class RowSelection final : public call::Primitive {
  public:
-  RowSelection(const RowCall& call, const Check& check, const Bytes& bytes, const OnCpu& on_cpu, const Enqueue& enqueue)
+  RowSelection(const RowCall& call, const OnCpu& on_cpu, const Enqueue& enqueue)
       : Primitive(call.name, nullptr, call.options.workspace),
         function_(call.name),
         data_(reads("the data", call.data)),
         result_(returns("the result", call.result)),
-        results_(call.results),
+        results_(call.results * call.options.rows),
         rows_(call.options.rows),
-        check_(check),
-        bytes_(bytes),
+        bytes_(call.workspace_bytes),
         on_cpu_(on_cpu),
         enqueue_(enqueue) {}
 
  private:
-  void check() override {
-    check_(data_.count());
-    check_result(result_, rows_ * results_);
-  }
+  void check() override { check_result(result_, results_); }
   [[nodiscard]] bool is_empty() const override { return data_.count() == 0 || results_ == 0; }
-  [[nodiscard]] SelectedRows rows() const { return {data_.buffer(), data_.dtype(), rows_}; }
   [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
-    if (is_empty()) return 0;
-    call::check_fp64(function_, device, data_.dtype());
-    return bytes_(rows());
+    if (!is_empty()) call::check_fp64(function_, device, data_.dtype());
+    return bytes_;
   }
   void run_on_cpu() override { on_cpu_(data_.view(), static_cast<std::byte*>(result_.data())); }
-  void enqueue(Stream& stream) override { enqueue_(stream, rows(), workspace()); }
+  void enqueue(Stream& stream) override {
+    enqueue_(stream, SelectedRows{data_.buffer(), data_.dtype(), rows_}, workspace());
+  }
 
   std::string_view function_;
   const Operand& data_;
   const Operand& result_;
   std::uint64_t results_;
   std::uint64_t rows_;
-  // By value: the caller's go with its call, the Pending keeps this.
-  Check check_;
-  Bytes bytes_;
-  OnCpu on_cpu_;
+  std::uint64_t bytes_;
+  OnCpu on_cpu_;  // copies, since the Pending outlives the call
   Enqueue enqueue_;
 };
 
@@ -158,7 +153,7 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
   });
 }
 
-// Of the first `numbers` elements in the order of each row: of all elements, or of those that are no NaN.
+// Medians of the first `numbers` elements in the order of each row: all elements, or those that are not NaN.
 void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, std::byte* results) {
   const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -196,12 +191,11 @@ std::uint64_t elements_at_workspace(const Device& device, Dtype dtype, std::uint
 Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const std::uint64_t> places,
                           const BufferBase& result, const SelectionOptions& options) {
   constexpr std::string_view name = "elements_at";
+  const std::uint64_t count = call::count_of(name, data, dtype);
+  check_places(name, check_rows_of(name, count, options), places);
+  const std::uint64_t bytes = elements_at_workspace(data.device(), dtype, count, places.size(), options);
   return select_rows(
-      stream, {name, {data, dtype}, {result, dtype}, places.size(), options},
-      [=](std::uint64_t count) { check_places(name, check_rows_of(name, count, options), places); },
-      [=](const SelectedRows& rows) {
-        return selection_bytes(rows.data.device(), dtype, rows.rows, rows.length(), places.size());
-      },
+      stream, {name, {data, dtype}, {result, dtype}, places.size(), options, bytes},
       [=](const ArrayView& elements, std::byte* to) {
         elements_at(elements, options.rows, places, MutableArrayView(dtype, to, options.rows * places.size()));
       },
@@ -213,17 +207,13 @@ Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype, s
 Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                      const SelectionOptions& options) {
   constexpr std::string_view name = "median";
+  const std::uint64_t count = call::count_of(name, data, dtype);
+  const std::uint64_t length = check_rows_of(name, count, options);
+  if (length == 0) call::refuse(name, "there must be data, got no elements");
+  const std::uint64_t bytes = elements_at_workspace(data.device(), dtype, count, places_of_median, options);
   return select_rows(
-      stream, {name, {data, dtype}, {result, is_float(dtype) ? dtype : Dtype::f64}, 1, options},
-      [=](std::uint64_t count) {
-        if (check_rows_of(name, count, options) == 0) call::refuse(name, "there must be data, got no elements");
-      },
-      [=](const SelectedRows& rows) {
-        return selection_bytes(rows.data.device(), dtype, rows.rows, rows.length(), places_of_median);
-      },
-      [=](const ArrayView& elements, std::byte* to) {
-        medians_on_cpu(elements, options.rows, elements.count / options.rows, to);
-      },
+      stream, {name, {data, dtype}, {result, is_float(dtype) ? dtype : Dtype::f64}, 1, options, bytes},
+      [=](const ArrayView& elements, std::byte* to) { medians_on_cpu(elements, options.rows, length, to); },
       [&result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
         medians_on_device(on, rows, result, workspace);
       });
@@ -292,14 +282,14 @@ std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64
 
 Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const QuantilePoint> points,
                         const BufferBase& result, Dtype result_dtype, const SelectionOptions& options) {
+  const std::uint64_t count = call::count_of(function_name, data, dtype);
+  const std::uint64_t length = check_rows_of_points(count, options);
+  check_points(points, length, dtype, result_dtype);
+  const std::uint64_t bytes = quantiles_workspace(data.device(), dtype, count, points, options);
   return select_rows(
-      stream, {function_name, {data, dtype}, {result, result_dtype}, points.size(), options},
-      [=](std::uint64_t count) { check_points(points, check_rows_of_points(count, options), dtype, result_dtype); },
-      [=](const SelectedRows& rows) {
-        return points_bytes(rows.data.device(), dtype, rows.rows, rows.length(), places_of_points(points).size());
-      },
+      stream, {function_name, {data, dtype}, {result, result_dtype}, points.size(), options, bytes},
       [=](const ArrayView& elements, std::byte* to) {
-        points_on_cpu(elements, options.rows, points, elements.count / options.rows - 1, result_dtype, to);
+        points_on_cpu(elements, options.rows, points, length - 1, result_dtype, to);
       },
       [=, &result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
         points_on_device(on, rows, points, places_of_points(points), result_dtype, result, workspace);
@@ -308,24 +298,27 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
 
 namespace {
 
-// The same of what is no NaN: on_cpu(elements, row) computes the results of each row.
-template <class Check, class OnCpu>
-Pending<void> select_numbers(Stream& stream, const RowCall& call, const QuantileMethod* method,
-                             std::span<const double> q, const Check& check, const OnCpu& on_cpu) {
-  const SelectionOptions options = call.options;
-  const BufferBase& result = call.result.buffer();
+// The same for the elements that are not NaN: on_cpu(elements, row, results) computes the results of one row. A null
+// `method` means medians.
+template <class OnCpu>
+Pending<void> select_numbers(std::string_view name, Stream& stream, const Operand& data, const Operand& result,
+                             const QuantileMethod* method, std::span<const double> q, const SelectionOptions& options,
+                             const OnCpu& on_cpu) {
+  const std::uint64_t count = call::count_of(name, data.buffer(), data.dtype());
+  const std::uint64_t length = check_rows_of_points(count, options);
+  const Device& device = data.buffer().device();
+  const std::uint64_t bytes = call::on_cpu(device) ? 0 : number_bytes(device, data.dtype(), options.rows, length);
   return select_rows(
-      stream, call, check,
-      [](const SelectedRows& rows) { return number_bytes(rows.data.device(), rows.dtype, rows.rows, rows.length()); },
+      stream, {name, data, result, method == nullptr ? 1 : q.size(), options, bytes},
       [=](const ArrayView& all, std::byte* to) {
-        const std::uint64_t length = all.count / options.rows;
         const auto* const first = static_cast<const std::byte*>(all.data);
         for (std::uint64_t row = 0; row < options.rows; ++row) {
           on_cpu(ArrayView(all.dtype, first + row * length * size_of(all.dtype), length), row, to);
         }
       },
-      [=, &result, dtype = call.result.dtype()](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
-        numbers_on_device(on, rows, method, q, dtype, result, workspace);
+      [=, &to = result.buffer(), dtype = result.dtype()](Stream& on, const SelectedRows& rows,
+                                                         const BufferBase& workspace) {
+        numbers_on_device(on, rows, method, q, dtype, to, workspace);
       });
 }
 
@@ -357,12 +350,10 @@ std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::ui
 Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                          const SelectionOptions& options) {
   if (!is_float(dtype)) return median(stream, data, dtype, result, options);
-  return select_numbers(
-      stream, {"nan_median", {data, dtype}, {result, dtype}, 1, options}, nullptr, {},
-      [=](std::uint64_t count) { (void)check_rows_of_points(count, options); },
-      [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
-        medians_on_cpu(row, 1, numbers_of_row(row), to + i * size_of(dtype));
-      });
+  return select_numbers("nan_median", stream, {data, dtype}, {result, dtype}, nullptr, {}, options,
+                        [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
+                          medians_on_cpu(row, 1, numbers_of_row(row), to + i * size_of(dtype));
+                        });
 }
 
 Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
@@ -372,20 +363,22 @@ Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
   const std::uint64_t length = check_rows_of_points(call::count_of("nan_quantiles", data, dtype), options);
   const std::vector<QuantilePoint> all = quantile_points(method, length, q);
   if (!is_float(dtype)) return quantiles(stream, data, dtype, all, result, result_dtype, options);
-  return select_numbers(
-      stream, {"nan_quantiles", {data, dtype}, {result, result_dtype}, q.size(), options}, &method, q,
-      [=, &all](std::uint64_t) { check_points(all, length, dtype, result_dtype); },
-      [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
-        const std::size_t size = size_of(result_dtype);
-        const std::uint64_t n = numbers_of_row(row);
-        std::vector<std::byte> found(q.size() * size);
-        // NaN is last in the order, so that the numbers are at its first places.
-        if (n != 0) points_on_cpu(row, 1, quantile_points(method, n, q), n - 1, result_dtype, found.data());
-        for (std::size_t p = 0; p < q.size(); ++p) {
-          if (n == 0) put_number(std::numeric_limits<double>::quiet_NaN(), result_dtype, found.data() + p * size);
-          std::memcpy(to + (p * options.rows + i) * size, found.data() + p * size, size);
-        }
-      });
+  check_points(all, length, dtype, result_dtype);
+  return select_numbers("nan_quantiles", stream, {data, dtype}, {result, result_dtype}, &method, q, options,
+                        [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
+                          const std::size_t size = size_of(result_dtype);
+                          const std::uint64_t n = numbers_of_row(row);
+                          std::vector<std::byte> found(q.size() * size);
+                          // NaN is last in the order, so that the numbers are at its first places.
+                          if (n != 0)
+                            points_on_cpu(row, 1, quantile_points(method, n, q), n - 1, result_dtype, found.data());
+                          for (std::size_t p = 0; p < q.size(); ++p) {
+                            if (n == 0)
+                              put_number(std::numeric_limits<double>::quiet_NaN(), result_dtype,
+                                         found.data() + p * size);
+                            std::memcpy(to + (p * options.rows + i) * size, found.data() + p * size, size);
+                          }
+                        });
 }
 
 }  // namespace masu

@@ -368,16 +368,19 @@ void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std:
   });
 }
 
-PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint64_t place) {
+namespace {
+
+template <bool indices>
+PartitionResult part_at(const ArrayView& data, void* result, std::uint64_t place) {
   return dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* const row = static_cast<const T*>(data.data);
-    T* const to = static_cast<T*>(result);
+    auto* const to = static_cast<OutputOf<indices, T>*>(result);
     PlacedElement<WorkOf<T>> found{};
     find_places(row, data.count, {&place, 1}, &found, Threads::all);
     const std::uint64_t stripes = cpu::stripes_of(data.count, Threads::all);
     if (stripes == 1) {
-      part_around<false>(row, data.count, found.less, found.equal, found.element, to);
+      part_around<indices>(row, data.count, found.less, found.equal, found.element, to);
       return PartitionResult{found.less, found.equal};
     }
     std::vector<PartPlaces> ends(stripes + 1);
@@ -394,11 +397,21 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
     check_parts(ends[stripes].less == found.less && ends[stripes].greater == data.count);
     cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
       PartPlaces mine = ends[stripe];
-      part_stretch<false>(row + first, last - first, first, found.element, to, mine, ends[stripe + 1]);
+      part_stretch<indices>(row + first, last - first, first, found.element, to, mine, ends[stripe + 1]);
       check_parts(mine == ends[stripe + 1]);
     });
     return PartitionResult{found.less, found.equal};
   });
+}
+
+}  // namespace
+
+PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint64_t place) {
+  return part_at<false>(data, result, place);
+}
+
+PartitionResult cpu::argpartition_at(const ArrayView& data, std::uint64_t* result, std::uint64_t place) {
+  return part_at<true>(data, result, place);
 }
 
 void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {

@@ -85,7 +85,7 @@ void write_on_cpu(const std::vector<Reduced>& rows, Dtype dtype, std::uint64_t r
 }
 
 // The results of each row, for the host or in device memory.
-class Reduction : public call::Primitive {
+class Reduction final : public call::Primitive {
  public:
   Reduction(const Operand& data, ReduceOp op, const ReduceOptions& options, const ReduceTargets& to = {})
       : Primitive(reduce_name, options.times, options.workspace),
@@ -155,12 +155,6 @@ class Reduction : public call::Primitive {
   std::vector<Reduced> found_;
 };
 
-class ReductionThere final : public Reduction {
- public:
-  using Reduction::Reduction;
-  void result() const noexcept {}
-};
-
 }  // namespace
 
 std::string_view to_string(ReduceOp op) noexcept {
@@ -215,7 +209,7 @@ Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype
 
 Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
                      const ReduceOptions& options) {
-  return call::start<ReductionThere>(stream, Operand(data, dtype), to.op(), options, to);
+  return call::start_into<Reduction>(stream, Operand(data, dtype), to.op(), options, to);
 }
 
 }  // namespace masu

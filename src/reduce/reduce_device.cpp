@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 4> extreme_files = {"src/elements/element
 constexpr std::array<std::string_view, 3> count_files = {"src/elements/elements.cl", last_file,
                                                          "src/reduce/reduce_count.cl"};
 
-// Of 256 work-items: as many as run at once. CUDA's compiler is told so, OpenCL's takes up to 64 registers.
+// Work-groups of 256 work-items that run at once. CUDA's compiler gets this number; OpenCL's uses up to 64 registers.
 constexpr std::uint64_t groups_a_unit_cuda = 8;
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
@@ -125,7 +125,7 @@ Buffer<std::byte> DeviceReduce::values(int which) const {
   return memory_.slice(first + (second ? plan_.number_bytes() + plan_.value_bytes() : 0), plan_.value_bytes());
 }
 
-// What is wanted, then the memory for each; what is not wanted is some memory that no one writes.
+// The wanted targets, then the memory of each. Unwanted targets get memory that the kernel does not write.
 call::Arguments DeviceReduce::targets() const {
   std::uint32_t wanted = 0;
   call::Arguments memory;

@@ -22,7 +22,7 @@ namespace masu::reduce_plan {
 // Rows of at most this many bytes are short: a few work-items take each.
 inline constexpr std::uint64_t short_row_bytes = std::uint64_t{1} << 12;
 
-// What is wanted of each row; bits of `wanted` in the kernels. Of the greatest they stand `wants_bits` higher.
+// The wanted results of each row, as bits of `wanted` in the kernels. Those of the greatest are `wants_bits` higher.
 inline constexpr std::uint32_t wants_values = 1;
 inline constexpr std::uint32_t wants_indices = 2;
 inline constexpr std::uint32_t wants_places = 4;  // of NaNs that are skipped too
@@ -49,7 +49,7 @@ struct Plan {
   [[nodiscard]] std::uint64_t tile_elements() const noexcept {
     return std::uint64_t{group} * vectors * 16 / size_of(dtype);
   }
-  // What the work-groups of a row leave for its last one, and the words that count them, in bytes.
+  // Bytes of what the work-groups of a row leave for its last one, and of the words that count them.
   [[nodiscard]] std::uint64_t part_bytes() const noexcept;
   [[nodiscard]] std::uint64_t left_bytes() const noexcept;
   // Results for the host: places or counts, and elements, of one kind of extreme.
@@ -86,7 +86,7 @@ class DeviceReduce {
     stream.finish();
     return found();
   }
-  // Device time of the launch; the stream's events must tell times. Waits.
+  // Device time of the launch, on a stream with timing events. Waits.
   [[nodiscard]] double seconds() const { return launch_.seconds(); }
 
  private:
@@ -106,7 +106,7 @@ class DeviceReduce {
 
 // Reducing on the CPU.
 
-// What is found in each of `rows` rows of equal length, at least one element each; indices count from `first` on.
+// Finds the results of each of `rows` rows of equal length, at least one element each; indices count from `first` on.
 std::vector<Reduced> reduce_cpu(const ArrayView& data, std::uint64_t rows, ReduceOp op, bool skip,
                                 std::uint64_t first = 0);
 
@@ -124,7 +124,7 @@ struct BestBlock {
   std::uint64_t rank = ~std::uint64_t{0};
   std::uint64_t begin = 0;
 };
-// Of the least and of the greatest of at least one element; what `op` does not want is left as it is.
+// For the least and the greatest of at least one element; sets only what `op` wants.
 struct BestBlocks {
   BestBlock of[2];
 };

@@ -75,26 +75,21 @@ void pad_rows(const cpu::RowsTarget& rows, std::uint64_t count, std::uint64_t k,
 }
 
 // The top k of each row, for the host, or to memory of the caller's.
-class Selection : public call::Primitive {
+class Selection final : public call::Primitive {
  public:
   Selection(const Operand& data, std::uint64_t k, const TopkOptions& options, BufferBase* values = nullptr,
             BufferBase* indices = nullptr)
-      : Primitive(topk_name, options.times),
-        data_(reads("the data", data)),
-        k_(k),
-        options_(options),
-        values_(values),
-        indices_(indices) {
-    if (values == nullptr) return;
-    writes("values", Operand(*values, 1));
-    writes("indices", Operand(*indices, 1));
+      : Primitive(topk_name, options.times), k_(k), options_(options), values_(values), indices_(indices) {
+    if (values != nullptr) writes("values", Operand(*values, 1));
+    if (indices != nullptr) writes("indices", Operand(*indices, 1));
+    data_ = &reads("the data", data);
   }
   [[nodiscard]] TopkResult result() { return std::move(result_); }
 
  private:
   void check() override {
-    row_ = check_shape(data_.count(), k_, options_);
-    check_size("values", values_, size_of(data_.dtype()));
+    row_ = check_shape(data_->count(), k_, options_);
+    check_size("values", values_, size_of(data_->dtype()));
     check_size("indices", indices_, sizeof(std::uint64_t));
   }
   void check_size(std::string_view name, const BufferBase* target, std::size_t element_bytes) const {
@@ -105,33 +100,29 @@ class Selection : public call::Primitive {
   [[nodiscard]] std::uint64_t places() const { return options_.rows * k_; }
 
   void run_on_cpu() override {
-    const Ranking ranking = ranking_of(data_.dtype(), options_);
-    if (values_ == nullptr) {
-      result_ = TopkParts::make(data_.dtype(), options_.rows, k_);
-      return cpu::topk_rows(data_.view(), options_.rows, k_, ranking, TopkParts::target(result_));
-    }
-    std::vector<std::uint64_t> found(options_.rows);
-    std::vector<std::uint64_t> skipped(options_.rows);
-    const cpu::RowsTarget target{reinterpret_cast<std::uint64_t*>(call::host_address(*indices_)),
-                                 call::host_address(*values_), found.data(), skipped.data()};
-    cpu::topk_rows(data_.view(), options_.rows, k_, ranking, target);
-    pad_rows(target, options_.rows, k_, data_.element_bytes());
+    result_ = TopkParts::make(data_->dtype(), options_.rows, k_);
+    const cpu::RowsTarget found = TopkParts::target(result_);
+    cpu::topk_rows(data_->view(), options_.rows, k_, ranking_of(data_->dtype(), options_), found);
+    if (values_ == nullptr) return;
+    pad_rows(found, options_.rows, k_, data_->element_bytes());
+    std::memcpy(call::host_address(*values_), found.values, values_->size_bytes());
+    std::memcpy(call::host_address(*indices_), found.indices, indices_->size_bytes());
   }
 
   void enqueue(Stream& stream) override {
     stream_ = &stream;
     options_.times = times();
-    const BufferBase& data = data_.buffer();
+    const BufferBase& data = data_->buffer();
     if (!fits_one_launch(row_, options_)) {
       if (waits() || values_ != nullptr) select_in_pieces(stream);
       return;
     }
     if (!waits()) {
-      call::check_capture(
-          topk_name, stream, options_.workspace,
-          DeviceTopk::bytes(data.device(), data_.dtype(), options_, options_.rows, row_, k_, true, values_ == nullptr));
+      call::check_capture(topk_name, stream, options_.workspace,
+                          DeviceTopk::bytes(data.device(), data_->dtype(), options_, options_.rows, row_, k_, true,
+                                            values_ == nullptr));
     }
-    job_.emplace(data, data_.dtype(), options_, options_.rows, row_, k_, !waits(), indices_, values_);
+    job_.emplace(data, data_->dtype(), options_, options_.rows, row_, k_, !waits(), indices_, values_);
     if (!waits()) return job_->enqueue(stream, data.byte_offset());
     job_->start(stream, data.byte_offset());
     if (values_ == nullptr) return finish_job();
@@ -140,10 +131,10 @@ class Selection : public call::Primitive {
   }
   void select_in_pieces(Stream& stream) {
     if (!waits()) stream.finish();  // what was given to it before may still change the data
-    result_ = topk_in_pieces(data_.buffer(), data_.dtype(), row_, k_, options_);
+    result_ = topk_in_pieces(data_->buffer(), data_->dtype(), row_, k_, options_);
     if (values_ == nullptr) return;
     const cpu::RowsTarget found = TopkParts::target(result_);
-    pad_rows(found, options_.rows, k_, data_.element_bytes());
+    pad_rows(found, options_.rows, k_, data_->element_bytes());
     stream.write_bytes(*values_, 0, found.values, values_->size_bytes());
     stream.write_bytes(*indices_, 0, found.indices, indices_->size_bytes());
     stream.finish();
@@ -154,10 +145,10 @@ class Selection : public call::Primitive {
     else select_in_pieces(*stream_);
   }
   void finish_job() {
-    result_ = TopkParts::finish(*stream_, *job_, data_.dtype(), options_.rows, k_, !waits(), times());
+    result_ = TopkParts::finish(*stream_, *job_, data_->dtype(), options_.rows, k_, !waits(), times());
   }
 
-  const Operand& data_;
+  const Operand* data_;
   std::uint64_t k_;
   TopkOptions options_;
   BufferBase* values_;
@@ -166,12 +157,6 @@ class Selection : public call::Primitive {
   TopkResult result_;
   std::optional<DeviceTopk> job_;
   Stream* stream_ = nullptr;
-};
-
-class SelectionThere final : public Selection {
- public:
-  using Selection::Selection;
-  void result() const noexcept {}
 };
 
 }  // namespace
@@ -199,12 +184,12 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
 
 void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
           const TopkOptions& options) {
-  call::run<SelectionThere>(Operand(data, dtype), k, options, &values, &indices);
+  (void)call::run<Selection>(Operand(data, dtype), k, options, &values, &indices);
 }
 
 Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
                    BufferBase& indices, const TopkOptions& options) {
-  return call::start<SelectionThere>(stream, Operand(data, dtype), k, options, &values, &indices);
+  return call::start_into<Selection>(stream, Operand(data, dtype), k, options, &values, &indices);
 }
 
 std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,

@@ -273,7 +273,6 @@ class FindingThere final : public Finding {
     declare(values ? "the indices" : "the starts", to.indices);
     declare("the inverse", to.inverse);
   }
-  void result() const noexcept {}
 
  private:
   void declare(const char* name, const BufferBase* numbers) {
@@ -363,7 +362,7 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
 
 Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
                      const BufferBase* workspace) {
-  return call::start<FindingThere>(stream, Of::values, Operand(data, dtype), to, workspace);
+  return call::start_into<FindingThere>(stream, Of::values, Operand(data, dtype), to, workspace);
 }
 
 void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
@@ -390,8 +389,8 @@ Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data
 
 Pending<void> run_length(Stream& stream, const BufferBase& data, Dtype dtype, const RunTargets& to,
                          const BufferBase* workspace) {
-  return call::start<FindingThere>(stream, Of::runs, Operand(data, dtype),
-                                   UniqueTargets{to.values, to.number, to.lengths, to.starts}, workspace);
+  return call::start_into<FindingThere>(stream, Of::runs, Operand(data, dtype),
+                                        UniqueTargets{to.values, to.number, to.lengths, to.starts}, workspace);
 }
 
 }  // namespace masu

@@ -18,7 +18,7 @@ namespace masu {
 
 namespace {
 
-// Of equal values, the first's bits stay: `a` is of earlier pieces than `b`.
+// Keeps the bits of the first of equal values: `a` comes from earlier pieces than `b`.
 template <class T>
 UniqueArrays merged_as(const UniqueArrays& a, const UniqueArrays& b) {
   const auto* x = reinterpret_cast<const T*>(a.values.bytes.data());
