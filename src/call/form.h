@@ -232,20 +232,16 @@ auto start(Stream& stream, const A&... arguments) {
     return primitive->result();
   });
 }
-// The same where the results are in the caller's memory.
+// The same where the results are in the caller's memory, and finish() has nothing left to do.
 template <class P, class... A>
 Pending<void> start_into(Stream& stream, const A&... arguments) {
+  if (on_cpu(stream.device())) {
+    P primitive(arguments...);
+    return {primitive.start(stream), [] {}};
+  }
   const auto primitive = std::make_shared<P>(arguments...);
   Event end = primitive->start(stream);
-  return {std::move(end), [primitive] { primitive->finish_started(); }};
-}
-
-// The same where the results are in the caller's memory.
-template <class P, class... A>
-Pending<void> start_into(Stream& stream, const A&... arguments) {
-  const auto primitive = std::make_shared<P>(arguments...);
-  Event end = primitive->start(stream);
-  return {std::move(end), [primitive] { primitive->finish_started(); }};
+  return {std::move(end), [primitive] {}};
 }
 
 }  // namespace masu::call

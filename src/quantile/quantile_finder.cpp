@@ -52,7 +52,7 @@ void Quantiles::append(const std::function<std::uint64_t(std::size_t)>& key, std
 
 namespace {
 
-// What a finder looks for.
+// The wanted quantiles of a state.
 struct WantedPlaces {
   Dtype dtype;
   QuantileMethod method;

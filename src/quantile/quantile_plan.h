@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched to select elements by their places, and to part data around one, on a device, and every constant of
-// the kernels; the same on the CPU.
+// Selecting elements by their places and partitioning data around one: the launches on a device, every constant of the
+// kernels, and the same on the CPU.
 #pragma once
 
 #include "elements/elements.h"
@@ -57,17 +57,17 @@ struct Plan {
   unsigned row_group = 256;  // of one that works alone
   unsigned unroll = 1;
   unsigned compute_units = 1;
-  // From so many elements on there are bounds from a sample, where keys have 32 bits or more.
+  // From this number of elements up, a sample bounds the search, if keys have 32 bits or more.
   std::uint64_t least_bounded = 0;
 
   [[nodiscard]] static std::vector<std::string_view> files(Part part);
-  // Of a pass for ranges: how many, and a bit for each that is listed.
+  // `ranges`, `listed`: for a pass over ranges, their number and a bit for each listed one.
   [[nodiscard]] std::vector<runtime::Define> defines(Part part, std::size_t ranges = 1, unsigned listed = 1) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
   [[nodiscard]] unsigned passes() const noexcept;
   // 16-byte vectors that a work-group of many takes at a time.
   [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }
-  // Of those, `count` elements at any alignment.
+  // Tiles of `count` elements at any alignment.
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   // Work-groups that read `count` elements.
   [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;
@@ -185,7 +185,7 @@ PartitionResult argpartition_at(const ArrayView& data, std::uint64_t* result, st
 
 namespace masu {
 
-// What is selected from: `rows` rows of equal length, no row being empty.
+// The input of a selection: `rows` rows of equal length, none of them empty.
 struct SelectedRows {
   const BufferBase& data;
   Dtype dtype;
@@ -211,7 +211,7 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 // The median of each row, of floats in their dtype, else in f64.
 void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace);
 
-// Bytes of temporary memory for points of so many different places.
+// Bytes of temporary memory for points with `places` different places.
 std::uint64_t points_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
                            std::size_t places);
 // What the points are made of: `places` are all that they name, ascending. To `result`, a row for each point; NaN for a
@@ -220,7 +220,8 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
                       std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
                       const BufferBase& workspace);
 
-// Of what is no NaN in rows of floats, which are sorted: `workspace` has number_bytes(). A null `method`: medians.
+// Quantiles of the elements that are not NaN in rows of floats, which are sorted: `workspace` has number_bytes(). A
+// null `method` means medians.
 std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length);
 void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
                        std::span<const double> q, Dtype result_dtype, const BufferBase& result,

@@ -86,7 +86,7 @@ class RowSelection final : public call::Primitive {
 
 template <class... Bodies>
 Pending<void> select_rows(Stream& stream, const RowCall& call, const Bodies&... bodies) {
-  return call::start<RowSelection<Bodies...>>(stream, call, bodies...);
+  return call::start_into<RowSelection<Bodies...>>(stream, call, bodies...);
 }
 
 std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> points) {
@@ -153,8 +153,10 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
   });
 }
 
-// Medians of the first `numbers` elements in the order of each row: all elements, or those that are not NaN.
-void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, std::byte* results) {
+// Medians of the first `numbers` elements in the order of each row: all elements, of which some may be NaN, or those
+// that are not.
+void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, bool may_be_nan,
+                    std::byte* results) {
   const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (numbers == 0) return put_number(nan, dtype, results);
@@ -163,7 +165,7 @@ void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t num
   const std::uint64_t lower = numbers % 2 == 0 ? upper - 1 : upper;
   std::vector<std::uint64_t> places{lower};
   if (upper != lower) places.push_back(upper);
-  const bool may_be_nan = numbers == length && is_float(data.dtype);
+  may_be_nan = may_be_nan && is_float(data.dtype);
   if (may_be_nan && upper != length - 1) places.push_back(length - 1);
   const std::size_t size = size_of(data.dtype);
   std::vector<std::byte> found(rows * places.size() * size);
@@ -213,7 +215,7 @@ Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const 
   const std::uint64_t bytes = elements_at_workspace(data.device(), dtype, count, places_of_median, options);
   return select_rows(
       stream, {name, {data, dtype}, {result, is_float(dtype) ? dtype : Dtype::f64}, 1, options, bytes},
-      [=](const ArrayView& elements, std::byte* to) { medians_on_cpu(elements, options.rows, length, to); },
+      [=](const ArrayView& elements, std::byte* to) { medians_on_cpu(elements, options.rows, length, true, to); },
       [&result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
         medians_on_device(on, rows, result, workspace);
       });
@@ -352,7 +354,7 @@ Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, co
   if (!is_float(dtype)) return median(stream, data, dtype, result, options);
   return select_numbers("nan_median", stream, {data, dtype}, {result, dtype}, nullptr, {}, options,
                         [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
-                          medians_on_cpu(row, 1, numbers_of_row(row), to + i * size_of(dtype));
+                          medians_on_cpu(row, 1, numbers_of_row(row), false, to + i * size_of(dtype));
                         });
 }
 

@@ -87,20 +87,22 @@ void write_on_cpu(const std::vector<Reduced>& rows, Dtype dtype, std::uint64_t r
 // The results of each row, for the host or in device memory.
 class Reduction final : public call::Primitive {
  public:
-  Reduction(const Operand& data, ReduceOp op, const ReduceOptions& options, const ReduceTargets& to = {})
+  Reduction(const Operand& data, ReduceOp op, const ReduceOptions& options, const ReduceTargets* to = nullptr)
       : Primitive(reduce_name, options.times, options.workspace),
         data_(reads("data", data)),
         op_(op),
         options_(options),
-        skip_(options.nan == NanPolicy::skip),
-        targets_(targets_of(to, data.dtype())),
-        to_(to) {
+        skip_(options.nan == NanPolicy::skip) {
+    if (to == nullptr) return;
+    to_ = *to;
+    targets_ = targets_of(to_, data.dtype());
     for (const Target& target : targets_) {
       if (target.memory != nullptr) results_.push_back(&returns(target.name, Operand(*target.memory, target.bytes)));
     }
   }
-  [[nodiscard]] ReduceResult result() const {
-    return ReduceParts::make(data_.dtype(), op_, skip_, is_empty() ? std::vector<Reduced>(options_.rows) : found_);
+  [[nodiscard]] ReduceResult result() {
+    if (is_empty()) found_.resize(options_.rows);
+    return ReduceParts::make(data_.dtype(), op_, skip_, found_);
   }
 
  private:
@@ -145,7 +147,7 @@ class Reduction final : public call::Primitive {
   ReduceOp op_;
   ReduceOptions options_;
   bool skip_;
-  Targets targets_;
+  Targets targets_{};
   ReduceTargets to_;
   std::vector<const Operand*> results_;
   std::uint64_t row_ = 0;
@@ -209,7 +211,7 @@ Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype
 
 Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
                      const ReduceOptions& options) {
-  return call::start_into<Reduction>(stream, Operand(data, dtype), to.op(), options, to);
+  return call::start_into<Reduction>(stream, Operand(data, dtype), to.op(), options, &to);
 }
 
 }  // namespace masu

@@ -11,12 +11,12 @@ namespace masu {
 
 namespace {
 
-// What one thread takes at a time; longer rows are split.
+// A thread takes this many bytes at a time; longer rows are split.
 constexpr std::uint64_t task_bytes = std::uint64_t{1} << 20;
 // Rows of fewer elements are compared one by one.
 constexpr std::uint64_t few = 16;
 
-// What is found, but of an extreme the index is that of a block that has it.
+// The result, in which the index of an extreme is that of the block that has it.
 template <class T>
 Reduced best_of(const T* x, std::uint64_t count, ReduceOp op, bool skip) {
   Reduced found;
