@@ -8,13 +8,6 @@
 
 #include <utility>
 
-// A function whose loops the compiler makes vectors of, of the width of the processor that runs it.
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define MASU_FOR_EVERY_PROCESSOR [[gnu::target_clones("avx512f", "avx2", "default")]]
-#else
-#define MASU_FOR_EVERY_PROCESSOR
-#endif
-
 namespace masu_python {
 
 namespace nb = nanobind;

@@ -5,6 +5,7 @@
 #include "quantile/quantile_places.h"
 #include "quantile/select_places.h"
 #include "runtime/parallel.h"
+#include "sort/cpu/sort_simd.h"
 
 #include <algorithm>
 #include <array>
@@ -39,10 +40,9 @@ void for_blocks(const T* x, std::uint64_t count, const F& f) {
 template <class T>
 using KeyBlock = std::array<KeyOf<T>, block_elements>;
 
-// Keys, by a loop for the compiler to make vectors of.
 template <class T>
 void find_keys(const T* x, std::size_t count, KeyBlock<T>& keys) {
-  for (std::size_t i = 0; i < count; ++i) keys[i] = ordered_key(x[i]);
+  cpu::key_numbers(dtype_of<T>, x, count, Order::ascending, 0, keys.data());
 }
 
 // A block of elements, of which those in a range of keys are found by vectors.
@@ -61,12 +61,11 @@ class RangeFinder {
       }
       return part.below;
     };
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (is_stored<T>) {
       KeyBlock<T> keys;
-      cpu::ordered_keys(reinterpret_cast<const std::uint16_t*>(x), count, infinity_bits<T>, keys.data());
-      const auto itself = [](std::uint16_t key) { return key; };
-      return find(std::as_const(keys).data(), static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(high),
-                  itself);
+      find_keys(x, count, keys);
+      const auto itself = [](KeyOf<T> key) { return key; };
+      return find(std::as_const(keys).data(), static_cast<KeyOf<T>>(low), static_cast<KeyOf<T>>(high), itself);
     } else {
       return find(x, element(low), element(high), ordered_key<T>);
     }
@@ -99,15 +98,50 @@ class PrefixFilter {
     }
   }
 
-  // Calls f(key, number of its prefix) for each of a block's elements that has one.
+  // Calls f(key) for each of a block's elements that has one, in order.
   template <class F>
   void each(const T* x, std::size_t count, const F& f) const {
-    if (marks_.empty()) {
-      const std::uint64_t least = prefixes_[0] << below_;
-      RangeFinder<T>().each(x, count, least, least + ((std::uint64_t{1} << below_) - 1),
-                            [&](std::uint64_t key) { f(key, std::size_t{0}); });
+    if (marks_.empty()) return each_in_range(x, count, 0, f);
+    each_marked(x, count, [&](std::uint64_t key) {
+      if (mark_shift_ == below_ || std::ranges::binary_search(prefixes_, key >> below_)) f(key);
+    });
+  }
+  // Calls f(key, number of its prefix) for the same, in any order.
+  template <class F>
+  void each_with_number(const T* x, std::size_t count, const F& f) const {
+    if (prefixes_.size() <= few_ranges) {
+      for (std::size_t i = 0; i < prefixes_.size(); ++i) {
+        each_in_range(x, count, i, [&](std::uint64_t key) { f(key, i); });
+      }
       return;
     }
+    each_marked(x, count, [&](std::uint64_t key) {
+      const std::uint64_t prefix = key >> below_;
+      std::size_t number = 0;
+      if (prefixes_.size() <= few_prefixes) {  // without a branch
+        for (const std::uint64_t other : prefixes_.subspan(1)) number += other <= prefix ? 1 : 0;
+      } else {
+        const auto at = std::ranges::lower_bound(prefixes_, prefix);
+        if (at == prefixes_.end()) return;
+        number = static_cast<std::size_t>(at - prefixes_.begin());
+      }
+      if (prefixes_[number] == prefix) f(key, number);
+    });
+  }
+
+ private:
+  static constexpr unsigned bits = 8 * sizeof(T);
+  static constexpr unsigned most_marked = 16;
+  static constexpr std::size_t few_ranges = 3;  // that are found one by one sooner than keys are looked up
+  static constexpr std::size_t few_prefixes = 8;
+
+  template <class F>
+  void each_in_range(const T* x, std::size_t count, std::size_t number, const F& f) const {
+    const std::uint64_t least = prefixes_[number] << below_;
+    RangeFinder<T>().each(x, count, least, least + ((std::uint64_t{1} << below_) - 1), f);
+  }
+  template <class F>
+  void each_marked(const T* x, std::size_t count, const F& f) const {
     KeyBlock<T> keys;
     find_keys(x, count, keys);
     std::array<KeyOf<T>, block_elements + 1> near;
@@ -117,18 +151,8 @@ class PrefixFilter {
       near[found] = keys[i];
       found += marks_[front / 64] >> front % 64 & 1;
     }
-    for (std::size_t i = 0; i < found; ++i) {
-      const std::uint64_t prefix = std::uint64_t{near[i]} >> below_;
-      const auto at = std::lower_bound(prefixes_.begin(), prefixes_.end(), prefix);
-      if (at != prefixes_.end() && *at == prefix) {
-        f(std::uint64_t{near[i]}, static_cast<std::size_t>(at - prefixes_.begin()));
-      }
-    }
+    for (std::size_t i = 0; i < found; ++i) f(std::uint64_t{near[i]});
   }
-
- private:
-  static constexpr unsigned bits = 8 * sizeof(T);
-  static constexpr unsigned most_marked = 16;
 
   std::span<const std::uint64_t> prefixes_;
   unsigned below_;
@@ -153,7 +177,7 @@ void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::u
       const std::uint64_t length = std::min(piece_elements, data.count - piece * piece_elements);
       for_blocks(from, length, [&](const T* block, std::size_t n) {
         if (filter) {
-          filter->each(block, n, [&](std::uint64_t key, std::size_t number) {
+          filter->each_with_number(block, n, [&](std::uint64_t key, std::size_t number) {
             ++to[number << pass.width | (key >> pass.shift & mask)];
           });
           return;
@@ -194,7 +218,7 @@ void collect_keys(const ArrayView& data, unsigned shift, std::span<const std::ui
     runtime::parallel_tasks(found.size(), [&](std::uint64_t piece) {
       const std::uint64_t first = piece * piece_elements;
       for_blocks(x + first, std::min(piece_elements, data.count - first), [&](const T* block, std::size_t n) {
-        filter.each(block, n, [&](std::uint64_t key, std::size_t) { found[piece].push_back(key); });
+        filter.each(block, n, [&](std::uint64_t key) { found[piece].push_back(key); });
       });
     });
     for (const std::vector<std::uint64_t>& part : found) keys.insert(keys.end(), part.begin(), part.end());
