@@ -34,8 +34,8 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
   Stream stream(device);
   const reduce_plan::Plan plan =
       reduce_plan::make(as_gpu(device), dtype_of<T>, op, skip, rows, count, group, groups * rows);
-  DeviceReduce job(there, plan, nullptr);
-  job.start(stream, there, there.byte_offset());
+  DeviceReduce job(there, plan, Buffer<std::byte>(device, plan.workspace()));
+  job.start(stream, there);
   const std::vector<Reduced> found = job.fetch(stream);
   // The same in memory of the caller's.
   const Buffer<std::uint64_t> numbers = device.upload(std::vector<std::uint64_t>(rows));
@@ -45,8 +45,8 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
   ReduceTargets targets;
   (counts ? targets.nonzero : greatest ? targets.max_indices : targets.min_indices) = &numbers;
   if (!counts) (greatest ? targets.max : targets.min) = &values;
-  DeviceReduce into_memory(there, plan, nullptr, targets);
-  into_memory.start(stream, there, there.byte_offset());
+  DeviceReduce into_memory(there, plan, Buffer<std::byte>(device, plan.workspace()), targets);
+  into_memory.start(stream, there);
   stream.finish();
   const std::vector<std::uint64_t> told = numbers.read();
   bool right = true;
