@@ -117,6 +117,7 @@ namespace {
 // Whether edges are plain numbers, none of them NaN; other ones are looked at in Python.
 bool are_plain_edges(PyObject* bins) {
   if (const NumpyArray* const array = numpy_array(bins)) {
+    if (array->dimensions != 1) return false;  // without dimensions it is a number of bins
     if (array->is_integer()) return true;
     const auto* const edges = static_cast<const double*>(array->data);
     return array->dtype->number == 12 && array->is_plain() &&
