@@ -276,7 +276,7 @@ def test_too_little_memory_is_a_memory_error():
 
 @needs_proc
 def test_results_that_cannot_be_rounded_are_not_kept():
-    """Rows of f16 are summed as doubles, then rounded: where memory ends between, the array of the results goes too."""
+    """Where memory ends while rows of f16 are summed and rounded, the array of the results goes too."""
     told = python("""
         import resource
         import tracemalloc
@@ -293,7 +293,7 @@ def test_results_that_cannot_be_rounded_are_not_kept():
                 return tracemalloc.get_traced_memory()[0]
         pages = int(open("/proc/self/statm").read().split()[0])
         kept = failed = 0
-        for mebibytes in range(16, 160, 4):  # the doubles alone take 32
+        for mebibytes in range(4, 160, 4):  # the results take 8
             before = traced()
             resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (mebibytes << 20), -1))
             try:
