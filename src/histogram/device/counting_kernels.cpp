@@ -190,7 +190,7 @@ histogram_plan::Plan plan_of_rows(const Device& device, const SlotRule& rule, co
 
 }  // namespace
 
-RowKernels::RowKernels(const Device& device, SlotRule rule, std::uint64_t rows, std::uint64_t row_elements,
+RowKernels::RowKernels(const Device& device, const SlotRule& rule, std::uint64_t rows, std::uint64_t row_elements,
                        const HistogramOptions& options, const TableUpload& upload)
     : TableKernels(device, {rule}, false, rows, plan_of_rows(device, rule, options), options, upload),
       row_elements_(row_elements) {

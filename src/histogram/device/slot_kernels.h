@@ -243,7 +243,7 @@ class PatternCounts {
 // Elements come in order: rows may begin and end anywhere in a call's.
 class RowKernels final : public TableKernels {
  public:
-  RowKernels(const Device& device, SlotRule rule, std::uint64_t rows, std::uint64_t row_elements,
+  RowKernels(const Device& device, const SlotRule& rule, std::uint64_t rows, std::uint64_t row_elements,
              const HistogramOptions& options, const TableUpload& upload);
 
   [[nodiscard]] Strategy strategy() const noexcept override;
