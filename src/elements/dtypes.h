@@ -76,7 +76,8 @@ using UnsignedOf = std::conditional_t<
     Bytes == 1, std::uint8_t,
     std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 
-// A format of floats: magnitudes are multiples of 2^least, have `precision` significant bits, and are below 2^end.
+// A format of floats: magnitudes are multiples of 2^least, have `precision` significant bits, and are below 2^end. Of
+// integers all are 0.
 struct FloatFormat {
   int precision;
   int least;
@@ -84,6 +85,7 @@ struct FloatFormat {
 };
 [[nodiscard]] constexpr FloatFormat float_format(Dtype dtype) noexcept {
   const detail::DtypeForm& form = detail::form_of(dtype);
+  if (form.exponent_bits == 0) return {};
   const int end = 1 << (form.exponent_bits - 1);
   return {form.fraction_bits + 1, 2 - end - form.fraction_bits, end};
 }
