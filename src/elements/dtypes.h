@@ -77,7 +77,7 @@ using UnsignedOf = std::conditional_t<
     std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 
 // A format of floats: magnitudes are multiples of 2^least, have `precision` significant bits, and are below 2^end. Of
-// integers all are 0.
+// integers only the precision is set.
 struct FloatFormat {
   int precision;
   int least;
@@ -85,7 +85,7 @@ struct FloatFormat {
 };
 [[nodiscard]] constexpr FloatFormat float_format(Dtype dtype) noexcept {
   const detail::DtypeForm& form = detail::form_of(dtype);
-  if (form.exponent_bits == 0) return {};
+  if (form.exponent_bits == 0) return {form.fraction_bits + 1, 0, 0};
   const int end = 1 << (form.exponent_bits - 1);
   return {form.fraction_bits + 1, 2 - end - form.fraction_bits, end};
 }
