@@ -163,7 +163,8 @@ class EnqueuedCall {
   // Of the output that came last, of one dimension, only so many elements are given.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
   // Asks for another operand: memory that is zeros before and after the work, and of no two calls at a time. It belongs
-  // to the default stream, whose work is done in order, or to a captured call for good. There may be none (has_zeros).
+  // to the default stream, which works in order, or to a captured call for its lifetime. has_zeros() says whether the
+  // call has any.
   void zeros(std::uint64_t bytes) { zero_bytes_ = bytes; }
   [[nodiscard]] bool has_zeros() const noexcept { return zero_bytes_ != 0; }
   // Results of several outputs are a tuple, or a call of `type` with them.

@@ -152,7 +152,7 @@ Outcome enqueued::median(EnqueuedCall& call) {
   return middle_of_lines(call, masu::median);
 }
 
-// Of what is no NaN.
+// NaNs are left out.
 Outcome enqueued::nan_median(EnqueuedCall& call) {
   return middle_of_lines(call, masu::nan_median);
 }

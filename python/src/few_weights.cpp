@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of the weights of few elements, or of few beside the bins, between the even edges that NumPy has computed.
 #include "arrays.h"
+#include "elements/stored_float.h"
 #include "histogram/cpu/little_data.h"
 #include "module.h"
-#include "runtime/half.h"
 
 #include <masu/dtype.h>
 
@@ -48,7 +48,7 @@ bool guessed_as_sought(const EdgeSearch& edges, Dtype dtype, nb::handle range) {
     if (PyErr_Occurred() != nullptr) PyErr_Clear(), ends[i] = HUGE_VAL;
     if (whole && !(std::fabs(ends[i]) < 0x1p53)) return false;  // which NumPy compares exactly
     if (!whole && dtype == Dtype::f32) ends[i] = static_cast<float>(ends[i]);
-    if (!whole && dtype == Dtype::f16) ends[i] = masu::runtime::to_double(masu::runtime::to_half(ends[i]));
+    if (!whole && dtype == Dtype::f16) ends[i] = masu::to_double(masu::rounded_to<masu::Half>(ends[i]));
   }
   return ends[0] == edges.first() && ends[1] == edges.last();
 }

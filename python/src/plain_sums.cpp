@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain calls of sums, dot products, means, variances and standard deviations of arrays of NumPy's.
 #include "arrays.h"
+#include "elements/stored_float.h"
 #include "function.h"
 #include "lines.h"
 #include "module.h"
-#include "runtime/half.h"
 #include "scan/scan_cpu.h"
 #include "sum/sum_cpu.h"
 
@@ -45,7 +45,7 @@ PyObject* new_scalar(Dtype dtype, const F& write) {
   };
   if (dtype == Dtype::f64) return new_numpy_scalar(dtype, written(0.0));
   if (dtype == Dtype::f32) return new_numpy_scalar(dtype, written(0.0F));
-  return half(masu::runtime::to_double(written(masu::Half()))).release().ptr();
+  return half(masu::to_double(written(masu::Half()))).release().ptr();
 }
 
 // The lines of an array that are reduced to one number each.

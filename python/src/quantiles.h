@@ -29,9 +29,9 @@ struct Points {
   std::vector<double> q;  // empty where masu's formulas are not NumPy's
 };
 
-// What is asked: of lines of `length` elements. _quantile.plain_points(percent, length, dtype, q, method) gives what
-// points_of() takes, bytes of a result or 0, q's shape, q as float64 and the method by whose formulas it is computed,
-// or None.
+// A request for quantiles of lines of `length` elements. _quantile.plain_points(percent, length, dtype, q, method)
+// returns what points_of() takes, bytes of a result or 0, q's shape, q as float64 and the method whose formulas compute
+// it, or None.
 struct Question {
   masu::Dtype dtype{};
   bool boolean = false;

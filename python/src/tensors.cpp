@@ -211,7 +211,7 @@ bool is_true(PyObject* answer) {
 bool Library::take(PyObject* array, Tensor& tensor) const {
   dlpack::Array taken;
   if (exchange.array_of(array, &taken) != 0) {
-    PyErr_Clear();  // what is wrong with it is told where it is taken in the usual way
+    PyErr_Clear();  // the call in Python raises the error
     return false;
   }
   if (taken.device.type != dlpack::cuda || !dlpack::dtype_of(taken.dtype, tensor.dtype, tensor.boolean)) return false;

@@ -139,7 +139,7 @@ class Primitive {
   Operand& returns(const char* name, const Operand& data) { return declare(name, data, Operand::Access::result); }
   // Optional ones: null where there are none.
   Operand* reads(const char* name, const std::optional<Operand>& data) { return data ? &reads(name, *data) : nullptr; }
-  // What is written may take the very place of this one.
+  // The result may be the same memory as this operand.
   void allow_in_place(const Operand& operand) noexcept { in_place_ = &operand; }
   // On a device, host operands of one size share one copy: what is written takes the place of what is read.
   void share_copies() noexcept { one_copy_ = true; }

@@ -204,7 +204,7 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
   const Format& from = rule.source;
   const Format& to = rule.target;
   const FloatFormat target_format = float_format(target);
-  // Of the floats only those of few exponents are narrower than an integer's range.
+  // Only a float format with few exponent bits has a smaller range than an integer.
   if (to.is_float)
     rule.limited =
         from.is_float ? from.fraction > to.fraction : static_cast<double>(from.most()) > greatest_of(target_format);

@@ -87,7 +87,7 @@ std::uint64_t checked_length(std::string_view function, BinRules rules, const Co
 
 namespace {
 
-// What is read back from a device at a time.
+// Bytes that one read from a device takes.
 constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
 
 Bins with_range(std::uint64_t n, const std::optional<ValueRange>& range) {

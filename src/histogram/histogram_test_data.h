@@ -2,7 +2,7 @@
 // Data for the histogram's tests: ordinary values mixed with all that is awkward for given even bins.
 #pragma once
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/dtype.h>
 
@@ -77,7 +77,7 @@ class Samples {
       if (x < static_cast<double>(std::numeric_limits<T>::min())) return;
       if (x >= static_cast<double>(std::numeric_limits<T>::max())) return;
     }
-    if constexpr (std::is_same_v<T, Half>) values_.push_back(runtime::to_half(x));
+    if constexpr (std::is_same_v<T, Half>) values_.push_back(rounded_to<Half>(x));
     else values_.push_back(static_cast<T>(x));
   }
 
@@ -89,7 +89,7 @@ class Samples {
 // The plainest way to find a bin, for the tests of rows and of joint histograms, and data of every dtype.
 
 inline double plain_value(Half x) {
-  return runtime::to_double(x);
+  return to_double(x);
 }
 template <class T>
 double plain_value(T x) {
@@ -119,7 +119,7 @@ template <class T>
 std::vector<T> plain_data(std::uint64_t n, double lo, double hi, std::size_t size, std::uint64_t seed = 1) {
   if constexpr (std::is_same_v<T, Half>) {
     std::vector<T> result;
-    for (const float x : Samples<float>(n, lo, hi, seed).take(size)) result.push_back(runtime::to_half(x));
+    for (const float x : Samples<float>(n, lo, hi, seed).take(size)) result.push_back(rounded_to<Half>(x));
     return result;
   } else {
     return Samples<T>(n, lo, hi, seed).take(size);

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
+#include "elements/stored_float.h"
 #include "io/test_files.h"
-#include "runtime/half.h"
 
 namespace masu::io::test {
 namespace {
@@ -151,20 +151,20 @@ TEST(Generator, EmptyAndWrongTexts) {
 TEST(Half, EveryValueThereAndBack) {
   for (unsigned bits = 0; bits < 65536; ++bits) {
     const Half half{static_cast<std::uint16_t>(bits)};
-    const double value = runtime::to_double(half);
-    if (std::isnan(value)) EXPECT_TRUE(std::isnan(runtime::to_double(runtime::to_half(value))));
-    else EXPECT_EQ(runtime::to_half(value).bits, bits);
+    const double value = to_double(half);
+    if (std::isnan(value)) EXPECT_TRUE(std::isnan(to_double(rounded_to<Half>(value))));
+    else EXPECT_EQ(rounded_to<Half>(value).bits, bits);
     // Half way to the next one goes to the even one, the neighbours of the middle to their side.
     if ((bits & 0x7fff) >= 0x7bff) continue;
-    const double next = runtime::to_double(Half{static_cast<std::uint16_t>(bits + 1)});
+    const double next = to_double(Half{static_cast<std::uint16_t>(bits + 1)});
     const double middle = value / 2 + next / 2;
-    EXPECT_EQ(runtime::to_half(middle).bits, bits % 2 == 0 ? bits : bits + 1);
-    EXPECT_EQ(runtime::to_half(std::nextafter(middle, value)).bits, bits);
-    EXPECT_EQ(runtime::to_half(std::nextafter(middle, next)).bits, bits + 1);
+    EXPECT_EQ(rounded_to<Half>(middle).bits, bits % 2 == 0 ? bits : bits + 1);
+    EXPECT_EQ(rounded_to<Half>(std::nextafter(middle, value)).bits, bits);
+    EXPECT_EQ(rounded_to<Half>(std::nextafter(middle, next)).bits, bits + 1);
   }
-  EXPECT_EQ(runtime::to_half(65520).bits, 0x7c00);
-  EXPECT_EQ(runtime::to_half(std::nextafter(65520, 0)).bits, 0x7bff);
-  EXPECT_EQ(runtime::to_half(-1e300).bits, 0xfc00);
+  EXPECT_EQ(rounded_to<Half>(65520).bits, 0x7c00);
+  EXPECT_EQ(rounded_to<Half>(std::nextafter(65520, 0)).bits, 0x7bff);
+  EXPECT_EQ(rounded_to<Half>(-1e300).bits, 0xfc00);
 }
 
 }  // namespace

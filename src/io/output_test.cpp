@@ -16,8 +16,8 @@
 #include <iterator>
 #include <thread>
 
+#include "elements/stored_float.h"
 #include "io/test_files.h"
-#include "runtime/half.h"
 
 namespace masu::io::test {
 namespace {
@@ -46,11 +46,11 @@ TEST(Numbers, ShortestForms) {
   EXPECT_EQ(format_number(-NAN, Dtype::f32), "nan");
   EXPECT_EQ(format_number(-INFINITY), "-inf");
   EXPECT_EQ(format_number(-0.0), "-0");
-  EXPECT_EQ(format_number(runtime::to_double(Half{0x2e66}), Dtype::f16), "0.1");
+  EXPECT_EQ(format_number(to_double(Half{0x2e66}), Dtype::f16), "0.1");
   EXPECT_EQ(format_number(65504, Dtype::f16), "65500");
   for (unsigned bits = 0; bits < 0x7c00; bits += 7) {
     const Half half{static_cast<std::uint16_t>(bits)};
-    EXPECT_EQ(runtime::to_half(std::stod(format_number(runtime::to_double(half), Dtype::f16))), half);
+    EXPECT_EQ(rounded_to<Half>(std::stod(format_number(to_double(half), Dtype::f16))), half);
   }
 }
 

@@ -2,9 +2,9 @@
 // Quantiles that stay on the device, against the CPU's, and those against the quantiles of host data.
 #include "each_device.h"
 #include "elements/order.h"
+#include "elements/stored_float.h"
 #include "expect_error.h"
 #include "quantile/quantile_plan.h"
-#include "runtime/half.h"
 
 #include <masu/quantile.h>
 
@@ -31,7 +31,7 @@ std::vector<T> data_of(std::uint64_t count, bool any_bits, std::uint64_t seed) {
       const double infinity = std::numeric_limits<double>::infinity();
       const double some[] = {0.0, -0.0, infinity, -infinity, 1.5, -2.5, 3.0, 100.0, 0.1, -7.3};
       const double number = some[bits / 64 % 10];
-      if constexpr (std::is_same_v<T, Half>) x = runtime::to_half(number);
+      if constexpr (std::is_same_v<T, Half>) x = rounded_to<Half>(number);
       else if constexpr (is_float(dtype_of<T>)) x = static_cast<T>(number);
       else x = static_cast<T>(bits / 64 % 100);
       if (!is_float(dtype_of<T>) || bits % 64 > 4) continue;

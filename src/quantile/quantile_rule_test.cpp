@@ -2,7 +2,7 @@
 // Places of quantiles where doubles no longer tell all whole numbers apart, and what lies between two elements where
 // NumPy's formula wraps round, overflows or loses digits.
 #include "quantile/quantile_rule.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/quantile.h>
 
@@ -91,7 +91,7 @@ TEST(QuantileRule, FloatsDoNotOverflow) {
   EXPECT_EQ(at<double>({-most, most}, 0.25), -most / 2);
   EXPECT_EQ(at<double>({-most, most}, 1), most);
   EXPECT_EQ(at<float>({-single, single}, 0.75), single / 2);
-  EXPECT_EQ(at<Half>({runtime::to_half(-65504), runtime::to_half(65504)}, 0.75), 32752);
+  EXPECT_EQ(at<Half>({rounded_to<Half>(-65504), rounded_to<Half>(65504)}, 0.75), 32752);
   EXPECT_EQ(at<double>({-most, 0x1p1023}, 0.5), (0x1p1023 - most) / 2);
   EXPECT_EQ(middle<double>({most, most}), most);
   EXPECT_EQ(middle<float>({single, single / 2}), 0.75F * single);

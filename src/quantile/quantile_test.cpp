@@ -62,7 +62,7 @@ std::vector<T> case_data(std::size_t size, std::uint64_t seed) {
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint64_t x = mixed(seed * 1000 + i);
     if constexpr (std::is_same_v<T, Half>) {
-      result[i] = runtime::to_half((static_cast<double>((x >> 40) % 4001) - 2000) / 8);
+      result[i] = rounded_to<Half>((static_cast<double>((x >> 40) % 4001) - 2000) / 8);
     } else if constexpr (std::is_floating_point_v<T>) {
       result[i] = static_cast<T>((static_cast<double>(x >> 11) * 0x1p-53 - 0.5) * 3e3);
     } else {

@@ -3,10 +3,10 @@
 #include "all_dtypes.h"
 #include "each_device.h"
 #include "elements/order.h"
+#include "elements/stored_float.h"
 #include "expect_error.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
-#include "runtime/half.h"
 
 #include <masu/quantile.h>
 
@@ -29,7 +29,7 @@ constexpr Kind kinds[] = {Kind::any_bits, Kind::numbers,  Kind::few,   Kind::asc
 
 template <class T>
 T from_number(double x) {
-  if constexpr (std::is_same_v<T, Half>) return runtime::to_half(x);
+  if constexpr (std::is_same_v<T, Half>) return rounded_to<Half>(x);
   else return static_cast<T>(x);
 }
 template <class T>
@@ -103,9 +103,9 @@ auto median_of_sorted(const std::vector<T>& row) {
     if (ordered_key(row.back()) == std::numeric_limits<KeyOf<T>>::max()) return row.back();
     if (upper == lower) return ordered_key(row[upper]) == ordered_key(T{}) ? T{} : row[upper];
     if constexpr (std::is_same_v<T, Half>) {
-      const auto sum = static_cast<float>(0.0 + runtime::to_double(row[lower]) + runtime::to_double(row[upper]));
+      const auto sum = static_cast<float>(0.0 + to_double(row[lower]) + to_double(row[upper]));
       if (sum != sum) return Half{0x7e00};
-      return runtime::to_half(static_cast<double>(sum / 2));
+      return rounded_to<Half>(static_cast<double>(sum / 2));
     } else {
       const bool overflows =
           std::isfinite(row[lower]) && std::isfinite(row[upper]) && std::isinf(row[lower] + row[upper]);

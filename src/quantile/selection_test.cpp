@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows parted, their orders and elements at places, against the stable sort of each row.
 #include "each_instruction_set.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/quantile.h>
 #include <masu/sort.h>
@@ -25,7 +25,7 @@ TYPED_TEST_SUITE(Selection, SelectionTypes);
 
 template <class T>
 T number(double x) {
-  if constexpr (std::is_same_v<T, Half>) return runtime::to_half(x);
+  if constexpr (std::is_same_v<T, Half>) return rounded_to<Half>(x);
   else return static_cast<T>(x);
 }
 
@@ -76,7 +76,7 @@ void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std
     if constexpr (is_float(dtype_of<T>)) {
       double x = 0;
       double y = 0;
-      if constexpr (std::is_same_v<T, Half>) x = runtime::to_double(a), y = runtime::to_double(b);
+      if constexpr (std::is_same_v<T, Half>) x = to_double(a), y = to_double(b);
       else x = a, y = b;
       return x == y || (x != x && y != y);
     } else {

@@ -2,7 +2,7 @@
 #include "scan/scan_cpu.h"
 
 #include "elements/each_type.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 #include "sum/compensated.h"
 
 #include <algorithm>
@@ -177,7 +177,7 @@ bool FewPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive
     const Compensated& at = exclusive ? before : sum;
     std::optional<double> rounded = at.sum + 0.0;  // of f16 all are exact
     if constexpr (std::is_same_v<T, Half>) {
-      *rounded = runtime::to_double(runtime::to_half(*rounded));
+      *rounded = to_double(rounded_to<Half>(*rounded));
     } else {
       if (at.error != 0 || at.lost != 0) rounded = at.template rounded<T>();
       if (!rounded) return false;
@@ -256,7 +256,7 @@ HWY_INLINE Half ToHalf(float x) {
 }
 bool QuickPrefixesF16(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
   float numbers[quick_prefix_elements];
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = runtime::to_float(x[i]);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = to_float(x[i]);
   if (!QuickPrefixes<Half>(numbers, numbers, count, exclusive, state)) return false;
   for (std::size_t i = 0; i < count; ++i) y[i] = ToHalf(numbers[i]);
   return true;

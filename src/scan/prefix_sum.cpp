@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_cpu.h"
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 #include "sum/sum_simd.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr int limb_bits = 64;
 template <class T>
 T of_number(double x) {
   if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_half(x);
+    return rounded_to<Half>(x);
   } else {
     return static_cast<T>(x);
   }

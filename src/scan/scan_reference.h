@@ -2,7 +2,7 @@
 // A plain scan, which everything is compared with. Shares no code with the fast ones.
 #pragma once
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 #include "unique/unique_reference.h"
 
 #include <masu/scan.h>
@@ -20,7 +20,7 @@ namespace masu::reference {
 template <class T>
 T of_double(double x) {
   if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_half(x);
+    return rounded_to<Half>(x);
   } else {
     return static_cast<T>(x);
   }
@@ -83,7 +83,7 @@ struct PlainState {
   }
   static T narrow(double x) {
     if constexpr (std::is_same_v<T, Half>) {
-      return std::isnan(x) ? Half{0x7e00} : runtime::to_half(x);
+      return std::isnan(x) ? Half{0x7e00} : rounded_to<Half>(x);
     } else {
       return static_cast<T>(x);
     }

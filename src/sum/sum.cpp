@@ -2,7 +2,7 @@
 // The public functions: validate, then add and round, on the CPU (sum_cpu.cpp) or on a device.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 #include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
 #include "sum/sum_rows.h"

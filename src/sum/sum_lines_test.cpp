@@ -41,7 +41,7 @@ std::vector<std::byte> bytes_of(const SumResult& result) {
   switch (result.dtype()) {
     case Dtype::i64: put(result.signed_integer()); break;
     case Dtype::u64: put(result.unsigned_integer()); break;
-    case Dtype::f16: put(runtime::to_half(result.value())); break;
+    case Dtype::f16: put(rounded_to<Half>(result.value())); break;
     case Dtype::f32: put(static_cast<float>(result.value())); break;
     default: put(result.value());
   }

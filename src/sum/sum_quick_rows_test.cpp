@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "each_instruction_set.h"
+#include "elements/stored_float.h"
 #include "plan_devices.h"
-#include "runtime/half.h"
 
 #include <array>
 #include <bit>
@@ -32,11 +32,11 @@ std::vector<T> numbers_of_rows(unsigned kind, std::size_t count) {
   for (T& each : x) {
     double number = kind == 2 ? 3 : kind == 1 ? static_cast<double>(random() % 9) : normal(random) * 60;
     if (!is_signed(dtype_of<T>)) number = std::fabs(number);
-    if constexpr (std::is_same_v<T, Half>) each = runtime::to_half(number);
+    if constexpr (std::is_same_v<T, Half>) each = rounded_to<Half>(number);
     else if constexpr (is_real) each = static_cast<T>(number);
     else each = kind == 0 ? static_cast<T>(random()) : static_cast<T>(number);
     if constexpr (std::is_same_v<T, Half>) {
-      if (kind == 3) each = runtime::to_half(random() % 16 == 0 ? -0x1p-24 : 0);
+      if (kind == 3) each = rounded_to<Half>(random() % 16 == 0 ? -0x1p-24 : 0);
     } else if constexpr (is_real) {
       if (kind == 3 && random() % 16 == 0) each = std::numeric_limits<T>::infinity();
     }

@@ -6,8 +6,8 @@
 #include <masu/sum.h>
 
 #include "each_instruction_set.h"
+#include "elements/stored_float.h"
 #include "expect_error.h"
-#include "runtime/half.h"
 #include "sum/compensated.h"
 
 #include <bit>
@@ -116,9 +116,9 @@ TEST(QuickSum, DotProductsOfHalvesAreExact) {
         std::vector<Half> x(count), y(count);
         ExactSum sum;
         for (std::size_t i = 0; i < count; ++i) {
-          x[i] = runtime::to_half(numbers[i]);
-          y[i] = runtime::to_half(numbers[count + i]);
-          sum.add(runtime::to_double(x[i]) * runtime::to_double(y[i]));
+          x[i] = rounded_to<Half>(numbers[i]);
+          y[i] = rounded_to<Half>(numbers[count + i]);
+          sum.add(to_double(x[i]) * to_double(y[i]));
         }
         const double expected = sum.sum(Dtype::f16);
         const double found = dot(Device::open("cpu"), ArrayView(x), ArrayView(y), {.result = Dtype::f16}).value();

@@ -3,8 +3,8 @@
 // room's own arithmetic.
 #pragma once
 
+#include "elements/stored_float.h"
 #include "histogram/bins/natural.h"
-#include "runtime/half.h"
 
 #include <masu/dtype.h>
 
@@ -23,7 +23,7 @@ inline constexpr int scale = 2400;
 
 template <class T>
 double number(T x) {
-  if constexpr (std::is_same_v<T, Half>) return runtime::to_double(x);
+  if constexpr (std::is_same_v<T, Half>) return to_double(x);
   else return static_cast<double>(x);
 }
 

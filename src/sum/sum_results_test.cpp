@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that are left in device memory: the bits of those that are returned.
 #include "each_device.h"
+#include "elements/stored_float.h"
 #include "expect_error.h"
-#include "runtime/half.h"
 #include "sum/sum_test_data.h"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ class SumResults : public test::EachDevice {
       switch (result) {
         case Dtype::i64: bits[row] = static_cast<std::uint64_t>(sums.signed_integer(row)); break;
         case Dtype::u64: bits[row] = sums.unsigned_integer(row); break;
-        case Dtype::f16: bits[row] = runtime::to_half(value).bits; break;
+        case Dtype::f16: bits[row] = rounded_to<Half>(value).bits; break;
         case Dtype::f32: bits[row] = std::bit_cast<std::uint32_t>(static_cast<float>(value)); break;
         default: bits[row] = std::bit_cast<std::uint64_t>(value);
       }

@@ -2,7 +2,7 @@
 // Data for the tests of sums: what makes plain addition go wrong.
 #pragma once
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/dtype.h>
 
@@ -24,7 +24,7 @@ inline constexpr bool is_real = std::is_same_v<T, Half> || std::is_floating_poin
 
 template <class T>
 T real(double x) {
-  if constexpr (std::is_same_v<T, Half>) return runtime::to_half(x);
+  if constexpr (std::is_same_v<T, Half>) return rounded_to<Half>(x);
   else return static_cast<T>(x);
 }
 

@@ -2,7 +2,7 @@
 // Data for the tests of selection, and the plain oracle: a stable sort in the order of the public headers.
 #pragma once
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/topk.h>
 
@@ -19,7 +19,7 @@ namespace masu::test {
 template <class T>
 auto number_of(T x) {
   if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_double(x);
+    return to_double(x);
   } else {
     return x;
   }

@@ -3,7 +3,7 @@
 // ones.
 #pragma once
 
-#include "runtime/half.h"
+#include "elements/stored_float.h"
 
 #include <masu/unique.h>
 
@@ -22,7 +22,7 @@ namespace masu::reference {
 template <class T>
 auto number(T x) {
   if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_double(x);
+    return to_double(x);
   } else {
     return x;
   }
@@ -122,7 +122,7 @@ std::vector<T> data_of(Shape shape, std::size_t count, unsigned seed = 1) {
   const std::vector<T> special = special_values<T>();
   const auto small = [&](std::uint64_t n) {
     if constexpr (std::is_same_v<T, Half>) {
-      return runtime::to_half(static_cast<double>(n) - 3);
+      return rounded_to<Half>(static_cast<double>(n) - 3);
     } else {
       return static_cast<T>(n);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NumPy's estimators: against NumPy's numbers, in pieces of any size and order, and where there is little to go by.
+#include "elements/stored_float.h"
 #include "histogram/bins/bin_estimator_test_data.h"
 #include "histogram/bins/bin_rule.h"
-#include "runtime/half.h"
 
 #include <masu/bins.h>
 #include <masu/histogram.h>
@@ -47,7 +47,7 @@ class EstimatorSamples {
 template <class T>
 T from_double(double x) {
   if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_half(x);
+    return rounded_to<Half>(x);
   } else {
     return static_cast<T>(std::is_integral_v<T> ? std::floor(x) : x);
   }

@@ -71,7 +71,7 @@ T value_before(T x) {
   if constexpr (std::is_floating_point_v<T>) return std::nextafter(x, -std::numeric_limits<T>::infinity());
   else return static_cast<T>(x - 1);
 }
-// Of a finite value of a stored float that is not the least.
+// The value before x, which is finite, of a stored float, and not the least.
 float stored_before(Dtype dtype, float x) {
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
