@@ -122,13 +122,14 @@ inline constexpr std::size_t lanes_most = 16;
 
 // Sorts rows of 2 to short_row_most elements; `sorted` may be x.
 template <class T>
-void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted);
+[[gnu::visibility("hidden")]] void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted);
 
 // The same, but left in groups of as many rows as a vector has lanes, which is returned: element i of row r is
 // columns[(r / lanes * length + i) * lanes + r % lanes]. `columns`, which starts at a multiple of 64 bytes, has room
 // for the rows rounded up to lanes_most.
 template <class T>
-std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length, T* columns);
+[[gnu::visibility("hidden")]] std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length,
+                                                          T* columns);
 
 // The element at a place of the order of each row of more than near_end_most, with fewer than that before or behind it.
 inline constexpr std::size_t near_end_most = 8;
@@ -136,12 +137,14 @@ inline constexpr std::size_t near_end_most = 8;
   return length > near_end_most && (place < near_end_most || length - place <= near_end_most);
 }
 template <class T>
-void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements);
+[[gnu::visibility("hidden")]] void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length,
+                                                     std::size_t place, T* elements);
 
 // Rows of up to so many elements are worth comparing each with each.
 inline constexpr std::size_t ranked_row_most = 24;
 // The place of each element in the stable order of its row of 2 to ranked_row_most.
 template <class T>
-void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks);
+[[gnu::visibility("hidden")]] void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending,
+                                                   std::uint8_t* ranks);
 
 }  // namespace masu::cpu
