@@ -9,11 +9,11 @@ namespace masu {
 namespace {
 
 TEST(InstructionSets, ABuildForAnotherProcessorIsRefused) {
-  runtime::check_instruction_sets(HWY_AVX3 | HWY_AVX2 | HWY_SSE2, HWY_SSE2);
-  runtime::check_instruction_sets(HWY_AVX2, HWY_AVX3 | HWY_AVX2 | HWY_SSE2);
+  runtime::check_instruction_sets(HWY_AVX3 | HWY_AVX2 | HWY_SSE4, HWY_SSE4);
+  runtime::check_instruction_sets(HWY_AVX2, HWY_AVX3 | HWY_AVX2 | HWY_SSE4);
   runtime::check_instruction_sets(HWY_TARGETS, hwy::SupportedTargets());
   try {
-    runtime::check_instruction_sets(HWY_AVX3, HWY_AVX2 | HWY_SSE2);
+    runtime::check_instruction_sets(HWY_AVX3, HWY_AVX2 | HWY_SSE4);
     FAIL() << "was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
@@ -24,7 +24,7 @@ TEST(InstructionSets, ABuildForAnotherProcessorIsRefused) {
 
 TEST(InstructionSets, TheBestOneIsNamed) {
   EXPECT_EQ(runtime::best_instruction_set(HWY_AVX3_DL | HWY_AVX2), "AVX-512");
-  EXPECT_EQ(runtime::best_instruction_set(HWY_AVX2 | HWY_SSE2), "AVX2");
+  EXPECT_EQ(runtime::best_instruction_set(HWY_AVX2 | HWY_SSE4), "AVX2");
   EXPECT_EQ(runtime::best_instruction_set(HWY_NEON), "NEON");
 }
 
