@@ -3,15 +3,11 @@
 #include "cli/histogram/histogram_job.h"
 
 #include "cli/arrays/array_stream.h"
-#include "cli/verify/references.h"
-#include "program.h"
-#include "ranks.h"
 #include "text.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 namespace masu::cli {
 namespace {
