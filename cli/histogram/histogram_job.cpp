@@ -309,7 +309,7 @@ class WeightedCounter final : public Counter {
     reference_->add(piece.first(piece.size() - 1), piece.back());
   }
 
-  // Of several ranks, the part of one may not fit where the total does: it is taken for the reference only.
+  // The part of one rank may not fit where the total of several ranks does: only the reference needs it.
   void finish(HistogramResult& result) override {
     if (reference_ || !ranks().several()) take(result);
   }
