@@ -6,7 +6,7 @@
 /// and greater than all else: last when ascending, first when descending. Equal elements keep their order, also when
 /// descending, so zeros and NaNs keep their bits.
 /// **Limits.** Every dtype; 64-bit sizes; values are records of 1 to 64 bytes.
-/// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n); bitonic: O(n log^2 n).
+/// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n).
 /// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it and 64 KiB, or 3 MiB, more; for
 /// argsort on devices, where the keys stay, two copies of them and one of the indices; for values that are gathered at
 /// the end (of sizes other than 1, 2, 4, 8 and 16 bytes, or unaligned) their order twice as well. Many keys of 4 bytes
@@ -42,10 +42,9 @@ namespace masu {
 
 enum class Order { ascending, descending };
 
-/// How the order is found. All give the same bits.
+/// How a device finds the order. All give the same bits. `cpu` has one way and takes `automatic` alone (unsupported).
 enum class SortAlgorithm {
   automatic,  ///< "auto": the plan chooses
-  bitonic,    ///< a sorting network over (key, index), of any length; see bitonic.h for its schedule
   radix,      ///< digit by digit
   merge,      ///< sorted runs, merged
 };
