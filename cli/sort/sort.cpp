@@ -137,7 +137,7 @@ class Check {
     return true;
   }
 
-  // What all ranks have found, one behind the other.
+  // What all ranks have found, one after the other.
   void share(OrderCheck& found) {
     if (!ranks().several()) return;
     const bool parted = row_length_ != std::numeric_limits<std::uint64_t>::max();
@@ -175,7 +175,7 @@ class Check {
   }
 
  private:
-  // Of one rank; `fall`: where its elements are out of order, `none`: nowhere.
+  // What one rank has found; `fall`: where its elements are out of order, `none`: nowhere.
   struct Part {
     std::uint64_t count;
     std::uint64_t fall;
@@ -189,7 +189,7 @@ class Check {
     options.order = order_;
     return masu::is_sorted(device_, part, options);
   }
-  // Whether the part may come behind the last element of the piece before it.
+  // Whether the part may come after the last element of the piece before it.
   [[nodiscard]] bool follows(const ArrayView& part) const {
     alignas(8) std::byte pair[2 * sizeof last_];
     const std::size_t size = size_of(part.dtype);

@@ -228,7 +228,7 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
   return work.memory_for(device, workspace, digits_bytes);
 }
 
-// Of a timed sort on CUDA the first command has an event, and the end of the last one, but none between them: each
+// A timed sort on CUDA has an event of its first command and one of its end, but none between them: each
 // takes as long as a small launch.
 class FewEvents {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows and segments that fit a work-group, each sorted by itself in registers, in OpenCL C 1.2 (and, behind the CUDA
+// Rows and segments that fit a work-group, each sorted by itself in registers, in OpenCL C 1.2 (and, after the CUDA
 // prelude, in CUDA C++). A work-group takes a tile: as many rows as it has room for, each padded with what comes last.
 // sort_key.cl stands in front of this file.
 //
