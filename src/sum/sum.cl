@@ -149,7 +149,7 @@ MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t
     MASU_ADD_REST(end)                                                                                            \
   }
 #endif
-// Those before and behind the vectors.
+// The elements before and after the vectors.
 #if MASU_BY_COLUMN
 #define MASU_ADD_EDGES
 #else

@@ -120,7 +120,7 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
 
 // What a work-item knows of its part of a row, as in sum_quick.cl.
 #undef MASU_ADD
-// Of rows of less than 2^16 elements: a number of 192 bits in two's complement; of a variance the values' sum, of 128, too.
+// Rows of less than 2^16 elements: a number of 192 bits in two's complement; for a variance also the values' sum, 128 bits.
 #define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
 #define MASU_START_PART      \
   ulong wide[3] = {0, 0, 0}; \

@@ -154,7 +154,7 @@ std::span<const std::string_view> Plan::files(bool finishes) const {
   return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0) + (layout == Layout::columns ? 4 : 0)];
 }
 
-// Of the number that rows of totals up to this one stand for, but for its sign.
+// Words of the number, without its sign, that the totals' rows up to `last_row` stand for.
 unsigned Plan::words_to(unsigned last_row) const noexcept {
   return static_cast<unsigned>(exponent(last_row) - exponent(0)) / 32 + 3;
 }
