@@ -267,7 +267,7 @@ inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint
   return whole;
 }
 
-// `words` are zeros at the start. Input and output may be the same memory. Behind the words, at `state_at`, stands at
+// `words` are zeros at the start. Input and output may be the same memory. After the words, at `state_at`, stands at
 // the end the total of all.
 __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact squares, products and variances of integers in rows of less than 2^16 elements: five words hold whatever such a
-// row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. Behind
+// row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. After
 // sum_finish.cl and sum_integers.cl.
 
 #if MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1

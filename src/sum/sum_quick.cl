@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, dot products, means, norms and variances that need no exact total: added in doubles, or integers, with a bound on
-// what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. Behind
+// what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. After
 // sum_finish.cl and sum_certain.cl; sum_rows.cl has the kernels.
 //
 // Defines beside those of them, given by sum_plan.cpp:

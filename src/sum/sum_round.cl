@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What work-items know of rows put together, and the results of rows that one work-group ends. Behind sum_quick.cl.
+// What work-items know of rows put together, and the results of rows that one work-group ends. After sum_quick.cl.
 
 #define MASU_JOINS_LANES (MASU_SHUFFLE_LANES > 1 && !MASU_BY_COLUMN)
 

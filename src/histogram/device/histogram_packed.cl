@@ -305,7 +305,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __lo
 #define MASU_MEMBERS 16  // of a row
 #define MASU_ROUNDS 2
 #define MASU_FULL_ROUND 8  // vectors: twice as many are 256 bytes
-// Behind the table: of each work-item, 256 and the value of all its bytes where the last round was not counted; the last part with such a one.
+// After the table: for each work-item, 256 + the value of all its bytes if its last round was not counted; then the last such part.
 #define MASU_ALONE (64 * 32)
 #define MASU_ALONE_LAST (MASU_ALONE + 32)
 // Where this work-item's row of two lies, and its first round.
