@@ -68,7 +68,7 @@ bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout
   return (is_float(dtype) || size_of(dtype) == 4) && count >= least_bytes / size_of(dtype);
 }
 
-// The fastest of those tried (README.md). `count` is that of a row, 0 where it is added exactly at once.
+// The fastest of those tried (bench/notes/sum.md). `count` is that of a row, 0 where it is added exactly at once.
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
