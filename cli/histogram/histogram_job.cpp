@@ -13,7 +13,7 @@
 namespace masu::cli {
 namespace {
 
-// The three shapes of a histogram behind one interface: channels, rows, and columns together.
+// The three shapes of a histogram, with one interface: channels, rows, and columns together.
 
 // Counts pieces of the data, and counts them again by the plain reference where that is asked.
 class Counter {
@@ -136,14 +136,14 @@ class ChannelCounter final : public Counter {
   std::string name_;
   BlockReference reference_;
   bool one_value_ = false;
-  bool from_counts_ = false;  // whether range and mean can be told from the counts: every value has its own bin
+  bool from_counts_ = false;  // whether range and mean follow from the counts: every value has its own bin
   std::vector<Summary> summaries_;
 };
 
 // --rows: a histogram for each of many equal blocks of an input.
 class RowCounter final : public Counter {
  public:
-  // Of all `rows`, `mine` are this rank's; `values` is the number of all values.
+  // `mine` of all `rows` are this rank's; `values` is the number of all values.
   RowCounter(const CounterRequest& request, std::uint64_t rows, std::uint64_t mine, std::uint64_t values)
       : device_(request.device),
         bins_(request.bins.front()),

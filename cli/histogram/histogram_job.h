@@ -164,7 +164,7 @@ class BinsFinder {
   [[nodiscard]] bool wants_data() const { return !bins_; }
   // A piece of this pass.
   void add(const ArrayView& piece);
-  // Of all ranks, which come here together.
+  // Joins what all ranks found in this pass; collective.
   void end_pass();
   // The bins, when no more data is wanted.
   [[nodiscard]] const Bins& bins() const { return *bins_; }
@@ -235,7 +235,7 @@ struct HistogramInput {
   unsigned channels = 1;                             // interleaved values of each source
   std::vector<std::string> names;                    // of channels or columns, where they have any
 
-  // Of all ranks; and the bytes of this one.
+  // The values of all ranks, and the bytes of this rank.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
   // Notes and reports of all sources, complete after they have been read.

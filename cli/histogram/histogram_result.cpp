@@ -82,7 +82,7 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-// The lines of one histogram, each behind `prefix`.
+// The lines of one histogram; each begins with `prefix`.
 void write_histogram(const HistogramResult& result, std::uint64_t row, unsigned channel, const WriteOptions& options,
                      const std::string& prefix, TextSink& to) {
   const Histogram& bins = result.first();
