@@ -49,7 +49,7 @@ class DeviceBench final : public Bench {
   [[nodiscard]] const Buffer<std::byte>& data() const noexcept { return data_; }
   void use(DeviceCeiling& ceiling) { ceiling_ = &ceiling; }
 
-  // The reading in front of the counting hides how long a launch takes to reach the device.
+  // Reading before counting hides the time that a launch takes to reach the device.
   Turn turn(Counting& counting) override {
     const double before = counting.seconds();
     ceiling_->read(stream_, data_);

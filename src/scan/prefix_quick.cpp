@@ -31,7 +31,7 @@ constexpr std::size_t half_side = side / 2;
 constexpr std::size_t few_elements = 32;    // that are not worth pieces
 constexpr std::size_t half_elements = 512;  // up to which half as many pieces are faster
 
-// Sums side by side, each as sum + error + d, |d| <= 2 * lost: those in front of the next elements of their lines.
+// Sums side by side, each as sum + error + d, |d| <= 2 * lost: those before the next elements of their lines.
 struct SideSums {
   HWY_ALIGN double sum[side] = {};
   HWY_ALIGN double error[side] = {};
@@ -109,7 +109,7 @@ HWY_INLINE hn::Vec<WD<T>> Rounded(PV sum, PV error, PV lost, hn::Vec<WD<T>>& ope
 }
 
 // Adds rows of `width` numbers, side or half_side, which are `stride` apart, to the sums. Where there are `results`,
-// which may be the numbers, they get the sum in front of each (exclusive) or behind it, rounded to T; returns whether
+// which may be the numbers, they get the sum before each (exclusive) or up to it, rounded to T; returns whether
 // all are certain.
 template <class T>
 bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive,
@@ -190,7 +190,7 @@ bool FewPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive
   return true;
 }
 
-// A line in pieces side by side: their totals first, from which the sums in front of each follow.
+// A line in pieces side by side: their totals first, from which the sums before each follow.
 template <class T>
 bool QuickPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
   if (count <= few_elements) return FewPrefixes<T>(x, y, count, exclusive, state);

@@ -45,7 +45,7 @@ class LongSum {
   void add(T x) noexcept;
   template <class T>
   [[nodiscard]] T value() const noexcept;
-  // Of all bits above the highest limb.
+  // The value of all bits above the highest limb.
   [[nodiscard]] std::uint64_t fill() const noexcept { return -(limbs_.back() >> 63); }
 
   std::array<std::uint64_t, limbs> limbs_{};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans in two launches, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind scan_tile.cl. No
+// Scans in two launches, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After scan_tile.cl. No
 // work-group waits for another.
 //
 // A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found; then every
-// work-group joins the totals of the chunks in front of its own, and scans its chunk from there.
+// work-group joins the totals of the chunks before its own, and scans its chunk from there.
 
 // The chunks' totals: pairs of words. `count` elements, `chunk` tiles a work-group.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *restrict memory, const ulong memory_at,
@@ -46,7 +46,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
   }
 }
 
-// Of chunk `number`; nothing from chunk `end` on.
+// The total of chunk `number`; the identity from chunk `end` on.
 inline void get_chunk_total(__global const ulong *chunk_totals, const ulong number, const ulong end, Total *total) {
   *total = nothing();
   if (number < end) {
@@ -55,7 +55,7 @@ inline void get_chunk_total(__global const ulong *chunk_totals, const ulong numb
   }
 }
 
-// Scans the chunks from `state` on, and writes the total of all behind those of the chunks; input and output may be the
+// Scans the chunks from `state` on, and writes the total of all after those of the chunks; input and output may be the
 // same memory.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *memory, const ulong memory_at,
                                                          __global uchar *output_memory, const ulong output_at,

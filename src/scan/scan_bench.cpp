@@ -54,8 +54,7 @@ auto with_types(const ScanCase& what, const F& f) {
   });
 }
 
-// How many elements in front are compared with a plain scan. Behind them: sums with what the differences to their
-// neighbours are.
+// How many first elements are compared with a plain scan. After them, differences of neighbouring sums are compared.
 constexpr std::uint64_t scanned_plainly = std::uint64_t{1} << 18;
 
 class Scanning final : public Moving {

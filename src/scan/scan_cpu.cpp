@@ -31,7 +31,7 @@ class Scanner {
     return state;
   }
 
-  // Scans elements begin to end; segments begin where flags say so. `last`: nobody will ask for the state behind them.
+  // Scans elements begin to end; segments begin where flags say so. `last`: the state after them is not needed.
   void scan(std::uint64_t begin, std::uint64_t end, ScanState& state, bool last) const {
     each_segment(begin, end, state,
                  [&](std::uint64_t from, std::uint64_t to) { write(from, to, state, last || to != end); });
@@ -49,14 +49,14 @@ class Scanner {
       scan(row * length, (row + 1) * length, from, true);
     }
   }
-  // The state behind them alone. `reset`: whether a segment began among them.
+  // Only the state after them. `reset`: whether a segment began among them.
   void total(std::uint64_t begin, std::uint64_t end, ScanState& state, bool& reset) const {
-    // What lies in front of the last segment is of no importance.
+    // Elements before the last segment do not matter.
     const std::uint64_t last = last_flag(begin, end);
     reset = last != end;
     run(reset ? last : begin, end, nullptr, state, false);
   }
-  // The state behind a range of this total.
+  // Moves `state` past a range of this total.
   void advance(ScanState& state, const ScanState& total, bool reset) const {
     if (reset) {
       state = total;
@@ -128,7 +128,7 @@ class Scanner {
 };
 
 // One range by all threads, part after part: first the totals of the part's pieces, which brings them into the cache,
-// then the pieces from the states in front of them.
+// then the pieces from the states before them.
 void scan_range(const Scanner& scanner, std::size_t element_bytes, std::uint64_t begin, std::uint64_t end,
                 ScanState& state, bool last) {
   const std::uint64_t piece = scan_plan::cpu_piece_bytes / element_bytes;

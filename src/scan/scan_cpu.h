@@ -35,8 +35,8 @@ struct PrefixLines {
   std::uint64_t next;
 };
 
-// Writes the sums in front of (exclusive) or behind each of at most quick_prefix_elements elements, and moves `state`
-// behind the last. Where one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`.
+// Writes the sums before (exclusive) or up to each of at most quick_prefix_elements elements, and moves `state` past
+// the last. If one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`.
 bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state);
 bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state);
@@ -54,8 +54,8 @@ namespace masu {
 // prefixes are rounded.
 class PrefixSum {
  public:
-  // Adds elements of Half, float or double; where `output` is not null, writes the rounded sum in front of (exclusive)
-  // or behind each. `output` may be `input`. `last`: nobody will ask for the sum behind them.
+  // Adds elements of Half, float or double; where `output` is not null, writes the rounded sum before (exclusive) or
+  // up to each. `output` may be `input`. `last`: the sum after them is not needed.
   template <class T>
   void run(const T* input, T* output, std::uint64_t count, bool exclusive, bool last);
   // Adds digits[i] * 2^(32 i - 1088), and numbers that are not finite.
@@ -112,11 +112,11 @@ namespace masu::cpu {
 // The loops over elements of one segment, compiled once for each instruction set. The states are bits of the dtype; not
 // for sums of floats.
 
-// Scans; gives the state behind the last element. `output` may be `input` where their elements are of one size.
+// Scans; returns the state after the last element. `output` may be `input` where their elements are of one size.
 std::uint64_t scan_elements(Dtype from, Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
                             std::uint64_t count, std::uint64_t state);
 
-// The state behind the last element alone.
+// Only the state after the last element.
 std::uint64_t scan_total(Dtype from, Dtype dtype, ScanOp op, const void* input, std::uint64_t count,
                          std::uint64_t state);
 

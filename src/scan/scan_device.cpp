@@ -30,7 +30,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
     launches_.push_back(kernels_.launch(stream, name, groups, arguments...));
   };
   if (!plan_.exact) {
-    // One chunk has none in front whose total it needs.
+    // A single chunk needs no total of chunks before it.
     if (plan_.groups > 1) launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
     launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, tile, words);
     return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact scans of sums of floats, each prefix rounded once, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
-// Behind scan_wide.cl. No work-group waits for another.
+// Exact scans of sums of floats, each prefix rounded once, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
+// After scan_wide.cl. No work-group waits for another.
 //
 // A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found, as a wide
-// number; then the totals are scanned, each word for itself, without carries; then every chunk is scanned from what lies
-// in front of it. A tile's prefixes are Windows with a unit that fits all of them. Where that does not decide what one
+// number; then the totals are scanned, each word separately, without carries; then every chunk is scanned from the prefix
+// before it. A tile's prefixes are Windows with a unit that fits all of them. Where that does not decide what one
 // rounds to, the tile is scanned again with lower bits, as far down as needed.
 //
-// The totals lie by words: MASU_TOTAL_ROWS rows with one 64-bit word for each chunk, and behind them a word of each row
-// that tells what lies in front of all, and at the end what lies behind all.
+// The totals lie by words: MASU_TOTAL_ROWS rows with one 64-bit word for each chunk, and after them a word of each row
+// with the prefix before the first chunk, and after the last chunk the total.
 
 // Defines beside those of scan_tile.cl:
 // - MASU_TILE_BITS      a tile has at most 2^this elements
@@ -26,7 +26,7 @@
 #define MASU_LOWEST 3     // the lowest word that is not 0
 #define MASU_UNDECIDED 4  // whether a prefix is not rounded yet; two words
 #define MASU_LAST_HEAD 6  // the elements up to the last that begins a segment
-#define MASU_KINDS 7      // of the elements in front that are not finite
+#define MASU_KINDS 7      // of the elements before that are not finite
 #define MASU_SPECIAL 8    // whether the tile has such
 #define MASU_LOST 9       // whether it has elements with bits below the unit
 
@@ -102,7 +102,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   }
 }
 
-// A work-group for each row: each chunk's word becomes that of all in front of it.
+// A work-group for each row: each chunk's word becomes that of all chunks before it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const uint has_state,
                                                        __global uchar *total_memory, const ulong totals_at,
                                                        __local ulong *totals) {
@@ -143,7 +143,7 @@ MASU_INLINE uint load_finite(__local const uint4 *tile, uint *words) {
   return special;
 }
 
-// Finds what a tile and the number in front of it span. A barrier lies in front of this and behind it.
+// Finds what a tile and the number before it span. Needs a barrier before and after.
 inline void find_span(const uint *words, const uint heads, __local const uint *wide, __local uint *found) {
   const uint lane = (uint)get_local_id(0);
   for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
@@ -174,7 +174,7 @@ inline void find_span(const uint *words, const uint heads, __local const uint *w
 typedef struct {
   uint unit;   // of the windows
   uint least;  // no element has a bit below this
-  uint low;    // nor has the number in front
+  uint low;    // nor has the number before
 } Span;
 inline Span span_of(__local const uint *wide, __local const uint *found) {
   Span span;
@@ -199,7 +199,7 @@ inline Window sign_of(const Window x) {
   return window_negative(x) != 0 ? window_of(-1) : window_of(window_is_zero(x) != 0 ? 0 : 1);
 }
 
-// What a prefix with this window rounds to. `cut`: elements have bits below the unit; `more`: the number in front has, so
+// What a prefix with this window rounds to. `cut`: elements have bits below the unit; `more`: the number before has, so
 // there is less than a unit more than the window. Sets *open where that does not decide it.
 MASU_INLINE MASU_BITS result_of(const Window value, const uint unit, const uint cut, const uint more, uint *open) {
   if (cut == 0 && more != 0) {
@@ -211,7 +211,7 @@ MASU_INLINE MASU_BITS result_of(const Window value, const uint unit, const uint 
   return result;
 }
 
-// Of a work-item's elements: those in front of the first that begins a segment.
+// How many of a work-item's elements come before the first that begins a segment.
 inline uint before_heads(const uint heads) {
   return MASU_SEGMENTED && heads != 0 ? 31 - clz(heads & (0 - heads)) : 32;
 }
@@ -353,7 +353,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
   const uint lane = (uint)get_local_id(0);
   __local uint *found = wide + MASU_WIDE_WORDS;
   __local uint *table = found + MASU_FOUND;
-  // The number in front.
+  // The number before the tile.
   __global const ulong *before_chunk = (__global const ulong *)(total_memory + totals_at) + get_group_id(0);
   for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
     wide[i] = 0;
@@ -419,12 +419,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     if (open != 0) found[MASU_UNDECIDED] = 1;
     if (cut != 0) clear_table(table, sums);
     barrier(CLK_LOCAL_MEM_FENCE);
-    // Where no sub-groups are known, always: compilers for processors copy what lies behind a barrier that is passed under
-    // a condition.
+    // Without sub-groups, always: compilers for processors copy the code after a barrier that is passed under a
+    // condition.
     if (MASU_SHUFFLE_LANES == 1 || special != 0 || found[MASU_UNDECIDED] != 0) {
       finish(tile, heads, span, special, wide, found, totals, words);
     }
-    // What lies in front of the next tile.
+    // The number before the next tile.
     if (all.reset != 0) {
       for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) wide[i] = 0;
     }

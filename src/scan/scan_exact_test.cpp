@@ -92,7 +92,7 @@ Named<T> hostile(std::size_t count) {
     for (std::size_t i = 0; i < count; i += 97) after[i] = i % 2 == 0 ? least : negative(least);
     all.emplace_back("ties and little numbers", after);
   }
-  // A great number in front of numbers far below its last place, taken away again at the end.
+  // A great number before numbers far below its last place, taken away again at the end.
   std::vector<T> buried = wide;
   for (T& x : buried)
     x = of_double<T>(std::ldexp(static_cast<double>(reference::number(x)), sizeof(T) == 8   ? -600

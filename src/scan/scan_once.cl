@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans in one launch, one read and one write, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// Scans in one launch, one read and one write, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After
 // scan_tile.cl. No segments.
 //
-// The data is taken in waves: in wave w, work-group g takes tile w * groups + g. It scans the tile by itself, tells its
-// total, and keeps the result in local memory. MASU_DELAY waves later, when the totals of that wave have long been told,
-// it adds what lies in front and writes. So no work-group stands still for another, though each waits for all: the plan
+// The data is taken in waves: in wave w, work-group g takes tile w * groups + g. It scans the tile alone, publishes its
+// total, and keeps the result in local memory. MASU_DELAY waves later, when the totals of that wave have long been
+// published, it adds the prefix and writes. So no work-group stands still for another, though each waits for all: the plan
 // launches them together (cooperatively), all at once on the device.
 //
 // A total stands with its wave's number in one 64-bit word, read and written as a whole, so no fence is needed; elements
 // of 8 bytes have two words, each with the number. Numbers begin with 1 in words of 0. There are MASU_WAVES words a
-// work-group, used in turns: whoever tells the total of wave w has read those of wave w - MASU_DELAY, so all have told that
-// one, and have read those of wave w - 2 * MASU_DELAY. Each total is told MASU_REPLICAS times, as one place that all read at
-// once slows them down.
+// work-group, used in turns: a work-group that publishes the total of wave w has read those of wave w - MASU_DELAY, so all have
+// published that one, and have read those of wave w - 2 * MASU_DELAY. Each total is published in MASU_REPLICAS copies: one
+// place that all read at once slows them down.
 //
-// Of a work-group's items MASU_GROUP scan, and MASU_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
-// of the tile for itself: it comes and goes by rows of neighbouring vectors, one for each work-item, and through local
+// MASU_GROUP of a work-group's items scan, and MASU_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
+// of the tile alone: it is loaded and stored by rows of neighbouring vectors, one for each work-item, and through local
 // memory, so that a work-item scans MASU_ITEM_VECTORS vectors that lie side by side.
 
 // Defines beside those of scan_tile.cl:
-// - MASU_REPLICAS  of each total
+// - MASU_REPLICAS  copies of each total
 // - MASU_DELAY      waves between a tile's scan and its writing
 // - MASU_WAVES     that have words of their own: a power of two, at least 2 * MASU_DELAY
 
@@ -101,7 +101,7 @@ MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint fir
 #endif
 }
 
-// Turns a vector's elements into their results; *running is the total in front of them, and then behind them.
+// Turns a vector's elements into their results; *running is the total before them, and then after them.
 MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
   uint words[4];
   words_of_vector(vector, words);
@@ -138,7 +138,7 @@ MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
   return vector_of(words);
 }
 
-// Joins what lies in front to each result of a vector.
+// Joins the prefix `front` to each result of a vector.
 MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
   uint words[4];
   words_of_vector(vector, words);
@@ -156,7 +156,7 @@ MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
   return vector_of(words);
 }
 
-// The total of the sub-group's work-items in front of this one, and in *all that of all.
+// The total of the sub-group's work-items before this one, and in *all the total of all.
 MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
   MASU_BITS before = MASU_IDENTITY;
 #if MASU_SUB_GROUP > 1
@@ -174,7 +174,7 @@ MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
   return before;
 }
 
-// A work-item's vectors of a tile, as they are in the input; elements behind the last are the identity.
+// A work-item's vectors of a tile, as they are in the input; elements after the last are the identity.
 MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const ulong count, const uint place,
                            MASU_SOURCE *vectors) {
   const ulong first = tile * MASU_TILE;
@@ -190,7 +190,7 @@ MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const u
   }
 }
 
-// Writes a work-item's vectors of a tile, from local memory, behind `front`.
+// Writes a work-item's vectors of a tile, from local memory, joined to `front`.
 MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong count, const uint place,
                             const Running front, __local const uint4 *part) {
   const ulong first = tile * MASU_TILE;
@@ -228,8 +228,8 @@ inline void read_words(__global volatile const ulong *words, const uint group, u
   for (uint i = 0; i < MASU_WORDS_OF_TOTAL; ++i) word[i] = words[group * MASU_WORDS_OF_TOTAL + i];
 }
 
-// Waits for the totals of a wave with `told` tiles; gives that of the work-groups in front of this one, and in *all that
-// of all. The sub-group that reads comes here.
+// Waits for the `told` totals of a wave; returns the total of the work-groups before this one, and in *all the total of
+// all. Only the sub-group that reads calls this.
 inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint number, const uint told,
                                 MASU_BITS *all) {
   const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
@@ -267,7 +267,7 @@ inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint
   return whole;
 }
 
-// `words` are zeros at the start. Input and output may be the same memory. Behind the words, at `state_at`, stands at
+// `words` are zeros at the start. Input and output may be the same memory. After the words, at `state_at`, stands at
 // the end the total of all.
 __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
@@ -287,8 +287,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
   const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
   const ulong waves = (tiles + groups - 1) / groups;
   MASU_SOURCE vectors[MASU_ITEM_VECTORS];
-  MASU_BITS running = (MASU_BITS)state;  // of all in front of the wave that is written
-  MASU_BITS front[MASU_DELAY];            // of each wave that waits: the group's tile in front of this sub-group
+  MASU_BITS running = (MASU_BITS)state;  // of all before the wave that is written
+  MASU_BITS front[MASU_DELAY];            // of each wave that waits: the group's tile before this sub-group
   for (uint i = 0; i < MASU_DELAY; ++i) front[i] = MASU_IDENTITY;
   if (scans) load_rows(memory + memory_at, group, count, place, vectors);
   uint slot = 0;

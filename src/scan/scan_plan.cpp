@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 7> exact_launches = {
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
-// Of input, on CUDA: up to here two launches are faster than one, as what both read stays in the second-level cache.
+// On CUDA two launches are faster than one up to this size of input, which stays in the second-level cache for both.
 constexpr std::uint64_t two_launches_bytes = std::uint64_t{1} << 24;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);

@@ -18,7 +18,7 @@
 
 namespace masu::scan_plan {
 
-// Of temporary memory, in bytes.
+// The alignment of temporary memory, in bytes.
 inline constexpr std::uint64_t alignment = 16;
 // What one CPU thread takes at a time: it stays in the second-level cache between its total and its scan.
 inline constexpr std::uint64_t cpu_piece_bytes = std::uint64_t{1} << 18;
@@ -35,7 +35,7 @@ struct Plan {
   bool once = false;       // in one launch, whose work-groups wait for each other
   bool exact = false;      // sums of floats
   unsigned group = 256;    // work-items in a work-group that scan
-  unsigned sub_group = 1;  // work-items that exchange without local memory; in one launch so many more read totals
+  unsigned sub_group = 1;  // work-items that exchange without local memory; in one launch this many more read totals
   unsigned vectors = 4;    // 16-byte vectors of a work-item in a tile
   unsigned columns = 32;   // exact: counters of a digit
   std::uint64_t count = 0;
@@ -44,10 +44,10 @@ struct Plan {
 
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
   [[nodiscard]] std::uint64_t tiles() const noexcept { return (count + tile_elements() - 1) / tile_elements(); }
-  // The chunks' totals and one more, what lies behind all: pairs of words, or for exact sums rows of words. In one
-  // launch: the words in which totals are published, and the same one.
+  // The chunks' totals and the total of all: pairs of words, or for exact sums rows of words. In one launch: the words
+  // in which totals are published, and the total of all.
   [[nodiscard]] std::uint64_t workspace() const noexcept;
-  // Where in it the state behind all is, and its 64-bit words: the bits of an element, or a wide number's 32-bit words
+  // Where in it the state after all is, and its 64-bit words: the bits of an element, or a wide number's 32-bit words
   // and how many NaNs, infinities and minus infinities there were.
   [[nodiscard]] std::uint64_t state_at() const noexcept;
   [[nodiscard]] unsigned state_words() const noexcept { return exact ? wide_words() + 3 : 1; }

@@ -21,7 +21,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How far in front of the loads lines are asked for.
+// How far ahead of the loads lines are prefetched.
 constexpr std::size_t ahead_bytes = 2048;
 
 // Operations on unsigned lanes whose identity is 0, which shifts bring in.
@@ -147,8 +147,8 @@ Bits TotalIntegers(const From* input, std::size_t count, Bits flip, Bits state, 
   return static_cast<Bits>(total ^ flip);
 }
 
-// Extremes of floats change rarely: where nothing in a block is better, nothing is looked at closely. What is better is
-// told by the order of the bits, which knows two zeros: some blocks are looked at without need.
+// Extremes of floats change rarely: a block in which nothing is better is not looked at closely. The order of the bits
+// decides what is better. It has two zeros, so some blocks are looked at without need.
 template <class T>
 class FloatExtreme {
  public:
@@ -158,7 +158,7 @@ class FloatExtreme {
 
   FloatExtreme(ScanOp op, Bits state) : rule_{op == ScanOp::max, false} { take(state); }
 
-  // Takes elements; where Write, writes the states in front of or behind each.
+  // Takes elements; if `write`, writes the states before or after each.
   template <bool write>
   void run(const Bits* input, Bits* output, std::size_t count, bool exclusive) {
     for (std::size_t begin = 0; begin < count; begin += block) {

@@ -389,7 +389,7 @@ TEST_P(ScanKernelTest, OneLaunch) {
     const std::string name = std::string(to_string(dtype_of<From>)) + " as " + std::string(to_string(dtype_of<T>)) +
                              " " + std::string(to_string(op)) + " of " + std::to_string(count) +
                              (exclusive ? " exclusive" : "");
-    std::vector<T> all(1);  // the state as an element in front
+    std::vector<T> all(1);  // the state as a first element
     std::memcpy(all.data(), &state, sizeof(T));
     all.insert(all.end(), data.begin(), data.end());
     const auto inclusive = reference::scan(all, op, false);

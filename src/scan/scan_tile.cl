@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a work-group does with a tile, which is what it holds at once, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). Behind elements.cl and order.cl.
+// What a work-group does with a tile, which is what it holds at once, in OpenCL C 1.2 (and, after the CUDA prelude, in
+// CUDA C++). After elements.cl and order.cl.
 //
 // In a tile each work-item has MASU_ITEMS elements that lie side by side; they come and go through local memory, so that
 // global memory is read and written by whole vectors.
@@ -9,7 +9,7 @@
 // - MASU_GROUP         work-items in a work-group: a power of two, in scan_once.cl a multiple of the sub-group
 // - MASU_ITEM_VECTORS  16-byte vectors of a work-item in a tile: 1, 2, 4 or 8
 // - MASU_OP            0: sum, 1: least, 2: greatest
-// - MASU_EXCLUSIVE     1: an element's result is that of the elements in front of it
+// - MASU_EXCLUSIVE     1: an element's result is that of the elements before it
 // - MASU_SEGMENTED     1: there are rows or flags
 // - MASU_IDENTITY      its bits
 // - MASU_FROM_BYTES    of an element of the input: MASU_ELEMENT_BYTES or, where sums of integers have 8, fewer
@@ -42,7 +42,7 @@ inline uint is_aligned(__global const uchar *data) { return ((size_t)data & 15) 
 #define MASU_SOURCE uint4
 inline MASU_BITS input_at(__global const uchar *data, const ulong i) { return element_at(data, i); }
 MASU_INLINE uint4 vector_from(const uint4 source) { return source; }
-// Those from element `at` on; behind the last the identity.
+// The elements from `at` on; after the last, the identity.
 MASU_INLINE uint4 source_at(__global const uchar *data, const ulong at, const ulong count) {
   uint words[4] = {0, 0, 0, 0};
   MASU_PRAGMA_UNROLL
@@ -120,7 +120,7 @@ MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint 
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) words_of_vector(vector_from(v[i]), words + 4 * i);
 #endif
 }
-// Any tile, one by one; places behind the last element get the identity.
+// Any tile, one by one; places after the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   for (uint i = (uint)get_local_id(0); i < MASU_TILE; i += MASU_GROUP) {
     const MASU_BITS x = first + i < count ? input_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Totals of elements and their scan by a work-group, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// Totals of elements and their scan by a work-group, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After
 // scan_tile.cl and, for exact sums, scan_window.cl.
 //
 // With segments a total is a pair: whether a segment began among the elements, and the total since the last that did.
@@ -17,7 +17,7 @@ inline State combine(const State a, const State b) { return window_sum(a, b); }
 typedef MASU_BITS State;
 #define MASU_STATE_WORDS 1
 inline State identity(void) { return MASU_IDENTITY; }
-// Of elements a in front of b.
+// Joins elements a with elements b after them.
 inline State combine(const State a, const State b) {
 #if MASU_OP == 0
   return (a + b) & MASU_ALL_BITS;
@@ -86,7 +86,7 @@ inline Total other_total(const Total x, const uint mask) {
 }
 #endif
 
-// The total of the work-items in front of this one, and in *all that of the whole group. All work-items come here, and
+// The total of the work-items before this one, and in *all that of the whole group. All work-items call this, and
 // meet a barrier before they come again. `totals` has room for MASU_GROUP + MASU_SPANS totals.
 #define MASU_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
 inline Total total_before(const Total own, Total *all, __local ulong *totals) {
@@ -155,7 +155,7 @@ MASU_INLINE Total total_of(const uint *words, const uint heads) {
   return total;
 }
 
-// Turns a work-item's elements into their results; `running` is the total in front of them.
+// Turns a work-item's elements into their results; `running` is the total before them.
 MASU_INLINE void scan_item(uint *words, const uint heads, MASU_BITS running) {
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_ITEMS; ++k) {

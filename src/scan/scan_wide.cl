@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that hold any sum of floats, in local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
-// Behind scan_total.cl.
+// Numbers that hold any sum of floats, in local memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
+// After scan_total.cl.
 //
 // A wide number has MASU_WIDE_WORDS words of 32 bits in two's complement, in units of the least subnormal number. Elements
 // are added to a table of counters, a row for each digit of 16 bits, a column for some of the work-items, so that the
@@ -59,7 +59,7 @@ MASU_INLINE uint add_element(__local uint *column, const MASU_BITS bits) {
 #endif
   return 0;
 }
-// All work-items come here, behind a barrier.
+// All work-items call this, after a barrier.
 inline void add_rows(__local const uint *table, __local ulong *sums) {
   const uint lane = (uint)get_local_id(0);
 #if MASU_COLUMNS == MASU_SHUFFLE_LANES

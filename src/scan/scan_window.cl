@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of exact sums of floats, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind scan_tile.cl.
+// The numbers of exact sums of floats, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After scan_tile.cl.
 //
 // A finite element is ±mantissa * 2^place, in units of the least subnormal number; its place is its exponent's field less
 // 1, or 0 where the field is 0. Elements are integers to the kernels: processors may take subnormal floats for zeros.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of doubles with the rounding errors of their additions added up beside them. Where a bound on what is still not
-// known proves it, the exact sum's rounding is told; elsewhere a long accumulator has to find it.
+// Sums of doubles, with the rounding errors of their additions added up beside them. If a bound on the unknown rest
+// proves how the exact sum rounds, that is the result; otherwise a long accumulator has to find it.
 //
 // Method: T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005.
 #pragma once

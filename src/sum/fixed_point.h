@@ -54,12 +54,12 @@ struct Magnitude {
   int exponent = 0;
   bool negative = false;
 
-  Magnitude() noexcept {}  // NOLINT(cppcoreguidelines-pro-type-member-init): words behind the size mean nothing
+  Magnitude() noexcept {}  // NOLINT(cppcoreguidelines-pro-type-member-init): words past `size` are unused
   Magnitude(std::uint64_t low, std::uint64_t high, int of_low);
   [[nodiscard]] std::span<const std::uint32_t> span() const noexcept { return {words.data(), size}; }
   void trim() noexcept;
 };
-// Of digits * 2^exponent.
+// The magnitude of digits * 2^exponent.
 Magnitude magnitude_of(std::span<const std::int64_t> digits, int exponent) noexcept;
 
 // Whether the number without its sign is at most count * 2^exponent.

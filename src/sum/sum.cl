@@ -5,7 +5,7 @@
 // can overflow the table is added to 64-bit totals. Integers: each work-item adds in registers, and its total goes the
 // same way. Totals are two words, low one first; the host adds them up and rounds, or sum_finish.cl does.
 //
-// Behind elements.cl and totals.cl. All `rows` rows have `count` elements each; `shares` work-groups share a row.
+// After elements.cl and totals.cl. All `rows` rows have `count` elements each; `shares` work-groups share a row.
 //
 // Defines beside those of them, all given by sum_plan.cpp:
 // - MASU_GROUP          work-items in a work-group
@@ -43,7 +43,7 @@ MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t
 }
 
 // What the kernels are given. y is x again unless MASU_INPUTS is 2. `columns`: of the matrices, with MASU_BY_COLUMN.
-// Behind the totals: for each row the kinds of what is not finite, then the work-groups that have been there.
+// After the totals: for each row the kinds of what is not finite, then the work-groups that have been there.
 #define MASU_PARAMETERS                                                                                             \
   __global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y, const ulong y_at,           \
       const ulong count, const ulong rows, const ulong columns, const ulong shares, __global uint *totals,          \
@@ -149,7 +149,7 @@ MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t
     MASU_ADD_REST(end)                                                                                            \
   }
 #endif
-// Those before and behind the vectors.
+// The elements before and after the vectors.
 #if MASU_BY_COLUMN
 #define MASU_ADD_EDGES
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact totals of rows that work-groups share, for the host; all zeros before. Behind sum_floats.cl or sum_integers.cl, whose
+// Exact totals of rows that work-groups share, for the host; all zeros before. After sum_floats.cl or sum_integers.cl, whose
 // add_unit() adds a work-group's share of a row to the row's totals.
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of doubles, or of products of two, whatever their exponents: mantissas are added as integers, those of one sign
-// and exponent in one place. Elements come in chunks; a chunk that has a number which is not finite is told.
+// and exponent in one place. Elements come in chunks; a chunk with a number that is not finite is reported.
 #if defined(MASU_SUM_BINS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MASU_SUM_BINS_INL_H
 #undef MASU_SUM_BINS_INL_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of sums of doubles whose error has a bound: rounded, and whether that is the exact sum's rounding. The device's twin
-// of compensated.h. Behind sum_number.cl and sum_finish.cl.
+// of compensated.h. After sum_number.cl and sum_finish.cl.
 //
 // Defines beside those of them, given by sum_plan.cpp:
 // - MASU_FP64  1: the device has double; else there is nothing here

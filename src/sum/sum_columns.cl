@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are the columns of matrices, behind sum_round.cl, with MASU_BY_COLUMN.
+// Rows that are the columns of matrices, after sum_round.cl, with MASU_BY_COLUMN.
 //
-// Define beside those in front, given by sum_plan.cpp:
+// Define beside those of the files before, given by sum_plan.cpp:
 // - MASU_SHARES_COLUMNS  1: work-groups may share columns
 
 // 2^team_bits work-items of each of `shares` work-groups share a column; a work-group takes neighbours. Where there are shares

@@ -143,7 +143,7 @@ std::uint64_t SumsOnDevice::results_at() const {
   return call::aligned(flags_at() + words * slots() * sizeof(std::uint32_t));
 }
 
-// Behind 64-bit results with nothing between, so that both are read at once.
+// Directly after the 64-bit results, so that both are read at once.
 std::uint64_t SumsOnDevice::status_at() const {
   constexpr std::uint64_t word = sizeof(std::uint32_t);
   return results_at() + (returns_ ? (result_bytes() + word - 1) / word * word : 0);

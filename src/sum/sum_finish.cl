@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result of a row, made of its exact totals by the last work-group that adds to them: a sum, a dot product, a mean, a
 // norm, or a variance (n S - V^2) / (n (n - ddof)), V the sum of the values and S that of their squares, both counted from
-// one lowest bit. Rounded once. No work-group waits for another. Behind sum.cl and sum_number.cl.
+// one lowest bit. Rounded once. No work-group waits for another. After sum.cl and sum_number.cl.
 //
 // Define beside those of them, given by sum_plan.cpp:
 // - MASU_VALUE_WORDS  words of V

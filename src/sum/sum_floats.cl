@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums and dot products of floats, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind sum.cl.
+// Exact sums and dot products of floats, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After sum.cl.
 
 #define MASU_SIGN_BIT (MASU_ELEMENT_BYTES * 8 - 1)
 
@@ -90,7 +90,7 @@ inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
 #endif
 }
 #define MASU_ADD(x_bits, y_bits) seen |= kind_of(x_bits, y_bits);
-// Of this work-item's share of a unit.
+// The kinds in this work-item's share of a unit.
 inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y,
                           const ulong y_at, const ulong count, const ulong rows, const ulong columns,
                           const ulong shares, const size_t unit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums and dot products of integers, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind sum.cl.
+// Exact sums and dot products of integers, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After sum.cl.
 
 // A work-item's total: two's complement, in as many words of 64 bits as it can need.
 #define MASU_SUM_64 (MASU_INPUTS == 1 ? MASU_ELEMENT_BYTES < 8 : MASU_ELEMENT_BYTES < 4)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact squares, products and variances of integers in rows of less than 2^16 elements: five words hold whatever such a
-// row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. Behind
+// row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. After
 // sum_finish.cl and sum_integers.cl.
 
 #if MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1
@@ -120,7 +120,7 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
 
 // What a work-item knows of its part of a row, as in sum_quick.cl.
 #undef MASU_ADD
-// Of rows of less than 2^16 elements: a number of 192 bits in two's complement; of a variance the values' sum, of 128, too.
+// Rows of less than 2^16 elements: a number of 192 bits in two's complement; for a variance also the values' sum, 128 bits.
 #define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
 #define MASU_START_PART      \
   ulong wide[3] = {0, 0, 0}; \

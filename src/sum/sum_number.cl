@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exact number on a device: made of totals, divided, its root, rounded once; in OpenCL C 1.2 (and, behind the CUDA
-// prelude, in CUDA C++). The rules are those of fixed_point.cpp and statistics.cpp. Behind elements.cl.
+// An exact number on a device: made of totals, divided, its root, rounded once; in OpenCL C 1.2 (and, after the CUDA
+// prelude, in CUDA C++). The rules are those of fixed_point.cpp and statistics.cpp. After elements.cl.
 //
 // Defines beside its, all given by sum_plan.cpp:
 // - MASU_GROUP   work-items in a work-group

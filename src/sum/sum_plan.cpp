@@ -68,7 +68,7 @@ bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout
   return (is_float(dtype) || size_of(dtype) == 4) && count >= least_bytes / size_of(dtype);
 }
 
-// The fastest of those tried (README.md). `count` is that of a row, 0 where it is added exactly at once.
+// The fastest of those tried (bench/notes/sum.md). `count` is that of a row, 0 where it is added exactly at once.
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
@@ -154,7 +154,7 @@ std::span<const std::string_view> Plan::files(bool finishes) const {
   return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0) + (layout == Layout::columns ? 4 : 0)];
 }
 
-// Of the number that rows of totals up to this one stand for, but for its sign.
+// Words of the number, without its sign, that the totals' rows up to `last_row` stand for.
 unsigned Plan::words_to(unsigned last_row) const noexcept {
   return static_cast<unsigned>(exponent(last_row) - exponent(0)) / 32 + 3;
 }

@@ -105,7 +105,7 @@ struct Plan {
     return local_bytes() + std::size_t{12} * words() + std::size_t{4} * value_words() + std::size_t{8} * table_rows +
            (std::size_t{8} * part_words() + 4) * group + between;
   }
-  // Of a row's totals.
+  // The size of a row's totals.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {
     return std::uint64_t{8} * table_rows * (inputs == Inputs::both ? 2 : 1);
   }

@@ -109,8 +109,8 @@ struct QuickErrors {
   }
   [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
 };
-// Of numbers and of their squares. The squares of f32 are doubles; those of f64 are the sums of two, but for what
-// underflows.
+// Sums of numbers and of their squares. The square of an f32 is a double; that of an f64 is the sum of two doubles,
+// unless it underflows.
 struct QuickMoments {
   QV sum;
   QV sum_error;
@@ -188,9 +188,9 @@ template <>
 struct QuickCutRule<float> {
   static constexpr std::size_t chain = 8;     // vectors that are added before their sums go to wider ones
   static constexpr double to_unit = 0x1p-18;  // numbers may be 16 times that power
-  // Of a unit and of each number, how far the sum of the rests can be from the exact one: a rest is at most half a
-  // unit, and so is its part in the error of each addition that it passes through, at most 7 in the mean; a product's
-  // is rounded once. 10 are allowed.
+  // How far the sum of the rests can be from the exact one, as a part of a unit for each number: a rest is at most half
+  // a unit, and so is its part in the error of each addition that it passes through, on average at most 7; a product's
+  // rest is rounded once. 10 are allowed.
   static constexpr double to_bound = 0x5p-24;
   static constexpr float least = 0x1p-60F;
   static constexpr float most = 0x1p90F;

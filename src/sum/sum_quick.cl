@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, dot products, means, norms and variances that need no exact total: added in doubles, or integers, with a bound on
-// what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. Behind
+// what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. After
 // sum_finish.cl and sum_certain.cl; sum_rows.cl has the kernels.
 //
 // Defines beside those of them, given by sum_plan.cpp:
@@ -369,7 +369,7 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 #endif
 #define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 #else
-// Of products, the lowest of both factors.
+// For products: the lowest bits of both factors.
 #undef MASU_PART_WORDS
 #undef MASU_START_PART
 #undef MASU_END_PART
@@ -430,7 +430,7 @@ inline void add_part(ulong *part, const ulong *other) {
 #endif
 }
 #endif
-// Of `count` elements. `depth`: the most additions that an element has gone through.
+// The result of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
 #if MASU_BOTH

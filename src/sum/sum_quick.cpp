@@ -93,7 +93,7 @@ HWY_INLINE S QuickChains(const Source& source, std::size_t count, double& additi
     a.Merge(c);
   }
   QuickGather(a);
-  // Of a chain, and of its rest; twice for each merge; and those of the sizes.
+  // Additions of a chain and of its rest, two for each merge, and those of the sizes.
   const std::size_t most = count / (4 * lanes) + 16 + lanes;
   additions = static_cast<double>(most);
   return a;
@@ -121,8 +121,7 @@ QuickSquares QuickSquaresOf(const T* x, std::size_t count) {
   return found;
 }
 
-// Of more than quick_few numbers, and of no more than quick_piece. False where one is larger than a sample lets
-// expect.
+// Takes more than quick_few numbers, and at most quick_piece. False if one is larger than a sample lets expect.
 template <bool Products, class T>
 bool QuickCutLoop(const T* x, const T* y, std::size_t count, QuickPart& found) {
   using Rule = QuickCutRule<T>;

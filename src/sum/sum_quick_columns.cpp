@@ -38,8 +38,7 @@ struct ColumnSums {
 // beforehand, and a rest. It takes half the additions of QuickErrors.
 //
 // Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
-// Of fewer than 2^40 numbers. A unit is given as what cuts by it where it is added and taken away again: 1.5 * 2^52
-// units.
+// For fewer than 2^40 numbers. A unit is represented by 1.5 * 2^52 units: adding and subtracting that cuts a number.
 class QuickUnits {
  public:
   explicit QuickUnits(std::uint64_t count)
@@ -54,8 +53,8 @@ class QuickUnits {
   }
   // How large the numbers may be.
   [[nodiscard]] HWY_INLINE double Most(double unit) const { return unit * to_most_; }
-  // How far the sum of the rests, at most half a unit each, can be from the exact one: each passes through no more
-  // additions than told.
+  // How far the sum of the rests, at most half a unit each, can be from the exact one: each passes through at most
+  // `additions` additions.
   [[nodiscard]] HWY_INLINE double Bound(double unit, double additions) const {
     return unit * 0x1p-52 * count_ * additions * 0x1p-53;
   }

@@ -28,7 +28,7 @@ struct IntegerTotals {
   WideTotal sum;
   WideTotal squares;
 };
-// Of numbers of 64 bits, high * 2^32 + low from the least of their dtype on.
+// Totals of numbers of 64 bits; a number less the least of its dtype is high * 2^32 + low.
 struct SplitTotals {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

@@ -23,7 +23,7 @@
 #if MASU_IN_REGISTERS
 // Bits of all elements, 40 for their number, and a sign.
 #define MASU_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
-// Of the lowest bit.
+// The exponent of the lowest bit.
 #define MASU_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
 
 // number += a finite element.

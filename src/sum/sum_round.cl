@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What work-items know of rows put together, and the results of rows that one work-group ends. Behind sum_quick.cl.
+// What work-items know of rows put together, and the results of rows that one work-group ends. After sum_quick.cl.
 
 #define MASU_JOINS_LANES (MASU_SHUFFLE_LANES > 1 && !MASU_BY_COLUMN)
 
@@ -113,10 +113,10 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
 }
 #endif
 
-// Of each of a work-group's rows from `begin` on one work-item, of which `any` is true, has the part in `own`: row `mine`, whose
-// elements have gone through `depth` additions at most. Stores what is certain. The others are added again, exactly; with
-// MASU_BY_DIFFERENCES they are tried before. `unsure` counts them, and has their numbers, in 1 + the rows that a work-group takes: one
-// for each team in each of `turns`.
+// For each of a work-group's rows from `begin` on, one work-item, whose `any` is true, has the part in `own`: of row `mine`, whose
+// elements have gone through at most `depth` additions. Stores the certain results. The other rows are added again, exactly, with
+// MASU_BY_DIFFERENCES after a try by differences. `unsure` has their count, then their numbers: 1 + the rows that a work-group
+// takes, one for each team in each of `turns`.
 inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
                        const ulong *own, const ulong depth, const uint team_bits, const uint turns, __local uint *table,
                        MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
@@ -152,7 +152,7 @@ inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t beg
   }
 #endif
 #if !MASU_IN_REGISTERS
-  // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
+  // A loop, not a condition: PoCL 3.1 runs the code after a barrier inside of a condition for all work-items.
   for (uint u = 0; u < unsure[0]; ++u) {
     __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
     __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);

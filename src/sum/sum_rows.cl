@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of results of rows on the device, behind sum_round.cl.
+// The kernels of results of rows on the device, after sum_round.cl.
 //
 // - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
 //   the bound proves nothing are added again exactly, by sum_round.cl.
 // - sum_shared: rows that several work-groups share. Each leaves a part; the last one of a row puts them together and stores
 //   what they prove. Where they prove nothing, all that are still there add the row exactly, share after share, and the
-//   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: that many
-//   hands make light work, but none is needed, so no work-group depends on another's progress.
+//   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: they
+//   make the work faster, but none is needed, so no work-group depends on another's progress.
 // - sum_clusters: the same where the work-groups of a row may wait for each other.
-// Memory that is to be zeros before: of sum_shared the words that count a row's parts, which it leaves as zeros; without
+// Memory that must be zeros before: for sum_shared the words that count a row's parts, which it leaves as zeros; without
 // MASU_QUICK the row's totals and other words in their place.
 //
-// Defines beside those in front, given by sum_plan.cpp:
+// Defines beside those of the files before, given by sum_plan.cpp:
 // - MASU_CLUSTER     work-groups of a row that may wait for each other; 1: there are none
-// - MASU_LOOKS       that a work-group takes for a decision
+// - MASU_LOOKS       how often a work-group looks for a decision
 
 // 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
-// which waits for no other then, and has at least so many work-items, each of which rounds one.
+// which then waits for no other, and has at least that many work-items, each of which rounds one.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
     MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
@@ -88,8 +88,8 @@ inline void leave_part(MASU_PARAMETERS, const size_t unit, __global ulong *kept,
   }
 }
 
-// Puts the parts of a row together, and stores what is certain if it `stores`; told[1], of the first work-item: whether nothing is. `depth`: the
-// most additions that an element has gone through. The parts may have come in the same launch.
+// Puts the parts of a row together, and if `stores`, stores a certain result; the first work-item sets told[1] if the result is not
+// certain. `depth`: the most additions that an element has gone through. The parts may have come in the same launch.
 inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, const bool stores, const ulong depth,
                      __global const volatile ulong *kept, __local ulong *parts, __local uint *told) {
   ulong part[MASU_PART_WORDS];
@@ -116,7 +116,7 @@ inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, 
 }
 #endif
 
-// The next share of a row to be added exactly by this work-group; UINT_MAX where told[1] has it that none is to be.
+// The next share of a row to be added exactly by this work-group; UINT_MAX if told[1] is 0.
 inline uint next_share(__global uint *taken, __local uint *told) {
   barrier(CLK_LOCAL_MEM_FENCE);
   if (get_local_id(0) == 0) told[2] = told[1] != 0 ? atomic_inc(taken) : UINT_MAX;
@@ -134,7 +134,7 @@ inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row
   }
 }
 
-// parts_at: where the parts of the work-groups lie, behind the totals.
+// parts_at: where the parts of the work-groups lie, after the totals.
 #define MASU_KEPT ((__global ulong *)(totals + parts_at / 4))
 
 // left_at: where the parts of each row that are left are counted.
@@ -157,7 +157,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
   for (uint l = 0; l < last; ++l) {
     if (first) *row_left = 0;
     join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, told);
-    // What is certain is told at once; else the totals come first.
+    // A certain result is announced at once; else the totals come first.
     if (first && told[1] == 0) atomic_xchg(decision, MASU_DECISION(before, 0u));
     barrier(CLK_LOCAL_MEM_FENCE);
     clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row),
@@ -172,7 +172,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
     uint decided = before;
     for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
     told[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
-    if (told[1] != 0) masu_device_fence();  // takes 0.3 us
+    if (told[1] != 0) masu_device_fence();  // slow, so only here
   }
 #endif
   add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);

@@ -34,7 +34,7 @@ class RowSums {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t full_rows() const noexcept { return row_length_ == 0 ? 0 : count_ / row_length_; }
   [[nodiscard]] std::uint64_t in_row() const noexcept { return row_length_ == 0 ? count_ : count_ % row_length_; }
-  // Of the row that is not complete.
+  // The totals of the row that is not complete.
   [[nodiscard]] const Totals& open_row() const noexcept { return open_; }
   void merge(const Totals& totals, std::uint64_t count);
   [[nodiscard]] Times times() const;

@@ -465,7 +465,7 @@ TEST_P(Sum, VariancesOfNearlyEqualValues) {
       same(x, what + ", close");
       for (float& each : x) each = static_cast<float>(random() % 7);
       same(x, what + ", small integers");
-      // Four neighbours whose sum is exact in double, or just not; squares that outgrow those in front.
+      // Four neighbours whose sum is exact in double, or just not; squares that outgrow those before.
       const auto significand = [&] { return 1 + static_cast<float>(random() % 0x800000) * 0x1p-23F; };
       for (const int apart : {26, 27, 28, 29}) {
         for (float& each : x)

@@ -67,7 +67,7 @@ struct SumParts {
     return result;
   }
   static std::uint64_t& bits(SumResult& result, std::uint64_t row) { return result.bits_[row]; }
-  // Results that write(memory) writes, each in the bytes of its dtype; there is room for a word more behind them.
+  // Results that write(memory) writes, each in the bytes of its dtype; there is room for one more word after them.
   template <class F>
   static SumResult make(Dtype dtype, std::uint64_t rows, const F& write) {
     SumResult result = make(dtype, rows + 1);

@@ -2,7 +2,7 @@
 // Sums of doubles, exactly, in doubles. A level is an accumulator that begins as 1.5 * 2^k and stays between 2^k and
 // 2^(k+1): there, doubles are multiples of one unit, 2^(k-52), so t = a + x, rounded, adds a multiple of the unit
 // exactly, and x - (t - a) is the exact rest of at most half a unit. The next level, 51 - room bits lower, takes the
-// rest. What is left behind the last level must be zero, and |x| at most 2^(k-2-room), so that 2^room additions stay
+// rest. What is left after the last level must be zero, and |x| at most 2^(k-2-room), so that 2^room additions stay
 // inside; where one of the two fails, the block's additions are undone and it goes another way. README.md has the
 // proof.
 #if defined(MASU_SUM_WINDOW_INL_H) == defined(HWY_TARGET_TOGGLE)

@@ -48,8 +48,8 @@ class StoneRule {
   // The number of bins found.
   std::uint64_t best() const noexcept { return best_; }
 
-  // Between passes: which candidates are next, and what was found so far. What this pass has counted: the bins of all
-  // its candidates, one after the other.
+  // Between passes: the next candidates, and the best result so far. The counts of a pass are the bins of all its
+  // candidates, one candidate after the other.
   struct Progress {
     std::uint64_t first = 1;
     std::uint64_t best = 1;
@@ -333,7 +333,7 @@ struct BinEstimator::State {
     return true;
   }
 
-  // Begins the pass that finds the digit at pass.shift after each rank's prefix.
+  // Starts the pass that finds the digit at pass.shift, the one after each rank's prefix.
   void start_digit() {
     pass.prefixes.clear();
     for (const Rank& rank : ranks) {

@@ -17,7 +17,7 @@
 
 namespace masu {
 
-// Where values that lie in no bin are counted: three slots behind the bins.
+// Values that lie in no bin are counted in three slots after the bins.
 inline constexpr std::uint64_t slot_below = 0;
 inline constexpr std::uint64_t slot_above = 1;
 inline constexpr std::uint64_t slot_nan = 2;
@@ -97,7 +97,7 @@ std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t cou
 // edges. Where the dtype has fewer than n values, the result is that of Bins::even().
 Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype);
 
-// Of the columns of joint bins.
+// The rules of joint bins, one for each column.
 using BinRules = std::span<const std::shared_ptr<const BinRule>>;
 bool same_edges(BinRules a, BinRules b) noexcept;
 std::string texts_of(BinRules rules, BinRules others);
@@ -110,7 +110,7 @@ struct Thresholds;
 std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
 
 // Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)
-// exactly when x <= last. `all_below`, `all_above`: all values of T lie before the bins, or behind them.
+// exactly when x <= last. `all_below`, `all_above`: all values of T lie below the bins, or above them.
 template <class T>
 struct BinLimits {
   explicit BinLimits(const BinRule& rule);

@@ -28,7 +28,7 @@ __extension__ using Wide = unsigned __int128;
 constexpr double ln2 = 0x1.62e42fefa39efp-1;
 constexpr std::uint64_t edges_a_task = 4096;
 
-// A number >= 0 with 64 bits before the point and 64 * words behind it. Every operation that cannot be exact rounds
+// A number >= 0 with 64 bits before the point and 64 * words after it. Every operation that cannot be exact rounds
 // down: its error is below one unit of the last place.
 template <std::size_t words>
 struct Fixed {

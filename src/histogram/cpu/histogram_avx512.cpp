@@ -209,7 +209,7 @@ namespace {
 constexpr std::size_t bits_at_once = 512;
 constexpr std::size_t plane_groups = byte_plane_block / bits_at_once;
 
-// Of 512 bytes each and 16 values of half a byte: the bytes with that value, as bits.
+// For each value of half a byte and each group of 512 bytes: the bytes with that value, as bits.
 using HalfSets = std::uint64_t[16][plane_groups][8];
 
 HWY_INLINE __m512i load_set(const std::uint64_t* set) {

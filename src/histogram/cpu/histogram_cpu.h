@@ -152,7 +152,7 @@ class RowCounter final : public TableCounter {
 std::vector<Column> columns_of(std::span<const ArrayView> columns);
 std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns);
 
-// The joint bins of points: each column's slots, joined. Behind the joint bins: outside, NaN. Keeps references to what
+// The joint bins of points: each column's slots, joined. After the joint bins: outside, NaN. Keeps references to what
 // it gets.
 class JointPoints final : public SlotSource {
  public:

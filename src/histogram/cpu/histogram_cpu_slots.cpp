@@ -12,8 +12,8 @@ namespace masu::cpu {
 
 namespace {
 
-// The first and the last cell are those of values before and behind the finite edges, so that infinite edges are alone
-// in theirs. With eight cells an edge, even random edges are three at most in a cell, unless there are thousands; the
+// The first and the last cell hold the values below and above the finite edges, so that an infinite edge has a cell of
+// its own. With eight cells an edge, a cell has at most three random edges, unless there are thousands of edges; the
 // table stays in the first-level cache, or the second.
 constexpr std::uint64_t cells_an_edge = 8;
 constexpr std::uint64_t least_cells = 256;
@@ -161,7 +161,7 @@ std::uint32_t Guide<T>::search(T x, std::uint32_t cell) const {
   std::uint32_t reached = begin;
   for (unsigned k = 0; k < most_near_steps; ++k) reached += x >= steps_[begin + k] ? 1 : 0;
   if (reached != begin + most_near_steps || cell >= loop_.cells) return reached;
-  // The last cell's steps end where the NaN behind them begin.
+  // The last cell's steps end at the NaNs that follow them.
   const std::uint32_t end = cell + 1 == loop_.cells ? first_[cell + 1] - 1 : first_[cell + 1];
   const auto found = std::upper_bound(steps_.begin() + reached, steps_.begin() + std::max(reached, end), x);
   return static_cast<std::uint32_t>(found - steps_.begin());

@@ -135,7 +135,7 @@ extern template class CellMap<double>;
 // together.
 inline constexpr std::size_t block_elements = 256;
 
-// Asks for the data behind a block: blocks are read in bursts, which the processor's own prefetcher does not foresee.
+// Prefetches the data after a block: blocks are read in bursts, which the hardware's own prefetcher does not foresee.
 // Addresses past the end are fine.
 inline void prefetch_next(const void* block, std::size_t bytes) noexcept {
   constexpr std::size_t ahead = 2048;

@@ -119,7 +119,7 @@ namespace masu::cpu {
 
 // A pointer to the best implementation of a function that Highway compiled for several instruction sets.
 // The table of implementations must be set up before a pointer is taken from it: until then it holds the set-up itself.
-// Of a processor for which there is one set alone it holds that.
+// If only one instruction set was compiled, the table has one entry.
 template <class F, std::size_t count>
 F chosen(F const (&table)[count]) {
   if constexpr (count == 1) return table[0];

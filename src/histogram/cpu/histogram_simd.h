@@ -69,10 +69,10 @@ struct GuideLoop {
   int shift;                  // over 2^shift
   std::uint32_t cells;        // cell `cells` is NaN's
   const std::uint16_t* near;  // how many steps lie before each cell; NaN's cell has one more than there are
-  const T* steps;             // behind them NaN, which no value reaches
+  const T* steps;             // followed by NaNs, which no value reaches
   unsigned most;              // the most steps in one cell
 };
-// The loops below take at most so many steps in a cell.
+// The most steps in a cell that the loops below take.
 inline constexpr unsigned most_near_steps = 3;
 
 // The cell of each of `count` values, a block of a few hundred.
@@ -101,7 +101,7 @@ inline constexpr std::uint32_t joined_outside = 0xfffffffeU;
 inline constexpr std::uint32_t joined_nan = 0xffffffffU;
 using JoinSlots = void (*)(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells);
 JoinSlots join_slots();
-// Then `joined_outside` and `joined_nan` become the places behind `size` cells.
+// Replaces `joined_outside` and `joined_nan` by the two places after `size` cells.
 using FinishJointBins = void (*)(std::size_t count, std::uint32_t size, std::uint32_t* cells);
 FinishJointBins finish_joint_bins();
 

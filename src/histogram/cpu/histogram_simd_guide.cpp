@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SIMD loops of bins between given edges, and of what comes behind slots: joint bins, parts of the bins, weights.
+// The SIMD loops of bins between given edges, and of the steps after slots: joint bins, parts of the bins, weights.
 #include "histogram/cpu/histogram_simd.h"
 
 #include "elements/each_type.h"
@@ -184,7 +184,7 @@ void Join(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, s
 
 void Finish(std::size_t count, std::uint32_t size, std::uint32_t* cells) {
   const hn::ScalableTag<std::uint32_t> d;
-  // `outside` comes directly behind the cells, `nan` behind it: as the marks follow each other.
+  // `outside` comes directly after the cells, then `nan`: in the order of the two marks.
   const auto most = hn::Set(d, size);
   const auto mark = hn::Set(d, joined_outside);
   for_vectors(d, cells, count, cells, [&](const std::uint32_t* from, std::uint32_t* to) HWY_ATTR {

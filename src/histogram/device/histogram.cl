@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting values into bins, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). histogram_slots.cl and
-// histogram_vectors.cl stand in front of this file: which slot a value belongs to, and how all values are reached.
+// Counting values into bins, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). histogram_slots.cl, which finds
+// a value's slot, and histogram_vectors.cl, which reaches all values, come before this file.
 //
 // The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
-// Defines beside those of the files in front, all given by histogram_plan.cpp:
+// Defines beside those of the files before, all given by histogram_plan.cpp:
 // - MASU_KERNEL         which one kernel to compile: one of the six below
 // - MASU_COPIES         copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
 // - MASU_ROW_BITS       log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
@@ -18,7 +18,7 @@
 #define MASU_KERNEL_CHANNELS 4
 #define MASU_KERNEL_ROWS 5
 
-// Local memory: the table, and behind it the guide and the thresholds where they lie there.
+// Local memory: the table, then the guide and the thresholds if they lie there.
 #if MASU_GUIDE_LOCAL
 #define MASU_LOCAL_PARAMETERS \
   __local uint *table, __local uint *local_guide, __local MASU_VALUE *local_thresholds, const uint guide_words,         \
@@ -38,7 +38,7 @@
 // Counting into a copy of a table in local memory.
 #define MASU_BYTE_COPIES \
   (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS))
-// `column` bytes behind the slot's first copy. Bytes and sums of a guide: a shift and one three-way logical instruction make
+// `column` bytes after the slot's first copy. Bytes and sums of a guide: a shift and one three-way logical instruction make
 // the place in the table. Positions: one multiplication and addition, which the constant that they are off by joins.
 #if MASU_BYTE_COPIES || defined(MASU_SUM)
 #define MASU_COLUMN masu_computed(4 * (lane & (MASU_COPIES - 1)))
@@ -134,7 +134,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) MASU_CLUSTERS(MASU_CLUSTER) void histogram_
 #define MASU_COUNT_STEP(w, k) MASU_PLACE(rotate((w), turn[k]), column[k])
 #define MASU_COUNT_WORD(w) MASU_COUNT_STEP(w, 0) MASU_COUNT_STEP(w, 1) MASU_COUNT_STEP(w, 2) MASU_COUNT_STEP(w, 3)
 #endif
-// Before and behind the vectors.
+// A value before or after the vectors.
 #define MASU_COUNT(x) atomic_inc(&table[(uint)(x) * 32 + team + (((uint)element - (uint)head) & (MASU_CHANNELS - 1))]);
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
@@ -173,7 +173,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
 #define MASU_TEAMS (32 / MASU_CHANNELS)  // in 32 lanes, two of which stay idle
 // Bits of a byte in a word, turned to where they are a place in the table.
 #define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | column)));
-// The 4 bytes of a channel in 3 words of 3 channels: bytes 0, 3, 6 and 9 behind the channel's first one.
+// The 4 bytes of a channel in 3 words of 3 channels: bytes 0, 3, 6 and 9 after the channel's first one.
 #define MASU_FUNNEL(low, high) (uint)(((ulong)(high) << 32 | (ulong)(low)) >> shift)
 #define MASU_COUNT_TRIPLE(a, b, c)            \
   {                                           \
@@ -258,7 +258,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
 
 #if MASU_KERNEL == MASU_KERNEL_ROWS
 // A histogram for each row, a row for each work-group at a time: counted as by `lanes`, then written, not added, to its
-// place behind the last row's. A row has fewer than 2^32 elements.
+// place after the previous row's. A row has fewer than 2^32 elements.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_rows(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);

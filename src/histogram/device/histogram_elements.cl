@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting element by element, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): what does not take whole
-// vectors of one column. That is joint histograms, whose points have a coordinate in each of several columns, bins that
-// are partitioned because no table in local memory holds them, and the range of values. histogram_slots.cl and
-// group_scan.cl stand in front of this file.
+// Counting element by element, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): the kernels that do not take
+// whole vectors of one column. They are for joint histograms, whose points have a coordinate in each of several columns,
+// for bins that are partitioned because no table in local memory holds them, and for the range of values.
+// histogram_slots.cl and group_scan.cl come before this file.
 //
 // Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
 // - MASU_KERNEL      which one kernel to compile: one of the six below, or one of weighted_histogram.cl
@@ -208,8 +208,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
   __global uint *owners = MASU_AT(uint, owners_at);
   __global ushort *sorted = MASU_AT(ushort, sorted_at);
   MASU_LOCAL_POINTER(uint, sizes);  // elements of each part, and none, in this tile; then where they begin in `staged`
-  // Of a part, x: the first in `staged` that its open block has no room for; y: where those in front go, less their place there; z: the
-  // same of those from x on; w: where it goes on in the next tile.
+  // For each part: x, the first element in `staged` for which its open block has no room; y, where the elements before x go, less their
+  // place in `staged`; z, the same for those from x on; w, where the part continues in the next tile.
   MASU_LOCAL_POINTER(uint4, moves);
   MASU_LOCAL_POINTER(uint, staged);
   MASU_LOCAL_POINTER(uint, sums);
@@ -227,7 +227,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
   for (ulong tile = (ulong)get_group_id(0) * MASU_TILE; tile < count; tile += (ulong)get_num_groups(0) * MASU_TILE) {
     for (uint p = lane; p <= parts; p += MASU_GROUP) sizes[p] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    // Behind the last element it stands again, for a part behind all: so nothing depends on where the tile ends.
+    // The last element is repeated up to the tile's end and belongs to an extra part that is dropped, so nothing depends on its end.
     const uint length = count - tile < MASU_TILE ? (uint)(count - tile) : MASU_TILE;
     uint found[MASU_UNROLL];
     {
@@ -398,7 +398,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint vectors = (part_end - i) * MASU_BLOCK_VECTORS;
     uint block[MASU_UNROLL];
-    uint next_block[MASU_UNROLL];  // loaded while those in front are counted
+    uint next_block[MASU_UNROLL];  // loaded while the blocks before are counted
     MASU_LOAD_BLOCKS(next_block, lane)
     for (uint v = lane; v < vectors; v += MASU_UNROLL * MASU_GROUP) {
       uint4 loaded[MASU_UNROLL];

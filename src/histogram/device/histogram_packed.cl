@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting with several counters in a word of local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): two of 16
-// bits (`packed`), or, of rows of bytes, four of 8 bits. histogram_slots.cl and histogram_vectors.cl stand in front of this file.
+// Counting with several counters in a word of local memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): two of 16
+// bits (`packed`), or, for rows of bytes, four of 8 bits. histogram_slots.cl and histogram_vectors.cl come before this file.
 //
-// Defines beside those of the files in front, all given by histogram_plan.cpp:
+// Defines beside those of the files before, all given by histogram_plan.cpp:
 // - MASU_KERNEL      which one of the two kernels below to compile
 // - MASU_SPLIT       work-groups of a set, an even number
 // - MASU_PACKED      the most values that a work-group counts before it looks at its counters
@@ -65,7 +65,7 @@ inline void move_counters(__local uint *word, __global uint *lower, __global uin
 #define MASU_CLEAR_TABLE                                              \
   for (uint w = lane; w < words + 4; w += MASU_GROUP) table[w] = 0;   \
   barrier(CLK_LOCAL_MEM_FENCE);
-// What lies before and behind the vectors: fewer than 32 values.
+// The values before and after the vectors: fewer than 32.
 #define MASU_COUNT_EDGES                                                                  \
   if (set == 0) {                                                                         \
     for (size_t e = lane; e < head + (size_t)(count - tail); e += MASU_GROUP) {           \
@@ -133,8 +133,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __lo
     while (true) {
       uint added = 0;  // values, to the table
 #if MASU_ALL_HALVES && MASU_HALVES == 1
-// A half of the 65,536 values lies in the upper halves, told by one bit. Four times the place, and whether it is there, of the
-// elements of a word.
+// One bit tells which half of the 65,536 values is counted in the upper halves. For both elements of a word: four times the place,
+// and that bit.
 #define MASU_ADD_AT(place, is_upper, times) \
   atomic_add((__local uint *)((__local uchar *)table + ((place)&0x1fffc)), (is_upper) ? (times) << 16 : (times));
 #define MASU_ADD(bin, times) MASU_ADD_AT((bin) << 2, ((bin)&0x8000) != 0, times)
@@ -305,7 +305,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __lo
 #define MASU_MEMBERS 16  // of a row
 #define MASU_ROUNDS 2
 #define MASU_FULL_ROUND 8  // vectors: twice as many are 256 bytes
-// Behind the table: of each work-item, 256 and the value of all its bytes where the last round was not counted; the last part with such a one.
+// After the table: for each work-item, 256 + the value of all its bytes if its last round was not counted; then the last such part.
 #define MASU_ALONE (64 * 32)
 #define MASU_ALONE_LAST (MASU_ALONE + 32)
 // Where this work-item's row of two lies, and its first round.
@@ -358,7 +358,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_byte_rows(MA
   for (uint w = lane; w < 512; w += MASU_GROUP) table[w] = zeros;
   if (lane == 0) words[MASU_ALONE_LAST] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  // Of quads lane and lane + 32, of both rows.
+  // The sums of quads lane and lane + 32, for both rows.
   uint even[4] = {0, 0, 0, 0};
   uint upper[4] = {0, 0, 0, 0};
   uint part = 1;
@@ -382,7 +382,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_byte_rows(MA
         }
       }
     }
-    if (first == 0 && row + side < rows && !whole) {  // what lies before and behind the vectors
+    if (first == 0 && row + side < rows && !whole) {  // the bytes before and after the vectors
       const size_t tail = head + (size_t)vectors * 16;
       for (uint e = lane / 2; e < head + (size_t)(count - tail); e += MASU_MEMBERS) {
         const uint value = bytes[e < head ? e : tail + (e - head)];

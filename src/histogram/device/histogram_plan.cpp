@@ -75,7 +75,7 @@ constexpr std::uint32_t few_parts = 64;
 // How many parts fit beside it.
 std::uint64_t parts_beside(const DeviceInfo& device, const Tile& tile) {
   constexpr std::uint64_t words_a_part = 5;
-  constexpr std::uint64_t aligned = 4;  // the end of the parts, and what comes behind it begins at 16 bytes
+  constexpr std::uint64_t aligned = 4;  // words: the parts' end, and padding to a multiple of 16 bytes
   const std::uint64_t limit = table_limit(device);
   const std::uint64_t used = std::uint64_t{work_group(device, tile.group)} * (tile.unroll + 1) + aligned;
   return limit < used ? 0 : std::min(most_parts, (limit - used) / words_a_part);
@@ -273,7 +273,7 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
       break;
     }
     case Strategy::packed: {
-      // Of a table's words one vector is for what all of the group know.
+      // One vector of the table's words holds what the whole group shares.
       const std::uint64_t limit = 2 * (table_limit(device) / 4 * 4 - 4);
       if (rows) throw Error(ErrorCode::unsupported, "histogram: strategy packed takes contiguous data, got rows");
       plan.split = 2 * static_cast<unsigned>((slots + limit - 1) / limit);

@@ -33,7 +33,7 @@ struct SlotRule {
   // Divides the thresholds of Kind::edges into `most_cells` cells, a power of two; those with several thresholds once
   // more while the guide has fewer than so many words.
   void make_guide(std::uint32_t most_cells, std::uint64_t most_words);
-  // The name of its functions in histogram_slots.cl, behind slot_ and try_.
+  // The name of its functions in histogram_slots.cl, after slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
   // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
   // empty. `edge_double`: whether MASU_EDGE is double.
@@ -43,7 +43,7 @@ struct SlotRule {
   Kind kind = Kind::bits;
   Dtype element;            // of the data
   Dtype value;              // that the kernels compare: f32 for stored floats, u8 for all 8-bit ones
-  std::uint64_t slots = 0;  // with those behind the bins; 256 or 65,536 for bits
+  std::uint64_t slots = 0;  // with those after the bins; 256 or 65,536 for bits
   std::uint32_t bins = 0;
   bool position_double = false;       // positions need double
   unsigned comparisons = 1;           // with edges, where positions are compared
@@ -118,7 +118,7 @@ enum class KernelKind {
   order,
   parts,
   range,
-  weighted,  // weighted_histogram.cl, behind histogram_elements.cl
+  weighted,  // weighted_histogram.cl, after histogram_elements.cl
   weighted_window
 };
 
@@ -147,23 +147,23 @@ inline constexpr std::uint64_t most_beside_bytes = std::uint64_t{1} << 14;
 // A guide to given edges has at most this many cells in local memory, and in global memory.
 inline constexpr std::uint32_t most_local_cells = 16384;
 inline constexpr std::uint32_t most_global_cells = 1U << 21;
-// `partitioned` sorts at most this many elements at a time, two bytes each, into at most so many parts.
+// `partitioned` sorts at most this many elements at a time, two bytes each, into at most this many parts.
 inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t most_parts = 2000;
-// They go to blocks of so many; of all the work-groups' blocks that are not full there are at most so many.
+// Elements of a block, and the most blocks of all work-groups that are not full.
 inline constexpr std::uint64_t block_elements = 256;
 inline constexpr std::uint64_t most_open_blocks = std::uint64_t{1} << 18;
-// So many lanes count a row of bytes, in rounds of at most so many vectors of 16, at most so many rounds between two
-// sums. A row has fewer than 2^16 bytes.
+// Lanes that count a row of bytes, the most vectors of 16 in a round, and the most rounds between two sums. A row has
+// fewer than 2^16 bytes.
 inline constexpr unsigned byte_row_lanes = 16;
 inline constexpr unsigned byte_row_vectors = 8;
 inline constexpr unsigned byte_row_rounds = 2;
-// Of local memory: tables of byte counters in all banks, and a word for each of their work-items and one of them all.
+// Words of local memory: tables of byte counters in all banks, a word for each work-item, and words of the whole group.
 inline constexpr std::uint64_t byte_row_words = byte_slots / 4 * banks + banks + 4;
 inline constexpr std::uint64_t most_byte_row = 65535;
 // Work-groups of these a compute unit: a group of its own for most rows is faster than groups that go on.
 inline constexpr unsigned byte_row_groups = 1024;
-// At least so many are to share a compute unit: with 24 registers are spilled.
+// At least this many are to share a compute unit: with 24, registers are spilled.
 inline constexpr unsigned byte_row_resident = 20;
 // Rows up to this length are counted by one work-group each.
 inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
@@ -213,7 +213,7 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
 // For rows with a histogram each; a plan of kernel `rows`, or nothing where a row's table does not fit local memory.
 std::optional<Plan> make_rows(const DeviceInfo& device, const SlotRule& rule, unsigned channels,
                               std::uint64_t row_elements);
-// For `slots` cells of a joint histogram, the two behind them included.
+// For `slots` joint bins, including the two after them.
 Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, Strategy strategy);
 // The plan of another step of the same `partitioned` plan.
 Plan step(const DeviceInfo& device, const Plan& plan, KernelKind kernel);

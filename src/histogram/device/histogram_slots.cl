@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which slot a value belongs to, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): the part that all kernels of
-// the histogram share. A slot is a bin, or one of three behind the bins: below, above, NaN.
+// Which slot a value belongs to, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): the part that all kernels of
+// the histogram share. A slot is a bin, or one of three after the bins: below, above, NaN.
 //
 // Defines, all given by histogram_plan.cpp:
 // - MASU_VALUE            the type that values are compared in: uchar … double
@@ -69,8 +69,8 @@ inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE f
 }
 
 // A function slot_… gives the slot of any value. The function try_… beside it gives the bin of most values, and clears
-// `sure` where it cannot tell: so several values are found with one branch behind them, and what is rare stays out of the
-// loop.
+// `sure` where it cannot decide: so several values are found with one branch after them, and the rare case stays out of
+// the loop.
 
 // The bits are the slot; the host folds the 256 counts of bytes into bins, or the 65,536 of 16-bit elements.
 inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x; }
@@ -169,7 +169,7 @@ MASU_DEFINE_EVEN(even_rounded, MASU_REACHES_ROUNDED)
 
 // Given edges. A guide divides the range into cells, `cells` + 1, a power of two, and each cell into 512 places, that do not
 // decrease with the value. Entry and place of a value are added: the sum holds from bit 10 on the value's slot, since a place
-// behind the threshold inside of the cell carries into it. Its low bits are all ones at the very place of a threshold that
+// after the threshold inside of the cell carries into it. Its low bits are all ones at the very place of a threshold that
 // places do not tell from the value before: there a comparison decides. MASU_GUIDE_FINE: several thresholds lie in the cell,
 // and the entry holds from bit 10 on where 16 entries for 16 parts of it begin, and one more. MASU_GUIDE_SEARCH: a cell, or a
 // part of one, that is searched from the slot in the rest of its entry to that of the next one.

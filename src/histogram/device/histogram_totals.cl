@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left to do with totals, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): those that were counted by
-// value go to their slots, or values outside to the outer bins (behind totals.cl); or sums of weights are rounded once
-// (behind sum_number.cl, whose numbers are made of the digits that weighted_histogram.cl has added).
+// The last step of totals, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): counts by value go to their slots,
+// or values outside to the outer bins (after totals.cl); or sums of weights are rounded once (after sum_number.cl, whose
+// numbers are made of the digits that weighted_histogram.cl has added).
 //
-// A table of counts has `bins` bins and, behind them, below, above and NaN.
+// A table of counts has `bins` bins, then below, above and NaN.
 //
 // Defines, given by histogram_plan.cpp; those of sums beside sum_number.cl's, by weighted_kernels.cpp:
 // - MASU_GROUP          work-items in a work-group
-// - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits; behind them stands a word of flags. 0:
+// - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits, then a word of flags. 0:
 //                       the totals are counts
 // - MASU_WEIGHT_SIGNED  1: the weights have a sign
 // - MASU_WHOLE          1: sums of integers, which are stored modulo 2^64 too

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the kernels of histogram.cl go through their data: 16-byte vectors, their values in order, and what lies before and
-// behind them. histogram_slots.cl stands in front of this file.
+// How the kernels of histogram.cl go through their data: 16-byte vectors, their values in order, and the values before
+// and after them. histogram_slots.cl comes before this file.
 //
 // They read `count` elements that start `byte_offset` bytes into `data`, or `rows` times that many, `pitch` bytes
 // from row to row; and add to `totals`, from slot `first_total` on, one 64-bit count a slot as two 32-bit words, low word
@@ -18,7 +18,7 @@
 #define MASU_PARAMETERS MASU_PARAMETERS_AS(restrict)
 #define MASU_ARGUMENTS data, byte_offset, count, rows, pitch, slots, MASU_RULE_ARGUMENTS(0), totals, first_total
 
-// The elements lie as 16-byte vectors behind up to 15 bytes of head and before a tail; both are read one by one.
+// The elements are a head of up to 15 bytes, 16-byte vectors, and a tail; head and tail are read one by one.
 inline size_t head_of(__global const uchar *bytes, const ulong count) {
   const size_t misaligned = (size_t)bytes & 15;
   const size_t head = misaligned == 0 ? 0 : (16 - misaligned) / MASU_ELEMENT_BYTES;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summing weights by slots, exactly, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). histogram_slots.cl and
-// histogram_elements.cl stand in front of this file: which slot an element belongs to.
+// Summing weights by slots, exactly, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). histogram_slots.cl and
+// histogram_elements.cl, which find an element's slot, come before this file.
 //
 // A sum is a fixed-point number of MASU_DIGITS digits of 16 bits, whose unit is that of the smallest weight there is. A
 // weight lies in MASU_TOUCHED of them; each is added to, or taken from, a digit of its own. In the totals a digit is a
-// signed number of 64 bits in two 32-bit words, low word first; behind the digits of a slot stands a word of flags for
-// NaN and infinities. In a table in local memory a digit has 32 bits, and its carry is moved on in time.
+// signed number of 64 bits in two 32-bit words, low word first; a word of flags for NaN and infinities follows the
+// digits of a slot. In a table in local memory a digit has 32 bits, and its carry is moved on in time.
 //
-// Defines beside those of the files in front, all given by weighted_kernels.cpp:
+// Defines beside those of the files before, all given by weighted_kernels.cpp:
 // - MASU_WEIGHT_BYTES   the size of a weight in memory: 1, 2, 4, 8
 // - MASU_WEIGHT_FLOAT   1: a float; 0: an integer
 // - MASU_WEIGHT_EXPONENT  bits of a float's exponent
