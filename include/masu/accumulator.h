@@ -45,13 +45,13 @@ class MASU_EXPORT Accumulator {
   /// Takes what another accumulator of the same dtype and options has taken, as the pieces after this one's. Throws
   /// invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const Self& later);
-  /// What it holds, little-endian, with a version: the same on every device.
+  /// The state as bytes, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static Self from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// The dtype of the data.
   [[nodiscard]] Dtype dtype() const noexcept;
-  /// Elements so far.
+  /// The number of elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The times of all calls so far.
   [[nodiscard]] Times times() const;

@@ -70,7 +70,7 @@ class MASU_EXPORT Bins {
   /// bins over the range, which is widened where they would have no width.
   static Bins for_data(Dtype dtype, const std::optional<ValueRange>& range);
 
-  /// What they are, little-endian, with a version: equal for equal bins.
+  /// The bins as bytes, little-endian, with a version: equal for equal bins.
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static Bins from_bytes(std::span<const std::byte> bytes);
@@ -126,7 +126,7 @@ class MASU_EXPORT BinEstimator {
   /// been of the same data. Throws invalid_argument where they differ, where no pass is left, and where they have
   /// 2^63 elements or more together.
   void merge(const BinEstimator& other);
-  /// What it holds, little-endian, with a version.
+  /// The state as bytes, little-endian, with a version.
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static BinEstimator from_bytes(std::span<const std::byte> bytes);

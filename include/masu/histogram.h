@@ -91,7 +91,7 @@ struct BinRule;
 
 namespace detail {
 enum class CountKind : std::uint8_t { one, rows, joint };
-/// What results of every kind hold: the counts of the bins, and of what lies in none of them.
+/// The part that all results share: the counts of the bins, and of the elements outside all bins.
 struct MASU_EXPORT Counts {
   std::vector<std::uint64_t> bins{};
   std::vector<std::uint64_t> outside{};  // below, above and NaN of each table; of a joint one outside and NaN
@@ -205,7 +205,7 @@ class MASU_EXPORT HistogramAccumulator : public detail::CountAccumulator {
   void add_buffer(const BufferBase& data, Dtype dtype, const ImageLayout& layout, Stream* stream = nullptr);
 };
 
-/// What bins made ready for a histogram of any kind have: their tables lie on one device, the kernels are compiled.
+/// The part that all prepared bins share: their tables lie on one device, the kernels are compiled.
 /// Made once, they serve any number of calls that do nothing but give work to a stream. Move-only; one thread at a
 /// time.
 class MASU_EXPORT PreparedBins {
@@ -274,7 +274,7 @@ MASU_EXPORT double otsu_threshold(const Histogram& histogram);
 /// One histogram for each of `options.channels` interleaved channels of host data, on a device.
 MASU_EXPORT std::vector<Histogram> histogram_channels(const Device& device, const ArrayView& data, const Bins& bins,
                                                       const HistogramOptions& options);
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, const Bins& bins,
                                                       const HistogramOptions& options);
 /// The same for pixels of an image.

@@ -168,7 +168,7 @@ MASU_EXPORT std::uint64_t quantile_workspace(const Device& device, Dtype dtype, 
 /// that is not within 0 … 1, and for empty rows.
 MASU_EXPORT std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& data,
                                                   std::span<const double> q, const QuantileOptions& options = {});
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT std::vector<Quantile> exact_quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
                                                   const QuantileOptions& options = {});
 /// Their values alone.
@@ -250,7 +250,7 @@ MASU_EXPORT PartitionResult partition(const Device& device, MutableArrayView dat
 /// Out of place, into `result` of the same dtype and count; the two must not overlap.
 MASU_EXPORT PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result,
                                       std::uint64_t k);
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k);
 MASU_EXPORT PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k);
 

@@ -108,7 +108,7 @@ MASU_EXPORT std::uint64_t reduce_workspace(const Device& device, Dtype dtype, st
 /// Reduces host data whose type is known at run time, on a device.
 MASU_EXPORT ReduceResult reduce(const Device& device, const ArrayView& data, ReduceOp op,
                                 const ReduceOptions& options = {});
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const ReduceOptions& options = {});
 /// The same, on a stream of the memory's device without waiting. `data`, `stream` and options.workspace must
 /// outlive the result's `get()`; options.times is not filled.

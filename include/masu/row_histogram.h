@@ -85,7 +85,7 @@ class MASU_EXPORT RowHistogramAccumulator : public detail::CountAccumulator {
 /// channels). Bins that depend on the data depend on all of it.
 MASU_EXPORT RowHistograms row_histograms(const Device& device, const ArrayView& data, std::uint64_t rows,
                                          const Bins& bins, const HistogramOptions& options = {});
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT RowHistograms row_histograms(const BufferBase& data, Dtype dtype, std::uint64_t rows, const Bins& bins,
                                          const HistogramOptions& options = {});
 

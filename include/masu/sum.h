@@ -51,7 +51,7 @@ struct SumOptions {
   /// as a row here is a column: one result for each column of each matrix. Must divide `rows`. For results in device
   /// memory; not of dot products.
   std::uint64_t columns = 1;
-  /// What results that are not integers are rounded to: a float.
+  /// The float dtype that results are rounded to, unless they are integers.
   Dtype result = Dtype::f64;
   /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.
   std::uint64_t ddof = 0;
@@ -72,11 +72,11 @@ struct SumOptions {
 /// A number for each row. A plain value.
 class MASU_EXPORT SumResult {
  public:
-  /// What the numbers are: i64 or u64 for sums and dot products of integers, else SumOptions::result.
+  /// The dtype of the numbers: i64 or u64 for sums and dot products of integers, else SumOptions::result.
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return bits_.size(); }
-  /// As a double: exact for results of floats (a cast to a narrower result's type is exact, too); an integer rounded to
-  /// nearest. Throws invalid_argument for a row past the end, as the others do.
+  /// The number as a double: exact for results of floats (a cast to a narrower result's type is exact, too); an
+  /// integer is rounded to nearest. Throws invalid_argument for a row past the end, as the others do.
   [[nodiscard]] double value(std::uint64_t row = 0) const;
   /// Throws invalid_argument unless dtype() is i64.
   [[nodiscard]] std::int64_t signed_integer(std::uint64_t row = 0) const;
@@ -294,7 +294,7 @@ class MASU_EXPORT ExactSum {
   /// The exact mean, rounded once to f64. Throws invalid_argument when empty.
   [[nodiscard]] double mean() const;
 
-  /// What it holds, exactly: equal for equal totals, however they came about. Little-endian, with a version.
+  /// The exact total as bytes, little-endian, with a version: equal for equal totals, however they came about.
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static ExactSum from_bytes(std::span<const std::byte> bytes);

@@ -101,7 +101,7 @@ MASU_EXPORT std::uint64_t topk_workspace(const Device& device, Dtype dtype, std:
 /// row has fewer than k elements.
 MASU_EXPORT TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k,
                             const TopkOptions& options = {});
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
 /// The same, on a stream of the memory's device without waiting. `data`, `stream` and options.workspace must
 /// outlive the result's `get()`; options.times is not filled.

@@ -152,7 +152,7 @@ class MASU_EXPORT WeightedHistogramAccumulator {
   /// may be of another device. Throws invalid_argument where they differ, and where they have 2^63 weights or more
   /// together.
   void merge(const WeightedHistogramAccumulator& other);
-  /// What it holds, exactly, little-endian, with a version: the same on every device.
+  /// The exact state as bytes, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static WeightedHistogramAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
@@ -204,7 +204,7 @@ MASU_EXPORT Pending<void> weighted_histogram(Stream& stream, std::span<const Buf
 /// The weighted histogram of host data on a device. Bins may depend on the data (never on the weights).
 MASU_EXPORT WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
                                                  const Bins& bins, const WeightedOptions& options = {});
-/// The same of device memory, where it is.
+/// The same for device memory, on its device.
 MASU_EXPORT WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
                                                  Dtype weights_dtype, const Bins& bins,
                                                  const WeightedOptions& options = {});
