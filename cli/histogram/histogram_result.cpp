@@ -48,6 +48,7 @@ std::string HistogramResult::column_name(unsigned d) const {
 }
 
 std::uint64_t HistogramResult::n() const {
+  if (weighted) return weighted->n();
   if (joint) return joint->n();
   std::uint64_t sum = 0;
   for (std::uint64_t row = 0; row < row_count(); ++row) {

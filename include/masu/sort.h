@@ -131,7 +131,7 @@ MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArr
 MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
                          const SortOptions& options = {});
 
-/// Merges sorted runs, stably: run r is elements [runs[2 r], runs[2 r + 1]) of `data`, behind the runs before it. Equal
+/// Merges sorted runs, stably: run r is elements [runs[2 r], runs[2 r + 1]) of `data`, after the runs before it. Equal
 /// elements stay in the order of the runs. `result` has as many elements as the runs together, and does not overlap
 /// `data`, which is temporary memory of the call: its contents are unspecified afterwards. Of the options only the
 /// order is used. Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.

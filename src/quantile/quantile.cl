@@ -221,7 +221,7 @@ typedef struct {
   ulong to;
   uint begin, end;
 } Part;
-// The part of `length` items behind `before` that goes to place `to` on, in a result that lies `gap` items in a vector.
+// The part of `length` items after `before` others that goes to place `to` on, in a result that lies `gap` items in a vector.
 inline Part part_of(const uint before, const uint length, const ulong to, const uint gap) {
   Part part;
   part.begin = MASU_STAGED_VECTORS(before) * MASU_OUT_PER_VECTOR + (uint)((to + gap) % MASU_OUT_PER_VECTOR);

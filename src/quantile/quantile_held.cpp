@@ -62,7 +62,7 @@ void pass_over(const T* x, std::uint64_t count, std::span<const KeyRange> ranges
   }
 }
 
-// Bytes of what selection_ranges.cl finds, and of a list behind it.
+// Bytes of what selection_ranges.cl finds, and of the list that follows.
 std::uint64_t ranges_bytes(Dtype dtype, std::uint64_t capacity) {
   return call::aligned(selection_plan::ranges_words * sizeof(std::uint32_t)) + capacity * size_of(dtype);
 }

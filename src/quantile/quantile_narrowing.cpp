@@ -126,7 +126,8 @@ bool Narrowing::choose_ranges(std::span<const std::uint64_t> places) {
   return ranges_.size() <= selection_plan::most_ranges && within <= sample_.size() / 4;
 }
 
-// Of this part's list, by the samples of its own; 0 where that would be more than half of a large part.
+// How many elements this part's list must hold, by its own samples; 0 where that would be more than half of a large
+// part.
 std::uint64_t Narrowing::capacity() const {
   double within = 0;
   for (const std::uint64_t key : own_sample_) {

@@ -115,7 +115,7 @@ class HeldData {
   [[nodiscard]] std::uint64_t count() const noexcept { return host_.count; }
   // The keys of so many elements, at most all, each of one of as many equal parts.
   [[nodiscard]] std::vector<std::uint64_t> sample(std::uint64_t samples) const;
-  // Of elements of 4 and 8 bytes, and at most selection_plan::most_ranges ranges. The list has room for `capacity`
+  // Takes elements of 4 and 8 bytes, and at most selection_plan::most_ranges ranges. The list has room for `capacity`
   // elements, and is of no use where more are within listed ranges.
   [[nodiscard]] RangeCounts pass(std::span<const KeyRange> ranges, std::uint64_t capacity);
   // Gives all elements, or those of the list.
@@ -179,9 +179,9 @@ class Narrowing {
   std::vector<KeyRange> ranges_;       // ascending
   RangeCounts counts_;
   bool missed_ = false;  // some part has more than its list takes
-  // Of this part alone.
+  // What belongs to this part alone.
   std::optional<HeldData> data_;
-  std::vector<std::uint64_t> own_sample_;  // some of it
+  std::vector<std::uint64_t> own_sample_;  // keys of some of its elements
 };
 
 }  // namespace masu

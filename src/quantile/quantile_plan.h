@@ -48,7 +48,7 @@ inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;
 inline constexpr std::size_t state_words = 16;
 inline constexpr std::size_t filtered_words = 3;
 inline constexpr std::uint64_t vector_bytes = 16;
-inline constexpr std::size_t more_words = 8;  // of local memory behind a state
+inline constexpr std::size_t more_words = 8;  // of local memory after a state
 
 struct Plan {
   Dtype dtype = Dtype::u8;

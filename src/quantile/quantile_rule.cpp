@@ -36,14 +36,14 @@ Constants constants_of(QuantileMethod method) {
   }
 }
 
-// Beyond 2^53 elements a double may be rounded to a place behind the last.
+// Beyond 2^53 elements a double may be rounded to a place after the last.
 QuantilePlace element(std::uint64_t n, double place) {
   const auto found = place < 0 ? 0 : std::min(static_cast<std::uint64_t>(place), n - 1);
   return {found, found, 0, true};
 }
 
-// `previous`, or the place behind it where the index is not there.
-QuantilePlace element_at_or_behind(std::uint64_t n, double index, bool here) {
+// `previous`, or the place after it where the index is not there.
+QuantilePlace element_at_or_after(std::uint64_t n, double index, bool here) {
   return element(n, std::floor(index) + (here ? 0 : 1));
 }
 
@@ -187,12 +187,12 @@ QuantilePlace quantile_place(QuantileMethod method, std::uint64_t count, double 
   switch (method) {
     case QuantileMethod::inverted_cdf: {
       const double index = n * q - 1;
-      return element_at_or_behind(count, index, index == std::floor(index));
+      return element_at_or_after(count, index, index == std::floor(index));
     }
     case QuantileMethod::closest_observation: {
       const double index = n * q - 1 - 0.5;
       const double floor = std::floor(index);
-      return element_at_or_behind(count, index, index == floor && std::fmod(std::fabs(floor), 2) == 1);
+      return element_at_or_after(count, index, index == floor && std::fmod(std::fabs(floor), 2) == 1);
     }
     case QuantileMethod::averaged_inverted_cdf: return averaged(count, n * q - 1);
     case QuantileMethod::interpolated_inverted_cdf:

@@ -36,7 +36,7 @@ using WorkOf = std::conditional_t<is_stored<T>, std::uint16_t, T>;
 // Those of stored floats, by their bits and those of their infinity.
 void ordered_keys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t infinity, std::uint16_t* keys);
 
-// Elements that the loops may write behind what they return.
+// Elements that the loops may write after those that they return.
 inline constexpr std::size_t spare_elements = 64;
 
 struct Narrowed {

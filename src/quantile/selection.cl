@@ -27,7 +27,7 @@
 #define MASU_NO_MARK (~(ulong)0)
 #define MASU_ELEMENTS 0u  // the two elements; else their mean, NaN where there is any
 
-// Words of `control`; behind them the counts of all passes, two tables each, and the zeros of each work-group.
+// Words of `control`; after them the counts of all passes, two tables each, and the zeros of each work-group.
 #define control_less 0     // keys below the lower bound
 #define control_lower 1    // equal to it
 #define control_between 2  // between the bounds
@@ -221,7 +221,7 @@ MASU_INLINE void hold_listed(const uint mask, const uint4 *loaded, __local uint4
   }
 }
 
-// Of what is held: the element of the lowest bit of `mask`.
+// The element of `held` that the lowest bit of `mask` stands for.
 inline MASU_BITS first_listed(const uint mask, __local const uint4 *held) {
   const uint n = 31u - clz(mask & (0u - mask));
   __local const uint4 *vector = held + n / MASU_PER_VECTOR * MASU_GROUP + (uint)get_local_id(0);

@@ -114,7 +114,7 @@ Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::
     result.upper = static_cast<std::uint32_t>(upper);
     result.has |= 2;
   }
-  // Of the samples between two bounds, at most; what they stand for varies as well.
+  // At most so many samples lie between two bounds; how many elements a sample stands for varies as well.
   const double most = 2 * reach(samples, 0.5) + 3;
   const double part = (most + 6 * std::sqrt(most) + 16) / samples;
   result.capacity = static_cast<std::uint64_t>(part * all) + 1;
@@ -155,7 +155,7 @@ Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size
 
 // Where the parts of the temporary memory begin.
 struct Layout {
-  std::uint64_t zeros = 0;  // behind the words that are cleared
+  std::uint64_t zeros = 0;  // after the words that are cleared
   std::uint64_t list = 0;
   std::uint64_t filtered = 0;
   std::uint64_t end = 0;
@@ -319,7 +319,7 @@ void launch_points(Stream& stream, const Plan& plan, const PointLaunch& launch, 
   });
 }
 
-// Of rows that were sorted into the workspace.
+// Finds the medians of rows that were sorted into the workspace.
 void launch_medians(Stream& stream, const Plan& plan, const SelectedRows& from, bool skips, const BufferBase& result,
                     const BufferBase& workspace) {
   call::Kernels kernels(stream.device(), Plan::files(Part::points), plan.defines(Part::points), plan.group);

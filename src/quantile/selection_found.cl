@@ -213,8 +213,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_medians(__global const uchar
 
 #endif
 
-// Up to four quantiles, or elements, of each row, of which there are `stride` elements. A result lies `by_row` behind that of
-// the row before, and `by_point` behind that of the point before. `plain`: elements are not converted to the result's dtype,
+// Up to four quantiles, or elements, of each row, of which there are `stride` elements. A result lies `by_row` after that of
+// the row before, and `by_point` after that of the point before. `plain`: elements are not converted to the result's dtype,
 // they have it; a NaN becomes the quiet one.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar* data, const ulong byte_offset,
                                                            const ulong stride, const ulong rows,

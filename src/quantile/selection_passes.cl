@@ -6,7 +6,7 @@
 // - MASU_VALUE          how elements are compared: a type
 // - MASU_AS_VALUE       bits to it
 
-// An element of each of `samples` equal parts, to the list; clears `cleared` words of control and what is behind it.
+// An element of each of `samples` equal parts, to the list; clears `cleared` words of control and of what follows it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK, const uint samples, const uint cleared) {
   __global uint *control = (__global uint *)(work + control_at);
   const uint step = (uint)get_global_size(0);
@@ -266,7 +266,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(MASU_DATA, MASU_WORK,
     MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
       const uint4 v = loaded[k];
-      // Behind the last vector there is none of them; it may be so far behind that 32 bits do not tell.
+      // After the last vector there is none of them; it may be so far beyond that 32 bits do not say.
       const uint e = (uint)((first + k * step) * MASU_PER_VECTOR) - gap;
       const uint left = first + k * step < vectors ? wanted.left : 0;
 #define MASU_EACH(bits, number)                                                        \

@@ -136,8 +136,8 @@ inline MASU_VALUE next_value(const MASU_BITS threshold) {
 
 // With collect 0: gathers what is above the threshold and counts for each tile what is equal to it, until the work-group
 // has seen k such elements: no later one is needed, and constant data costs no more than other data. With collect 1:
-// gathers what is equal, in the tiles whose count is not 0. Entries behind the last place are counted and not stored.
-// No barrier stands in a branch, nor behind a `return` or `continue`: PoCL 3.1 goes astray there (2026-11).
+// gathers what is equal, in the tiles whose count is not 0. Entries after the last place are counted and not stored.
+// No barrier stands in a branch, nor after a `return` or `continue`: PoCL 3.1 computes wrong results there.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_DATA, MASU_WORK, const uint k_first,
                                                                            const uint places, const uint collect,
                                                                            __local uint *words) {
@@ -257,7 +257,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
 #endif
 }
 
-// One work-group: how many of the equal elements are needed, and which tiles have the first of them. Tiles behind these
+// One work-group: how many of the equal elements are needed, and which tiles have the first of them. Tiles after these
 // are set to 0, up to control_end; nothing looks further. control_equal is not less than what is needed, if there are as
 // many.
 #define MASU_SCANNED 16  // tiles that a work-item takes at a time

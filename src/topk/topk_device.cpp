@@ -46,7 +46,7 @@ Plan plan_for(const Device& device, Dtype dtype, const TopkOptions& options) {
   return topk_plan::make(device.info(), dtype, Ranking(dtype, options.largest, options.nan));
 }
 
-// Only the data tell how many NaNs stand behind the k-th largest: it is selected among the ranks, where they come
+// Only the data tell how many NaNs stand after the k-th largest: it is selected among the ranks, where they come
 // first.
 bool selects_ranks(const Plan& plan) {
   return plan.ranking.largest && plan.ranking.skip;
@@ -77,7 +77,7 @@ struct DeviceTopk::Layout {
   std::uint64_t sorting_bytes = 0;
   std::uint64_t exact = 0;            // entries for an exact threshold: what is equal to it comes in whole tiles
   std::uint64_t selection_bytes = 0;  // from `keys` on: of the k-th element, before there are entries
-  std::uint64_t all_ranks_bytes = 0;  // behind it: where that is selected among the ranks
+  std::uint64_t all_ranks_bytes = 0;  // after it: where that is selected among the ranks
   std::uint64_t nans = 0;
   std::uint64_t result_indices = 0;
   std::uint64_t result_values = 0;
@@ -249,7 +249,7 @@ void DeviceTopk::finish_row(Stream& stream, std::uint64_t row, const HostTarget*
   Control control{};
   const auto look = [&] {
     note_nans(stream, row);
-    // With the results, which lie behind it, in one copy.
+    // The results lie after it: one copy fetches both.
     std::vector<std::byte> fetched(target != nullptr ? at_->end - at_->control : sizeof control);
     call::fetch(stream, *memory_, at_->control, fetched.data(), fetched.size());
     stream.finish();

@@ -198,7 +198,7 @@ inline Ranking ranking_of(Dtype dtype, const TopkOptions& options) {
 }
 
 struct TopkParts {
-  // Of no element yet. Throws out_of_memory where it does not fit.
+  // A result without elements yet. Throws out_of_memory where it does not fit.
   static TopkResult make(Dtype dtype, std::uint64_t rows, std::uint64_t k);
   static cpu::RowsTarget target(TopkResult& result);
   static TopkResult of(Dtype dtype, const std::vector<cpu::TopkEntry>& entries, std::uint64_t skipped);
@@ -215,8 +215,8 @@ class DigitCounter {
   // Bytes of device memory that a counter has.
   static constexpr std::uint64_t bytes = (std::uint64_t{8} << topk_plan::digit_bits) * topk_plan::most_prefixes;
 
-  // Of `count` elements that begin `byte_offset` bytes into the buffer's memory: a table of 2^digit_bits counts for
-  // each of up to four different prefixes, one behind the other. The digit of a rank is its `width` bits from bit
+  // Counts `count` elements that begin `byte_offset` bytes into the buffer's memory: a table of 2^digit_bits counts for
+  // each of up to four different prefixes, one after the other. The digit of a rank is its `width` bits from bit
   // `shift` on, at most digit_bits; the prefix is what is above them. Waits.
   std::vector<std::uint64_t> count(Stream& stream, const BufferBase& data, std::uint64_t byte_offset,
                                    std::uint64_t count, unsigned shift, unsigned width,

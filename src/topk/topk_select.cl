@@ -26,7 +26,7 @@ inline MASU_BITS rank_of(const MASU_BITS bits) {
   return key ^ MASU_FLIP;
 }
 
-// Of a rank that is not NaN's.
+// The bits of the element with a rank that is not NaN's.
 inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ MASU_FLIP); }
 
 // `count` elements, `byte_offset` bytes into `data`.
@@ -46,7 +46,7 @@ inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ 
 #define control_equal 1      // elements equal to it, or at least as many as are needed
 #define control_taken 2      // of the equal ones, how many were gathered
 #define control_nan 4        // NaNs, where they are skipped
-#define control_end 5        // the tile behind the last one that has some of these
+#define control_end 5        // the tile after the last one that has some of these
 #define control_threshold 6  // its rank, low word first
 #define control_words 16
 

@@ -189,7 +189,7 @@ def _numbers_at(counts, begins, rest):
 
 
 class _Counts(NamedTuple):
-    """Of keys with one of the fronts, counted by the next digit."""
+    """How often each next digit follows each of the fronts."""
 
     size: int  # elements, also those with other fronts
     digits: np.ndarray  # that occur, ascending: in front of each stands the number of its front

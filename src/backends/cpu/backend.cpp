@@ -115,7 +115,7 @@ class CpuStream final : public Stream {
     return timed(mark, [&] {
       std::byte* first = at(target, offset);
       std::memcpy(first, pattern, pattern_size);
-      for (std::uint64_t done = pattern_size; done < bytes;) {  // what is filled is copied behind itself
+      for (std::uint64_t done = pattern_size; done < bytes;) {  // copies the filled part after itself
         const std::uint64_t part = std::min(done, bytes - done);
         std::memcpy(first + done, first, part);
         done += part;

@@ -49,7 +49,7 @@ class StoneRule {
   std::uint64_t best() const noexcept { return best_; }
 
   // Between passes: which candidates are next, and what was found so far. What this pass has counted: the bins of all
-  // its candidates, one behind the other.
+  // its candidates, one after the other.
   struct Progress {
     std::uint64_t first = 1;
     std::uint64_t best = 1;
@@ -333,7 +333,7 @@ struct BinEstimator::State {
     return true;
   }
 
-  // The pass that finds the digit at pass.shift behind each rank's prefix.
+  // Begins the pass that finds the digit at pass.shift after each rank's prefix.
   void start_digit() {
     pass.prefixes.clear();
     for (const Rank& rank : ranks) {
