@@ -17,7 +17,7 @@ _SEQUENCES = ("bins", "sample")  # arguments that may be several arrays
 
 
 def adapter(device, *arrays):
-    """Who has the arrays: `_host`, `_on_device` in a call of `in_kind`, or None where the call is for `in_kind`."""
+    """The module that takes the arrays: `_host`, `_on_device` in a call of `in_kind`, or None where the call is for `in_kind`."""
     for array in arrays:
         if type(array) not in PLAIN and foreign(array):
             return device if device is _on_device else None

@@ -45,8 +45,8 @@ def device_for(device, a):
 
 
 def numpys(name, a, call, out=None, *, ask=None, what="this"):
-    """Of nothing what NumPy gives, sent to the device. Else its error, if it has one for one element, or where ask() asks for it;
-    or TypeError.
+    """Sends NumPy's result to the device where the array is empty. Else raises NumPy's error, if it has one for one element or in
+    ask(), or TypeError.
     """
     if isinstance(a, _masu.DeviceArray) and not a.size:
         found = call(np.empty(a.shape, a.dtype))
@@ -190,7 +190,7 @@ def part(array, first, count):
 
 
 def joined(*parts):
-    """Arrays of one dimension behind each other."""
+    """Joins arrays of one dimension."""
     result, first = empty(parts[0], shape=(sum(one.size for one in parts),)), 0
     for one in parts:
         if one.size:
@@ -219,7 +219,7 @@ def swapped(array, outer, length):
 
 
 def rows(array, axes):
-    """`array` with `axes` behind the others, in their order, as one axis."""
+    """`array` with `axes` after the others, in their order, as one axis."""
     if array.ndim == len(axes) == 1:
         return array
     result, outer = array, 1
@@ -235,8 +235,8 @@ def rows(array, axes):
 
 def placed(array, axis):
     *others, length = array.shape
-    before, behind = others[:axis], others[axis:]
-    return swapped(array, math.prod(before), math.prod(behind)).reshape((*before, length, *behind))
+    before, after = others[:axis], others[axis:]
+    return swapped(array, math.prod(before), math.prod(after)).reshape((*before, length, *after))
 
 
 def along(name, a, axis, dtype, write, out=None):

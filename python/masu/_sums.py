@@ -194,7 +194,7 @@ def dot(a, b, out=None, *, device=None):
 
 
 def _dot_there(on, a, b):
-    """Of arrays on one device; also of integers, modulo 2^64."""
+    """The product of arrays on one device; that of integers is modulo 2^64."""
     if type(a) is not type(b) or a.dtype != b.dtype:
         raise TypeError("dot: both arrays must be on the device, of one dtype")
     if a.ndim != 1 or a.shape != b.shape:

@@ -267,7 +267,7 @@ Outcome EnqueuedCall::record(const Commands& commands, const Prepare& prepare) {
     });
   } catch (const masu::Error& error) {
     if (PyErr_Occurred() != nullptr) return Outcome::failed;  // what a handler of a signal raised
-    // Other errors are told where the call is made in the usual way.
+    // The usual way of the call raises other errors.
     if (error.code() != masu::ErrorCode::unsupported && error.code() != masu::ErrorCode::invalid_argument) {
       return Outcome::not_plain;
     }
@@ -380,17 +380,17 @@ Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
     const masu::Device device = cuda_device(key_.ordinal);
     masu::Stream stream = masu::Stream::wrap(device, stream_);
     if (stream.capturing()) return Outcome::not_plain;
-    Locked told(device, key_.ordinal, apart * numbers.size());
-    std::fill_n(told.data(), apart * numbers.size(), std::byte{0});
+    Locked memory(device, key_.ordinal, apart * numbers.size());
+    std::fill_n(memory.data(), apart * numbers.size(), std::byte{0});
     Output* const outputs = &made_[outputs_ - numbers.size()];
-    for (std::size_t i = 0; i < numbers.size(); ++i) outputs[i].address = told.data() + apart * i;
-    told.lend();
+    for (std::size_t i = 0; i < numbers.size(); ++i) outputs[i].address = memory.data() + apart * i;
+    memory.lend();
     if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
     call([&] { stream.finish(); });
     outputs_ -= numbers.size();
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      std::memcpy(&numbers[i], told.data() + apart * i, sizeof(numbers[i]));
-    told.keep();
+      std::memcpy(&numbers[i], memory.data() + apart * i, sizeof(numbers[i]));
+    memory.keep();
   } catch (const masu::Error& error) {
     if (PyErr_Occurred() == nullptr) set_exception(error);
     return Outcome::failed;

@@ -40,8 +40,8 @@ class Locked {
   Locked(const masu::Device& device, std::int32_t ordinal, std::uint64_t bytes);
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  // Of a call that was interrupted or failed: work that it was lent to may still use the memory, so that it is neither
-  // used again nor freed, which waits for the device.
+  // After a call that was interrupted or failed, work that has the memory may still use it. So it is neither used again
+  // nor freed, which would wait for the device.
   ~Locked();
   [[nodiscard]] std::byte* data() const noexcept { return memory_->data(); }
   // Work may use it from here on.
@@ -160,7 +160,7 @@ class EnqueuedCall {
     next.shape = shape;
     next.given = is_none(given) ? nullptr : given;
   }
-  // Of the output that came last, of one dimension, only so many elements are given.
+  // Gives only so many elements of the last output, which has one dimension.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
   // Asks for another operand: memory that is zeros before and after the work, and of no two calls at a time. It belongs
   // to the default stream, which works in order, or to a captured call for its lifetime. has_zeros() says whether the

@@ -23,7 +23,7 @@ namespace masu_python {
 namespace {
 
 constexpr std::int64_t most_bins = 65536;
-// How many numbers a histogram leaves: below, above and NaN behind the bins. Only the bins are given.
+// How many numbers a histogram leaves after the bins: below, above and NaN. Only the bins are given.
 constexpr std::int64_t outside = 3;
 
 using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
@@ -220,7 +220,7 @@ Outcome between_extremes(const EnqueuedCall& call, const F& work) {
   if (const Outcome found = find_extremes(call, ends); found != Outcome::done) return found;
   try {
     return work(ends);
-  } catch (const masu::Error&) {  // told where the call is made in the usual way
+  } catch (const masu::Error&) {  // the usual way of the call raises it
     return Outcome::not_plain;
   }
 }

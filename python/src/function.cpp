@@ -237,7 +237,7 @@ PyObject* represent(PyObject* self) {
   return PyObject_Repr(compiled(self).python);
 }
 
-// Of a class it is no method, as a function of NumPy's is none.
+// A class's attribute does not become a method, just as with NumPy's functions.
 PyObject* bind(PyObject* self, PyObject* /*instance*/, PyObject* /*type*/) {
   return Py_NewRef(self);
 }

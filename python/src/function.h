@@ -66,7 +66,7 @@ class Arguments {
   friend class Signature;
   PyObject* const* given_;
   std::size_t positional_;        // without a name
-  PyObject* names_;               // of those behind them; null where there are none
+  PyObject* names_;               // of the arguments after them; null where there are none
   std::size_t given_places_ = 0;  // up to the last one that is given, were it the default
   Values values_{};
   const Places* places_ = nullptr;

@@ -239,7 +239,7 @@ PyObject* plain::argpartition(const Arguments& values) {
   return part(values, true);
 }
 
-// Of little data along its last axis.
+// Takes little data along its last axis.
 PyObject* plain::topk(const Arguments& values) {
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
   const NumpyArray* const a = numpy_array(values[0]);
@@ -271,7 +271,7 @@ PyObject* plain::topk(const Arguments& values) {
   return type(best, places).release().ptr();
 }
 
-// Of few values, which NumPy finds.
+// Takes few values: NumPy finds them.
 PyObject* plain::searchsorted(const Arguments& values) {
   static PyObject* const method = PyUnicode_InternFromString("searchsorted");
   static PyObject* const left = PyUnicode_InternFromString("left");
@@ -289,7 +289,7 @@ PyObject* plain::searchsorted(const Arguments& values) {
   return PyObject_VectorcallMethod(method, of, 4, nullptr);
 }
 
-// Of few elements, which NumPy sorts sooner and into the order that masu gives them.
+// Takes few elements: NumPy sorts them sooner, into the same order as masu.
 PyObject* plain::unique(const Arguments& values) {
   bool alone = true;
   for (std::size_t i = 1; i < 4; ++i) {

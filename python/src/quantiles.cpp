@@ -124,26 +124,26 @@ void answer(const Question& question, Points& points) {
   static const nb::handle ask = nb::object(nb::module_::import_("masu._quantile").attr("plain_points")).release();
   const nb::object found =
       ask(question.percent, question.length, dtype, nb::borrow(question.q), nb::borrow(question.method));
-  Points told;
+  Points answered;
   if (!found.is_none()) {
-    told.list = points_of(found[0], found[1], found[2], found[3]);
+    answered.list = points_of(found[0], found[1], found[2], found[3]);
     switch (nb::cast<int>(found[4])) {
-      case 2: told.result = masu::Dtype::f16; break;
-      case 4: told.result = masu::Dtype::f32; break;
-      case 8: told.result = masu::Dtype::f64; break;
+      case 2: answered.result = masu::Dtype::f16; break;
+      case 4: answered.result = masu::Dtype::f32; break;
+      case 8: answered.result = masu::Dtype::f64; break;
       default: break;
     }
-    told.shape = nb::cast<std::vector<std::int64_t>>(found[5]);
+    answered.shape = nb::cast<std::vector<std::int64_t>>(found[5]);
     const nb::object doubles = found[6];
     const Input q(doubles);
-    told.q.assign(q.data<double>(), q.data<double>() + q.count());
-    told.method = masu::quantile_method_from_name(nb::borrow<nb::str>(found[7]).c_str());
+    answered.q.assign(q.data<double>(), q.data<double>() + q.count());
+    answered.method = masu::quantile_method_from_name(nb::borrow<nb::str>(found[7]).c_str());
   }
   if (points.known) return;  // another thread has asked meanwhile, and may be using it
-  told.number = points.number;
-  told.sought = points.sought;
-  told.known = true;
-  points = std::move(told);
+  answered.number = points.number;
+  answered.sought = points.sought;
+  answered.known = true;
+  points = std::move(answered);
 }
 
 namespace {
@@ -182,9 +182,9 @@ struct Rows {
   }
 };
 
-// An array of NumPy's of that shape behind `front`, or its element where it has no dimension, filled by work(stream,
-// data, result), or of data with a NaN, which makes each result NaN, without work: a single one in the data's dtype, as
-// NumPy takes it from the data. None where not all is finite, as NumPy may warn.
+// A NumPy array whose shape is `front` and then the reduced one, or its element where it has no dimension.
+// work(stream, data, result) fills it. A NaN in the data makes each result NaN, without work: a single one in the
+// data's dtype, as NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
 PyObject* filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
                  const Work& work) {

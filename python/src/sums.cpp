@@ -37,7 +37,7 @@ auto brief_call(const Array& input, const F& work) {
   return !input.on_device() && input.count() <= brief_elements ? work() : call(work);
 }
 
-// Of all elements in host memory.
+// The sum of all elements in host memory.
 nb::object sum_all(nb::handle data, const Device& device) {
   const Input input(data);
   const masu::SumOptions options = rounded_to(input.dtype());
@@ -58,7 +58,7 @@ void leave(const Output& output, std::uint64_t ddof, const F& start) {
   start(stream, output.buffer(), rounded_to(output.dtype(), output.count(), ddof)).get();
 }
 
-// Of two arrays on a device, into one element there.
+// Writes the product of two arrays on a device into one element there.
 void dot_there(nb::handle x, nb::handle y, nb::handle result) {
   const Input left(x);
   const Input right(y);

@@ -156,7 +156,7 @@ constexpr dlpack::Exchange exchange{{1, 0}, nullptr, allocate, nullptr, object_o
 
 }  // namespace cupy
 
-// Of this type's own dictionary: a derived type inherits the functions, which know nothing of it.
+// Looks into this type's own dictionary: a derived type inherits the functions, which know nothing of it.
 const dlpack::Exchange* exchange_of(PyTypeObject* type) {
   const Owned own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
   const Owned capsule(own ? PyMapping_GetItemString(own.get(), "__dlpack_c_exchange_api__") : nullptr);

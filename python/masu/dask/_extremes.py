@@ -100,7 +100,7 @@ def _chosen(name, state, begins=None):
 
 
 def _along(name, block, axis, keepdims=False):
-    """Of whole lines; the element itself, so that zeros and NaNs have the bits of the first."""
+    """Finds the extremes of whole lines. Takes the element itself, so that zeros and NaNs have the bits of the first."""
     block = _graph.on_host(block)
     find = getattr(np, name if name.startswith("arg") else f"arg{name}")
     if name.startswith("arg"):
