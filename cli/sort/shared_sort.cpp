@@ -32,7 +32,7 @@ class SharedOutput {
     if (ranks().first()) file_.emplace(is_standard_output(path) ? "-" : path);
     open_part();
   }
-  // Once: the elements of this rank, behind those of the ranks before. The shape is that of all.
+  // Once: the elements of this rank, after those of the ranks before. The shape is that of all.
   void write(const ArrayView& mine, std::span<const std::uint64_t> shape) {
     // Text is made twice where its length has to be known first.
     const auto pieces = [&](const Lines& take) {

@@ -251,8 +251,8 @@ Exit check(const SortCommandOptions& asked) {
   if (asked.common.time) note_times(found.seconds, found.count * size_of(found.dtype));
   if (!found.out_of_order) return Exit::done;
   if (!asked.common.json && !asked.common.quiet) {
-    note(fmt::format("masu: {}: not sorted: element {} is {}, behind {}", found.name, *found.out_of_order,
-                     found.element, found.before));
+    note(fmt::format("masu: {}: not sorted: element {} is {}, after {}", found.name, *found.out_of_order, found.element,
+                     found.before));
   }
   return Exit::differs;
 }

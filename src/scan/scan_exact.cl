@@ -275,9 +275,9 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
     const Total before = total_before(own, &all, totals);
     front = before.reset != 0 ? before.value : combine(before.value, front);
     for (uint k = 0; k < MASU_ITEMS; ++k) {
-      const uint behind = k < before_heads(heads);
-      const uint carried = behind && before.reset == 0;
-      const Window here = behind ? combine(front, prefix[k]) : prefix[k];
+      const uint continues = k < before_heads(heads);
+      const uint carried = continues && before.reset == 0;
+      const Window here = continues ? combine(front, prefix[k]) : prefix[k];
       if (bits_left == 0) {
         const uint kinds = kinds_of(here) | (carried ? in_front : 0);
         if (kinds != 0) set_element_of(results, k, special_sum(kinds));
@@ -410,9 +410,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     uint open = 0;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_ITEMS; ++k) {
-      const uint behind = k < before_heads(heads);
-      const Window value = behind ? combine(front, prefix[k]) : prefix[k];
-      const uint more = behind && before.reset == 0 && span.low < span.unit;
+      const uint continues = k < before_heads(heads);
+      const Window value = continues ? combine(front, prefix[k]) : prefix[k];
+      const uint more = continues && before.reset == 0 && span.low < span.unit;
       const MASU_BITS result = result_of(value, span.unit, cut, more, &open);
       set_element_of(words, k, result);
     }

@@ -139,7 +139,7 @@ MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
 }
 
 // Joins the prefix `front` to each result of a vector.
-MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
+MASU_INLINE uint4 join_front(const Running front, const uint4 vector) {
   uint words[4];
   words_of_vector(vector, words);
 #if MASU_PACKED
@@ -199,13 +199,13 @@ MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong 
     __global uint4 *to = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + place;
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
-      to[r * MASU_SUB_GROUP] = behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]);
+      to[r * MASU_SUB_GROUP] = join_front(front, part[place_of(r * MASU_SUB_GROUP + lane)]);
     }
   } else {
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
       const ulong at = first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR;
       uint words[4];
-      words_of_vector(behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
+      words_of_vector(join_front(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
         if (at + k < count) set_element(data, at + k, element_of(words, k));
@@ -228,13 +228,13 @@ inline void read_words(__global volatile const ulong *words, const uint group, u
   for (uint i = 0; i < MASU_WORDS_OF_TOTAL; ++i) word[i] = words[group * MASU_WORDS_OF_TOTAL + i];
 }
 
-// Waits for the `told` totals of a wave; returns the total of the work-groups before this one, and in *all the total of
-// all. Only the sub-group that reads calls this.
-inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint number, const uint told,
+// Waits for the `groups_known` totals of a wave; returns the total of the work-groups before this one, and in *all the
+// total of all. Only the sub-group that reads calls this.
+inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint number, const uint groups_known,
                                 MASU_BITS *all) {
   const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
   const uint own = (uint)get_group_id(0);
-  const uint each = (told + MASU_SUB_GROUP - 1) / MASU_SUB_GROUP;
+  const uint each = (groups_known + MASU_SUB_GROUP - 1) / MASU_SUB_GROUP;
   const uint first = MASU_ANY_ORDER ? lane : lane * each;
   const uint step = MASU_ANY_ORDER ? MASU_SUB_GROUP : 1;
   MASU_BITS before = MASU_IDENTITY;
@@ -244,12 +244,12 @@ inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AT_ONCE; ++k) {
       const uint group = first + (i + k) * step;
-      if (i + k < each && group < told) read_words(words, group, word[k]);
+      if (i + k < each && group < groups_known) read_words(words, group, word[k]);
     }
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AT_ONCE; ++k) {
       const uint group = first + (i + k) * step;
-      if (i + k < each && group < told) {
+      if (i + k < each && group < groups_known) {
         while (!has_come(word[k], number)) read_words(words, group, word[k]);
 #if MASU_ELEMENT_BYTES == 8
         const MASU_BITS value = word[k][1] << 32 | (uint)word[k][0];

@@ -229,17 +229,17 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, co
   // The most additions that an element goes through.
   const std::uint64_t depth = count_ / (shares * plan.group) + 2 * (16 / size_of(rule_.dtype)) +
                               2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;
-  constexpr std::uint64_t told = 3;  // words
+  constexpr std::uint64_t state_words = 3;  // words
   call::Arguments joining(parts_at, depth);
   if (plan.waits(rows_, count_)) {
     make_zeros(status_at());
-    finish("sum_clusters", rows_ * shares, joining, told);
+    finish("sum_clusters", rows_ * shares, joining, state_words);
     return launches;
   }
   const bool keeps_zeros = targets.zeros != nullptr && plan.quick;
   if (!keeps_zeros) make_zeros(plan.quick ? left : 0);
   joining.add(call::Arguments(place_of(keeps_zeros ? targets.zeros : nullptr, left)));
-  finish("sum_shared", rows_ * shares, joining, told);
+  finish("sum_shared", rows_ * shares, joining, state_words);
   return launches;
 }
 

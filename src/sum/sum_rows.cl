@@ -88,10 +88,11 @@ inline void leave_part(MASU_PARAMETERS, const size_t unit, __global ulong *kept,
   }
 }
 
-// Puts the parts of a row together, and if `stores`, stores a certain result; the first work-item sets told[1] if the result is not
-// certain. `depth`: the most additions that an element has gone through. The parts may have come in the same launch.
+// Puts the parts of a row together, and if `stores`, stores a certain result; the first work-item sets shared_state[1]
+// if the result is not certain. `depth`: the most additions that an element has gone through. The parts may have come in
+// the same launch.
 inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, const bool stores, const ulong depth,
-                     __global const volatile ulong *kept, __local ulong *parts, __local uint *told) {
+                     __global const volatile ulong *kept, __local ulong *parts, __local uint *shared_state) {
   ulong part[MASU_PART_WORDS];
   {
     MASU_START_PART
@@ -111,23 +112,23 @@ inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, 
       store_result(results + results_at + row * (bits / 8), bits, found);
       if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
     }
-    told[1] = sure ? 0 : 1;
+    shared_state[1] = sure ? 0 : 1;
   }
 }
 #endif
 
-// The next share of a row to be added exactly by this work-group; UINT_MAX if told[1] is 0.
-inline uint next_share(__global uint *taken, __local uint *told) {
+// The next share of a row to be added exactly by this work-group; UINT_MAX if shared_state[1] is 0.
+inline uint next_share(__global uint *taken, __local uint *shared_state) {
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (get_local_id(0) == 0) told[2] = told[1] != 0 ? atomic_inc(taken) : UINT_MAX;
+  if (get_local_id(0) == 0) shared_state[2] = shared_state[1] != 0 ? atomic_inc(taken) : UINT_MAX;
   barrier(CLK_LOCAL_MEM_FENCE);
-  return told[2];
+  return shared_state[2];
 }
 inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, __local uint *table,
-                       MASU_FINISH_PARAMETERS, __local uint *told) {
+                       MASU_FINISH_PARAMETERS, __local uint *shared_state) {
   __global uint *taken = MASU_TAKEN(row);
   // A loop and no condition, as above.
-  for (uint share = next_share(taken, told); share < shares; share = next_share(taken, told)) {
+  for (uint share = next_share(taken, shared_state); share < shares; share = next_share(taken, shared_state)) {
     add_and_finish(x, x_at, y, y_at, count, rows, columns, shares, row * shares + share, table,
                    totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), what, divisor,
                    precision, least, bits, results, results_at, status, status_at, digits, words, value, kept_totals);
@@ -140,30 +141,30 @@ inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row
 // left_at: where the parts of each row that are left are counted.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
     MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __global uint *left,
-    const ulong left_at, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *told) {
+    const ulong left_at, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *shared_state) {
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
-  MASU_LOCAL_POINTER(uint, told);    // 3
+  MASU_LOCAL_POINTER(uint, shared_state);    // 3
   const size_t unit = get_group_id(0);
   const size_t row = MASU_ROW_OF(unit);
   const bool first = get_local_id(0) == 0;
-  if (first) told[1] = 1;
+  if (first) shared_state[1] = 1;
 #if MASU_QUICK
   __global volatile uint *decision = MASU_DECIDED(row);
   const uint before = *decision;  // comes before the last part
   leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
   __global uint *row_left = left + left_at / 4 + row;
-  const uint last = is_last_group(row_left, shares, true, told) ? 1 : 0;
+  const uint last = is_last_group(row_left, shares, true, shared_state) ? 1 : 0;
   // A loop and no condition, as above.
   for (uint l = 0; l < last; ++l) {
     if (first) *row_left = 0;
-    join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, told);
+    join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, shared_state);
     // A certain result is announced at once; else the totals come first.
-    if (first && told[1] == 0) atomic_xchg(decision, MASU_DECISION(before, 0u));
+    if (first && shared_state[1] == 0) atomic_xchg(decision, MASU_DECISION(before, 0u));
     barrier(CLK_LOCAL_MEM_FENCE);
     clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row),
-              told[1] != 0);
+              shared_state[1] != 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (first && told[1] != 0) {
+    if (first && shared_state[1] != 0) {
       masu_device_fence();
       atomic_xchg(decision, MASU_DECISION(before, 1u));
     }
@@ -171,26 +172,26 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
   if (last == 0 && first) {
     uint decided = before;
     for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
-    told[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
-    if (told[1] != 0) masu_device_fence();  // slow, so only here
+    shared_state[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
+    if (shared_state[1] != 0) masu_device_fence();  // slow, so only here
   }
 #endif
-  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);
+  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, shared_state);
 }
 
 #if MASU_QUICK && MASU_CLUSTER > 1
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) MASU_CLUSTERS(MASU_CLUSTER) void sum_clusters(
     MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *told) {
+    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *shared_state) {
   MASU_LOCAL_POINTER(ulong, parts);
-  MASU_LOCAL_POINTER(uint, told);
+  MASU_LOCAL_POINTER(uint, shared_state);
   const size_t unit = get_group_id(0);
   const size_t row = MASU_ROW_OF(unit);
   const bool first = unit == row * shares;
   leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
   clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row), first);
   masu_cluster_barrier();
-  join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, first, depth, MASU_KEPT, parts, told);
-  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);
+  join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, first, depth, MASU_KEPT, parts, shared_state);
+  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, shared_state);
 }
 #endif

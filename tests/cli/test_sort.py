@@ -219,14 +219,14 @@ class SortTest(CommandTest):
             file = self.save_npy("b.npy", values)
             for more in ([], ["--memory", "1000"], ["--verify"]):
                 self.fails(3, "sort", file, "--is-sorted", *more,
-                           says=f"not sorted: element {place} is -1, behind {place - 1}")
+                           says=f"not sorted: element {place} is -1, after {place - 1}")
             result = masu("sort", file, "--is-sorted", "--json")
             self.assertEqual((result.returncode, json.loads(result.stdout)["first"]), (3, place))
             values[place] = place
         rows = self.save_npy("r.npy", np.tile(np.arange(100, dtype="u1"), 50))
         for more in ([], ["--memory", "64"]):
             self.ok("sort", rows, "--is-sorted", "--rows", "50", *more)
-            self.fails(3, "sort", rows, "--is-sorted", "--rows", "25", *more, says="element 100 is 0, behind 99")
+            self.fails(3, "sort", rows, "--is-sorted", "--rows", "25", *more, says="element 100 is 0, after 99")
         for nothing in ("zeros:u8:0", "zeros:f64:1"):
             self.ok("sort", nothing, "--is-sorted")
         self.fails(2, "sort", file, "--is-sorted", "-o", "x")

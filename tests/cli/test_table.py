@@ -211,7 +211,7 @@ class Places(TableTest):
         for got in self.places("sort", "--index", "--verify"):
             self.assertEqual(got, ["6", "0", "4", "5"])
         result = masu("sort", "-", "--column", "v", "--is-sorted", stdin=self.TABLE.encode())
-        self.assertIn(b"element 6 is 2, behind 9", result.stderr)
+        self.assertIn(b"element 6 is 2, after 9", result.stderr)
         self.assertEqual(self.ok("reduce", "-", "--op", "argmax", "--quiet", stdin=b"1 2 3\nx 9 4\n"), b"4\n")
 
     def test_many(self):

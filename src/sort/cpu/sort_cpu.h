@@ -23,7 +23,7 @@
 
 namespace masu::cpu {
 
-// Sorts 32-bit and 64-bit keys in place on the CPU, where equal codes (sort_simd.h) cannot be told apart. Needs no
+// Sorts 32-bit and 64-bit keys in place on the CPU, where equal codes (sort_simd.h) cannot be distinguished. Needs no
 // memory to speak of.
 
 // Whether a call may use more than the calling thread. Never inside of a task of runtime::parallel_tasks.
@@ -110,7 +110,7 @@ struct MergeArrays {
   std::byte* merged_values = nullptr;
   std::size_t value_bytes = 0;
 };
-// Merges sorted runs, of which none is empty and each lies behind the one before, stably. Both places are written to.
+// Merges sorted runs, of which none is empty and each lies after the one before, stably. Both places are written to.
 void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads);
 
 // What the stable sorts move: keys, keys with values, or indices of keys. They lie in one of two places, `from`, and

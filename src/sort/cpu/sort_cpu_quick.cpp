@@ -171,7 +171,7 @@ Code QuickSort<Code>::pivot_of(const Range<Code>& range, std::size_t samples) co
   return sample[samples / 2];
 }
 
-// Of the codes that are not less than `least`, those that are equal to it can be set apart at once: they are sorted.
+// No code is less than `least`, so codes that are equal to it are in order once they are set apart.
 template <class Code>
 bool is_least(const Range<Code>& range, Code pivot) {
   return range.has_least && pivot == range.least && pivot != std::numeric_limits<Code>::max();

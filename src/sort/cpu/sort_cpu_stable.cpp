@@ -208,8 +208,8 @@ bool codes_tell(const T* keys, std::span<const std::uint64_t> begins, Order orde
       if (first == last) continue;
       const auto zero = sort_key(T{}, order);
       const T* const zeros = std::partition_point(first, last, [&](T x) { return sort_key(x, order) < zero; });
-      const T* const behind = std::partition_point(zeros, last, [&](T x) { return sort_key(x, order) == zero; });
-      const Specials here = specials_of(zeros, static_cast<std::size_t>(behind - zeros));
+      const T* const zeros_end = std::partition_point(zeros, last, [&](T x) { return sort_key(x, order) == zero; });
+      const Specials here = specials_of(zeros, static_cast<std::size_t>(zeros_end - zeros));
       seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(order == Order::ascending ? *(last - 1) : *first));
       seen.negative_zero |= here.negative_zero;
       seen.positive_zero |= here.positive_zero;

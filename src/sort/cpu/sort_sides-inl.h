@@ -42,7 +42,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The lanes of a mask first, the others behind them, both in order. Where eight lanes
+// The lanes of a mask first, the others after them, both in order. Where eight lanes
 // are sorted by a table the table is ours: GCC 12 copies that of Highway 1.0.3's Compress to the stack each time.
 template <class D, class M, class V = hn::Vec<D>, class T = hn::TFromD<D>>
 HWY_INLINE V Sides(D d, V v, M first) {

@@ -131,7 +131,7 @@ template <class T>
 [[gnu::visibility("hidden")]] std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length,
                                                           T* columns);
 
-// The element at a place of the order of each row of more than near_end_most, with fewer than that before or behind it.
+// The element at a place of the order of each row of more than near_end_most, with fewer than that before or after it.
 inline constexpr std::size_t near_end_most = 8;
 [[nodiscard]] constexpr bool is_near_end(std::uint64_t place, std::uint64_t length) noexcept {
   return length > near_end_most && (place < near_end_most || length - place <= near_end_most);

@@ -47,12 +47,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   // Neighbouring tiles, so that most are of the bucket of the one before, and few counters are added.
   const uint each = (tiles + (uint)get_num_groups(0) - 1) / (uint)get_num_groups(0);
   const uint first = (uint)get_group_id(0) * each;
-  const uint behind = min(tiles, first + each);
+  const uint tile_end = min(tiles, first + each);
   MASU_ELEMENT ones = 0;
   MASU_ELEMENT nones = 0;
   for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint tile = first; tile < behind; ++tile) {
+  for (uint tile = first; tile < tile_end; ++tile) {
     __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
     __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
     const uint size = where[1];
@@ -72,7 +72,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     }
     // Counters of 16 bits hold 65,535 keys of a column.
     const bool full = (tile - first) % (65535 / (MASU_TILE / 32)) == 65535 / (MASU_TILE / 32) - 1;
-    if (tile + 1 != behind && where[5] == where[2] && !full) continue;  // the next tile is of this bucket
+    if (tile + 1 != tile_end && where[5] == where[2] && !full) continue;  // the next tile is of this bucket
     __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
     note_bits(&found[0], (uint)ones);
     note_bits(&found[2], (uint)nones);

@@ -308,7 +308,7 @@ std::uint64_t workspace_bytes(const DeviceInfo& device, const sort_kernels::Arra
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
           const BufferBase* workspace, DeviceWork& work);
 
-// Merges sorted runs of arrays.source, of which none is empty and each lies behind the one before, into arrays.target,
+// Merges sorted runs of arrays.source, of which none is empty and each lies after the one before, into arrays.target,
 // and records with them, stably. With more than two runs the sources are written to as well. Needs no memory.
 void merge(Stream& stream, const sort_kernels::Arrays& arrays, std::vector<Run> runs, DeviceWork& work);
 

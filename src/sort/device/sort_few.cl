@@ -133,7 +133,7 @@ inline void unpack_words(const uint4 four, uint *words) {
 }
 
 // With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by
-// bucket, keys are joined to parts: part i begins with the first bucket that begins at place i * `part` or behind it.
+// bucket, keys are joined to parts: part i begins with the first bucket that begins at place i * `part` or after it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restrict keys, const ulong keys_at,
                                                    __global uchar *workspace, const ulong parted_at, const ulong header_at,
                                                    const ulong totals_at, const ulong shares_at, const ulong begins_at,
@@ -199,8 +199,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     place += mine[k] & ((1U << MASU_OWN_BITS) - 1);
     if (group == 0 && sizes[k] != 0) {
       // Each part that begins where this bucket ends, and in it.
-      const uint behind = begins + sizes[k];
-      for (uint next = begins / part + 1; next <= behind / part; ++next) MASU_AT(uint, begins_at)[next] = behind;
+      const uint bucket_end = begins + sizes[k];
+      for (uint next = begins / part + 1; next <= bucket_end / part; ++next) MASU_AT(uint, begins_at)[next] = bucket_end;
     }
     begins += sizes[k];
   }
@@ -251,7 +251,7 @@ inline uint pairs_of(const uint counters) {
 }
 
 // Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
-// behind the last key takes no part.
+// after the last key takes no part.
 MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
   for (uint span = 2; span < 2 * size; span *= 2) {
     for (uint distance = span / 2; distance != 0; distance /= 2) {

@@ -44,7 +44,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global uchar *workspace
 inline uint rank_at(__global const ulong *offsets, const ulong p, const uint low, const uint high) {
   uint from = low;
   uint to = high;
-  while (from < to) {  // the last rank whose keys begin at or before p; empty ranks after it begin behind
+  while (from < to) {  // the last rank whose keys begin at or before p; empty ranks after it begin later
     const uint middle = from + (to - from + 1) / 2;
     if (offsets[middle] <= p) from = middle;
     else to = middle - 1;

@@ -44,7 +44,7 @@ inline void unpack_wide(const uint4 vector, MASU_ELEMENT *keys) {
 #define unpack_source unpack_wide
 #endif
 
-// The words of `starts`, behind those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
+// The words of `starts`, after those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
 // key is, and how many tiles of keys_second come before.
 #define MASU_CURSORS MASU_BUCKETS
 #define MASU_FIRST_KEYS (MASU_BUCKETS + 256)
@@ -84,8 +84,8 @@ MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, co
   scan_counter_pairs(counters, MASU_COUNTERS / MASU_GROUP, MASU_GROUP, MASU_PARTIAL(memory), lid, &size);
   for (uint digit = lid; digit < 256; digit += MASU_GROUP) {
     const uint before = digit_begin(digit, 0, counters);
-    const uint behind = digit == 255 ? size : digit_begin(digit + 1, 0, counters);
-    MASU_BASES(memory)[digit] = behind == before ? 0 : atomic_add(&cursors[digit], behind - before) - before;
+    const uint next_begin = digit == 255 ? size : digit_begin(digit + 1, 0, counters);
+    MASU_BASES(memory)[digit] = next_begin == before ? 0 : atomic_add(&cursors[digit], next_begin - before) - before;
   }
   return size;
 }
@@ -113,7 +113,7 @@ MASU_INLINE void write_key(__global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS cons
 
 // Puts the keys from[lo, hi) of the tile that begins at `base` to their places by the digit at `shift`: in local memory first,
 // then to where `cursors` give room. `partial`: they are not all of the tile; `aligned`: it begins at a multiple of 16 bytes.
-// `first`: the keys are as the caller has them, `before` keys behind `from`, and zeros and NaNs are left out.
+// `first`: the keys are as the caller has them, `before` keys after `from`, and zeros and NaNs are left out.
 MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
                            const uint shift, const bool aligned, const bool first, const uint before,

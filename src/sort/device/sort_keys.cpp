@@ -10,7 +10,7 @@ namespace masu::sort_keys {
 
 namespace {
 
-// Places are uint, and so are the ends of tiles behind the last one.
+// Places are uint, and so are the ends of tiles after the last one.
 constexpr std::uint64_t most_keys = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 20);
 // Packed keys need large tiles: with 48 KiB of local memory the other way is faster (H200, OpenCL, 2026-11).
 constexpr std::uint64_t packed_local_bytes = std::uint64_t{96} << 10;

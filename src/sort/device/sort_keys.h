@@ -38,7 +38,7 @@ struct Plan {
   std::uint64_t local_bytes = 0;
 
   [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * items; }
-  // Of counts and places of digits.
+  // Counts and places of digits.
   [[nodiscard]] std::uint64_t table_bytes(std::uint64_t count) const noexcept {
     return (count + tile() - 1) / tile() * 2 * sort_plan::digits * 4;
   }
@@ -160,7 +160,7 @@ struct FinishShape : Shape {
 struct Tuning {
   Shape part;
   FinishShape finish;
-  std::array<FinishShape, larger_most> larger;  // of ever more keys; those behind the last one have no group
+  std::array<FinishShape, larger_most> larger;  // sorted by size; entries after the last one have group == 0
   unsigned tally_group = 0;                     // 0: nothing is counted by sort_tally.cl
   unsigned tally_ranges = 1;                    // of values, which it counts one by one
   unsigned count_group = 0;
@@ -182,7 +182,7 @@ struct Tuning {
 
   [[nodiscard]] unsigned buckets() const noexcept { return 1U << bucket_bits; }
   [[nodiscard]] unsigned start_words() const noexcept { return buckets() + 3 * 256 + 2; }  // as in sort_keys.cl
-  // Where the place behind the last zero stands.
+  // Where the place after the last zero stands.
   [[nodiscard]] std::uint64_t zero_word() const noexcept { return buckets() + 256 + 128; }
   // Whether buckets may have too many keys in a bin of keys_finish.
   [[nodiscard]] bool finishes_full() const noexcept { return !tallies || join_bits != 0; }
@@ -241,8 +241,8 @@ struct Layout {
   std::uint64_t parted_values = 0;
   std::uint64_t source = 0;  // floats as they were, where they are sorted in place with values
   std::uint64_t header = 0;
-  std::uint64_t totals = 0;  // behind the header, of sort_once
-  std::uint64_t counts = 0;  // behind these: all three are cleared
+  std::uint64_t totals = 0;  // after the header, of sort_once
+  std::uint64_t counts = 0;  // after these: all three are cleared
   std::uint64_t starts = 0;
   std::uint64_t chunks = 0;
   std::uint64_t listed = 0;  // the places of few zeros, and of few NaNs

@@ -199,8 +199,8 @@ inline void clear_bins(__local uint *counters, const uint lid) {
 }
 
 #if MASU_BY_DIGITS_TOO
-// Of a key of each work-item, how many pairs share one of MASU_BUCKETS bins. The counters, and `found`, are zeros, and the
-// counters are again.
+// Counts the pairs of keys, one of each work-item, that share one of MASU_BUCKETS bins. The counters, and `found`, are
+// zeros, and the counters are again.
 inline void count_pairs(const uint bin, __local uint *counters, __local uint *found) {
   const uint word = spread_word(bin >> 1);
   const uint upper = (bin & 1) << 4;
@@ -253,7 +253,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   specials.minuses = 0;
   specials.nans = 0;
   specials.full = 0;
-  specials.met = counters + MASU_COUNT_WORDS + 5;  // behind what crowded() needs
+  specials.met = counters + MASU_COUNT_WORDS + 5;  // after what crowded() needs
   specials.header = MASU_AT(uint, header_at);
   specials.lists = MASU_AT(uint, listed_at);
   clear_bins(counters, lid);
@@ -265,7 +265,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
     return;
   }
 #endif
-  // Keys in front of the first multiple of 16 bytes, and behind the last one.
+  // Keys before the first multiple of 16 bytes, and after the last one.
   const uint head = min(count, (uint)((16 - ((size_t)from & 15)) & 15) / MASU_SOURCE_BYTES);
   const uint vectors = (count - head) / MASU_SOURCE_VECTOR;
   const uint tail = count - head - vectors * MASU_SOURCE_VECTOR;
@@ -343,11 +343,11 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
   uint part = 0;  // the last one that begins at tile lo or before
   for (uint step = 128; step != 0; step /= 2) part += tiles[part + step] <= lo ? step : 0;
   for (uint tile = lo; tile < hi; ++part) {
-    const uint behind = min(hi, tiles[part + 1]);
+    const uint part_end = min(hi, tiles[part + 1]);
     const uint begin = starts[MASU_FIRST_KEYS + part];
     const uint base = begin / MASU_VECTOR * MASU_VECTOR;
     const uint first = max(begin, base + (tile - tiles[part]) * MASU_TILE);
-    const uint end = min(starts[MASU_CURSORS + part], base + (behind - tiles[part]) * MASU_TILE);
+    const uint end = min(starts[MASU_CURSORS + part], base + (part_end - tiles[part]) * MASU_TILE);
     for (uint i = lid; i < MASU_COUNT_WORDS; i += 256) counters[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = first + lid; i < end; i += 8 * 256) {
@@ -365,7 +365,7 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
     const uint sum = columns_of(counters, lid);
     if (sum != 0) atomic_add(&MASU_AT(uint, counts_at)[(part << MASU_SECOND_BITS) + lid], sum);
     barrier(CLK_LOCAL_MEM_FENCE);
-    tile = behind;
+    tile = part_end;
   }
 }
 #endif
@@ -378,7 +378,7 @@ inline void list_larger(__global uchar *workspace, __global uint *header, const 
 }
 
 // Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
-// waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
+// waits for another. Zeros lie between both halves of the buckets; NaNs after all others, or, where greater keys come first,
 // in front of them.
 __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *workspace, const ulong header_at,
                                                              const ulong counts_at, const ulong starts_at,

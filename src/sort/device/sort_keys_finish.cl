@@ -35,7 +35,7 @@ inline uint bin_end(const uint bin, const uint size, __local const uint *counter
 #define MASU_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
 #define MASU_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
 #define MASU_EDGE 8      // least keys in front of a bucket's
-#define MASU_BEHIND 192  // room behind it, for greatest keys, and for what changes places with the last ones
+#define MASU_BEHIND 192  // room after it, for greatest keys, and for what changes places with the last ones
 // Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
 // neighbours read lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> 6 & 1) << 3; }

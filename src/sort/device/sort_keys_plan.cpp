@@ -282,7 +282,7 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
     for (std::uint64_t& at : layout.rows) at = reserve(most_open * row_words * 4);
     for (std::uint64_t& at : layout.tiles) at = reserve((count / tuning.part.tile() + most_open) * tile_words * 4);
     // Entries of a crowded bucket: at most one for each window of half as many keys as one holds, one for each digit
-    // with more keys than these, and one behind each of these. Each may have too many keys in a bin, and any bucket.
+    // with more keys than these, and one after each of these. Each may have too many keys in a bin, and any bucket.
     layout.entries = reserve(tuning.levels() * 7 * most_open * std::uint64_t{entry_words} * 4);
   }
   if (tuning.finishes_full()) {

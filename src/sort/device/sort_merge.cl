@@ -67,7 +67,7 @@ inline masu_tile tile_of(const ulong number, const ulong piece_length, const ulo
 
 // `pieces` of piece_length keys each. In a piece, runs of left_length and right_length keys alternate; the last may be
 // shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of MASU_TILE, or the whole piece.
-// The second run of a pair begins right_place keys behind the first.
+// The second run of a pair begins right_place keys after the first.
 // A group makes `tiles_each` tiles of the first `tiles`. `memory` has room for MASU_TILE + MASU_GROUP keys or, where
 // something moves with them and that is more, words. `parts` has MASU_TILES, `borders` MASU_BORDERS, and `below` three
 // times as many words, one for each border in each of three rounds: the probes of one are counted in it, while those of
@@ -103,7 +103,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   ulong high = min(diagonal, own.a_length);
   uint round = 0;
   for (ulong most = min(left_length, right_length); most != 0; most /= MASU_SEEKERS + 1) {
-    // Probe i is behind the i-th step. Those that lie before the place that is sought are the first ones.
+    // Probe i is after the i-th step. Those that lie before the place that is sought are the first ones.
     const ulong width = high - low;
     const ulong step = width / (MASU_SEEKERS + 1) + 1;
     const ulong within = (seeker + 1) * step;

@@ -119,8 +119,8 @@ class Merger {
         units_(device.info().compute_units),
         kernels_(device, files(), defines(device.info(), arrays.dtype, arrays.order, moved), shape_.group) {}
 
-  // Of `pieces` of piece_length keys, runs of `left` and of `right` keys in turns: each two become one. The second
-  // begins right_place keys behind the first.
+  // `pieces` of piece_length keys are runs of `left` and of `right` keys in turns: each two become one. The second
+  // begins right_place keys second_half the first.
   void merge(Stream& stream, const Places& places, std::uint64_t pieces, std::uint64_t piece_length, std::uint64_t left,
              std::uint64_t right, std::uint64_t right_place, DeviceWork& work) {
     const std::uint64_t piece_tiles = (piece_length + shape_.tile() - 1) / shape_.tile();
@@ -182,11 +182,11 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   const Layout layout = layout_of(device.info(), arrays, pieces, piece_length);
   const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes());
   const auto part = [&](std::uint64_t first, std::uint64_t bytes) { return memory.slice(first, bytes); };
-  const std::uint64_t behind = layout.first_payload + layout.first_keys;
+  const std::uint64_t second_half = layout.first_payload + layout.first_keys;
   const Buffer<std::byte> first_payload = part(0, layout.first_payload);
   const Buffer<std::byte> first_keys = part(layout.first_payload, layout.first_keys);
-  const Buffer<std::byte> other_keys = part(behind, layout.keys);
-  const Buffer<std::byte> other_payload = part(behind + layout.keys, layout.payload);
+  const Buffer<std::byte> other_keys = part(second_half, layout.keys);
+  const Buffer<std::byte> other_payload = part(second_half + layout.keys, layout.payload);
 
   // Where the result of each pass goes: the last one to the first of these.
   std::array<const BufferBase*, 2> keys = {arrays.target == nullptr ? &first_keys : arrays.target, &other_keys};
@@ -225,7 +225,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
     std::swap(payload[0], payload[1]);
   }
   if (!layout.by_indices) return;
-  const Buffer<std::byte> moved = part(behind, pieces * piece_length * arrays.record_bytes);
+  const Buffer<std::byte> moved = part(second_half, pieces * piece_length * arrays.record_bytes);
   sort_kernels::gather(stream, *arrays.records, moved, *payload[0], layout.payload_bytes, arrays.record_bytes,
                        pieces * piece_length, piece_length, work);
   work.done(call::copy(stream, moved, *arrays.moved_records));

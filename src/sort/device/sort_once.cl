@@ -99,7 +99,7 @@ inline void count_digits(__global const MASU_ELEMENT *from, __global uint *total
   const uint column = lid % MASU_COLUMNS;
   for (uint i = lid; i < MASU_PASSES * MASU_DIGITS * MASU_COLUMNS; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  // Keys in front of the first multiple of 16 bytes, and behind the last one.
+  // Keys before the first multiple of 16 bytes, and after the last one.
   const uint head = min(count, (uint)(((16 - ((size_t)from & 15)) & 15) / MASU_ELEMENT_BYTES));
   const uint vectors = (count - head) / MASU_PER_VECTOR;
   const uint tail = count - head - vectors * MASU_PER_VECTOR;
@@ -341,7 +341,7 @@ inline void add_up(__global volatile const uint *counts, __global volatile uint 
   }
 }
 
-// With `asked` only where `state` holds a word that is not 0. The word behind it, and MASU_PASSES + 1 rows of `totals`,
+// With `asked` only where `state` holds a word that is not 0. The word after it, and MASU_PASSES + 1 rows of `totals`,
 // are zeros at the start. The first pass reads `keys` and `moved`; items go to and fro between `one` and `other`, or,
 // of keys alone, between `one` and `sorted`; the last pass writes `sorted` and `moved`. Fewer than 2^30 keys.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(

@@ -98,7 +98,7 @@ inline void scan_counters(__local uint *counters, __local uint *partial, const u
 }
 
 // The places of a work-item's keys in their ordered tile of `size` keys: ranks[i] for keys[i], which stood at own + i.
-// What stands behind the tile's keys stays there. Ends with the scanned counters.
+// What stands after the tile's keys stays there. Ends with the scanned counters.
 inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint flip, const uint own, const uint size,
                       uint *ranks, __local uint *counters, __local uint *partial, const uint lid) {
   const uint column = lid % MASU_COLUMNS;

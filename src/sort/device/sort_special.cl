@@ -61,7 +61,7 @@ inline void move_listed(__global const MASU_ELEMENT *from, __global MASU_ELEMENT
   }
 }
 
-// `zero_at`: where the place behind the last zero stands.
+// `zero_at`: where the place after the last zero stands.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *restrict keys, const ulong keys_at,
                                                        __global uchar *parted, const ulong parted_at,
                                                        __global uchar *workspace, const ulong header_at,

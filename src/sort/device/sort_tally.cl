@@ -160,7 +160,7 @@ inline uint keys_of(const uint value, __local const uint *counters, __local cons
 // Writes those of the places [lo, hi) of keys that begin at `to` which the counted ones fill, window by window: the value of a
 // place is the greatest one whose keys begin there or before. `all`: values that are counted, all or a range; `base`: what is
 // added to each. Returns how many keys are counted.
-MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const uint behind, const uint all,
+MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const uint limit, const uint all,
                               const MASU_ELEMENT base, const MASU_ELEMENT flip, __local uint *memory,
                               __global const uint *table, const bool halves, const uint lid) {
   __local ushort *const marks = MASU_MARKS(memory);
@@ -187,7 +187,7 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   const uint end = group_scan(own_keys, MASU_GROUP, partial, lid, &total);
   const uint begin = end - own_keys;
   begins[lid] = begin;
-  const uint hi = min(behind, total);
+  const uint hi = min(limit, total);
   uint carried = 0;  // the value at the place before the window
   for (uint window = lo; window < hi; window += MASU_WINDOW) {
     const uint places = min(hi - window, (uint)MASU_WINDOW);
@@ -319,13 +319,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];                                            \
   const ulong all = MASU_AT(const uint, header_at)[MASU_HUGE_KEYS];                                         \
   const ulong first = all * (get_group_id(0) / (ranges)) / (get_num_groups(0) / (ranges));                  \
-  const ulong behind = all * (get_group_id(0) / (ranges) + 1) / (get_num_groups(0) / (ranges));             \
+  const ulong limit = all * (get_group_id(0) / (ranges) + 1) / (get_num_groups(0) / (ranges));             \
   ulong passed = 0;                                                                                         \
-  for (uint i = 0; i < huges && passed < behind; ++i) {                                                     \
+  for (uint i = 0; i < huges && passed < limit; ++i) {                                                     \
     const uint begin = MASU_AT(const uint, huges_at)[3 * i];                                                \
     const uint size = MASU_AT(const uint, huges_at)[3 * i + 1];                                             \
     const uint lo = (uint)min(max(first, passed) - passed, (ulong)size);                                    \
-    const uint hi = (uint)min(behind - passed, (ulong)size);                                                \
+    const uint hi = (uint)min(limit - passed, (ulong)size);                                                \
     __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);  \
     const bool halves = size < 65536;                                                                       \
     passed += size;                                                                                         \
