@@ -105,11 +105,11 @@ def bars_across(values, title):
 
 
 def recorded_calls():
-    """{call: {elements: masu's speed over the faster of PyTorch and CuPy}}, calls behind each other."""
+    """{call: {elements: masu's speed over the faster of PyTorch and CuPy}}, calls back to back."""
     rows = json.loads((pathlib.Path(__file__).parent / "results/recorded.json").read_text(encoding="utf-8"))["rows"]
     calls = {}
     for row in rows:
-        if row["source"] == "bench/whole_calls.py" and row["subject"].startswith("Calls behind each other"):
+        if row["source"] == "bench/whole_calls.py" and row["subject"].startswith("Back-to-back calls"):
             calls.setdefault(row["of"]["call"], {})[row["of"]["elements"]] = row["values"]["/ the faster of PyTorch and CuPy"]
     return calls
 

@@ -68,7 +68,7 @@ Rows of CUB with 10^6 bins and more are of runs of their own, as CUB 3.0.1 wrote
 ![Times as fast as NumPy, of 30 calls](images/python-numpy.svg)
 
 `sum` and `cumsum` of floats are exact in masu and rounded in NumPy; masu's `partition` is stable. The chart is of Zen 5.""",
-    "Calls behind each other from Python on arrays in GPU memory, the time of one, µs": """
+    "Back-to-back calls from Python on arrays in GPU memory, the time of one, µs": """
 ![masu's speed over the faster of PyTorch and CuPy by the number of elements, a chart for each call](images/whole-calls.svg)
 """,
 }

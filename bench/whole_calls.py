@@ -4,7 +4,7 @@
 
     python bench/whole_calls.py [--sizes 10,12,…,28] [--case TEXT,…] [--seconds S] [-o REPORT.jsonl]
 
-`single`: a call and a synchronisation, the median. `pipelined`: calls behind each other with one synchronisation at the
+`single`: a call and a synchronisation, the median. `pipelined`: calls back to back with one synchronisation at the
 end, the time of one. The libraries take turns. Each line of the report is one cell: case, log2 of the elements, mode and
 microseconds of each library. The table at the end has masu's speed over the better of the two others; below 1 masu is
 slower.

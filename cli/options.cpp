@@ -158,7 +158,7 @@ std::uint64_t whole_number(std::string_view option, const std::string& text, std
   std::optional<std::uint64_t> value;
   try {
     value = io::parse_size(text);
-  } catch (const Error&) {  // told below, with the option's name
+  } catch (const Error&) {  // reported below, with the option's name
   }
   if (!value || *value < least || *value > most) {
     const std::string limit =

@@ -96,7 +96,7 @@ std::uint64_t row_count(const std::string& rows);
 // A decimal number; nan and inf are read too.
 double real_number(std::string_view option, std::string_view text);
 
-// What an option's value may be. The text behind an option in its help says it: words joined by '|', of which those in
+// What an option's value may be. The text after an option in its help says it: words joined by '|', of which those in
 // lower case are meant literally and those in capitals are names of the table here.
 enum class ValueKind { other, words, file, folder };
 

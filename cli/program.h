@@ -69,7 +69,7 @@ class Option {
   const Option& required() const;
   // Several values in one argument, with this between them.
   const Option& delimiter(char between) const;
-  // Of an option that may be repeated: one value each time.
+  // The option may be repeated, with one value each time.
   const Option& one_value() const;
   const Option& range(unsigned least, unsigned most) const;
 
@@ -176,7 +176,7 @@ struct CommandProgram {
   std::string name;
   std::string description;
   std::span<Command (*const)(CommandLine& line)> commands;
-  std::string more;                   // behind the help
+  std::string more;                   // after the help
   const char* interrupted = nullptr;  // a line that says that a signal has ended it
 };
 

@@ -99,20 +99,22 @@ namespace {
 // What a rank reads of an input that another rank has.
 class NoElements final : public io::Source {
  public:
-  NoElements(io::SourceInfo info, bool told) : info_(std::move(info)), told_(told) { info_.count = 0; }
+  NoElements(io::SourceInfo info, bool dtype_fixed) : info_(std::move(info)), dtype_fixed_(dtype_fixed) {
+    info_.count = 0;
+  }
   [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
   std::uint64_t read(void* /*target*/, std::uint64_t /*count*/) override { return 0; }
   void rewind() override {}
   // The rank that has the text does it too.
   bool retype(Dtype dtype) override {
-    if (told_) return false;
+    if (dtype_fixed_) return false;
     info_.dtype = dtype;
     return true;
   }
 
  private:
   io::SourceInfo info_;
-  bool told_;
+  bool dtype_fixed_;
 };
 
 // Lines of text, since names and channels are texts.
@@ -136,7 +138,7 @@ io::SourceInfo info_in(const std::string& text, const std::string& name) {
   if (!lines.at(2).empty()) info.count = std::stoull(lines.at(2));
   info.fortran_order = lines.at(3) == "1";
   info.largest = std::stoull(lines.at(4));
-  // Each extent and each channel has a comma behind it.
+  // Each extent and each channel is followed by a comma.
   for (const std::string& extent : split(lines.at(5), ',')) {
     if (!extent.empty()) info.shape.push_back(std::stoull(extent));
   }
@@ -177,7 +179,7 @@ void retype_all(io::Source& source) {
   }
 }
 
-// The same file on every rank, as far as it can be told.
+// Refuses files that visibly differ from rank 0's, in format, dtype or size. Texts are not compared with each other.
 void compare_inputs(const io::Source& source) {
   io::SourceInfo info = source.info();
   if (info.format == "text") info = {};
@@ -194,11 +196,11 @@ void compare_inputs(const io::Source& source) {
 }  // namespace
 
 SharedSource open_for_first(const std::string& name, const std::function<std::unique_ptr<io::Source>()>& open,
-                            bool told) {
+                            bool dtype_fixed) {
   std::unique_ptr<io::Source> source;
   if (ranks().first()) source = open();
   const std::string text = text_in(ranks().of_first("open " + name, bytes_of(source ? text_of(source->info()) : "")));
-  if (!source) source = std::make_unique<NoElements>(info_in(text, name), told);
+  if (!source) source = std::make_unique<NoElements>(info_in(text, name), dtype_fixed);
   return {std::move(source), Way::first};
 }
 

@@ -36,7 +36,7 @@ class Ranks {
   [[nodiscard]] virtual int size() const { return 1; }
   [[nodiscard]] bool several() const { return size() > 1; }
   [[nodiscard]] bool first() const { return rank() == 0; }
-  // Of the ranks on this machine.
+  // The rank's number among those on this machine, and how many these are.
   [[nodiscard]] virtual int local_rank() const { return 0; }
   [[nodiscard]] virtual int local_size() const { return 1; }
   // Whether standard output and standard error are the user's, and not a launcher's.
@@ -128,9 +128,9 @@ struct SharedSource {
 // Not cut yet, but for text by lines, where `lines` allows it: texts whose entries need not stay beside those of
 // another source. Texts that decide their dtype have the same one on every rank.
 SharedSource open_shared(const std::string& input, const io::SourceOptions& options, bool lines);
-// What open() returns on the first rank alone, `name` is that of its input; `told`: its dtype is not open to change.
+// What open() returns on the first rank alone, `name` is that of its input; `dtype_fixed`: its dtype may not change.
 SharedSource open_for_first(const std::string& name, const std::function<std::unique_ptr<io::Source>()>& open,
-                            bool told);
+                            bool dtype_fixed);
 // The elements of the whole source, where they are known before reading. Before it is cut.
 std::optional<std::uint64_t> shared_count(const io::Source& source, Way way);
 // The same, read through to the end and back again where they are not known; not of one that is shared by lines.

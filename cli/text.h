@@ -115,7 +115,7 @@ std::string json_element(const ArrayView& array, std::uint64_t index);
 // The terminal.
 
 bool is_terminal(int descriptor);
-// Columns of the terminal behind standard output, else $COLUMNS, else 80.
+// Columns of the terminal that standard output is, else $COLUMNS, else 80.
 unsigned output_width();
 // True when the user's locale can show characters beyond ASCII.
 bool utf8_locale();

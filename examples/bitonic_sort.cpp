@@ -4,9 +4,9 @@
 // radix sort for 1024, 4096, … values up to M, and draws that with --chart.
 //
 //   bitonic_sort [--device ID] [--n N] [--items N] [--most M] [--chart FILE.svg|.png|.pdf]
+#include "bitonic.h"
 #include "options.h"
 
-#include <masu/bitonic.h>
 #include <masu/plot.h>
 #include <masu/sort.h>
 
@@ -39,8 +39,8 @@ class Network {
 
   // Sorts in descending order. The stream runs one pass after the other.
   void sort(masu::Buffer<std::uint32_t>& values) {
-    for (const masu::BitonicPass& pass : masu::bitonic_schedule(values.size())) {
-      const std::uint64_t pairs = masu::bitonic_pairs(pass, values.size());
+    for (const example::BitonicPass& pass : example::bitonic_schedule(values.size())) {
+      const std::uint64_t pairs = example::bitonic_pairs(pass, values.size());
       compare_(stream_, masu::NDRange(example::pieces(pairs, items_) * items_, items_), values, pairs, pass.distance,
                std::uint32_t{pass.mirrored() ? 1U : 0U});
     }
@@ -55,7 +55,7 @@ class Network {
 
 // Stages and passes are counted from 0; the last stage is the merge.
 void list_passes(std::uint64_t n) {
-  for (const masu::BitonicPass& pass : masu::bitonic_schedule(n)) {
+  for (const example::BitonicPass& pass : example::bitonic_schedule(n)) {
     if (pass.merge) std::cout << "merge";
     else std::cout << "stage=" << pass.stage;
     std::cout << " pass=" << pass.pass << " distance=" << pass.distance << '\n';
@@ -89,13 +89,13 @@ void compare_with_radix(const masu::Device& device, Network& network, const Sett
   std::cout << "         n  passes  million pairs   network ms     radix ms\n";
   for (std::uint64_t n = 1024; n <= settings.most; n *= 4) {
     const std::vector<std::uint32_t> values = example::made_up(n);
-    const auto passes = masu::bitonic_schedule(n);
+    const auto passes = example::bitonic_schedule(n);
     const double of_network = milliseconds(device, values, [&](auto& data) { network.sort(data); });
     const double of_radix = milliseconds(device, values, [&](auto& data) {
       masu::sort(data, {.order = masu::Order::descending, .algorithm = masu::SortAlgorithm::radix});
     });
     double pairs = 0;
-    for (const masu::BitonicPass& pass : passes) pairs += static_cast<double>(masu::bitonic_pairs(pass, n)) / 1e6;
+    for (const example::BitonicPass& pass : passes) pairs += static_cast<double>(example::bitonic_pairs(pass, n)) / 1e6;
     std::cout << std::setw(10) << n << std::setw(8) << passes.size() << std::setw(15) << in_digits(pairs)
               << std::setw(13) << in_digits(of_network) << std::setw(13) << in_digits(of_radix) << '\n';
     chart.groups.push_back(

@@ -33,7 +33,7 @@ build_tests() {
   local targets=(masu_cli masu_shared masu_io_shared masu_plot_shared masu_tests masu_io_tests masu_plot_tests masu_check_tests
     masu_selftest_tests masu_examples masu_shell_files)
   [[ -z ${MASU_TEST_ALL-} ]] || targets=(all)
-  build release -DMASU_BUILD_TESTS=ON -DMASU_BUILD_EXAMPLES=ON "${targets[@]}"
+  build release -DMASU_INSTRUCTION_SETS=all -DMASU_BUILD_TESTS=ON -DMASU_BUILD_EXAMPLES=ON "${targets[@]}"
 }
 need_build() { build_tests || die "the build failed"; }
 
@@ -154,7 +154,7 @@ part_mpi() {
   local -A counts=([openmpi]="1 2 3" [mpich]="2 4")
   [[ -z ${MASU_TEST_ALL-} ]] || kinds=(openmpi mpich) counts=([openmpi]="1 2 3 7" [mpich]="1 2 4 8")
   [[ -z ${MASU_TEST_LONG-} ]] || counts=([openmpi]="1 2 3 4 7 8" [mpich]="1 2 3 4 7 8")
-  build release -DMASU_BUILD_TESTS=ON masu_cli "${kinds[@]/#/masu_mpi_tests_}" "${kinds[@]/#/masu_mpi_cli_}" || die "the build failed"
+  build release -DMASU_INSTRUCTION_SETS=all -DMASU_BUILD_TESTS=ON masu_cli "${kinds[@]/#/masu_mpi_tests_}" "${kinds[@]/#/masu_mpi_cli_}" || die "the build failed"
   need_python
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_rmaps_base_oversubscribe=1 \
     OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1 MASU_THREADS=1 GTEST_COLOR=no

@@ -110,8 +110,8 @@ void check_array_output(const CommonOptions& common) {
 }
 
 std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common, std::uint64_t rows) {
-  const bool told = stream.info().count || common.output.ends_with(".npy");
-  const std::uint64_t count = told ? stream.count() : 0;
+  const bool is_counted = stream.info().count || common.output.ends_with(".npy");
+  const std::uint64_t count = is_counted ? stream.count() : 0;
   return rows == 1 ? std::vector{count} : std::vector{rows, count / rows};
 }
 

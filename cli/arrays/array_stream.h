@@ -187,7 +187,7 @@ class ArrayStream {
   std::uint64_t count();
   // Elements of each of so many rows; a usage error where they do not come out even. Each rank gets whole rows.
   std::uint64_t row_length(std::uint64_t rows);
-  // Of these, the rows of this rank.
+  // How many of these rows this rank has.
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   // Bytes of the largest piece that next passes give.
   void limit_pieces(std::uint64_t bytes) { piece_bytes_ = std::min(piece_bytes_, bytes); }
@@ -201,7 +201,7 @@ class ArrayStream {
   // Ends the passes on all ranks: returns the sum of what they counted.
   std::uint64_t settle(std::uint64_t counted);
 
-  // Of all ranks, when the passes have ended.
+  // The report of all ranks, once the passes have ended.
   [[nodiscard]] io::TextReport report() const { return report_ ? *report_ : source_->report(); }
   // The places of numbers; this rank has read `numbers` of them. Collective.
   [[nodiscard]] Places places(std::uint64_t numbers) { return {*source_, numbers}; }
@@ -327,7 +327,7 @@ struct ColumnsResult {
     bool same = false;  // the same for each row: JSON has it once
   };
   std::vector<Head> heads;
-  // Gives equally long pieces of all columns, one behind the other; is called several times.
+  // Gives equally long pieces of all columns, one after the other; is called several times.
   using Taker = std::function<void(std::span<const ArrayView>)>;
   std::function<void(const Taker&)> pieces;
   // Where the entries are those of several rows, how many each has: tables and CSV get a column for the row's number

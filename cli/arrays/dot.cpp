@@ -102,7 +102,7 @@ Exit run_command(DotCommandOptions& asked) {
   }
   progress.finish();
   const Times times = sums.times();
-  // Of what this rank has.
+  // The reference has only this rank's elements, so it is compared before the ranks are joined.
   if (common.verify) {
     const SumResult mine = result_of(sums, wanted, info.name);
     verify(reference, mine.dtype(), bits_of(mine));

@@ -82,7 +82,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   return Exit::done;
 }
 
-// Of each element what all up to it come to.
+// Running sums, minima and maxima.
 
 constexpr const char* scan_examples = R"(Examples:
   masu scan lengths.npy --exclusive -o starts.npy
@@ -212,7 +212,7 @@ struct Matrix {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   std::uint64_t depth = 1;
-  bool by_columns = false;  // columns come one behind the other
+  bool by_columns = false;  // columns come one after the other
   [[nodiscard]] std::vector<std::uint64_t> turned_shape() const {
     return depth == 1 ? std::vector{columns, rows} : std::vector{columns, rows, depth};
   }
@@ -289,7 +289,7 @@ class TransposeJob {
   }
 
  private:
-  // Columns that come one behind the other are the rows of the result.
+  // Columns that come one after the other are the rows of the result.
   void copy() {
     stream_.each([&](const ArrayView& piece) { write(piece); });
   }

@@ -224,7 +224,7 @@ class ReduceJob {
       data_error("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof);
     }
   }
-  // Of nothing all that there is is zero.
+  // Rows without elements: each result that they have is zero.
   ReduceFound of_empty_rows() {
     const bool integers = !is_float(stream_.info().dtype);
     const Dtype total = is_signed(stream_.info().dtype) ? Dtype::i64 : Dtype::u64;

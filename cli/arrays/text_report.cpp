@@ -161,9 +161,9 @@ Places::Places(io::Source& source, std::uint64_t numbers) : source_(&source) {
 void Places::apply(std::span<std::uint64_t> indices) const {
   if (gaps_.empty()) return source_->to_places(indices);
   for (std::uint64_t& index : indices) {
-    const auto behind = std::upper_bound(gaps_.begin(), gaps_.end(), index,
-                                         [](std::uint64_t i, const io::Source::Gap& gap) { return i < gap.number; });
-    index += (behind - 1)->missing;
+    const auto after = std::upper_bound(gaps_.begin(), gaps_.end(), index,
+                                        [](std::uint64_t i, const io::Source::Gap& gap) { return i < gap.number; });
+    index += (after - 1)->missing;
   }
 }
 

@@ -144,7 +144,7 @@ class TopkTable {
     std::vector<std::uint64_t> found;    // entries of each row
     std::vector<std::uint64_t> skipped;  // NaNs of each row that were left out
   };
-  // Of all ranks, on the first one. Only once.
+  // The first rank gets the result of all ranks. May be called once.
   Result finish() {
     if (!ranks().several()) {
       if (row_) end_row();
@@ -157,7 +157,7 @@ class TopkTable {
     }
     return std::move(result_);
   }
-  // Of this rank.
+  // How many elements this rank has added.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
@@ -182,7 +182,7 @@ class TopkTable {
     times_ += row_->times();
     row_.reset();
   }
-  // The rows of the other ranks, behind those of the first.
+  // Appends the rows of the other ranks to those of the first.
   void join_rows() {
     const std::size_t element = size_of(request_.dtype);
     const auto number = [](const std::byte* at) {
@@ -256,7 +256,7 @@ void verify(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const To
             const TopkTable::Result& found) {
   const std::uint64_t length = data.count / rows;
   const Order order = how.largest ? Order::descending : Order::ascending;
-  std::vector<std::uint64_t> places;  // of all rows, one behind the other
+  std::vector<std::uint64_t> places;  // of all rows, one row after the other
   for (std::uint64_t row = 0; row < found.found.size(); ++row) {
     const ArrayView values = part_of(data, row * length, length);
     const auto expected = reference_topk(values, order, how.nan == NanPolicy::skip, k);

@@ -147,7 +147,7 @@ constexpr unsigned most_messages = 20000;
 constexpr const char* build_options =
     "-O0 -fsanitize=float-cast-overflow -fsanitize-recover=float-cast-overflow -fsanitize-minimal-runtime -include ";
 
-// This process's arguments behind "run".
+// This process's arguments after "run".
 std::vector<std::string> own_arguments() {
   const std::vector<std::string> arguments = command_line();
   const auto run = std::find(arguments.begin() + 1, arguments.end(), "run");
@@ -238,15 +238,15 @@ Exit check_kernel(const CheckRequest& request) {
   }
 
   const CheckLog found = parse_check_log(log.read());
-  const auto told = parse_facts(facts_file.read());
-  const CheckFacts facts = told.value_or(CheckFacts{});
+  const auto read_facts = parse_facts(facts_file.read());
+  const CheckFacts facts = read_facts.value_or(CheckFacts{});
   const std::string name = request.file == "-" ? "<stdin>" : request.file;
   const std::vector<Fault> faults = collect_faults(found, facts, SourceName{name});
   const SourceLines source(name, facts.source);
   const std::string trouble = end_text(end, request);
 
   // A run that ended before its kernel, or in it, has said why.
-  const bool ran = told && trouble.empty() && (end.status == 0 || end.status == static_cast<int>(Exit::differs));
+  const bool ran = read_facts && trouble.empty() && (end.status == 0 || end.status == static_cast<int>(Exit::differs));
   if (request.json) {
     Json check{{"faults", check_json(faults, source)}, {"work_items", facts.work_items}, {"cut", found.cut}};
     if (!trouble.empty()) check["error"] = trouble;
@@ -257,7 +257,7 @@ Exit check_kernel(const CheckRequest& request) {
   const std::string items = count_text(facts.work_items, "work-item");
   if (!faults.empty()) {
     say(fmt::format("masu run: {} found in {}{}\n", count_text(faults.size(), "fault"), items,
-                    found.cut ? fmt::format(" (after {} messages Oclgrind told no more)", most_messages) : ""));
+                    found.cut ? fmt::format(" (after {} messages Oclgrind reported no more)", most_messages) : ""));
   } else if (ran && !request.quiet) {
     say(fmt::format("masu run: no faults found in {}\n", items));
   }

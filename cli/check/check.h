@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `masu run --check`: the same command line once more as a child under Oclgrind, which simulates an OpenCL device and
-// watches every access; what it found is told as faults in the kernel.
+// watches every access; what it finds is reported as faults in the kernel.
 //
-// The child is this program with the same arguments and `--under-oclgrind FILE` behind `run`. In it a run
+// The child is this program with the same arguments and `--under-oclgrind FILE` after `run`. In it a run
 //   - is a run without --check, on the device "opencl", whatever --device says: Oclgrind is the only OpenCL there;
 //   - has no --timeout: the parent ends it;
 //   - launches from one thread, brings data by writes (fills and host memory in place count as uninitialised);
@@ -90,7 +90,7 @@ inline bool same_place(const Place& a, const Place& b) {
   return std::tie(a.file, a.line, a.column) == std::tie(b.file, b.line, b.column);
 }
 
-// Who did something, where. A copy by the whole work-group has no work-item.
+// A work-item or work-group that did something, and where. A copy by the whole work-group has no work-item.
 struct Access {
   using Id = std::array<std::uint64_t, 3>;
   bool by_item = false;
@@ -154,7 +154,7 @@ struct Fault {
 // absolute path that the working directory has too.
 struct SourceName {
   std::string file;
-  [[nodiscard]] bool is(std::string_view told) const;
+  [[nodiscard]] bool is(std::string_view reported) const;
 };
 
 // In the order of their lines, those that may follow from others last.

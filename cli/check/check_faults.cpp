@@ -197,7 +197,7 @@ bool Evidence::add(const Finding& finding) {
   return words(line) == words(headline);
 }
 
-// How the messages of Oclgrind 21.10 begin; of one that is not here nothing but the headline is told.
+// How the messages of Oclgrind 21.10 begin. A message that is not here is reported by its headline alone.
 constexpr std::array<std::pair<std::string_view, FaultKind>, 20> headlines{{
     {"Invalid read of size", FaultKind::out_of_bounds},
     {"Invalid write of size", FaultKind::out_of_bounds},
@@ -339,7 +339,7 @@ class Collector {
     if (is_new) groups_.emplace_back().fault.kind = kind;
     Group& group = groups_[entry->second];
     Fault& fault = group.fault;
-    // An access that is both read and write is told twice.
+    // Oclgrind reports an access that is both read and write twice.
     if (group.evidence.add(finding)) ++fault.times;
     if (fault.space.empty()) fault.space = space;
     const unsigned telling = how_telling(finding);
@@ -410,7 +410,7 @@ class Collector {
   std::vector<Group> groups_;
 };
 
-// Of a race that one first which comes last in the source: usually the read that came too early.
+// Puts the access that is last in the source first in a race: usually it is the read that came too early.
 void order_accesses(Fault& fault) {
   if (fault.kind != FaultKind::data_race || fault.accesses.size() != 2) return;
   if (fault.accesses[0].place.line < fault.accesses[1].place.line) std::swap(fault.accesses[0], fault.accesses[1]);
@@ -426,10 +426,10 @@ std::string_view to_string(FaultKind kind) {
   return of(kind).name;
 }
 
-bool SourceName::is(std::string_view told) const {
-  if (told == "input.cl" || told == file) return true;
-  return file.starts_with('/') && !told.empty() && told.size() < file.size() && file.ends_with(told) &&
-         file[file.size() - told.size() - 1] == '/';
+bool SourceName::is(std::string_view reported) const {
+  if (reported == "input.cl" || reported == file) return true;
+  return file.starts_with('/') && !reported.empty() && reported.size() < file.size() && file.ends_with(reported) &&
+         file[file.size() - reported.size() - 1] == '/';
 }
 
 std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name) {

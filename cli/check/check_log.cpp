@@ -180,7 +180,8 @@ CheckLog parse_check_log(std::string_view log) {
   return result;
 }
 
-// Which of the compiler's warnings are told as faults: those of programs that do not do what they say, not of style.
+// Which of the compiler's warnings are reported as faults: those of programs that do not do what they say, not of
+// style.
 
 namespace {
 
@@ -206,7 +207,7 @@ constexpr std::array<std::pair<std::string_view, FaultKind>, 18> faults{{
     {"is used uninitialized", FaultKind::compiler},
 }};
 
-// The number behind the last colon of the text, which is then cut off.
+// The number after the last colon of the text; the colon and the number are then cut off.
 std::optional<unsigned> cut_number(std::string_view& text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -255,10 +256,10 @@ std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& n
     const auto place = place_before(line.substr(0, at), name);
     if (!place) continue;
     const auto add = [&](FaultKind kind, std::string what) {
-      const bool told = std::any_of(result.begin(), result.end(), [&](const Fault& earlier) {
+      const bool is_known = std::any_of(result.begin(), result.end(), [&](const Fault& earlier) {
         return earlier.what == what && earlier.accesses.front().place.line == place->line;
       });
-      if (told) return;
+      if (is_known) return;
       Fault& fault = result.emplace_back();
       fault.kind = kind;
       fault.what = std::move(what);

@@ -30,7 +30,13 @@ namespace {
 // A form of the result.
 struct Format {
   std::string_view name;
-  void (*write)(const HistogramResult&, const WriteOptions&, const Sink&);
+  using Write = void (*)(const HistogramResult&, const WriteOptions&, const Sink&);
+  Write write_counts;
+  Write write_totals;  // with --weights
+
+  void write(const HistogramResult& result, const WriteOptions& options, const Sink& sink) const {
+    (result.weighted ? write_totals : write_counts)(result, options, sink);
+  }
 };
 
 struct HistogramCommandOptions {
@@ -71,8 +77,10 @@ void write_chart(const HistogramResult& result, const WriteOptions& options, con
   write_table(result, {output_width(), utf8_locale(), options.density, options.cumulative, options.log_counts}, sink);
 }
 
-constexpr std::array<Format, 4> formats{
-    {{"table", write_chart}, {"json", write_json}, {"csv", write_csv}, {"npy", write_npy}}};
+constexpr std::array<Format, 4> formats{{{"table", write_chart, write_weighted_table},
+                                         {"json", write_json, write_weighted_json},
+                                         {"csv", write_csv, write_weighted_csv},
+                                         {"npy", write_npy, write_weighted_npy}}};
 
 const Format* find_format(std::string_view name) {
   const auto* const found =
@@ -160,7 +168,10 @@ const Format& HistogramCommandOptions::chosen_format() const {
 
 HistogramJob HistogramCommandOptions::job() const {
   HistogramJob job;
+  job.weights = weighted_job();
   job.source = source_options(input, common);
+  // A value that cannot be read would part the weights from their values.
+  if (job.weights) job.source.needed_by = "--weights";
   job.columns = input.columns;
   job.bins = parse_bins(bins, joint);
   job.joint = joint;
@@ -203,7 +214,7 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
     usage_error("values and weights can't both come from standard input");
   }
   WeightedJob job;
-  job.weights = weights;
+  job.input = weights;
   job.variances = variances;
   job.from = source_options(input, common);
   job.from.format = io::input_format_from_name(weights_format);
@@ -290,18 +301,19 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   if (outsiders && result.outsiders() > 0) {
     note(fmt::format("masu: {}: {} {} lie in no bin", name, result.outsiders(), what));
   }
-  if (verified) note(fmt::format("verified: {} {}", result.n(), what));
+  if (verified) note(fmt::format("verified: {}{} {}", result.weighted ? "the totals of " : "", result.n(), what));
 }
 
 void make_visible(HistogramResult& result, const Format& form, bool to_stdout) {
   // JSON has escapes of its own, and a CSV file is no terminal.
   if (form.name != "table" && !(form.name == "csv" && to_stdout && is_terminal(STDOUT_FILENO))) return;
   result.source.name = visible(result.source.name);
+  result.weights = visible(result.weights);
   for (std::string& name : result.names) name = visible(name);
 }
 
 void tell(const HistogramResult& result, const Format& form, const CommonOptions& common) {
-  const bool outsiders_unseen = form.name == "csv" || form.name == "npy";
+  const bool outsiders_unseen = !result.weighted && (form.name == "csv" || form.name == "npy");
   if (!common.quiet) print_notes(result, outsiders_unseen, common.verify);
   if (common.time) note_times(result.seconds, result.bytes);
 }
@@ -344,40 +356,9 @@ Exit run_dealt(const HistogramCommandOptions& asked, const HistogramJob& work, c
   return Exit::done;
 }
 
-Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJob& weighted, Progress& progress) {
-  const CommonOptions& common = asked.common;
-  HistogramJob work = asked.job();
-  // A value that cannot be read would part the weights from their values.
-  work.source.needed_by = "--weights";
-  work.paired = true;
-  const std::string_view form = asked.chosen_format().name;
-  const bool to_stdout = common.output.empty() || common.output == "-";
-  if (form == "npy" && to_stdout && is_terminal(STDOUT_FILENO)) {
-    usage_error("--format npy does not go to a terminal; use -o FILE");
-  }
-  std::optional<io::OutputFile> output;
-  if (ranks().first()) output.emplace(to_stdout ? "-" : common.output);
-  WeightedResult result = run_weighted(work, weighted, asked.input.inputs, progress);
-  if (!output) return Exit::done;
-  if (form == "table") {
-    result.source.name = visible(result.source.name);
-    result.weights = visible(result.weights);
-  }
-  write_weighted(result, form, asked.density, [&](std::string_view text) { output->write(text); });
-  output->commit();
-  if (!common.quiet) {
-    tell_notes(result.source);
-    for (const auto& [input, text] : result.texts) note_report(input, text);
-    if (common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
-  }
-  if (common.time) note_times(result.seconds, result.bytes);
-  return Exit::done;
-}
-
 Exit run_command(HistogramCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   Progress progress(progress_mode(common));
-  if (const auto weighted = asked.weighted_job()) return run_weighted_command(asked, *weighted, progress);
   HistogramJob work = asked.job();
   const Format& form = asked.chosen_format();
   work.summaries = form.name == "table";

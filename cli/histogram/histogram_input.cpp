@@ -160,7 +160,7 @@ SharedSource open_one(const HistogramJob& job, const std::string& input, io::Sou
   const char* by = job.rows ? "--rows" : job.channels.value_or(1) > 1 ? "--channels" : job.region ? "--region" : "";
   if (options.needed_by.empty()) options.needed_by = by;
   if (!job.region)
-    return open_shared(input, options, lines && !job.rows && !job.paired && job.channels.value_or(1) == 1);
+    return open_shared(input, options, lines && !job.rows && !job.weights && job.channels.value_or(1) == 1);
   const auto open = [&] {
     return region_source(io::open(input, options), *job.region, job.pitch, job.channels.value_or(1));
   };
@@ -276,11 +276,15 @@ HistogramInput open_columns(const HistogramJob& job, std::span<const std::string
 
 std::optional<std::uint64_t> HistogramInput::bytes() const {
   std::uint64_t sum = 0;
+  bool known = true;
   for (const auto& source : sources) {
-    if (!source->info().count) return std::nullopt;
-    sum += *source->info().count;
+    known = known && source->info().count;
+    sum += source->info().count.value_or(0);
   }
-  return sum * size_of(info.dtype);
+  const std::uint64_t own = known ? sum * size_of(info.dtype) : 0;
+  if (weights.empty()) return known ? std::optional(own) : std::nullopt;
+  const io::SourceInfo& by = weights.front()->info();
+  return own + by.count.value_or(0) * size_of(by.dtype);
 }
 
 void HistogramInput::add(SharedSource source) {
@@ -296,6 +300,9 @@ std::vector<std::string> HistogramInput::notes() const {
     if (channels == 1 && own.channels.size() > 1 && std::ranges::count(own.channels, "alpha") != 0)
       result.emplace_back("alpha is counted with the other channels");
   }
+  for (const auto& source : weights) {
+    for (const std::string& text : source->info().notes) result.push_back(source->info().name + ": " + text);
+  }
   return result;
 }
 
@@ -305,11 +312,13 @@ NamedReports HistogramInput::texts() const {
     const std::string& name = source->info().name;
     if (result.empty() || result.back().first != name) result.emplace_back(name, report_of_ranks(source->report()));
   }
+  for (const auto& source : weights) result.emplace_back(source->info().name, report_of_ranks(source->report()));
   return result;
 }
 
 void HistogramInput::keep_for_rewind() {
   for (const auto& source : sources) source->keep_for_rewind();
+  for (const auto& source : weights) source->keep_for_rewind();
 }
 
 namespace {
@@ -327,6 +336,23 @@ HistogramInput open_input(const HistogramJob& job, std::span<const std::string> 
   return result;
 }
 
+void open_weights(const HistogramJob& job, HistogramInput& input) {
+  SharedSource shared = open_shared(job.weights->input, job.weights->from, false);
+  input.weights.push_back(std::move(shared.source));
+  input.weights_way = shared.way;
+  const io::SourceInfo& by = input.weights.front()->info();
+  const std::optional<std::uint64_t> count = shared_count(*input.weights.front(), shared.way);
+  if (!job.joint && input.channels != 1) {
+    usage_error("--weights takes one channel (--channels 1 takes all values alike), {} has {}", input.info.name,
+                input.channels);
+  }
+  if (input.elements && count && *input.elements != *count * input.columns) {
+    data_error("there must be a weight for each {}: {} has {}, {} has {}", job.joint ? "point" : "value",
+               input.info.name, *input.elements / input.columns, by.name, *count);
+  }
+  if (!input.elements && count) input.elements = *count * input.columns;
+}
+
 }  // namespace
 
 HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs) {
@@ -339,7 +365,47 @@ HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std
     sum += count.value_or(0);
   }
   if (known) result.elements = sum;
+  if (job.joint) result.columns = std::max<std::size_t>(result.sources.size(), result.channels);
+  if (job.weights) open_weights(job, result);
   return result;
+}
+
+Points::Points(const HistogramInput& input, std::uint64_t bytes, Progress& progress)
+    : input_(input),
+      interleaved_(input.sources.size() == 1 ? input.columns : 1),
+      values_(input.sources, input.channels, bytes, progress) {
+  if (!input.weights.empty()) weights_.emplace(input.weights, 1, bytes, progress);
+}
+
+std::span<const ArrayView> Points::next() {
+  if (!weights_) {
+    const std::span<const ArrayView> piece = values_.next();
+    return piece.front().count == 0 ? std::span<const ArrayView>() : piece;
+  }
+  const std::size_t columns = input_.sources.size();
+  rest_.resize(columns + 1);
+  if (rest_.front().count == 0) std::ranges::copy(values_.next(), rest_.begin());
+  if (rest_.back().count == 0) rest_.back() = weights_->next().front();
+  const std::uint64_t points = rest_.front().count / interleaved_;
+  const std::uint64_t count = std::min(points, rest_.back().count);
+  if (count == 0 && points != rest_.back().count) {
+    const std::string& weights = input_.weights.front()->info().name;
+    data_error("there must be a weight for each value: {} ends before {}", points == 0 ? input_.info.name : weights,
+               points == 0 ? weights : input_.info.name);
+  }
+  piece_.clear();
+  for (ArrayView& each : rest_) {
+    const std::uint64_t some = piece_.size() < columns ? count * interleaved_ : count;
+    piece_.push_back({each.dtype, each.data, some});
+    each = part_of(each, some, each.count - some);
+  }
+  return count == 0 ? std::span<const ArrayView>() : piece_;
+}
+
+void Points::rewind() {
+  values_.rewind();
+  if (weights_) weights_->rewind();
+  rest_.clear();
 }
 
 }  // namespace masu::cli

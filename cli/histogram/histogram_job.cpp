@@ -13,7 +13,7 @@
 namespace masu::cli {
 namespace {
 
-// The three shapes of a histogram behind one interface: channels, rows, and columns together.
+// The four shapes of a histogram, with one interface: channels, rows, columns together, and with weights.
 
 // Counts pieces of the data, and counts them again by the plain reference where that is asked.
 class Counter {
@@ -136,14 +136,14 @@ class ChannelCounter final : public Counter {
   std::string name_;
   BlockReference reference_;
   bool one_value_ = false;
-  bool from_counts_ = false;  // whether range and mean can be told from the counts: every value has its own bin
+  bool from_counts_ = false;  // whether range and mean follow from the counts: every value has its own bin
   std::vector<Summary> summaries_;
 };
 
 // --rows: a histogram for each of many equal blocks of an input.
 class RowCounter final : public Counter {
  public:
-  // Of all `rows`, `mine` are this rank's; `values` is the number of all values.
+  // `mine` of all `rows` are this rank's; `values` is the number of all values.
   RowCounter(const CounterRequest& request, std::uint64_t rows, std::uint64_t mine, std::uint64_t values)
       : device_(request.device),
         bins_(request.bins.front()),
@@ -279,6 +279,72 @@ class JointCounter final : public Counter {
   std::vector<std::uint64_t> expected_;  // of the joint bins, and of what lies in none
 };
 
+// --weights: the exact sum of the weights in each bin.
+class WeightedCounter final : public Counter {
+ public:
+  // `values`: the number of all values, where it is known. It is where there are rows.
+  WeightedCounter(const CounterRequest& request, bool variances, const std::optional<std::uint64_t>& rows,
+                  std::uint64_t values)
+      : device_(request.device),
+        name_(request.input.info.name),
+        dtype_(request.input.info.dtype),
+        bins_(request.bins),
+        options_{.right_open = request.options.right_open,
+                 .outside = request.options.outside,
+                 .variances = variances,
+                 .rows = rows.value_or(1),
+                 .memory = request.options.memory},
+        by_rows_(rows.has_value()),
+        row_elements_(checked_row(values / bins_.size())),
+        accumulator_(device_, dtype_, request.input.weights.front()->info().dtype, bins_, options_, row_elements_) {}
+
+  void add(std::span<const ArrayView> piece) override {
+    const std::span<const ArrayView> columns = piece.first(piece.size() - 1);
+    if (columns.size() == bins_.size()) accumulator_.add(columns, piece.back());
+    else accumulator_.add_interleaved(columns.front(), piece.back());
+  }
+
+  void start_reference() override { reference_.emplace(dtype_, bins_, options_, by_rows_ ? row_elements_ : 0); }
+  void add_reference(std::span<const ArrayView> piece) override {
+    reference_->add(piece.first(piece.size() - 1), piece.back());
+  }
+
+  // The part of one rank may not fit where the total of several ranks does: only the reference needs it.
+  void finish(HistogramResult& result) override {
+    if (reference_ || !ranks().several()) take(result);
+  }
+  void share(HistogramResult& result) override {
+    if (!ranks().several()) return;
+    merge_states("weighted histogram", device_, accumulator_);
+    take(result);
+  }
+  void compare(const HistogramResult& result) const override { reference_->compare(name_, *result.weighted); }
+
+  [[nodiscard]] Times times() const override { return accumulator_.times(); }
+
+ private:
+  [[nodiscard]] std::uint64_t checked_row(std::uint64_t points) const {
+    if (by_rows_ && points % options_.rows != 0) {
+      usage_error("--rows {} must divide the {} values of {}", options_.rows, points, name_);
+    }
+    return points / options_.rows;
+  }
+  // A total that does not fit is no wrong use.
+  void take(HistogramResult& result) const {
+    result.weighted = with_data(name_, [&] { return accumulator_.result(); });
+  }
+
+  Device device_;
+  std::string name_;
+  Dtype dtype_;
+  std::vector<Bins> bins_;
+  WeightedOptions options_;
+  bool by_rows_;
+  std::uint64_t row_elements_;
+  WeightedHistogramAccumulator accumulator_;
+  std::optional<WeightedReference> reference_;
+};
+
 class Run {
  public:
   Run(const HistogramJob& job, std::span<const std::string> inputs, Progress& progress)
@@ -288,13 +354,13 @@ class Run {
         opening_(since(began_)),
         values_(share_input()),
         device_(device_of_rank(job.device, Work::reading, input_.bytes().value_or(0))),
-        pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress),
-        finders_(job.bins, columns(), input_.info, device_) {
+        points_(input_, bytes_of_pieces(), progress),
+        finders_(job.bins, input_.columns, input_.info, device_) {
     options_ = job.options;
     options_.channels = job.joint ? 1 : input_.channels;
     options_.memory = job.memory.value_or(0);
-    if (job.plot && columns() > 2) {
-      usage_error("--plot draws joint histograms of 1 or 2 columns, {} has {}", input_.info.name, columns());
+    if (job.plot && input_.columns > 2) {
+      usage_error("--plot draws joint histograms of 1 or 2 columns, {} has {}", input_.info.name, input_.columns);
     }
   }
 
@@ -309,11 +375,9 @@ class Run {
     HistogramResult result;
     double verifying = 0;
     progress_.start("histogram", input_.bytes());
-    while (true) {
-      const std::span<const ArrayView> piece = pieces_.next();
-      if (piece.front().count == 0) break;
+    for (std::span<const ArrayView> piece = points_.next(); !piece.empty(); piece = points_.next()) {
       counter->add(piece);
-      result.bytes += piece.front().count * piece.size() * size_of(input_.info.dtype);
+      for (const ArrayView& each : piece) result.bytes += each.count * size_of(each.dtype);
       if (!job_.verify) continue;
       const auto start = Clock::now();
       counter->add_reference(piece);
@@ -325,16 +389,18 @@ class Run {
     if (job_.verify) counter->compare(result);
     counter->share(result);
     result.bytes = ranks().sum("histogram", result.bytes);
-    if (result.bytes == 0 && input_.info.format == "text") {
+    if (result.bytes == 0 && input_.info.format == "text" && !job_.weights) {
       data_error("{}: has no number", input_.info.name);
     }
     result.source = input_.info;
     result.source.notes = input_.notes();
     result.device = device_.id();
     result.names = input_.names;
+    if (job_.weights) result.weights = input_.weights.front()->info().name;
+    result.by_rows = job_.rows.has_value();
     result.column_edge_dtypes = finders_.edge_dtypes(job_.joint);
     result.edge_dtype = result.column_edge_dtypes.front();
-    result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute,
+    result.seconds = {opening_ + points_.seconds(), times.transfer, finding_ + times.compute,
                       since(began_) - verifying};
     result.texts = input_.texts();
     return result;
@@ -344,14 +410,29 @@ class Run {
   // Gives each rank its part. Returns the number of all values, where it is known or must be.
   std::optional<std::uint64_t> share_input() {
     std::optional<std::uint64_t> values = input_.count();
+    if (job_.weights) {
+      share_with_weights();
+      return values;
+    }
     if (ranks().several() && job_.rows && !values)
       values = measure_shared(*input_.sources.front(), input_.ways.front());
     rows_of_rank_ =
         cut_shared(input_.sources, input_.ways, {.multiple = input_.channels, .rows = job_.rows.value_or(0)});
     return values;
   }
-  [[nodiscard]] std::size_t columns() const {
-    return job_.joint ? std::max<std::size_t>(input_.sources.size(), input_.channels) : 1;
+  // As many values as weights for each rank; rows are the first rank's.
+  void share_with_weights() {
+    Way& by = input_.weights_way;
+    const bool apart = by == Way::elements && !job_.rows &&
+                       std::ranges::all_of(input_.ways, [](Way way) { return way == Way::elements; });
+    if (!apart) std::ranges::fill(input_.ways, by = Way::first);
+    (void)cut_shared(input_.sources, input_.ways, {.multiple = input_.channels});
+    (void)cut_shared(input_.weights, {&by, 1});
+  }
+  // Weights are read ahead as the values are, so both have a half.
+  [[nodiscard]] std::uint64_t bytes_of_pieces() const {
+    const std::size_t sources = input_.sources.size() + input_.weights.size();
+    return chunk_bytes(device_, sources, job_.memory) / (input_.weights.empty() ? 1 : 2);
   }
   // The passes before the one that counts: for bins that depend on the data, and for the length where rows need it.
   void look_at_the_data() {
@@ -361,26 +442,27 @@ class Run {
     while (count_values || finders_.wants_data()) {
       progress_.start("range", input_.bytes());
       std::uint64_t count = 0;
-      while (true) {
-        const std::span<const ArrayView> piece = pieces_.next();
-        if (piece.front().count == 0) break;
+      for (std::span<const ArrayView> piece = points_.next(); !piece.empty(); piece = points_.next()) {
         count += piece.front().count;
         const auto began = Clock::now();
-        finders_.add(piece);
+        finders_.add(piece.first(piece.size() - input_.weights.size()));
         finding_ += since(began);
       }
       const auto began = Clock::now();
       finders_.end_pass();
       finding_ += since(began);
-      if (count_values) values_ = count;
+      if (count_values) values_ = ranks().sum("values", count);
       count_values = false;
-      pieces_.rewind();
+      points_.rewind();
     }
   }
   [[nodiscard]] std::unique_ptr<Counter> make_counter() const {
     CounterRequest request{device_, input_, options_, finders_.bins(), dtype_bounds(input_.info.dtype), job_.summaries};
     if (const auto& range = finders_.front().range(); range && !is_float(input_.info.dtype)) {
       request.bounds = {range->lo, range->hi};
+    }
+    if (job_.weights) {
+      return std::make_unique<WeightedCounter>(request, job_.weights->variances, job_.rows, values_.value_or(0));
     }
     if (job_.joint) return std::make_unique<JointCounter>(request);
     if (job_.rows) return std::make_unique<RowCounter>(request, *job_.rows, rows_of_rank_, *values_);
@@ -395,7 +477,7 @@ class Run {
   std::uint64_t rows_of_rank_ = 0;
   std::optional<std::uint64_t> values_;  // their number, where it is known
   Device device_;
-  Pieces pieces_;
+  Points points_;
   HistogramOptions options_;
   BinsFinders finders_;
   double finding_ = 0;  // seconds

@@ -65,13 +65,16 @@ class Summary {
 // Reports about inputs that are texts, by name.
 using NamedReports = std::vector<std::pair<std::string, io::TextReport>>;
 
-// One of the three shapes: `channels`, `rows`, or `joint`.
+// One of four shapes: `channels`, `rows`, `joint`, or `weighted`.
 struct HistogramResult {
   io::SourceInfo source;
   std::vector<Histogram> channels;
   std::optional<RowHistograms> rows;
   std::optional<Histogram> first_row;  // of rows: stands for them where all have the same
   std::optional<JointHistogram> joint;
+  std::optional<WeightedHistogram> weighted;
+  std::string weights;                    // the name of their input
+  bool by_rows = false;                   // --rows was given
   std::vector<std::string> names;         // of channels or columns; empty when there is one without a name
   std::vector<Summary> summaries;         // of channels, for the table only
   bool one_value = false;                 // every bin holds one integer value
@@ -128,6 +131,11 @@ void write_csv(const HistogramResult& result, const WriteOptions& options, const
 // The counts (or, as asked, the cumulative counts) as u64, the density as f64: of shape (bins), (channels, bins),
 // (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+// The same forms of a weighted histogram; .npy has the totals, or the density.
+void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_weighted_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_weighted_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_weighted_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 
 // Which bins the options --bins, --range, --edges, --integers and --log ask for.
 
@@ -164,7 +172,7 @@ class BinsFinder {
   [[nodiscard]] bool wants_data() const { return !bins_; }
   // A piece of this pass.
   void add(const ArrayView& piece);
-  // Of all ranks, which come here together.
+  // Joins what all ranks found in this pass; collective.
   void end_pass();
   // The bins, when no more data is wanted.
   [[nodiscard]] const Bins& bins() const { return *bins_; }
@@ -204,6 +212,13 @@ class BinsFinders {
   std::vector<BinsFinder> finders_;
 };
 
+// --weights: the exact sum of the weights in each bin instead of a count.
+struct WeightedJob {
+  std::string input;
+  io::SourceOptions from;  // how they are read
+  bool variances = false;
+};
+
 struct HistogramJob {
   std::vector<BinsRequest> bins;        // one, or one for each column of a joint histogram
   HistogramOptions options;             // channels are set from the input
@@ -212,7 +227,7 @@ struct HistogramJob {
   std::optional<Region> region;         // --region
   std::optional<std::uint64_t> pitch;   // --pitch
   bool joint = false;                   // --joint: the inputs are columns
-  bool paired = false;                  // values stay beside those of another input
+  std::optional<WeightedJob> weights;   // --weights
   std::string device;                   // "": MASU_DEVICE, or else the best for the input's size
   std::optional<std::uint64_t> memory;  // --memory
   io::SourceOptions source;
@@ -234,8 +249,11 @@ struct HistogramInput {
   io::SourceInfo info;                               // of the first one, with the name of all
   unsigned channels = 1;                             // interleaved values of each source
   std::vector<std::string> names;                    // of channels or columns, where they have any
+  std::size_t columns = 1;                           // of a joint histogram
+  std::vector<std::unique_ptr<io::Source>> weights;  // one, or none
+  Way weights_way = Way::first;
 
-  // Of all ranks; and the bytes of this one.
+  // The values of all ranks, and the bytes of this rank, those of the weights too.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
   // Notes and reports of all sources, complete after they have been read.
@@ -248,31 +266,24 @@ struct HistogramInput {
 // One input, or, for a joint histogram, all of them. Throws for options that do not suit what is found.
 HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs);
 
-// `masu histogram --weights`: the exact sum of the weights in each bin, from opening the inputs to writing the result.
+// The values and the weights of an input, read side by side.
+class Points {
+ public:
+  Points(const HistogramInput& input, std::uint64_t bytes, Progress& progress);
+  // The next piece: the columns, or all of them interleaved in one, and after them as many weights as points, where
+  // there are weights. Empty at the end.
+  std::span<const ArrayView> next();
+  void rewind();
+  // Time spent in the sources.
+  [[nodiscard]] double seconds() const { return values_.seconds() + (weights_ ? weights_->seconds() : 0); }
 
-struct WeightedJob {
-  std::string weights;     // --weights
-  io::SourceOptions from;  // how they are read
-  bool variances = false;
+ private:
+  const HistogramInput& input_;
+  std::size_t interleaved_;
+  Pieces values_;
+  std::optional<Pieces> weights_;
+  std::vector<ArrayView> rest_;  // what is left of the piece of each source, the weights last
+  std::vector<ArrayView> piece_;
 };
-
-struct WeightedResult {
-  io::SourceInfo source;
-  std::string weights;  // the name of their input
-  NamedReports texts;
-  WeightedHistogram histogram;
-  bool by_rows = false;                   // --rows was given
-  std::vector<Dtype> column_edge_dtypes;  // how the edges of each column are printed
-  std::string device;
-  Seconds seconds;
-  std::uint64_t bytes = 0;
-};
-
-// Throws Differs when the job is to verify and the plain sums are others.
-WeightedResult run_weighted(const HistogramJob& job, const WeightedJob& weighted, std::span<const std::string> inputs,
-                            Progress& progress);
-
-// `format`: table, json, csv or npy.
-void write_weighted(const WeightedResult& result, std::string_view format, bool density, const Sink& sink);
 
 }  // namespace masu::cli

@@ -48,6 +48,7 @@ std::string HistogramResult::column_name(unsigned d) const {
 }
 
 std::uint64_t HistogramResult::n() const {
+  if (weighted) return weighted->n();
   if (joint) return joint->n();
   std::uint64_t sum = 0;
   for (std::uint64_t row = 0; row < row_count(); ++row) {
@@ -82,7 +83,7 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-// The lines of one histogram, each behind `prefix`.
+// The lines of one histogram; each begins with `prefix`.
 void write_histogram(const HistogramResult& result, std::uint64_t row, unsigned channel, const WriteOptions& options,
                      const std::string& prefix, TextSink& to) {
   const Histogram& bins = result.first();

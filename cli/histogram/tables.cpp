@@ -309,8 +309,8 @@ void write_map(const HistogramResult& result, const TableOptions& options, const
   sink(fmt::format("{:>{}}\n", labels.back(), margin));
   for (std::uint64_t line = lines; line-- > 0;) {
     // Every fourth line and the last one say where they begin; more would be hard to read.
-    const bool told = line == 0 || (line % 4 == 0 && lines - line > 1);
-    std::string text = fmt::format("{:>{}} {}", told ? labels[line] : "", margin, wall);
+    const bool labelled = line == 0 || (line % 4 == 0 && lines - line > 1);
+    std::string text = fmt::format("{:>{}} {}", labelled ? labels[line] : "", margin, wall);
     for (std::uint64_t x = 0; x < across; ++x) {
       const std::string mark = shade(height(cells[line * across + x], most, options.log_counts), options.utf8, false);
       for (std::uint64_t i = 0; i < cell_width; ++i) text += mark;
@@ -331,10 +331,10 @@ void write_map(const HistogramResult& result, const TableOptions& options, const
 // The counts of one column, whatever the others are.
 void write_margin(const HistogramResult& result, unsigned d, const TableOptions& options, const Sink& sink) {
   const JointHistogram& joint = *result.joint;
-  std::uint64_t behind = 1;  // cells of the later columns
-  for (unsigned i = d + 1; i < joint.dimensions(); ++i) behind *= joint.size(i);
+  std::uint64_t stride = 1;  // cells of the later columns
+  for (unsigned i = d + 1; i < joint.dimensions(); ++i) stride *= joint.size(i);
   std::vector<std::uint64_t> counts(joint.size(d));
-  for (std::uint64_t i = 0; i < joint.counts().size(); ++i) counts[i / behind % joint.size(d)] += joint.counts()[i];
+  for (std::uint64_t i = 0; i < joint.counts().size(); ++i) counts[i / stride % joint.size(d)] += joint.counts()[i];
 
   const std::vector<double> edges = joint.edges(d);
   const auto label = [&](double edge) { return edge_label(edge, joint.dtype(), result.column_edge_dtypes[d]); };

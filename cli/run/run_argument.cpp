@@ -161,7 +161,7 @@ KernelArgument parse_value(ValueType type, std::string_view text) {
 
 constexpr std::uint64_t most_local_bytes = std::uint64_t{1} << 40U;
 
-// What stands behind an INPUT.
+// The texts that may follow an INPUT.
 struct Texts {
   std::string dtype;
   std::string format;
@@ -245,7 +245,7 @@ Expectation parse_expectation(const std::string& text) {
 }
 
 std::unique_ptr<io::Source> open_input(const InputRequest& request) {
-  // As out= writes them. What words like nan and inf make of a text cannot be told from raw elements by content.
+  // As out= writes them. What words like nan and inf make of a text cannot be recognised by content.
   const bool text = request.format == "auto" && (request.input.ends_with(".txt") || request.input.ends_with(".csv"));
   io::SourceOptions options;
   options.format = io::input_format_from_name(text ? "text" : request.format);

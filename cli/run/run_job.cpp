@@ -334,13 +334,13 @@ class RunProgram {
     return range;
   }
   void tell_check_of(const Kernel& kernel, const NDRange& shape) const {
-    CheckFacts told{result_.kernel, job_.source.text, result_.log, 1, {}};
-    for (const std::size_t size : shape.global) told.work_items *= size;
+    CheckFacts facts{result_.kernel, job_.source.text, result_.log, 1, {}};
+    for (const std::size_t size : shape.global) facts.work_items *= size;
     std::vector<const BufferBase*> buffers(job_.arguments.size());
     for (const RunBuffer& buffer : buffers_) buffers[buffer.argument] = &buffer.data;
     for (std::size_t i = 0; i < buffers.size(); ++i)
-      told.arguments.push_back({argument_name(kernel, i), buffers[i] != nullptr, 0, 0});
-    tell_check(job_.check_facts, device_, std::move(told), buffers);
+      facts.arguments.push_back({argument_name(kernel, i), buffers[i] != nullptr, 0, 0});
+    tell_check(job_.check_facts, device_, std::move(facts), buffers);
   }
   void launch(Kernel& kernel) {
     const std::vector<KernelArgument> list = arguments();

@@ -69,8 +69,8 @@ Expectation parse_expectation(const std::string& text);
 
 // A file that ends in .txt or .csv is text, whatever the dtype, unless a format is given.
 std::unique_ptr<io::Source> open_input(const InputRequest& request);
-// After reading: every entry of a text counts here, so one that is no number is an error, in one that was told by its
-// content too.
+// After reading: every entry of a text counts here, so one that is no number is an error, also where the
+// content decided that the input is text.
 void refuse_bad_entries(const io::Source& source);
 
 // Which kernel of a program to run, and what it takes.

@@ -170,7 +170,7 @@ class ExternalMerge {
     }
     if (count > 0) flush();
   }
-  // The payload goes behind the keys: what came from where is known then.
+  // The payload goes after the keys: what came from where is known then.
   void collect_payload(std::uint64_t count) {
     const std::size_t bytes = plan_.shape.payload_bytes;
     const auto collect = [&](auto fixed) {

@@ -154,7 +154,6 @@ class SharedSort {
         rows_(asked.row_count()),
         keys_(open_array(asked.input, asked.common, false, rows_ == 1 && asked.values.empty())) {
     if (asked.common.verify) usage_error("--verify is not for several ranks");
-    if (asked.trace) usage_error("--trace is not for several ranks");
     open_values();
     share();
   }

@@ -8,7 +8,6 @@
 #include "text.h"
 
 #include <fmt/format.h>
-#include <masu/bitonic.h>
 #include <masu/io.h>
 #include <algorithm>
 #include <cstdint>
@@ -29,8 +28,7 @@ constexpr const char* sort_examples = R"(Examples:
   masu sort scores.npy --index -o order.npy
   masu sort huge.raw --dtype u64 --memory 8Gi --tmpdir /scratch -o huge.raw
   masu sort random:f32:1Mi --rows 1024 -o rows.npy
-  masu sort sorted.npy --is-sorted
-  masu sort random:u32:64 --algorithm bitonic --trace)";
+  masu sort sorted.npy --is-sorted)";
 
 }  // namespace
 
@@ -46,7 +44,7 @@ void SortCommandOptions::add_to(const Subcommand& app) {
   result.add_option("--values-output", values_output, "FILE", "Where the moved values go");
   result.add_flag("--index", index, "Write the order instead: where each element was (u64)");
   result.add_flag("--is-sorted", is_sorted, "Only check whether the input is sorted; exit status 3 if it is not");
-  result.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output");
+  app.group("").add_flag("--trace", trace, "");  // removed; check() says where it went
   add_alpha_option(app, input);
   add_common_options(app, common);
   app.footer(sort_examples);
@@ -58,12 +56,10 @@ void SortCommandOptions::check() const {
       {values.empty() != values_output.empty(), "--values and --values-output need each other"},
       {!values_dtype.empty() && values.empty(), "--values-dtype needs --values"},
       {index && !values.empty(), "--index and --values exclude each other"},
-      {is_sorted && (index || trace || !values.empty() || !common.output.empty()),
-       "--is-sorted only checks: it takes no -o, --values, --index or --trace"},
-      {trace && algorithm != "bitonic", "--trace needs --algorithm bitonic"},
-      {trace && common.output == "-", "--trace needs standard output; give -o FILE"},
+      {trace, "--trace has left masu; the example program bitonic_sort lists the passes of a sorting network"},
+      {is_sorted && (index || !values.empty() || !common.output.empty()),
+       "--is-sorted only checks: it takes no -o, --values or --index"},
       {common.json && to_stdout && !is_sorted, "--json needs standard output; give -o FILE"},
-      {common.json && trace, "--json and --trace exclude each other"},
       {!values.empty() && is_standard_output(values_output) && to_stdout,
        "keys and values cannot both go to standard output; give -o FILE"},
       {is_same_output(common.output, values_output), "-o and --values-output must be two files"},
@@ -141,7 +137,7 @@ class Check {
     return true;
   }
 
-  // What all ranks have found, one behind the other.
+  // What all ranks have found, one after the other.
   void share(OrderCheck& found) {
     if (!ranks().several()) return;
     const bool parted = row_length_ != std::numeric_limits<std::uint64_t>::max();
@@ -179,7 +175,7 @@ class Check {
   }
 
  private:
-  // Of one rank; `fall`: where its elements are out of order, `none`: nowhere.
+  // What one rank has found; `fall`: where its elements are out of order, `none`: nowhere.
   struct Part {
     std::uint64_t count;
     std::uint64_t fall;
@@ -193,7 +189,7 @@ class Check {
     options.order = order_;
     return masu::is_sorted(device_, part, options);
   }
-  // Whether the part may come behind the last element of the piece before it.
+  // Whether the part may come after the last element of the piece before it.
   [[nodiscard]] bool follows(const ArrayView& part) const {
     alignas(8) std::byte pair[2 * sizeof last_];
     const std::size_t size = size_of(part.dtype);
@@ -261,15 +257,6 @@ Exit check(const SortCommandOptions& asked) {
   return Exit::differs;
 }
 
-std::string trace(std::uint64_t length) {
-  std::string text;
-  for (const BitonicPass& pass : bitonic_schedule(length)) {
-    const std::string stage = pass.merge ? "merge" : fmt::format("stage={}", pass.stage);
-    text += fmt::format("{} pass={} distance={}\n", stage, pass.pass, pass.distance);
-  }
-  return text;
-}
-
 Exit run_command(SortCommandOptions& asked) {
   asked.check();
   apply(asked.common);
@@ -280,7 +267,6 @@ Exit run_command(SortCommandOptions& asked) {
   Progress progress(progress_mode(asked.common));
   const SortSummary done = run_sort(asked, progress);
   if (!ranks().first()) return Exit::done;
-  if (asked.trace) print_text(trace(done.count / done.rows));
   if (asked.common.json) {
     print_text(
         fmt::format("{{\"n\":{},\"dtype\":\"{}\",\"device\":{},\"algorithm\":\"{}\",\"order\":\"{}\",\"rows\":{},"

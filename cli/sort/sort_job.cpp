@@ -94,7 +94,7 @@ class SortRun {
     open_values();
     if (rows_ > 1) count_ = measure(*keys_);
     check_rows();
-    if (!asked.trace || !asked.common.output.empty()) output_.emplace(asked.common.output, keys_->info());
+    output_.emplace(asked.common.output, keys_->info());
     if (values_) values_output_.emplace(asked.values_output, values_->info());
   }
   SortSummary operator()() {
@@ -111,9 +111,9 @@ class SortRun {
     progress_.finish();
     if (reference_) reference_->finish();
     // Keys without their values would be lost where both are written in place.
-    if (output_) output_->finish();
+    output_->finish();
     if (values_output_) values_output_->finish();
-    if (output_) output_->commit();
+    output_->commit();
     if (values_output_) values_output_->commit();
     result_.text = tell_source(*keys_, asked_.common);
     result_.notes = keys_->info().notes;
@@ -198,9 +198,6 @@ class SortRun {
     ExternalSort sorter(request(count_));
     sorter.progress = [this](std::uint64_t bytes) { progress_.advance(bytes); };
     fill(sorter, count_);
-    if (asked_.trace && sorter.runs() > 0) {
-      throw Error(ErrorCode::unsupported, "sort: --trace needs all of the data in memory; give more --memory");
-    }
     begin_output(sorter.count());
     sorter.finish([this](const Records& records) { take(records); });
     add_times(sorter);
@@ -208,14 +205,14 @@ class SortRun {
   void begin_output(std::uint64_t count) {
     const std::vector<std::uint64_t> shape =
         rows_ > 1 ? std::vector<std::uint64_t>{rows_, count / rows_} : std::vector<std::uint64_t>{count};
-    if (output_) output_->begin(asked_.index ? Dtype::u64 : shape_.keys, shape);
+    output_->begin(asked_.index ? Dtype::u64 : shape_.keys, shape);
     if (values_) values_output_->begin(values_->info().dtype, shape);
   }
   void take(const Records& records) {
     const std::uint64_t count = records.keys.count;
     if (reference_) reference_->compare(records);
-    if (output_ && asked_.index) output_->write(ArrayView(Places(*keys_, 0).of(records.payload, count)));
-    if (output_ && !asked_.index) output_->write(records.keys);
+    if (asked_.index) output_->write(ArrayView(Places(*keys_, 0).of(records.payload, count)));
+    else output_->write(records.keys);
     if (values_) values_output_->write({values_->info().dtype, records.payload, count});
   }
   void add_times(const ExternalSort& sorter) {
@@ -237,8 +234,7 @@ class SortRun {
   std::uint64_t memory_;
   Device device_;
   std::optional<std::uint64_t> count_;
-  // With --trace alone, standard output is the trace's.
-  std::optional<ArrayOutput> output_;
+  std::optional<ArrayOutput> output_;  // opened when the options agree with the inputs
   std::optional<ArrayOutput> values_output_;
   std::optional<SortReference> reference_;
   SortSummary result_;

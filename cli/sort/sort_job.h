@@ -50,7 +50,7 @@ class ExternalRuns {
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
   // Adds a run, which is in order. Runs of equal keys come out in the order in which they were added.
   void add(const Records& run);
-  // Gives all records in order. `done` is told how many bytes were handled, and may be called from several passes.
+  // Gives all records in order. `done` gets how many bytes were handled, and may be called from several passes.
   void merge(const RecordSink& sink, const std::function<void(std::uint64_t)>& done);
 
  private:
@@ -115,7 +115,7 @@ class ExternalSort {
   // Runs that were put into files.
   [[nodiscard]] std::uint64_t runs() const noexcept { return run_count_; }
   [[nodiscard]] const Times& times() const noexcept { return times_; }
-  // Is told of bytes that were sorted or merged.
+  // Gets the bytes that were sorted or merged.
   std::function<void(std::uint64_t)> progress = [](std::uint64_t) {};
 
  private:

@@ -40,7 +40,7 @@ double rounded(bool negative, const Natural& magnitude, bool more, int exponent,
 
 // The root of a number of 2^exponent, which is even; `more`: the number is a little larger, by less than 1.
 double rounded_root(const Natural& square, bool more, int exponent, Dtype to) {
-  // The highest bits of the root, one after the other; what is below them only has to be told from zero.
+  // The highest bits of the root, one after the other; of what is below them only matters whether it is zero.
   Natural root;
   const unsigned highest = (square.bits() + 1) / 2;
   for (unsigned bit = highest, done = 0; bit > 0 && done < 70; --bit, ++done) {

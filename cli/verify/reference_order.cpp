@@ -34,13 +34,13 @@ bool differ(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64
   return precedes(a, i, b, j) || precedes(b, j, a, i);
 }
 
-std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool behind) {
+std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool after) {
   std::vector<std::uint64_t> places(values.count);
   for (std::uint64_t i = 0; i < values.count; ++i) {
     std::uint64_t end = sorted.count;
     while (places[i] < end) {
       const std::uint64_t middle = places[i] + (end - places[i]) / 2;
-      const bool above = behind ? !precedes(values, i, sorted, middle) : precedes(sorted, middle, values, i);
+      const bool above = after ? !precedes(values, i, sorted, middle) : precedes(sorted, middle, values, i);
       if (above) places[i] = middle + 1;
       else end = middle;
     }

@@ -59,8 +59,8 @@ bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uin
 bool precedes(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
 bool differ(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
 
-// Where each value goes in what is in order: in front of what is equal to it, or behind.
-std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool behind);
+// Where each value goes in what is in order: before what is equal to it, or after.
+std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool after);
 
 // Quantiles of data that std::stable_sort brought into order, for --verify and selftest.
 
@@ -83,7 +83,7 @@ class ReferenceSum {
   [[nodiscard]] double mean(Dtype to) const;
   // The square root of the sum.
   [[nodiscard]] double root(Dtype to) const;
-  // Of the values whose sum this is and the sum of whose squares is given.
+  // This is the sum of the values, `squares` that of their squares.
   [[nodiscard]] double variance(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const;
   [[nodiscard]] double standard_deviation(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const;
   // The sum of integers in 64 bits with or without a sign; false where it does not fit.
@@ -177,7 +177,7 @@ inline void check_counts(const std::string& where, std::span<const std::uint64_t
   }
 }
 
-// Where a plain loop puts points: into one of the joint bins, or behind these below (of several columns: outside),
+// Where a plain loop puts points: into one of the joint bins, or after these: below (of several columns: outside),
 // above, NaN.
 struct ReferenceSlots {
   std::vector<std::vector<double>> edges;  // of each column

@@ -61,8 +61,8 @@ MASU_EXPORT Rounding rounding_from_name(std::string_view name);
 struct ConvertOptions {
   Overflow overflow = Overflow::error;
   Rounding rounding = Rounding::nearest_even;
-  /// Of floats to the same dtype: changes the sign bit of each, also of zeros and NaNs; nothing fails to fit then. So
-  /// the ascending order of the result is the descending order of the data with NaNs last.
+  /// From floats to the same dtype only: flips the sign bit of every element, zeros and NaNs included. Every value
+  /// fits. The ascending order of the result is the descending order of the data with NaNs last.
   bool negate = false;
   /// From u8 to u8 only: writes 1 for each element that is not 0, and 0 for the others.
   bool truth = false;

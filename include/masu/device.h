@@ -51,8 +51,8 @@ struct DeviceInfo {
 /// A device that masu can compute on. Cheap to copy: copies name the same device. Safe to use from many threads.
 class MASU_EXPORT Device {
  public:
-  /// Opens a device by its id ("cpu", "opencl:1", "cuda:0"), by its kind ("opencl", "cuda": number 0), by a part of a
-  /// name behind its kind ("opencl:NVIDIA"), or "auto": the best device present (a CUDA device, else an OpenCL GPU,
+  /// Opens a device by its id ("cpu", "opencl:1", "cuda:0"), by its kind ("opencl", "cuda": number 0), by its kind and
+  /// a part of its name ("opencl:NVIDIA"), or "auto": the best device present (a CUDA device, else an OpenCL GPU,
   /// else the CPU). "" is MASU_DEVICE, or "auto" where that is not set. Opening "cpu" loads no GPU library.
   /// Throws invalid_argument for a name of no known form, unsupported where no such usable device is present.
   static Device open(std::string_view id = "");

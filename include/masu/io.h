@@ -180,7 +180,7 @@ class MASU_EXPORT OutputFile {
   /// namespaces, need `named`: the file has a (temporary) name from then on. Empty for what is written in place:
   /// standard output, devices, pipes.
   [[nodiscard]] std::string place(bool named);
-  /// At a position of a file with a place(). Nothing is written by write() behind it.
+  /// Writes at a position of a file with a place(). Do not call write() after it.
   void write_at(std::uint64_t position, const void* data, std::uint64_t bytes);
   /// Writes to the disk what has been written, so that commit() only gives the file its name: done for each of several
   /// files before the first commit(), they appear together. Throws io (a full disk too); the target is untouched then.

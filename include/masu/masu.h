@@ -5,7 +5,6 @@
 
 #include <masu/accumulator.h>
 #include <masu/bins.h>
-#include <masu/bitonic.h>
 #include <masu/buffer.h>
 #include <masu/convert.h>
 #include <masu/device.h>

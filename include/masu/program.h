@@ -110,7 +110,7 @@ class MASU_EXPORT KernelArgument {
   static KernelArgument whole_memory(const BufferBase& buffer);
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  /// Of the value, or of an element of the buffer.
+  /// The type of the value, or of an element of the buffer.
   [[nodiscard]] ArgumentType type() const noexcept { return type_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }  ///< in bytes
   [[nodiscard]] const void* bytes() const noexcept { return bytes_; }

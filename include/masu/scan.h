@@ -3,7 +3,7 @@
 /// Scans: for each element the sum, least or greatest of all elements up to it, with the same bits on every device.
 ///
 /// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive),
-/// or of those in front of i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
+/// or of the elements before i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
 /// scanned separately.
 /// - Sums of integers are taken modulo 2^bits of their dtype; modulo 2^64 where ScanOptions::result asks for 64 bits,
 ///   so that -1 adds 2^64 - 1 to sums in u64. The identity is 0.
@@ -53,7 +53,7 @@ MASU_EXPORT ScanOp scan_op_from_name(std::string_view name);
 struct ScanOptions {
   ScanOp op = ScanOp::sum;
   bool exclusive = false;
-  /// The data are this many rows of equal length, each scanned for itself. Must divide the elements.
+  /// The data are this many rows of equal length, each scanned separately. Must divide the elements.
   std::uint64_t rows = 1;
   /// The results' dtype: by default the input's. Sums of integers may be i64 or u64: each element is taken with its
   /// value, and no converted copy of the input is made. ScanAccumulator has results of the input's dtype only.

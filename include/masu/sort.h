@@ -6,7 +6,7 @@
 /// and greater than all else: last when ascending, first when descending. Equal elements keep their order, also when
 /// descending, so zeros and NaNs keep their bits.
 /// **Limits.** Every dtype; 64-bit sizes; values are records of 1 to 64 bytes.
-/// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n); bitonic: O(n log^2 n).
+/// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n).
 /// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it and 64 KiB, or 3 MiB, more; for
 /// argsort on devices, where the keys stay, two copies of them and one of the indices; for values that are gathered at
 /// the end (of sizes other than 1, 2, 4, 8 and 16 bytes, or unaligned) their order twice as well. Many keys of 4 bytes
@@ -42,10 +42,9 @@ namespace masu {
 
 enum class Order { ascending, descending };
 
-/// How the order is found. All give the same bits.
+/// How a device finds the order. All give the same bits. `cpu` has one way and takes `automatic` alone (unsupported).
 enum class SortAlgorithm {
   automatic,  ///< "auto": the plan chooses
-  bitonic,    ///< a sorting network over (key, index), of any length; see bitonic.h for its schedule
   radix,      ///< digit by digit
   merge,      ///< sorted runs, merged
 };
@@ -132,7 +131,7 @@ MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArr
 MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
                          const SortOptions& options = {});
 
-/// Merges sorted runs, stably: run r is elements [runs[2 r], runs[2 r + 1]) of `data`, behind the runs before it. Equal
+/// Merges sorted runs, stably: run r is elements [runs[2 r], runs[2 r + 1]) of `data`, after the runs before it. Equal
 /// elements stay in the order of the runs. `result` has as many elements as the runs together, and does not overlap
 /// `data`, which is temporary memory of the call: its contents are unspecified afterwards. Of the options only the
 /// order is used. Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.

@@ -64,7 +64,7 @@ struct SumOptions {
   /// sum or dot product of integers does not fit its type, else 0.
   const BufferBase* status = nullptr;
   /// For results in device memory: 4 bytes a row on the device, from a multiple of 16 bytes on, that are zeros before
-  /// the call and behind it; of no two calls at a time. It spares calls that would fill such memory a command.
+  /// and after the call. Only one call may use them at a time. They save the command that would fill such memory.
   const BufferBase* zeros = nullptr;
   Times* times = nullptr;  ///< where not null, gets what the call took
 };
@@ -146,7 +146,7 @@ class MASU_EXPORT SumAccumulator : public detail::Accumulator<SumAccumulator> {
 MASU_EXPORT std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                         const SumOptions& options = {});
 
-/// Of host data whose type is known at run time, on a device. `x` and `y` of a dot product have one dtype and length.
+/// Sums host data whose type is known at run time, on a device. `x` and `y` of a dot product have one dtype and length.
 MASU_EXPORT SumResult sum(const Device& device, const ArrayView& x, const SumOptions& options = {});
 MASU_EXPORT SumResult dot(const Device& device, const ArrayView& x, const ArrayView& y, const SumOptions& options = {});
 MASU_EXPORT SumResult mean(const Device& device, const ArrayView& x, const SumOptions& options = {});
@@ -160,7 +160,7 @@ MASU_EXPORT void sum_columns(const ArrayView& x, std::uint64_t columns, const Mu
 /// The same of the means; the matrix has at least one row.
 MASU_EXPORT void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
 
-/// Of device memory, where it is.
+/// Sums device memory, on its device.
 MASU_EXPORT SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
 MASU_EXPORT SumResult dot(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumOptions& options = {});
 MASU_EXPORT SumResult mean(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
@@ -214,7 +214,7 @@ template <HostRange R>
 using ValueOf = std::remove_cv_t<std::ranges::range_value_t<R>>;
 }  // namespace detail
 
-/// Of all elements of a contiguous host range, on the device that device_for names. options.rows must be 1.
+/// The sum of all elements of a contiguous host range, on the device that device_for names. options.rows must be 1.
 template <HostRange R>
 SumType<detail::ValueOf<R>> sum(const R& x, const SumOptions& options = {}) {
   const ArrayView view(x);
@@ -248,7 +248,7 @@ double standard_deviation(const R& x, const SumOptions& options = {}) {
   return standard_deviation(detail::device_for(view, 1), view, detail::one_row(options)).value();
 }
 
-/// Of all elements of a buffer, on its device. options.rows must be 1.
+/// The sum of all elements of a buffer, on its device. options.rows must be 1.
 template <Element T>
 SumType<T> sum(const Buffer<T>& x, const SumOptions& options = {}) {
   return detail::one_sum<T>(sum(x, dtype_of<T>, detail::one_row(options)));

@@ -71,7 +71,7 @@ class MASU_EXPORT WeightedHistogram {
   /// The sum of the squared weights of each bin; empty unless asked for.
   [[nodiscard]] std::span<const double> variances(std::uint64_t row = 0) const { return part(variances_, row, false); }
 
-  /// What fell into no bin: below, above, NaN of one column; outside, NaN of several. The same in the same forms.
+  /// The totals outside all bins, in the same layout: below, above, NaN of one column; outside, NaN of several.
   [[nodiscard]] std::span<const double> extra_totals(std::uint64_t row = 0) const { return part(totals_, row, true); }
   [[nodiscard]] std::span<const std::int64_t> signed_extra_totals(std::uint64_t row = 0) const {
     return part(signed_, row, true);

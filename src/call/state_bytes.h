@@ -24,7 +24,7 @@ struct StateName {
 
 // The elements of a state: counts of them are added as signed 64-bit integers too.
 inline constexpr std::uint64_t most_in_state = std::numeric_limits<std::int64_t>::max();
-// Of two states together. Throws invalid_argument, with the function's name, where they are more.
+// The elements of two states together. Throws invalid_argument, with the function's name, if they exceed it.
 std::uint64_t elements_of_both(std::string_view function, std::uint64_t mine, std::uint64_t theirs);
 // The sum of counts, or where it is 2^64 or more 2^64 - 1.
 std::uint64_t total_of_counts(std::initializer_list<std::span<const std::uint64_t>> counts) noexcept;

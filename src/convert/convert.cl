@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of one dtype as another, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// Elements of one dtype as another, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After
 // elements.cl, whose element is the source's, and first_position.cl.
 //
 // Whatever makes a float is done on bits, so it is right on devices that flush subnormals and on those without fp64; on

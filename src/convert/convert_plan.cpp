@@ -212,7 +212,7 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
       to.is_float ? !rule.limited : !from.is_float && from.below() <= to.below() && from.most() <= to.most();
   if (all_fit) rule.overflow = Overflow::wrap;  // nothing to look for, to note and to read back
   if (!rule.limited) return rule;
-  // Where the number behind the greatest finite one would be, and how far behind, in the source's bits. What overflows
+  // Where the number after the greatest finite one would be, and how far after it, in the source's bits. What overflows
   // first is that number when the overhang is cut off, the middle of both when it goes to the nearest (the greatest is
   // odd), and what follows the greatest when rounding leads away from zero.
   std::uint64_t next = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as they lie in memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Stands in front of the
+// Elements as they lie in memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Stands in front of the
 // kernel files that use it.
 //
 // Defines, given by element_defines() in elements.h:
@@ -125,7 +125,7 @@ inline uint4 load_elements(__global const uchar *bytes) {
 #define MASU_EACH_OF(v) MASU_EACH((ulong)v.y << 32 | v.x, 0) MASU_EACH((ulong)v.w << 32 | v.z, 1)
 #endif
 
-// Of `count` elements, vector number `vector`; where it holds others, those are zeros.
+// Vector number `vector` of `count` elements. Places outside the elements are zeros.
 inline uint4 load_vector(__global const uchar *bytes, const uint gap, const uint count, const ulong vector) {
   const long first = (long)(vector * MASU_PER_VECTOR) - (long)gap;
   if (first >= 0 && first + MASU_PER_VECTOR <= (long)count) {

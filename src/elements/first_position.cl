@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first of the positions that the work-items of a group have found, in OpenCL C 1.2 (and, behind the CUDA prelude, in
+// The first of the positions that the work-items of a group have found, in OpenCL C 1.2 (and, after the CUDA prelude, in
 // CUDA C++).
 
 #define MASU_NO_POSITION (~(ulong)0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix sums over a work-group, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// Prefix sums over a work-group, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
 
 // Joins each of the `size` values, a power of two, with all in front of it, by as many work-items; a barrier comes first
 // and last. JOIN(earlier, later) of two values of type T.
@@ -26,8 +26,8 @@
   }
 
 #if MASU_SHUFFLE_LANES == 32
-// Of a number of each sub-group, which its last lane has: the sum in front of this sub-group; *total is that of all. The
-// rest is as for group_scan().
+// Each sub-group has a number, held by its last lane. Returns the sum of those of the sub-groups before this one; *total
+// is the sum of all. The rest is as for group_scan().
 MASU_INLINE uint sums_before_sub_group(const uint x, const uint group, __local uint *partial, const uint lid, uint *total) {
   if (lid % 32 == 31) partial[lid / 32] = x;
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of elements, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl. The host's half
+// The order of elements, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After elements.cl. The host's half
 // is order.h.
 
 // The unsigned integer whose order is the element's order: both zeros are one, all NaNs are one, the greatest.
@@ -26,7 +26,7 @@ inline MASU_BITS bits_of_key(const MASU_BITS key) {
 #endif
 }
 
-// Of elements that compete to be the least or the `largest`: the less the better. NaNs win, or with `skip` lose.
+// The rank of an element that competes to be the least or the `largest`: lower wins. NaNs win, or with `skip` lose.
 inline MASU_BITS extreme_rank(const MASU_BITS bits, const uint largest, const uint skip) {
   const MASU_BITS key = ordered_key(bits);
 #if MASU_FLOAT

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where samples are taken, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// Where samples are taken, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
 
 // Looks random; the same on every device.
 inline uint scrambled(uint x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754's arithmetic in integers, rounded to nearest, ties to even, in OpenCL C 1.2 (and, behind the CUDA prelude,
+// IEEE 754's arithmetic in integers, rounded to nearest, ties to even, in OpenCL C 1.2 (and, after the CUDA prelude,
 // in CUDA C++): for the few values of a result whose bits must be the same on devices without double or without
 // subnormals. A float is its bits in an ulong. Its format is three numbers: precision, the exponent of the lowest bit,
 // bits. Included after elements.cl, or in C++ by soft_float.h.
@@ -200,7 +200,7 @@ inline ulong integer_as_double(const MASU_BITS element) {
 #endif
 #define MASU_MEAN_QUIET_NAN ((MASU_MEAN)quiet_nan_of(MASU_MEAN_FORMAT))
 
-// Of two elements in their order, both no NaN; or with `one` of the first, whose double may be infinite.
+// The mean of two ordered elements, neither a NaN; with `one`, the first alone, whose double may be infinite.
 inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool one) {
 #if MASU_FLOAT
   if (one) return (MASU_MEAN)((a & (MASU_SIGN - 1)) == 0 ? 0 : a);

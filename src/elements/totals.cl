@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 64-bit totals in two 32-bit words, the low one first, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// 64-bit totals in two 32-bit words, the low one first, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
 
 // Adds a number modulo 2^64. Without 64-bit atomics whoever makes the low word wrap adds the carry, and waits for what it was; so
 // does NVIDIA's OpenCL, where sums are read in the same launch.

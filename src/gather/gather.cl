@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records in the order of indices, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Each unit of a record is
+// Records in the order of indices, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Each unit of a record is
 // moved by a work-item of its own, so neighbours touch neighbours. Sorting uses it, too.
 //
 // Defines, all given by gather_device.cpp:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records whose flag is not 0, in their order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): count them by
+// Records whose flag is not 0, in their order, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): count them by
 // tiles, add up the counts, move them.
 //
 // Behind group_scan.cl. Defines, all given by gather_device.cpp:
@@ -63,7 +63,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_m
   }
 }
 
-// Moves the records of each tile behind those of the tiles in front of it; does nothing where they are more than `room`.
+// Moves the records of each tile after those of the tiles before it; does nothing if they are more than `room`.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_move(__global const uchar *restrict record_memory,
                                                        const ulong record_at, __global const uchar *restrict flag_memory,
                                                        const ulong flag_at, __global uchar *restrict out_memory,

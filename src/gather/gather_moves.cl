@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at indices, and records moved to where indices say or mirrored, in OpenCL C 1.2 (and, behind the CUDA prelude, in
+// Looking at indices, and records moved to where indices say or mirrored, in OpenCL C 1.2 (and, after the CUDA prelude, in
 // CUDA C++). Behind first_position.cl and gather.cl, and with its defines.
 
 // Notes of each work-group the first position of an index that is not below `limit`, and the index; *flag counts the
@@ -34,7 +34,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void check_indices(__global const uchar *in
   }
 }
 
-// Of the records `begin`… that go to one place, the last claims it: owners[place] is its number there, from 1 on.
+// The last of the records from `begin` on that go to one place claims it: owners[place] is its number, from 1 on.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void claim_places(__global const uchar *restrict index_memory,
                                                        const ulong index_at, const ulong begin, const uint count,
                                                        const ulong in_row, const ulong out_row,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that other bytes stand for, by zlib and libzstd, which are opened when they are first needed: gzip, of one
 // member or several, as `cat` and bgzip leave them; one file of a ZIP archive, stored or deflated, as NumPy writes .npz
-// (the archive's directory, at its end, is believed; it may be a ZIP64 one); Zstandard, frames of data one behind
+// (the archive's directory, at its end, is believed; it may be a ZIP64 one); Zstandard, frames of data one after
 // another, and those that are to be skipped.
 #include "io/sources.h"
 
@@ -138,14 +138,14 @@ class GzipStream final : public DecodedStream {
     }
   }
 
-  // Zeros behind the last one, as tapes have them, are passed over.
+  // Zeros after the last one, as tapes have them, are skipped.
   bool next_member() {
     for (;;) {
       const auto in = reader_.peek(4);
       if (in.empty()) return false;
       if (is_gzip(in)) return true;
       const auto other = std::find_if(in.begin(), in.end(), [](std::byte b) { return b != std::byte{0}; });
-      if (other != in.end()) reader_.fail("gzip: other bytes stand behind the compressed data");
+      if (other != in.end()) reader_.fail("gzip: other bytes follow the compressed data");
       reader_.consume(in.size());
     }
   }
@@ -287,7 +287,7 @@ class ZipDirectory {
     reader_.read_exact(target.data(), target.size(), what);
   }
 
-  // The entry at byte `done` of the directory, which moves behind it.
+  // Reads the entry at byte `done` of the directory and moves `done` past it.
   ZipEntry next(std::uint64_t& done) {
     std::array<std::byte, entry_bytes> head{};
     reader_.read_exact(head.data(), head.size(), "the directory");

@@ -144,8 +144,8 @@ TEST(Compressed, SeveralMembersAndFrames) {
   const Bytes second = all.substr(777);
   expect_values(gzip(first) + gzip("") + gzip(second), values);
   expect_values(gzip(all) + Bytes(1000, '\0'), values);
-  expect_bad(gzip(all) + "more", "other bytes stand behind");
-  expect_bad(gzip(all) + Bytes(9, '\0') + "x", "other bytes stand behind");
+  expect_bad(gzip(all) + "more", "other bytes follow");
+  expect_bad(gzip(all) + Bytes(9, '\0') + "x", "other bytes follow");
   const Bytes skipped = little(0x184d2a53, 4) + little(5, 4) + "notes";
   expect_values(skipped + zstd(first) + skipped + zstd("") + zstd(second) + skipped, values);
   expect_bad(zstd(all) + "more bytes", "zstd: ");

@@ -70,16 +70,16 @@ void TextFields::decide(const std::string& decimal) {
   refill(Reader::peek_limit);
   const std::string_view text(at_, left());
   std::array<bool, candidates.size()> has{};
-  bool starts = true;   // a field begins here, whichever delimiter is taken
-  bool behind = false;  // a blank is before
+  bool starts = true;  // a field begins here, whichever delimiter is taken
+  bool after_blank = false;
   for (std::size_t i = 0; i < text.size() && class_of(text[i]) != newline;) {
-    if ((starts || behind) && comment_here(text.data() + i)) break;
+    if ((starts || after_blank) && comment_here(text.data() + i)) break;
     const std::size_t closed =
-        text[i] == '"' && (starts || behind) ? closing_quote(text, i, starts) : std::string_view::npos;
+        text[i] == '"' && (starts || after_blank) ? closing_quote(text, i, starts) : std::string_view::npos;
     const std::size_t candidate = candidates.find(text[i]);
     if (candidate != std::string_view::npos) has[candidate] = true;
     starts = candidate != std::string_view::npos;
-    behind = !starts && class_of(text[i]) == blank;
+    after_blank = !starts && class_of(text[i]) == blank;
     i = closed != std::string_view::npos ? closed : i + 1;
   }
   decided_ = true;

@@ -318,9 +318,9 @@ class GeneratorSource final : public Source {
     for (std::uint64_t i = begin; i < begin + count;) {
       const std::uint64_t block = i / 256;
       const std::uint64_t border = block * 256 + (words_[2 * block] & 255U);
-      const bool behind = i >= border;
-      const std::uint64_t end = std::min(begin + count, behind ? (block + 1) * 256 : border);
-      std::fill(out + (i - begin), out + (end - begin), values.at(words_[2 * (block + (behind ? 1 : 0)) + 1]));
+      const bool past = i >= border;
+      const std::uint64_t end = std::min(begin + count, past ? (block + 1) * 256 : border);
+      std::fill(out + (i - begin), out + (end - begin), values.at(words_[2 * (block + (past ? 1 : 0)) + 1]));
       i = end;
     }
   }

@@ -247,7 +247,7 @@ constexpr std::uint64_t largest_frame = std::uint64_t{1} << 30;
 // A pipe is measured for what is larger.
 constexpr std::uint64_t believed_frame = std::uint64_t{1} << 24;
 constexpr std::uint64_t believed_blocks = std::uint64_t{1} << 20;
-// What a file of arithmetic coding may stand for. It has no smallest code, and no end that can be told from zeros.
+// Limits for a file with arithmetic coding: codes have no least size, and its end cannot be distinguished from zeros.
 constexpr std::uint64_t arithmetic_blocks = std::uint64_t{1} << 18;
 constexpr std::uint64_t arithmetic_blocks_a_byte = 64;
 

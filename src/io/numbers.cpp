@@ -82,7 +82,7 @@ std::uint64_t parse_size(std::string_view text) {
     break;
   }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("size: must be a whole number below 2^63, with k M G T or Ki Mi Gi Ti behind it, got '{}'",
+              fmt::format("size: must be a whole number below 2^63, with k M G T or Ki Mi Gi Ti after it, got '{}'",
                           printable(text)));
 }
 
@@ -121,7 +121,7 @@ struct Decimal {
   std::int64_t exponent = 0;
 };
 
-// Of a text that from_chars reads as a finite float, or would if it were in range.
+// The decimal of a text that from_chars reads as a finite float, or would if it were in range.
 Decimal decimal_of(std::string_view text) {
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   if (text.starts_with('-')) text.remove_prefix(1);

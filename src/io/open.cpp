@@ -83,7 +83,7 @@ std::string_view foreign_format(std::span<const std::byte> head) noexcept {
   return {};
 }
 
-// What is behind the last dot, in small letters; "" without one.
+// What follows the last dot, in small letters; "" without one.
 std::string ending_of(std::string_view path) {
   const std::size_t dot = path.rfind('.');
   std::string ending(dot == std::string_view::npos ? "" : path.substr(dot + 1));

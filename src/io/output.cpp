@@ -99,7 +99,7 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// The file behind symbolic links, also where it does not exist yet.
+// The file that symbolic links lead to, also where it does not exist yet.
 std::string resolved(std::string path) {
   constexpr int most_links = 40;  // as Linux has it
   std::array<char, PATH_MAX> target{};

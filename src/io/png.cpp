@@ -112,7 +112,7 @@ class PngDecoder {
     if (self->info_ == nullptr) png.png_error(read, "out of memory");
     png.png_set_read_fn(read, self, on_read);
     if (self->any_size_) png.png_set_user_limits(read, 0x7fffffff, 0x7fffffff);
-    // Chunks that are not needed can hide a lot behind their compression.
+    // Chunks that are not needed may decompress to very many bytes.
     static constexpr png_byte unwanted[] = "iCCP\0iTXt\0tEXt\0zTXt\0eXIf\0sPLT";
     png.png_set_keep_unknown_chunks(read, PNG_HANDLE_CHUNK_NEVER, unwanted, 6);
     png.png_read_info(read, self->info_);

@@ -44,7 +44,7 @@ void skip_line(Reader& reader) {
   }
 }
 
-// The next number of a header or of ASCII samples, and the one character behind it.
+// The next number of a header or of ASCII samples, and the one character after it.
 std::uint64_t next_number(Reader& reader, std::string_view what) {
   int c = next_char(reader);
   while (c == '#' || (c >= 0 && is_space(static_cast<char>(c)))) {

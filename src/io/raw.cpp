@@ -131,7 +131,7 @@ std::unique_ptr<Source> open_raw(Input input) {
   layout.boolean = options.boolean && element == 1;
   layout.swap = element > 1 && (options.endian == Endian::big) != (std::endian::native == std::endian::big);
   if (const auto size = reader.size()) {
-    if (options.offset > *size) reader.fail("offset {} lies behind its end at byte {}", options.offset, *size);
+    if (options.offset > *size) reader.fail("offset {} lies after its end at byte {}", options.offset, *size);
     const std::uint64_t bytes = *size - options.offset;
     if (!options.count || *options.count > bytes / element) {
       if (bytes % element != 0)
@@ -146,7 +146,7 @@ std::unique_ptr<Source> open_raw(Input input) {
   } else {
     while (reader.position() < layout.start) {
       const std::size_t there = reader.peek(1).size();
-      if (there == 0) reader.fail("offset {} lies behind its end at byte {}", layout.start, reader.position());
+      if (there == 0) reader.fail("offset {} lies after its end at byte {}", layout.start, reader.position());
       reader.consume(static_cast<std::size_t>(std::min<std::uint64_t>(there, layout.start - reader.position())));
     }
   }
@@ -248,7 +248,7 @@ class HeaderParser {
       }
     }
     skip();
-    if (at_ != text_.size()) fail("something behind the dictionary");
+    if (at_ != text_.size()) fail("something after the dictionary");
     if (!seen[0] || !seen[1] || !seen[2]) fail("a missing key");
   }
 

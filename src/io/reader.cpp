@@ -173,7 +173,7 @@ constinit std::mutex places;
 constinit std::atomic<std::uintptr_t> page_bytes{4096};
 struct sigaction previous;  // set before the handler is installed
 
-// Puts zeros where the page at `address` and those behind it cannot be read; false when it is not of a mapping.
+// Puts zeros where the page at `address` and those after it cannot be read; false when it belongs to no mapping.
 bool replace_page(std::uintptr_t address) noexcept {
   for (MappedRange& range : ranges) {
     const std::uintptr_t first = range.first.load(std::memory_order_acquire);

@@ -32,7 +32,7 @@ class Descriptor {
   int fd_;
 };
 
-// A temporary file that has no name: nothing of it stays behind, however the process ends.
+// A temporary file that has no name: nothing of it remains, however the process ends.
 class SpoolFile {
  public:
   // "" as the folder is $TMPDIR, else /tmp. The first append() makes the file.
@@ -179,7 +179,7 @@ class Reader {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t buffer_start_ = 0;  // the position of buffer_[0]
-  bool ended_ = false;              // nothing comes behind the buffer
+  bool ended_ = false;              // the input ends with the buffer
 };
 
 // a * b, or nothing when it needs more than 63 bits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readers behind masu::io::open, and what they share.
+// The readers that masu::io::open chooses from, and what they share.
 #pragma once
 
 #include "io/reader.h"
@@ -63,7 +63,7 @@ struct FlatLayout {
 };
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
 
-// Of images of 1 to 4 channels: gray, gray and alpha, the colours, these and alpha.
+// The names of an image's 1 to 4 channels: gray, gray and alpha, the colours, these and alpha.
 std::vector<std::string> channel_names(std::uint64_t count);
 
 // An image that is decoded one row at a time, top row first.
@@ -197,7 +197,7 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// In a struct behind its SharedLibrary `library`: a member for one of its functions.
+// In a struct, after its SharedLibrary `library`: a member for one of the library's functions.
 #define MASU_FOUND(name) decltype(&::name) name = library.find<decltype(&::name)>(#name);
 
 // Such a struct, made when it is first asked for.

@@ -134,7 +134,7 @@ class TextSource final : public Source {
     return options_.memory != 0 ? options_.memory : default_memory;
   }
 
-  // The lines that begin in the part's bytes of what is behind the header.
+  // Finds the lines that begin in this part's bytes of what follows the header.
   void find_part() {
     Reader& reader = fields_.reader();
     TextFields::Mark here = fields_.mark();

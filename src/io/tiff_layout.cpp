@@ -80,8 +80,8 @@ void name_channels(TiffFile& file, unsigned photometric, TiffLayout& layout) {
   }
   std::uint16_t extras = 0;
   std::uint16_t* kinds = nullptr;
-  const bool told = file.library().TIFFGetField(file.handle(), TIFFTAG_EXTRASAMPLES, &extras, &kinds) == 1;
-  if (!told || kinds == nullptr || extras > layout.samples) extras = 0;
+  const bool given = file.library().TIFFGetField(file.handle(), TIFFTAG_EXTRASAMPLES, &extras, &kinds) == 1;
+  if (!given || kinds == nullptr || extras > layout.samples) extras = 0;
   const auto is_alpha = [&](std::size_t i) {
     return kinds[i] == EXTRASAMPLE_ASSOCALPHA || kinds[i] == EXTRASAMPLE_UNASSALPHA;
   };

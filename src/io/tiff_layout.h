@@ -120,7 +120,7 @@ struct TiffLayout {
   [[nodiscard]] unsigned cell_samples() const noexcept { return samples / planes; }
   [[nodiscard]] std::uint64_t columns() const noexcept { return (width + cell_width - 1) / cell_width; }
   [[nodiscard]] std::uint64_t bands() const noexcept { return (height + cell_height - 1) / cell_height; }
-  // Of one row of a cell, as decoded.
+  // Bytes of one decoded row of a cell.
   [[nodiscard]] std::uint64_t row_bytes() const noexcept { return (cell_width * cell_samples() * bits + 7) / 8; }
   [[nodiscard]] std::uint64_t cell(unsigned plane, std::uint64_t band, std::uint64_t column) const noexcept {
     return (plane * bands() + band) * columns() + column;

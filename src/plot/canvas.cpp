@@ -69,7 +69,7 @@ std::string stable_svg(std::string_view svg, std::string_view title) {
     copied = svg.find('>', root) + 1;
     result.append(svg.substr(0, copied)).append("\n<title>").append(escaped(title)).append("</title>");
   }
-  // Names stand in quotes, alone or behind a "#" of a reference, or in "url(#…)".
+  // Names stand in quotes, alone or after the "#" of a reference, or in "url(#…)".
   for (std::size_t begin = svg.find_first_of("\"#", copied); begin != svg.npos;
        begin = svg.find_first_of("\"#", begin + 1)) {
     const std::size_t end = svg.find_first_of("\"#)", begin + 1);

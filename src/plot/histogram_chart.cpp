@@ -11,7 +11,7 @@ namespace masu::plot {
 namespace {
 
 constexpr std::size_t most_series = 64;
-constexpr std::size_t most_named = 4;      // series whose n are told one by one
+constexpr std::size_t most_named = 4;      // series whose n are listed one by one
 constexpr double most_columns_a_unit = 2;  // finer steps than half a pixel are not seen
 
 [[noreturn]] void refuse(const std::string& rule) {
@@ -234,7 +234,7 @@ constexpr double group_gap = 0.9;
 constexpr double group_title = 1.6;
 constexpr double edge = 0.9;
 
-// Of a page as high as its bars need.
+// Limits of a page that is as high as its bars need.
 constexpr double most_height = 15'000;
 constexpr double most_height_pixels = 30'000;
 

@@ -61,7 +61,7 @@ struct Rect {
   [[nodiscard]] double bottom() const noexcept { return y + height; }
 };
 
-// A line of text, and what stands raised behind it: "10" and "−3".
+// A line of text, and the exponent that stands raised after it: "10" and "−3".
 struct Label {
   std::string text;
   std::string power;
@@ -107,7 +107,7 @@ class Canvas {
   void clip(const Rect& rect);
   void unclip();
 
-  // How many steps of a unit can be told apart.
+  // How many steps of a unit can be distinguished.
   [[nodiscard]] double resolution() const noexcept { return resolution_; }
   // A place on the page where a line of this width is sharp.
   [[nodiscard]] double snapped(double place, double width) const noexcept;
@@ -190,7 +190,7 @@ struct Steps {
   std::uint64_t most_in_column = 1;  // bins that share one step
   std::uint64_t unplaced = 0;        // values in bins that have no place on the axis
 };
-// `columns`: how many steps can be told apart along the axis.
+// `columns`: how many steps can be distinguished along the axis.
 Steps steps(const Series& series, const Axis& axis, std::uint64_t columns, Quantity quantity, std::uint64_t total);
 
 // Which colours are used. Readers who see fewer of them tell the palette's apart too.
@@ -204,7 +204,7 @@ struct Look {
   double dash = 0;  // of its outline
   friend bool operator==(const Look&, const Look&) = default;
 };
-// Of the series `index` of that name: a channel's own colour, or the next of the palette, dashed when it is used up.
+// The look of series `index`, so named: a channel's own colour, or the next of the palette, dashed when it is used up.
 Look look(std::string_view name, std::uint64_t index);
 
 // 0 … 1 from dark to bright, each step as much brighter as the one before. 0xRRGGBB.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extremes, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl and order.cl.
+// Extremes, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After elements.cl and order.cl.
 //
 // A tile is what a work-group reads at once: MASU_VECTORS vectors of each work-item, side by side. A work-item takes the
 // least and the greatest of its part of a tile with plain minima, and only then looks whether that is better than what
@@ -199,8 +199,8 @@ inline void store_extreme(const ulong row, const uint largest, const ulong place
   }
 }
 
-// Of the best that a work-group has found in its tiles: the rank, and in how manieth tile. Read and written by atomics, as the last
-// work-group of a row reads it in the launch that wrote it. No memory has room for 2^32 turns.
+// The best element that a work-group found in its tiles: its rank, and the number of the tile. Read and written by atomics, since the
+// last work-group of a row reads it in the launch that wrote it. No memory has room for 2^32 tiles.
 #define MASU_PART_WORDS (1 + (MASU_ELEMENT_BYTES + 3) / 4)
 inline void leave_part(__global uint *part, const ulong rank, const uint turn) {
   atomic_xchg(part, turn);
@@ -277,9 +277,9 @@ inline void find_extreme(__global const uchar *data, const ulong count, const ul
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
     __global const uchar *restrict memory, const ulong memory_at, const ulong count, const ulong rows,
     const uint members, __global uchar *part_memory, const ulong parts_at, __global uchar *left_memory,
-    const ulong left_at, MASU_TARGETS, __local ulong *words, __local uint *told) {
+    const ulong left_at, MASU_TARGETS, __local ulong *words, __local uint *is_last) {
   MASU_LOCAL_POINTER(ulong, words);  // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, told);    // 1
+  MASU_LOCAL_POINTER(uint, is_last);    // 1
   const uint lane = (uint)get_local_id(0);
   const ulong row = get_group_id(0) / members;
   const uint member = (uint)(get_group_id(0) - row * members);
@@ -334,8 +334,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
     }
   }
   __global uint *row_left = (__global uint *)(left_memory + left_at) + row;
-  const uint last = is_last_group(row_left, members, false, told) ? 1 : 0;
-  // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
+  const uint last = is_last_group(row_left, members, false, is_last) ? 1 : 0;
+  // A loop, not a condition: PoCL 3.1 runs what follows a barrier inside a condition for all work-items.
   for (uint l = 0; l < last; ++l) {
     MASU_PRAGMA_UNROLL
     for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many elements are not zero, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// How many elements are not zero, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After
 // elements.cl.
 //
 // Defines, all given by reduce_device.cpp:
@@ -44,7 +44,7 @@ inline ulong sum_of(const ulong count, const uint width, __local ulong *sums) {
   return sum;
 }
 
-// What is told of each row's count, of `count` elements, where it is wanted.
+// Results of each row's count, of `count` elements; each is written if it is wanted.
 #define MASU_TARGETS                                                                                                   \
   const uint wanted, __global uchar *number_memory, const ulong numbers_at, __global uchar *all_memory,              \
       const ulong all_at, __global uchar *any_memory, const ulong any_at
@@ -62,9 +62,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *
                                                           const ulong count, const ulong rows, const uint members,
                                                           __global uchar *part_memory, const ulong parts_at,
                                                           __global uchar *left_memory, const ulong left_at,
-                                                          MASU_TARGETS, __local ulong *sums, __local uint *told) {
+                                                          MASU_TARGETS, __local ulong *sums, __local uint *is_last) {
   MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, told);   // 1
+  MASU_LOCAL_POINTER(uint, is_last);   // 1
   const uint lane = (uint)get_local_id(0);
   const ulong row = get_group_id(0) / members;
   const uint member = (uint)(get_group_id(0) - row * members);
@@ -96,8 +96,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *
     atomic_xchg(&parts[2 * member + 1], (uint)(found >> 32));
   }
   __global uint *row_left = (__global uint *)(left_memory + left_at) + row;
-  const uint last = is_last_group(row_left, members, false, told) ? 1 : 0;
-  // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
+  const uint last = is_last_group(row_left, members, false, is_last) ? 1 : 0;
+  // A loop, not a condition: PoCL 3.1 runs what follows a barrier inside a condition for all work-items.
   for (uint l = 0; l < last; ++l) {
     found = lane == 0 && members == 1 ? found : 0;
     for (uint i = lane; i < members && members > 1; i += MASU_GROUP) {

@@ -32,7 +32,7 @@ struct ExtremeRule {
   }
 };
 
-// Of an element of the dtype with these bits.
+// The rank of the element of the dtype with these bits.
 [[nodiscard]] inline std::uint64_t rank_of_bits(Dtype dtype, const ExtremeRule& rule, std::uint64_t bits) {
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -62,7 +62,7 @@ struct Reduced {
   Extreme extremes[2];  // least, greatest
   std::uint64_t nonzero = 0;
 
-  // Takes what was found in elements behind those.
+  // Adds what was found in the elements after these.
   void merge(const Reduced& later) noexcept {
     for (int which = 0; which < 2; ++which) {
       if (later.extremes[which].before(extremes[which])) extremes[which] = later.extremes[which];

@@ -166,7 +166,7 @@ class Stream {
   // Whether what is given to it becomes part of a graph, and nothing may wait for it.
   [[nodiscard]] virtual bool capturing() const { return false; }
 
-  // Of the commands of masu's own calls, whose times the caller wants, or not.
+  // The mark of the commands of masu's own calls: whether the caller wants their times.
   Mark own_commands = Mark::no;
 };
 
@@ -181,7 +181,7 @@ void settle(Stream& stream, const Kernel& kernel);
 class Recorded {
  public:
   virtual ~Recorded() = default;
-  // Of the memory that the calls would have allocated.
+  // Bytes of workspace that the recorded calls need.
   [[nodiscard]] virtual std::uint64_t workspace_bytes() const noexcept = 0;
   // As Recording::enqueue has it.
   virtual bool enqueue(void* queue, std::span<void* const> operands, void* workspace) const = 0;

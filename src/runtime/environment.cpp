@@ -109,7 +109,7 @@ std::vector<fs::path> groups_of(std::string_view groups, const fs::path& mount, 
   return result;
 }
 
-// The number behind `name` in lines of "NAME NUMBER", or alone in a text when `name` is empty; nothing where there is
+// The number after `name` in lines of "NAME NUMBER", or alone in a text when `name` is empty; nothing where there is
 // none.
 std::optional<std::uint64_t> number_in(std::string_view text, std::string_view name = {}) {
   while (!text.empty()) {

@@ -43,8 +43,8 @@ class Define {
   [[nodiscard]] std::string_view value() const noexcept {
     return {text_.data() + name_bytes_, std::size_t{end_} - name_bytes_};
   }
-  // Writes both behind each other, and where they end, which part them from others. Returns the end; what lies behind
-  // it, up to most_image bytes from `to` on, may be written, too: as many bytes as there are would take calls.
+  // Writes name and value one after the other, and where each ends, so that defines stay distinct. Returns the end. May
+  // also write what follows, up to most_image bytes from `to` on: copies of a fixed size need no function calls.
   static constexpr std::size_t most_image = 112;
   char* image(char* to) const noexcept {
     constexpr std::size_t block = 16;
@@ -84,7 +84,7 @@ std::span<const EmbeddedFile> embedded_files() noexcept;
 std::string kernel_text(std::string_view path);
 std::string kernel_text(std::string_view path, const std::string& directory);
 
-// masu's own kernel files at `paths` for a device: prelude, defines, then each file behind its "#line 1 path"; through
+// masu's own kernel files at `paths` for a device: prelude, defines, then each file after its "#line 1 path"; through
 // the program cache, compiled once per device and set of defines. Thread-safe.
 std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
                                     std::span<const Define> defines);

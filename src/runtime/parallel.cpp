@@ -130,8 +130,8 @@ void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& bo
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
     return;
   }
-  // oneTBB orders the tasks behind what the caller did before, and before what it does next. Said again, for checkers
-  // that do not see into it.
+  // oneTBB orders the tasks after what the caller did before, and before what it does next. The atomics repeat this for
+  // checkers that do not see into oneTBB.
   std::atomic<std::uint64_t> done;
   done.store(0, std::memory_order_release);
   const auto loop = [&] {

@@ -146,7 +146,7 @@ Program Program::from_source(const Device& device, std::string_view text, std::s
   if (const std::size_t zero = options.find('\0'); zero != std::string_view::npos) {
     throw Error(
         ErrorCode::build_failed,
-        fmt::format("Program: the options must not have zero bytes, got one behind \"{}\"", options.substr(0, zero)));
+        fmt::format("Program: the options must not have zero bytes, got one after \"{}\"", options.substr(0, zero)));
   }
   return Program(runtime::cached_program(*device.implementation(), text, options));
 }

@@ -118,8 +118,8 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, 
   return module;
 }
 
-// The text behind blanks, joined lines and comments.
-std::string_view behind_space(std::string_view text) {
+// The text after blanks, joined lines and comments.
+std::string_view after_space(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\\\r\n"), text.size()));
     if (!text.starts_with("/*")) return text;
@@ -137,7 +137,7 @@ bool reads_files(std::string_view text, std::string_view options) {
   }
   for (const std::string_view hash : {"#", "%:"}) {
     for (std::size_t at = text.find(hash); at != std::string_view::npos; at = text.find(hash, at + 1)) {
-      const std::string_view word = behind_space(text.substr(at + hash.size()));
+      const std::string_view word = after_space(text.substr(at + hash.size()));
       if (word.starts_with("include") || word.starts_with("import") || word.starts_with("embed")) return true;
     }
   }
@@ -192,7 +192,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_suffix = ".tmp";
 constexpr std::uint64_t most_header = 4096;
-constexpr auto temporary_age = std::chrono::hours(1);  // older ones were left behind by a process that died
+constexpr auto temporary_age = std::chrono::hours(1);  // older ones were left by a process that died
 
 std::string header(const std::string& key, std::string_view content) {
   return fmt::format("masu-cache-1 {} {}\n", key, sha256(std::string(content)));
@@ -216,7 +216,7 @@ std::optional<std::string> read_file(const fs::path& path, std::uint64_t most) {
   return good ? std::optional(std::move(text)) : std::nullopt;
 }
 
-// A process that ends meanwhile leaves nothing behind, where the file system has files without a name.
+// A process that ends meanwhile leaves no file, if the file system supports files without a name.
 bool write_file(const fs::path& path, std::string_view header, std::string_view content) {
   int file = ::open(path.parent_path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   const bool nameless = file >= 0;
@@ -335,7 +335,7 @@ std::string own_program_text(std::string_view prelude, std::span<const std::stri
   return text;
 }
 
-// Making and hashing the text takes longer than a small kernel: what was asked for before is found without. While
+// Making and hashing the text takes longer than a small kernel: a repeated request is found without. While
 // kernels are read from the source tree, they may change.
 std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
                                     std::span<const Define> defines) {

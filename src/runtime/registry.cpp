@@ -84,7 +84,7 @@ std::shared_ptr<Device> open_best() {
   return cpu_backend().open(0);
 }
 
-// `which` is what stands behind the colon: a number or a part of a name; empty for number 0.
+// `which` is what follows the colon: a number or a part of a name; empty for number 0.
 std::shared_ptr<Device> open_of(Backend& backend, std::string_view id, std::string_view which) {
   refuse_fork(backend, "Device::open");
   const std::vector<DeviceInfo> listed = devices_of(backend);

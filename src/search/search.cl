@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of values in sorted data, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// Places of values in sorted data, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
 //
 // The sorted data is cut into blocks of 2^shift elements. The last elements of the full blocks lie in local memory, as a
 // search tree in the order of its levels (Eytzinger's): node n has the children 2n and 2n + 1. Neighbours on a level lie in
 // different banks, so work-items that go different ways do not wait for each other. The tree leads to a block; the rest
 // is a binary search in it.
 //
-// Behind elements.cl and order.cl. Defines beside those of them, all given by search_plan.cpp:
+// After elements.cl and order.cl. Defines beside those of them, all given by search_plan.cpp:
 // - MASU_GROUP       work-items in a work-group
 // - MASU_UNROLL      values that a work-item seeks at a time
 // - MASU_POSITION    an unsigned integer that holds an answer
-// - MASU_RIGHT       1: behind what is equal, 0: in front of it
+// - MASU_RIGHT       1: after what is equal, 0: before it
 // - MASU_DESCENDING  1: the sorted data descend
 
 #define MASU_KEY_MOST MASU_ALL_BITS

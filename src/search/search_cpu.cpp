@@ -61,7 +61,7 @@ class Searcher {
     for (std::uint64_t step = std::uint64_t{1} << shape_.shift >> 1; step != 0; step >>= 1) {
       for (std::size_t k = 0; k < N; ++k) {
         const std::uint64_t next = places[k] + step;
-        // Only the last block may be shorter: what would lie behind it is looked up in its place, and not counted.
+        // Only the last block may be shorter: a place after its end is read at its end, and not counted.
         const std::uint64_t at = std::max<std::uint64_t>(1, std::min(next, ends[k]));
         const std::uint64_t moves = stands_before(key_of(sorted_[at - 1]), keys[k]) & unsigned{next <= ends[k]};
         places[k] += moves * step;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions that merge sorted runs; segments that are prepared; the schedule of the bitonic network.
+// The public functions that merge sorted runs; segments that are prepared.
 #include "call/form.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
-#include <masu/bitonic.h>
 #include <masu/sort.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -194,17 +192,5 @@ PreparedSegments PreparedSegments::for_argsort(const Device& device, Dtype dtype
 }
 
 PreparedSegments::PreparedSegments(detail::Hidden<State> state) noexcept : state_(std::move(state)) {}
-
-std::vector<BitonicPass> bitonic_schedule(std::uint64_t count) {
-  const auto stages = static_cast<std::uint32_t>(count < 2 ? 0 : std::bit_width(count - 1));
-  std::vector<BitonicPass> schedule;
-  schedule.reserve(std::size_t{stages} * (stages + 1) / 2);
-  for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    for (std::uint32_t pass = 0; pass <= stage; ++pass) {
-      schedule.push_back({stage, pass, std::uint64_t{1} << (stage - pass), stage + 1 == stages});
-    }
-  }
-  return schedule;
-}
 
 }  // namespace masu

@@ -14,7 +14,7 @@ namespace masu {
 
 namespace {
 
-// masu's descending order has NaNs first: those at the front of each row are moved behind its other elements.
+// masu's descending order has NaNs first: those at the front of each row are moved after its other elements.
 // `element(row, i)` is element i of the sorted row, `sorted` what is moved.
 template <class T, class Moved, class F>
 void move_nans_last(std::uint64_t rows, std::uint64_t length, const F& element, Moved* sorted) {

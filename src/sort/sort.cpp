@@ -16,7 +16,7 @@ namespace masu {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> algorithm_names = {"auto", "bitonic", "radix", "merge"};
+constexpr std::array<std::string_view, 3> algorithm_names = {"auto", "radix", "merge"};
 using call::on_cpu;
 using call::Operand;
 using call::refuse;
@@ -78,6 +78,12 @@ class Sort final : public call::Primitive {
  private:
   void check() override {
     job_ = job_for(function_name(), keys_->count(), options_);
+    if (on_cpu(device()) && job_.algorithm != SortAlgorithm::automatic) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: algorithm {} has left the CPU, which sorts by auto alone; OpenCL and CUDA devices "
+                              "have it",
+                              function_name(), to_string(job_.algorithm)));
+    }
     if (options_.prepared != nullptr) {
       options_.prepared->state().check(function_name(), device(), keys_->dtype(), payload());
     }
@@ -155,6 +161,9 @@ std::string_view to_string(SortAlgorithm algorithm) noexcept {
 }
 
 SortAlgorithm sort_algorithm_from_name(std::string_view name) {
+  if (name == "bitonic") {
+    call::refuse("sort", "algorithm bitonic has left masu; the sorting network is the example program bitonic_sort");
+  }
   const auto found = std::ranges::find(algorithm_names, name);
   if (found == algorithm_names.end()) {
     call::refuse("sort", fmt::format("algorithm must be one of {}, got {}", fmt::join(algorithm_names, " "), name));

@@ -236,7 +236,8 @@ TEST_P(SortTest, EveryAlgorithm) {
   };
   std::vector<Record> records(keys.size() + 1);
   for (std::uint32_t i = 0; i < keys.size(); ++i) records[i + 1] = {{i, 5, 6}};
-  for (const SortAlgorithm algorithm : {SortAlgorithm::radix, SortAlgorithm::merge, SortAlgorithm::bitonic}) {
+  for (const SortAlgorithm algorithm : {SortAlgorithm::automatic, SortAlgorithm::radix, SortAlgorithm::merge}) {
+    if (device.kind() == DeviceKind::cpu && algorithm != SortAlgorithm::automatic) continue;
     SCOPED_TRACE(to_string(algorithm));
     SortOptions options{.order = Order::descending, .algorithm = algorithm};
     const Buffer<std::byte> for_records(
@@ -291,8 +292,25 @@ MASU_ON_EACH_DEVICE(SortTest);
 TEST(SortAlgorithmNames, AreKnown) {
   EXPECT_EQ(sort_algorithm_from_name("radix"), SortAlgorithm::radix);
   EXPECT_EQ(to_string(SortAlgorithm::automatic), "auto");
+  EXPECT_EQ(to_string(SortAlgorithm::merge), "merge");
   MASU_EXPECT_ERROR(sort_algorithm_from_name("quick"), invalid_argument,
-                    "sort: algorithm must be one of auto bitonic radix merge, got quick");
+                    "sort: algorithm must be one of auto radix merge, got quick");
+  MASU_EXPECT_ERROR(sort_algorithm_from_name("bitonic"), invalid_argument,
+                    "sort: algorithm bitonic has left masu; the sorting network is the example program bitonic_sort");
+}
+
+TEST(SortAlgorithmNames, AreOfDevices) {
+  const Device cpu = Device::open("cpu");
+  std::vector<float> keys = {2, 1};
+  std::vector<std::uint32_t> indices(2);
+  MASU_EXPECT_ERROR(
+      sort(cpu, keys, {.algorithm = SortAlgorithm::radix}), unsupported,
+      "sort: algorithm radix has left the CPU, which sorts by auto alone; OpenCL and CUDA devices have it");
+  MASU_EXPECT_ERROR(
+      argsort(cpu, ArrayView(keys), MutableArrayView(indices), {.algorithm = SortAlgorithm::merge}), unsupported,
+      "argsort: algorithm merge has left the CPU, which sorts by auto alone; OpenCL and CUDA devices have it");
+  EXPECT_EQ(keys, (std::vector<float>{2, 1}));
+  EXPECT_TRUE(is_sorted(cpu, ArrayView(indices), {.algorithm = SortAlgorithm::radix}));
 }
 
 }  // namespace

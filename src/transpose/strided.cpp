@@ -201,9 +201,9 @@ void copy_strided(std::size_t bytes, const Strided<const std::byte>& from, const
 void copy_elements(std::size_t bytes, const Strided<const std::byte>& from, void* to, std::uint64_t last) {
   std::array<std::int64_t, most_axes> strides;
   auto step = static_cast<std::int64_t>(bytes);
-  for (const bool behind : {true, false}) {
+  for (const bool is_last : {true, false}) {
     for (std::size_t i = from.shape.size(); i-- > 0;) {
-      if ((last >> i & 1) != (behind ? 1 : 0)) continue;
+      if ((last >> i & 1) != (is_last ? 1 : 0)) continue;
       strides[i] = step;
       step *= from.shape[i];
     }

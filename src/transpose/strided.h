@@ -34,7 +34,7 @@ struct Strided {
 MASU_EXPORT void copy_strided(std::size_t bytes, const Strided<const std::byte>& from, const Strided<std::byte>& to);
 
 // Copies the elements to memory without gaps, in the order of their indices, those of the axes of `last` (a bit for
-// each) behind the others: with the axes of Lines these are the lines as rows.
+// each) after the others: with the axes of Lines these are the lines as rows.
 MASU_EXPORT void copy_elements(std::size_t bytes, const Strided<const std::byte>& from, void* to,
                                std::uint64_t last = 0);
 

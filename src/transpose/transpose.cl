@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposing by tiles in local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): a tile is read along
+// Transposing by tiles in local memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): a tile is read along
 // its rows and written along its columns, so both go over memory in order.
 //
 // Defines, all given by transpose_plan.cpp:
@@ -143,7 +143,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 #define MASU_STEP (MASU_GROUP / MASU_WORDS)  // words of a group lie in so many rows of a tile
 
 #if !MASU_ALIGNED
-// The word at any element; `at` counts elements from a whole word on. What lies behind `end` is not read.
+// The word at any element; `at` counts elements from a whole word on. What lies past `end` is not read.
 inline uint load_before(__global const uint *words, const ulong at, const ulong end) {
   uint bits = 0;
   for (uint k = 0; k < MASU_PACK && at + k < end; ++k) {

@@ -274,7 +274,7 @@ void transpose_cpu(const void* in, void* out, const StridedMatrix& matrix) {
     job.tile_columns = std::min(columns, std::max(run, run * run / job.tile_rows));
     if (!job.streams && job.tile_rows == rows && job.tile_columns == columns) return move_tile(job, 0, 0, nullptr);
   }
-  // Of a tile, with its runs apart; in place of a tile.
+  // The buffer holds a tile; not in place, its runs lie apart.
   const std::uint64_t buffer_bytes = job.tile_columns * (job.tile_rows * element_bytes + (in == out ? 0 : line_bytes));
   // A task is a strip of tiles along a row of tiles.
   const std::uint64_t down = (rows + job.tile_rows - 1) / job.tile_rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of equal neighbours, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): reduce, then scan.
+// Runs of equal neighbours, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): reduce, then scan.
 //
 // 1. unique_flags reads the data once and writes a bit for each element, 1 where a run starts, and for each span of
 //    elements how many starts it has and where the last one is.
@@ -10,7 +10,7 @@
 // Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
 // vectors of 16 aligned bytes make whole groups of bits. A tile is the bits that a work-group takes at a time.
 //
-// Behind elements.cl and group_scan.cl. Defines beside those of them, all given by unique_plan.cpp:
+// After elements.cl and group_scan.cl. Defines beside those of them, all given by unique_plan.cpp:
 // - MASU_GROUP     work-items in a work-group, a power of two, at least 16
 // - MASU_UNROLL    16-byte loads of a work-item in flight
 // - MASU_WORDS     words of the mask that a work-item has of a tile
@@ -20,7 +20,7 @@
 #define MASU_TILE_WORDS (MASU_GROUP * MASU_WORDS)
 #define MASU_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
 
-// What a work-group is told of its input: `count` elements at data + byte_offset.
+// The input of a work-group: `count` elements at data + byte_offset.
 #define MASU_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
 #define MASU_LEAD gap_of(data + byte_offset)
 
@@ -100,16 +100,16 @@ inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* par
                            ulong* all) {
   ulong sum = 0;
   ulong end = 0;
-  ulong behind = 0;
+  ulong after = 0;
   for (size_t s = lane; s < get_num_groups(0); s += MASU_GROUP) {
     const bool before = s < get_group_id(0);
     sum += before ? spans[2 * s] : 0;
-    behind += before ? 0 : spans[2 * s];
+    after += before ? 0 : spans[2 * s];
     if (before && spans[2 * s + 1] != 0) end = s * span_bits + spans[2 * s + 1];
   }
   partial[lane] = sum;
   partial[MASU_GROUP + lane] = end;
-  partial[2 * MASU_GROUP + lane] = behind;
+  partial[2 * MASU_GROUP + lane] = after;
   for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane < distance) {
@@ -125,7 +125,7 @@ inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* par
   return partial[0];
 }
 
-// Marks the starts of `tiles` tiles for each work-group, the last tile's bits behind the data included.
+// Marks the starts of `tiles` tiles for each work-group, the last tile's bits after the data included.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                        __global uchar* temporary, const ulong mask_at,
                                                        const ulong spans_at, __local uint* parts, __local uint* ends) {
@@ -353,7 +353,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong first = tile * MASU_TILE_WORDS * 32;
     const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
-    // The last tile may begin behind the data: tiles are made for the longest lead.
+    // The last tile may begin after the data: tiles are made for the longest lead.
     const ulong end = min(first + MASU_TILE_WORDS * 32, count + lead);
     for (ulong bit = first + begin + lane; bit < end; bit += MASU_GROUP) {
       const uint b = (uint)(bit - first);

@@ -46,7 +46,7 @@ void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detai
 // Marks where runs start, with the widest vectors of this processor.
 
 // Bit i of the mask, for i in [0, count): element i is not equal to element i - 1. Element 0 is compared with the one
-// in front of `elements` where `has_before`; else its bit is set. Bits behind `count` in the last of the words are 0.
+// in front of `elements` where `has_before`; else its bit is set. Bits after `count` in the last of the words are 0.
 // Words are written byte by byte, the first bit lowest.
 void mark_starts(Dtype dtype, const void* elements, std::uint64_t count, bool has_before, std::uint8_t* mask);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distinct values of 8 or 16 bits from how often each pattern occurs, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). Behind elements.cl and group_scan.cl. Defines beside those of them, given by unique_plan.cpp:
+// Distinct values of 8 or 16 bits from how often each pattern occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in
+// CUDA C++). After elements.cl and group_scan.cl. Defines beside those of them, given by unique_plan.cpp:
 // - MASU_GROUP     work-items in a work-group: a power of two, of which MASU_PATTERNS is a multiple
 // - MASU_PATTERNS  256 or 65536
 

@@ -166,7 +166,7 @@ class Check(CommandTest):
                                   "  for (uint i = 0; i < 400; ++i) out[i + 1] = 1;\n}\n")
         status, check, errors = self.check(file, "--global", 64, "--arg", "buffer=zeros:u32:1")
         self.assertEqual((status, len(check["faults"]), check["cut"]), (3, 1, True))
-        self.assertIn("told no more", errors)
+        self.assertIn("reported no more", errors)
 
     def test_answers_within_ten_seconds(self):
         file = FAULTY / "missing_barrier.cl"

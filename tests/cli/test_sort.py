@@ -69,10 +69,22 @@ class SortTest(CommandTest):
     def test_algorithms(self):
         values = sample("f4", 3001)
         file = self.save_npy("in.npy", values)
-        for algorithm in ("auto", "radix", "merge", "bitonic"):
-            self.same(self.sort(file, "--algorithm", algorithm), values[order_of(values)], algorithm)
-            self.same(self.sort(file, "--algorithm", algorithm, "--index", "--descending"),
-                      order_of(values, True).astype("u8"), algorithm)
+        for device in ["cpu"] + usable_devices("opencl")[:1] + usable_devices("cuda")[:1]:
+            for algorithm in ("auto",) if device == "cpu" else ("auto", "radix", "merge"):
+                for more, right in ([], values[order_of(values)]), (["--index", "--descending"],
+                                                                    order_of(values, True).astype("u8")):
+                    self.ok("sort", file, "--device", device, "--algorithm", algorithm, *more, "-o",
+                            self.path("out.npy"))
+                    self.same(np.load(self.path("out.npy")), right, algorithm)
+
+    def test_removed_names_say_where_they_went(self):
+        self.fails(2, "sort", "random:u32:64", "--algorithm", "bitonic", says="bitonic_sort")
+        for more in ([], ["--algorithm", "bitonic"], ["-o", self.path("o.npy")], ["--is-sorted"]):
+            self.fails(2, "sort", "random:u32:64", "--trace", *more, says="bitonic_sort")
+        for algorithm in ("radix", "merge"):
+            for more in ([], ["--index"], ["--rows", "2"]):
+                self.fails(1, "sort", "random:u32:64", "--device", "cpu", "--algorithm", algorithm, *more,
+                           says=f"{algorithm} has left the CPU")
 
     def test_nothing_but_nan(self):
         for bits in ("u2", "u4", "u8"):
@@ -218,17 +230,6 @@ class SortTest(CommandTest):
         for nothing in ("zeros:u8:0", "zeros:f64:1"):
             self.ok("sort", nothing, "--is-sorted")
         self.fails(2, "sort", file, "--is-sorted", "-o", "x")
-
-    def test_trace(self):
-        for count, stages, merge in ((64, 15, 6), (16, 6, 4), (24, 10, 5), (2, 0, 1), (1, 0, 0), (0, 0, 0)):
-            lines = self.ok("sort", f"random:u32:{count}", "--algorithm", "bitonic", "--trace").decode().splitlines()
-            self.assertEqual(sum(line.startswith("stage=") for line in lines), stages)
-            self.assertEqual(sum(line.startswith("merge pass=") for line in lines), merge)
-        self.assertEqual(self.ok("sort", "random:u32:4", "--algorithm", "bitonic", "--trace", "-o", self.path("o.txt")),
-                         b"stage=0 pass=0 distance=1\nmerge pass=0 distance=2\nmerge pass=1 distance=1\n")
-        self.assertEqual(self.read("o.txt").count(b"\n"), 4)
-        self.fails(2, "sort", "random:u32:4", "--trace", says="--algorithm bitonic")
-        self.fails(2, "sort", "random:u32:4", "--trace", "--algorithm", "bitonic", "-o", "-")
 
     def test_wrong_use(self):
         for arguments in (["--algorithm", "bubble"], ["--memory", "0"], ["--dtype", "u7"], ["--json"],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting rows in registers, the bitonic network and merging on the device opencl:0, small, against std::stable_sort:
+// Sorting rows in registers and merging on the device opencl:0, small, against std::stable_sort:
 // what check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
-//   oclgrind_sort_network keys|records|indices|segments|bitonic|merge|merge_runs
+//   oclgrind_sort_network keys|records|indices|segments|merge|merge_runs
 #include "sort/device/sort_device.h"
 #include "sort_data.h"
 
@@ -114,10 +114,6 @@ void run_case(const Device& device, const std::string& name) {
       const auto ready = std::make_shared<const sort_rows::Segments>(device, arrays.dtype, indexed, offsets);
       work.kept.push_back(ready);
       ready->sort(stream, arrays, nullptr, work);
-    });
-  } else if (name == "bitonic") {
-    check<float>(device, 1, most + 37, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-      bitonic::sort(stream, arrays, 1, most + 37, nullptr, work);
     });
   } else if (name == "merge") {
     check<float>(device, 1, most + 37, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "backends/cpu/instruction_sets.h"
 #include "runtime/backend.h"
 #include "runtime/environment.h"
 
@@ -114,7 +115,7 @@ class CpuStream final : public Stream {
     return timed(mark, [&] {
       std::byte* first = at(target, offset);
       std::memcpy(first, pattern, pattern_size);
-      for (std::uint64_t done = pattern_size; done < bytes;) {  // what is filled is copied behind itself
+      for (std::uint64_t done = pattern_size; done < bytes;) {  // copies the filled part after itself
         const std::uint64_t part = std::min(done, bytes - done);
         std::memcpy(first + done, first, part);
         done += part;
@@ -157,9 +158,9 @@ std::string vendor_of(const std::string& name) {
 
 // The processor family, and the vector instructions that masu's code will use here.
 std::string architecture() {
-  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;  // some are not compiled for
-  const std::string best = hwy::TargetName(targets & -targets);        // the lowest bit is the best target
-  const std::string simd = best.starts_with("AVX3") ? "AVX-512" : best;
+  const std::int64_t supported = hwy::SupportedTargets();
+  check_instruction_sets(HWY_TARGETS, supported);
+  const std::string simd = best_instruction_set(HWY_TARGETS & supported);
 #if defined(__x86_64__)
   return "x86-64 " + simd;
 #elif defined(__aarch64__)

@@ -60,9 +60,9 @@ bool reachable(const Driver& driver, void* data, std::uint64_t bytes) {
 CUdeviceptr end_of_range(const Driver& driver, CUdeviceptr address) noexcept {
   CUdeviceptr start = 0;
   std::size_t size = 0;
-  const bool told = driver.pointer_get_attribute(&start, pointer_range_start, address) == success &&
-                    driver.pointer_get_attribute(&size, pointer_range_size, address) == success;
-  return told && start <= address && address - start < size ? start + size : 0;
+  const bool known = driver.pointer_get_attribute(&start, pointer_range_start, address) == success &&
+                     driver.pointer_get_attribute(&size, pointer_range_size, address) == success;
+  return known && start <= address && address - start < size ? start + size : 0;
 }
 
 // Registers the range, or counts one more use of a registered range around it. False when the caller registered it.

@@ -58,11 +58,11 @@ class Memory final : public runtime::Memory {
   CUdeviceptr address_;
   bool owned_ = false;
   bool imagined_ = false;
-  mutable std::atomic<bool> exposed_ = false;  // the address has been told
+  mutable std::atomic<bool> exposed_ = false;  // the address has been given away
   std::unique_ptr<HostRegistration> registration_;
 };
 
-// The memory of this backend behind an interface; throws invalid_argument for memory that is not of `context`.
+// The memory of this backend from its interface; throws invalid_argument for memory that is not of `context`.
 Memory& own_memory(runtime::Memory& memory, const Context& context, std::string_view function);
 
 // Page-locked host memory.

@@ -102,11 +102,11 @@ Kernel::Kernel(std::shared_ptr<LoadedImage> image, const std::string& symbol, co
   local_allowed_ = attribute(function_max_dynamic_shared_size_bytes);
 
   std::vector<std::size_t> sizes;
-  const bool told = driver.func_get_param_info != nullptr;
+  const bool known = driver.func_get_param_info != nullptr;
   std::size_t offset = 0;
   std::size_t size = 0;
-  while (told && driver.func_get_param_info(function_, sizes.size(), &offset, &size) == success) sizes.push_back(size);
-  if (told || entry.typed) signature_ = runtime::KernelSignature(parameters_of(entry, told ? &sizes : nullptr));
+  while (known && driver.func_get_param_info(function_, sizes.size(), &offset, &size) == success) sizes.push_back(size);
+  if (known || entry.typed) signature_ = runtime::KernelSignature(parameters_of(entry, known ? &sizes : nullptr));
 }
 
 namespace {

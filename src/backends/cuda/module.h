@@ -23,7 +23,7 @@ namespace masu::cuda {
 // How a kernel takes local memory.
 enum class LocalConvention {
   dynamic,  // CUDA C++: one dynamic shared array, no parameter
-  offset,   // OpenCL C behind the prelude: a parameter for each, the offset into the dynamic shared array
+  offset,   // OpenCL C after the prelude: a parameter for each, the offset into the dynamic shared array
 };
 
 // Device code and what must be known of it to launch its kernels.

@@ -81,7 +81,7 @@ inline size_t get_global_offset(uint) { return 0; }
 #define CLK_LOCAL_MEM_FENCE 1U
 #define CLK_GLOBAL_MEM_FENCE 2U
 inline void barrier(uint) { __syncthreads(); }
-// Of all work-items of a cluster, which see then what the others wrote.
+// A barrier of all work-items of a cluster: afterwards each sees what the others wrote.
 inline void masu_cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
@@ -145,7 +145,7 @@ inline uint masu_lanes_like(uint x, uint bits) {
   return equal;
 }
 inline uint masu_lane_before(uint x) { return __shfl_up_sync(0xffffffffU, x, 1); }
-// Of as many neighbours: each sees then what the others wrote to local memory.
+// A barrier of a sub-group: afterwards each work-item sees what the others wrote to local memory.
 inline void masu_sub_group_barrier() { __syncwarp(); }
 
 // Atomics, relaxed, on local and global memory alike; each returns the old value.
@@ -237,7 +237,7 @@ inline ulong clz(ulong x) { return (ulong)__clzll((long long)x); }
 inline uint rotate(uint x, uint n) { return __funnelshift_l(x, x, n); }
 inline ulong rotate(ulong x, ulong n) { return x << (n & 63) | x >> (-n & 63); }
 
-// Of the lower and of the upper 16 bits, as unsigned numbers; differences wrap.
+// Both 16-bit halves of a word at once, as unsigned numbers; differences wrap.
 inline uint masu_min_pair(uint a, uint b) { return __vminu2(a, b); }
 inline uint masu_max_pair(uint a, uint b) { return __vmaxu2(a, b); }
 inline uint masu_sub_pair(uint a, uint b) { return __vsub2(a, b); }
@@ -302,7 +302,7 @@ inline ulong masu_computed(ulong x) {
 // Byte k of a word, which the compiler then holds as it is.
 #define masu_byte(w, k) masu_computed(__byte_perm(w, 0, 0x4440 | (k)))
 
-// Of two floats by their bits, the extreme that comes first: b where it is a NaN or better than a, and a is no NaN; else a.
+// The extreme of two floats, given by their bits, that comes first: b where it is a NaN or better than a, and a is no NaN; else a.
 // In PTX, since the compiler makes a maximum of such a choice, which loses a NaN's bits.
 #define MASU_FIRST_EXTREMES 1
 #define MASU_FIRST_EXTREME(name, compare)                                                                            \

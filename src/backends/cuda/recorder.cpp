@@ -183,7 +183,7 @@ class RecordingStream final : public runtime::Stream {
     stream->finish();
     Recorded::Command command{.kind = Recorded::Kind::copy};
     command.to = recorder_.place_of(target, offset);
-    // Told to others: what releases it waits for work that may use it.
+    // The address is given away, so its release waits for the work that may use it.
     command.from = {0, reinterpret_cast<std::uintptr_t>(constant->native())};
     command.bytes = bytes;
     recorded_.commands_.push_back(command);

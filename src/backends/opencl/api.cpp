@@ -143,7 +143,7 @@ constexpr Entry entries[] = {
     {MASU_CL(CL_INVALID_COMPILER_OPTIONS), ErrorCode::build_failed},
     {MASU_CL(CL_INVALID_LINKER_OPTIONS), ErrorCode::build_failed},
     {MASU_CL(CL_INVALID_DEVICE_PARTITION_COUNT)},
-    // Of later versions, of the loader and of extensions: their headers may be older, or not there.
+    // Codes of later versions, of the loader and of extensions: installed headers may be older or missing.
     {-69, "CL_INVALID_PIPE_SIZE"},
     {-70, "CL_INVALID_DEVICE_QUEUE"},
     {-71, "CL_INVALID_SPEC_ID"},

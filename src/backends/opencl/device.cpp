@@ -138,7 +138,7 @@ class Device final : public runtime::Device {
     if (data != nullptr || bytes <= info_.memory_bytes) {  // some drivers find out only when the memory is used
       object = Handle<cl_mem>(api().clCreateBuffer(context_.get(), flags, bytes, data, &code));
     }
-    // Of an allocation this code says that memory is missing, of the caller's memory that the device is lost.
+    // CL_OUT_OF_RESOURCES means out of memory for an allocation, and a lost device for the caller's memory.
     const bool too_little =
         code == CL_OUT_OF_RESOURCES ? data == nullptr : error_code(code) == ErrorCode::out_of_memory;
     if (too_little) {

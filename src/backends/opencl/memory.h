@@ -26,7 +26,7 @@ class Memory final : public runtime::Memory {
     cl_mem object = nullptr;
     Handle<cl_mem> last;
   };
-  // Of `bytes` bytes from `offset` on. Throws invalid_argument when the offset is not a multiple of `alignment` bytes.
+  // `bytes` bytes from `offset` on. Throws invalid_argument when the offset is not a multiple of `alignment` bytes.
   [[nodiscard]] View view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment);
 
  private:

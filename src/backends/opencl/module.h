@@ -29,8 +29,8 @@ struct Limits {
 
 class Kernel final : public runtime::Kernel {
  public:
-  // `noted` is what the compiler told of the parameters when this program was compiled; the driver is asked where it is
-  // not of this kernel.
+  // `noted`: the parameters as noted when this program was compiled. Where they do not belong to this kernel, the
+  // driver is asked.
   Kernel(Handle<cl_kernel> kernel, std::string name, std::shared_ptr<const Limits> limits,
          std::vector<KernelParameter> noted);
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }

@@ -14,7 +14,7 @@ namespace masu::opencl {
 namespace {
 
 constexpr cl_uint vendor_nvidia = 0x10DE;
-// Of the extensions cl_nv_device_attribute_query and cl_amd_device_attribute_query.
+// Queries of the extensions cl_nv_device_attribute_query and cl_amd_device_attribute_query.
 constexpr cl_device_info compute_capability_major_nv = 0x4000;
 constexpr cl_device_info compute_capability_minor_nv = 0x4001;
 constexpr cl_device_info warp_size_nv = 0x4003;

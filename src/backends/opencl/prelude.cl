@@ -123,7 +123,7 @@ inline uint masu_add_bytes(const uint sum, const uint w) {
 #endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
-// Of the lower and of the upper 16 bits, as unsigned numbers; differences wrap.
+// Both 16-bit halves of a word at once, as unsigned numbers; differences wrap.
 #define masu_min_pair(a, b) as_uint(min(as_ushort2(a), as_ushort2(b)))
 #define masu_max_pair(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
 #define masu_sub_pair(a, b) as_uint(as_ushort2(a) - as_ushort2(b))

@@ -217,7 +217,7 @@ class Stream final : public runtime::Stream {
   void finish() override { check(api().clFinish(queue_.get()), "Stream::finish", device_, "clFinish"); }
 
  private:
-  // The event of a command that was just queued with `code`, if it is marked; the queue is told to start then.
+  // The event of a command that was just queued with `code`, if it is marked; the queue is flushed then.
   Done queued(cl_int code, cl_event event, const char* function, const char* what, Mark mark) {
     check(code, function, device_, what);
     if (mark == Mark::no) return nullptr;
@@ -249,7 +249,7 @@ class Stream final : public runtime::Stream {
     check(code, "fill", device_, "clEnqueueCopyBuffer");
     Handle<cl_event> first(event);
     Handle<cl_event> last;
-    for (std::uint64_t done = block.size(); done < bytes;) {  // what is filled is copied behind itself
+    for (std::uint64_t done = block.size(); done < bytes;) {  // copies the filled part after itself
       const std::uint64_t part = std::min(done, bytes - done);
       event = nullptr;
       code = api().clEnqueueCopyBuffer(queue_.get(), target, target, offset, offset + done, part, 0, nullptr, &event);

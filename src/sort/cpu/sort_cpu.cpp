@@ -44,13 +44,6 @@ void each_piece(const Pieces& pieces, const F& f) {
   });
 }
 
-// The algorithms that are asked for by name.
-void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads threads) {
-  if (job.algorithm == SortAlgorithm::radix) cpu::radix_sort(work, job.order, threads);
-  else if (job.algorithm == SortAlgorithm::merge) cpu::merge_sort(work, job.order, threads);
-  else cpu::network_sort(work, job.order);
-}
-
 constexpr std::uint64_t short_rows_at_once = 2048;  // elements
 
 // Calls f(first, count) for rows that are worked on together, by tasks.
@@ -112,7 +105,7 @@ void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order orde
 
 // Whether all pieces are short rows.
 bool short_rows_alone(const SortJob& job) {
-  return job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows >= 2 &&
+  return job.pieces.segments.empty() && job.pieces.rows >= 2 &&
          cpu::are_short_rows(job.pieces.rows, job.pieces.longest());
 }
 
@@ -229,8 +222,7 @@ void sort_cpu(const ArrayView& data, void* result, const SortJob& job) {
   if (sort_as_short_rows(data.dtype, result, job)) return;
   each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
     std::byte* const keys = static_cast<std::byte*>(result) + first * size;
-    if (job.algorithm == SortAlgorithm::automatic) cpu::sort_keys(data.dtype, keys, length, job.order, threads);
-    else sort_stable({data.dtype, keys, length}, job, threads);
+    cpu::sort_keys(data.dtype, keys, length, job.order, threads);
   });
 }
 
@@ -239,11 +231,7 @@ void sort_by_key_cpu(MutableArrayView keys, RecordsView values, const SortJob& j
   each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
     std::byte* const piece = static_cast<std::byte*>(keys.data) + first * size_of(keys.dtype);
     std::byte* const records = static_cast<std::byte*>(values.data) + first * bytes;
-    if (job.algorithm == SortAlgorithm::automatic) {
-      cpu::sort_pairs(keys.dtype, piece, records, bytes, length, job.order, threads);
-    } else {
-      sort_stable({keys.dtype, piece, length, records, bytes}, job, threads);
-    }
+    cpu::sort_pairs(keys.dtype, piece, records, bytes, length, job.order, threads);
   });
 }
 
@@ -270,12 +258,7 @@ void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob&
   each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
     const std::byte* const piece = static_cast<const std::byte*>(keys.data) + first * size_of(keys.dtype);
     std::byte* const places = static_cast<std::byte*>(indices.data) + first * bytes;
-    if (job.algorithm == SortAlgorithm::automatic) {
-      cpu::sort_order(keys.dtype, piece, places, bytes, length, job.order, threads);
-    } else {
-      // Where indices are sorted the keys are only read.
-      sort_stable({keys.dtype, const_cast<std::byte*>(piece), length, nullptr, 0, places, bytes}, job, threads);
-    }
+    cpu::sort_order(keys.dtype, piece, places, bytes, length, job.order, threads);
   });
 }
 

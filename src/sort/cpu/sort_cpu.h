@@ -86,11 +86,10 @@ class Scratch {
   std::uint64_t mapped_ = 0;  // bytes of the mapping; 0: from the heap
 };
 
-// The stable sorts of the CPU that are asked for by name. Those by radix and by merging need the temporary memory of
-// one copy of what is moved.
+// Stable sorts that move what they sort. They need the temporary memory of one copy of that.
 
-// What is sorted: keys alone, keys with values of `value_bytes` bytes, or, where `indices` is not null, the order of
-// keys that stay.
+// What is sorted: keys of 1 or 2 bytes with values of `value_bytes` bytes, or, where `indices` is not null, the order
+// of keys that stay, of any size where the indices have 8 bytes.
 struct StableWork {
   Dtype dtype;
   void* keys;
@@ -103,8 +102,6 @@ struct StableWork {
 
 // The least significant digit first, 8 bits at a time; digits in which all keys are alike are passed over.
 void radix_sort(const StableWork& work, Order order, Threads threads);
-// Short runs by insertion, then two runs at a time are merged.
-void merge_sort(const StableWork& work, Order order, Threads threads);
 // From one place to another: keys, and values of `value_bytes` bytes with them, or none.
 struct MergeArrays {
   void* keys;
@@ -115,8 +112,6 @@ struct MergeArrays {
 };
 // Merges sorted runs, of which none is empty and each lies behind the one before, stably. Both places are written to.
 void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads);
-// The network of masu/bitonic.h over pairs of key and index: needs 24 bytes for each key, and a copy of what is moved.
-void network_sort(const StableWork& work, Order order);
 
 // What the stable sorts move: keys, keys with values, or indices of keys. They lie in one of two places, `from`, and
 // are moved to the other.
@@ -256,24 +251,6 @@ class IndexItems {
   Scratch spare_;
   Index *home_, *from_, *to_;
 };
-
-// Calls f(items) for what `work` names.
-template <class F>
-void with_items(const StableWork& work, Order order, const F& f) {
-  dispatch(work.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* const keys = static_cast<T*>(work.keys);
-    if (work.indices == nullptr && work.value_bytes == 0) {
-      f(KeyItems<T>(keys, work.count, order));
-    } else if (work.indices == nullptr) {
-      f(PairItems<T>(keys, work.values, work.value_bytes, work.count, order));
-    } else if (work.index_bytes == 4) {
-      f(IndexItems<T, std::uint32_t>(keys, static_cast<std::uint32_t*>(work.indices), work.count, order));
-    } else {
-      f(IndexItems<T, std::uint64_t>(keys, static_cast<std::uint64_t*>(work.indices), work.count, order));
-    }
-  });
-}
 
 // Keys are distributed over buckets of neighbouring keys before they are sorted: one pass in place of eight of a
 // quicksort's.

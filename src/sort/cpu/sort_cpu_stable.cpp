@@ -3,14 +3,11 @@
 #include "sort/cpu/sort_cpu.h"
 #include "sort/sort_job.h"
 
-#include <masu/bitonic.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -59,6 +56,23 @@ void radix_items(Items&& items, Threads threads) {
   items.come_home(threads);
 }
 
+// Calls f(items) for what `work` names.
+template <class F>
+void with_items(const StableWork& work, Order order, const F& f) {
+  dispatch(work.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* const keys = static_cast<T*>(work.keys);
+    if (work.index_bytes == 8) {
+      f(IndexItems<T, std::uint64_t>(keys, static_cast<std::uint64_t*>(work.indices), work.count, order));
+      return;
+    }
+    if constexpr (sizeof(T) <= 2) {
+      if (work.indices == nullptr) f(PairItems<T>(keys, work.values, work.value_bytes, work.count, order));
+      else f(IndexItems<T, std::uint32_t>(keys, static_cast<std::uint32_t*>(work.indices), work.count, order));
+    }
+  });
+}
+
 }  // namespace
 
 void radix_sort(const StableWork& work, Order order, Threads threads) {
@@ -67,139 +81,6 @@ void radix_sort(const StableWork& work, Order order, Threads threads) {
 }
 
 namespace {
-
-// Record i becomes the one that was at order[i].
-void apply(std::byte* records, std::size_t bytes, std::span<const std::uint64_t> order) {
-  const Scratch old(order.size() * bytes);
-  const std::byte* const from = old.as<std::byte>();
-  std::memcpy(old.as<std::byte>(), records, order.size() * bytes);
-  for (std::uint64_t i = 0; i < order.size(); ++i) std::memcpy(records + i * bytes, from + order[i] * bytes, bytes);
-}
-
-}  // namespace
-
-void network_sort(const StableWork& work, Order order) {
-  if (work.count == 0) return;
-  const ArrayView keys(work.dtype, work.keys, work.count);
-  if (work.indices != nullptr && work.index_bytes == sizeof(std::uint64_t)) {
-    return bitonic::order_cpu(keys, order, {static_cast<std::uint64_t*>(work.indices), work.count});
-  }
-  const Scratch memory(work.count * sizeof(std::uint64_t));
-  const std::span<std::uint64_t> indices(memory.as<std::uint64_t>(), work.count);
-  bitonic::order_cpu(keys, order, indices);
-  if (work.indices != nullptr) {
-    auto* const narrow = static_cast<std::uint32_t*>(work.indices);
-    for (std::uint64_t i = 0; i < work.count; ++i) narrow[i] = static_cast<std::uint32_t>(indices[i]);
-    return;
-  }
-  apply(static_cast<std::byte*>(work.keys), size_of(work.dtype), indices);
-  if (work.value_bytes != 0) apply(work.values, work.value_bytes, indices);
-}
-
-}  // namespace masu::cpu
-
-namespace masu::bitonic {
-
-namespace {
-
-// Elements that are sorted, and whose stages are finished, while they are in the cache; a power of two.
-constexpr std::uint64_t block_elements = 1 << 14;
-
-template <class Key>
-struct Item {
-  Key key;
-  std::uint64_t index;
-  // No two are equal.
-  friend bool operator<(const Item& a, const Item& b) noexcept {
-    return (a.key < b.key) | ((a.key == b.key) & (a.index < b.index));
-  }
-};
-
-// The pairs [first, end) of a pass.
-template <class Key>
-void compare(Item<Key>* items, const BitonicPass& pass, std::uint64_t first, std::uint64_t end) {
-  for (std::uint64_t i = first; i < end; ++i) {
-    const BitonicPair pair = bitonic_pair(pass, i);
-    Item<Key>& lower = items[pair.lower];
-    Item<Key>& upper = items[pair.upper];
-    const Item<Key> a = lower;
-    const Item<Key> b = upper;
-    const bool exchanged = b < a;
-    lower = exchanged ? b : a;
-    upper = exchanged ? a : b;
-  }
-}
-
-// All of the passes in each block by itself: their distances are less than a block's half.
-template <class Key>
-void in_blocks(std::vector<Item<Key>>& items, std::span<const BitonicPass> passes) {
-  const std::uint64_t blocks = (items.size() + block_elements - 1) / block_elements;
-  runtime::parallel_tasks(blocks, [&](std::uint64_t block) {
-    const std::uint64_t first = block * block_elements;
-    const std::uint64_t length = std::min<std::uint64_t>(block_elements, items.size() - first);
-    for (const BitonicPass& pass : passes) compare(items.data() + first, pass, 0, bitonic_pairs(pass, length));
-  });
-}
-
-template <class Key>
-void sort(std::vector<Item<Key>>& items) {
-  const std::vector<BitonicPass> schedule = bitonic_schedule(items.size());
-  const std::span all(schedule);
-  for (std::size_t i = 0; i < schedule.size();) {
-    const std::size_t begin = i;
-    while (i < schedule.size() && schedule[i].distance < block_elements) ++i;
-    if (i != begin) {
-      in_blocks(items, all.subspan(begin, i - begin));
-      continue;
-    }
-    const BitonicPass& pass = schedule[i++];
-    const std::uint64_t pairs = bitonic_pairs(pass, items.size());
-    runtime::parallel_tasks((pairs + block_elements - 1) / block_elements, [&](std::uint64_t task) {
-      const std::uint64_t first = task * block_elements;
-      compare(items.data(), pass, first, std::min(pairs, first + block_elements));
-    });
-  }
-}
-
-}  // namespace
-
-void order_cpu(const ArrayView& keys, Order order, std::span<std::uint64_t> indices) {
-  dispatch(keys.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* const values = static_cast<const T*>(keys.data);
-    std::vector<Item<UnsignedOf<sizeof(T)>>> items(keys.count);
-    for (std::uint64_t i = 0; i < keys.count; ++i) items[i] = {sort_key(values[i], order), i};
-    sort(items);
-    for (std::uint64_t i = 0; i < keys.count; ++i) indices[i] = items[i].index;
-  });
-}
-
-}  // namespace masu::bitonic
-
-namespace masu::cpu {
-
-namespace {
-
-constexpr std::uint64_t run = 16;  // sorted by insertion
-
-template <class Items>
-void sort_run(const Items& items, std::uint64_t first, std::uint64_t last) {
-  using Key = decltype(items.key(0));
-  std::array<Key, run> keys;
-  std::array<std::uint64_t, run> places;
-  std::size_t size = 0;
-  for (std::uint64_t i = first; i < last; ++i, ++size) {
-    const Key key = items.key(i);
-    std::size_t at = size;
-    for (; at != 0 && keys[at - 1] > key; --at) {
-      keys[at] = keys[at - 1];
-      places[at] = places[at - 1];
-    }
-    keys[at] = key;
-    places[at] = i;
-  }
-  for (std::size_t i = 0; i < size; ++i) items.move(places[i], first + i);
-}
 
 // How many of the first `taken` merged items come from the left run: the merge path's crossing of that diagonal.
 template <class Items>
@@ -297,24 +178,6 @@ void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of, con
   items.turn();
 }
 
-template <class Items>
-void sort_items(Items&& items, Threads threads) {
-  const std::uint64_t count = items.count();
-  const std::uint64_t stripes = stripes_of(count, threads, 4);
-  for_stripes((count + run - 1) / run, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-    for (std::uint64_t r = first; r < last; ++r) sort_run(items, r * run, std::min(count, (r + 1) * run));
-  });
-  items.turn();
-  for (std::uint64_t width = run; width < count; width *= 2) {
-    const auto pair_of = [&](std::uint64_t at) {
-      const std::uint64_t left = at / (2 * width) * (2 * width);
-      return Pair{left, std::min(count, left + width), std::min(count, left + 2 * width)};
-    };
-    merge_pairs(items, stripes, pair_of, merge_part<std::remove_cvref_t<Items>>);
-  }
-  items.come_home(threads);
-}
-
 // The runs that begin at `begins`, whose last entry is the end of the last run.
 template <class Items, class Part>
 void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads, const Part& part) {
@@ -358,11 +221,6 @@ bool codes_tell(const T* keys, std::span<const std::uint64_t> begins, Order orde
 }
 
 }  // namespace
-
-void merge_sort(const StableWork& work, Order order, Threads threads) {
-  if (work.count == 0) return;
-  with_items(work, order, [&](auto&& items) { sort_items(items, threads); });
-}
 
 void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads) {
   // Without gaps between the runs.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sort from the least digit to the greatest, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). A pass
+// Radix sort from the least digit to the greatest, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). A pass
 // orders all keys by one digit of 8 bits, stably:
 //   sort_count        each work-group counts the digits of one tile of keys
 //   sort_scan_tiles   sums the counts of the tiles of each chunk

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets of sort_keys.cl that are too large for a work-group, parted further, in OpenCL C 1.2 (and, behind the CUDA prelude,
+// Buckets of sort_keys.cl that are too large for a work-group, parted further, in OpenCL C 1.2 (and, after the CUDA prelude,
 // in CUDA C++). A level takes each crowded bucket by the upper 8 of the bits in which its keys may differ:
 //   crowd_count    counts these digits, and finds the bits in which keys do differ
 //   crowd_split    a bucket at a time: where the keys of each digit go. What a work-group can sort is listed for

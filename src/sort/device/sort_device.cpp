@@ -122,9 +122,9 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Who sorts: the network or merging, rows in registers, counting, few keys in local memory, digits in one launch, many
+// Which way sorts: merging, rows in registers, counting, few keys in local memory, digits in one launch, many
 // keys from a histogram on, or digits.
-enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, few, once, keys, radix };
+enum class Way : std::uint8_t { merge, rows, segments, counting, few, once, keys, radix };
 
 bool indices_wanted(const Payload& payload) {
   return payload.kind == Payload::Kind::indices;
@@ -163,7 +163,6 @@ std::uint64_t most_of_rows(const DeviceInfo& info, Dtype dtype, const Payload& p
 Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
   const Pieces& pieces = job.pieces;
   const bool equal = pieces.segments.empty();
-  if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
   if (equal && pieces.rows == 1 && job.algorithm == SortAlgorithm::automatic) {
     const bool alone = payload.kind == Payload::Kind::none;
@@ -197,7 +196,6 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, cons
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   switch (way) {
-    case Way::bitonic: return bitonic::workspace_bytes(info, arrays, rows, length);
     case Way::merge: return sort_merge::workspace_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::workspace_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::workspace_bytes(info, arrays.dtype, length);
@@ -230,7 +228,7 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
   return work.memory_for(device, workspace, digits_bytes);
 }
 
-// Of a timed sort on CUDA the first command has an event, and the end of the last one, but none between them: each
+// A timed sort on CUDA has an event of its first command and one of its end, but none between them: each
 // takes as long as a small launch.
 class FewEvents {
  public:
@@ -309,7 +307,6 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, c
   }
   const SortTables* tables = segments != nullptr ? &segments->tables().digits : nullptr;
   switch (way) {
-    case Way::bitonic: bitonic::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;

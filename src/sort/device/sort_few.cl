@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some thousands to some millions of keys alone in three launches, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+// Some thousands to some millions of keys alone in three launches, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
 //   few_count   counts the keys of each bucket: of each part of the range that a sample spans
 //   few_part    brings each key to its bucket
 //   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory

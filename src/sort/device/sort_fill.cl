@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+// Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
 //   sort_offsets  where the keys of each value begin
 //   sort_fill     writes every place's key
 // sort_key.cl and group_scan.cl stand in front of this file.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small buckets of sort_crowded.cl, and those of sort_keys.cl whose bins are too full, each sorted by a work-group in local
-// memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Equal keys may change places. sort_key.cl,
+// memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Equal keys may change places. sort_key.cl,
 // sort_placed.cl and sort_rank.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:

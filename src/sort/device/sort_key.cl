@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of keys, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl and order.cl, in front of
+// The order of keys, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After elements.cl and order.cl, before
 // the other kernel files of this room. An element is a key.
 //
 // Defines beside those of elements.cl, given by sort_device.h:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys, parted by their uppermost bits, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+// Keys, parted by their uppermost bits, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
 //   keys_first   parts all keys by the upper 8 bits
 //   keys_second  parts each of these parts by the other bits of the bucket
 // sort_keys_count.cl has found where they go. Equal keys may change places: where that can be seen they are packed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the buckets of keys are, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+// Where the buckets of keys are, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
 //   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits; or, with MASU_TWO_STEPS, of
 //                the uppermost 8
 //   keys_parts   where the keys of each value of these 8 bits begin
@@ -83,7 +83,7 @@ inline uint special_kind(const MASU_SOURCE bits) {
 inline void list_special(const MASU_SOURCE bits, const uint place, Specials *specials) {
   const uint kind = special_kind(bits);
   if ((specials->full >> kind & 1) != 0) return;
-  // Of many, not each work-item adds to the word of all: that would take long.
+  // Where there are many, not each work-item adds to the word of all: that would take long.
   __global uint *const listed = &specials->header[MASU_LISTED_ZEROS + kind];
   const bool asks = atomic_inc(&specials->met[kind]) >= MASU_MET && *(volatile __global uint *)listed >= MASU_MOST_LISTED;
   const uint slot = asks ? MASU_MOST_LISTED : atomic_inc(listed);

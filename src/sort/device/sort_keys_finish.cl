@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, behind the CUDA prelude, in
+// The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, after the CUDA prelude, in
 // CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in
 // front of this file.
 //

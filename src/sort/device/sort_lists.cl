@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of sort_keys.cl tell each other by device memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA
+// What the kernels of sort_keys.cl tell each other by device memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA
 // C++). sort_key.cl stands in front of this file.
 //
 // Defines beside those of this, all given by sort_keys_plan.cpp:

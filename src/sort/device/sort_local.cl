@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sort of pieces that fit a tile, each by one work-group in one launch, in OpenCL C 1.2 (and, behind the CUDA
+// Radix sort of pieces that fit a tile, each by one work-group in one launch, in OpenCL C 1.2 (and, after the CUDA
 // prelude, in CUDA C++). sort_key.cl and sort_rank.cl stand in front of this file; see there how keys are ranked.
 //
 // Defines beside those of these, all given by sort_plan.cpp:

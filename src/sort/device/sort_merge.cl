@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable merging of sorted runs, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). sort_key.cl stands in
+// Stable merging of sorted runs, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). sort_key.cl stands in
 // front of this file.
 //
-// Each work-group makes some tiles of the result, one behind the other. Where a tile's part of the two runs begins and
+// Each work-group makes some tiles of the result, one after the other. Where a tile's part of the two runs begins and
 // ends is found by search along a diagonal of the merge path (O. Green, R. McColl and D. A. Bader, GPU merge path, ICS
 // 2012), so every group has as much to do, whatever the keys are. All borders of a group's tiles are sought at once,
 // each by many work-items that look at as many places of its diagonal: few reads of memory wait for each other. A tile

@@ -194,18 +194,6 @@ TEST_P(SortNetworkNvrtc, Rows) {
   for (const sort_rows::Plan& plan : plans) expect_compiles(sort_rows::Plan::files(), plan.defines(), {"sort_rows"});
 }
 
-TEST_P(SortNetworkNvrtc, Bitonic) {
-  for (const unsigned fused : {0U, 1U, 2U, 3U}) {
-    const std::vector<std::string> name = {fused == 0 ? "bitonic_near" : "bitonic_far"};
-    for (const unsigned index_bytes : {0U, 4U, 8U}) {
-      const Dtype dtype = index_bytes == 0 ? Dtype::i64 : index_bytes == 4 ? Dtype::f32 : Dtype::f16;
-      if (GetParam() != 90 && fused == 2) continue;
-      expect_compiles(bitonic::files(),
-                      bitonic::defines(test::nvrtc_gpu(), dtype, Order::descending, index_bytes, fused), name);
-    }
-  }
-}
-
 TEST_P(SortNetworkNvrtc, Merge) {
   const std::pair<Dtype, sort_merge::Moved> kernels[] = {
       {Dtype::f32, {0, 0}}, {Dtype::f32, {1, 1}}, {Dtype::f16, {2, 1}}, {Dtype::f64, {4, 1}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Radix sort from the least digit to the greatest in one launch, each pass with one read and one write, in OpenCL C 1.2
-// (and, behind the CUDA prelude, in CUDA C++): sort_once sorts keys stably, and what moves with them. sort_key.cl
+// (and, after the CUDA prelude, in CUDA C++): sort_once sorts keys stably, and what moves with them. sort_key.cl
 // stands in front of this file.
 //
 // All work-groups are on the device at once (the plan launches them together, cooperatively), so they may wait for each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether keys are in order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). sort_key.cl stands in front of
+// Whether keys are in order, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). sort_key.cl stands in front of
 // this file.
 
 // Whether key i and the next one belong to one of the segments between `offsets`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys as sort_keys.cl moves them, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): *placed keys*, unsigned
+// Keys as sort_keys.cl moves them, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): *placed keys*, unsigned
 // integers that ascend in the order that is asked for. Integers and floats other than zeros and NaNs have one each, of the same
 // width, and can be found again from it. Zeros and NaNs have none: they do not move (sort_special.cl).
 // With MASU_PACKED the placed key of a key of 4 bytes is packed above the key's index in an integer of 8 bytes: all differ, so

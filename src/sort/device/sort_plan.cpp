@@ -12,7 +12,7 @@ namespace masu::sort_plan {
 
 namespace {
 
-// Which way the order goes, kernels are told when they are launched.
+// Kernels get the direction of the order when they are launched.
 std::vector<runtime::Define> key_defines(Dtype dtype) {
   return sort_kernels::key_defines(dtype, Order::ascending);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of a key among the keys of a tile by one digit of 8 bits, stably, in OpenCL C 1.2 (and, behind the CUDA prelude,
+// The place of a key among the keys of a tile by one digit of 8 bits, stably, in OpenCL C 1.2 (and, after the CUDA prelude,
 // in CUDA C++). sort_key.cl stands in front of this file.
 //
 // A digit's place within a tile. Work-items stand in 32 columns; the keys of a column follow each other in memory, and in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows and segments that fit a work-group, each sorted by itself in registers, in OpenCL C 1.2 (and, behind the CUDA
+// Rows and segments that fit a work-group, each sorted by itself in registers, in OpenCL C 1.2 (and, after the CUDA
 // prelude, in CUDA C++). A work-group takes a tile: as many rows as it has room for, each padded with what comes last.
 // sort_key.cl stands in front of this file.
 //
@@ -7,7 +7,7 @@
 // zeros, or other NaNs than one of the two that processors make, is left as it is and noted in a list, and a second
 // launch, with indices, sorts what is in the list.
 //
-// A bitonic network sorts items that several work-items hold in registers. The passes are those of masu/bitonic.h: distances
+// A bitonic network sorts items that several work-items hold in registers. The passes are those of examples/bitonic.h: distances
 // within a work-item's own items need no exchange, those between lanes are shuffles where the device has them, and else go
 // through local memory. An item is what is compared: a key, or a key with its index below it, so that no two are equal.
 // 8-byte keys leave no room for the index, which is then a word of its own.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros and NaNs, which keep the order of the input, beside the sort of sort_keys.cl, in OpenCL C 1.2 (and, behind the CUDA
+// Zeros and NaNs, which keep the order of the input, beside the sort of sort_keys.cl, in OpenCL C 1.2 (and, after the CUDA
 // prelude, in CUDA C++). Their places are known when keys_count has counted them; keys_first leaves them where they are, and
 // nothing else comes to their places.
 //   special_count    counts them, chunk by chunk, unless keys_count has listed all that move

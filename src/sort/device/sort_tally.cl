@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crowded buckets whose keys differ in their lower 16 bits only, counted and written anew, in OpenCL C 1.2 (and, behind the
+// Crowded buckets whose keys differ in their lower 16 bits only, counted and written anew, in OpenCL C 1.2 (and, after the
 // CUDA prelude, in CUDA C++). The counters of all 65,536 values need 128 KiB of local memory; where it has less, a quarter of
 // the values is counted at a time, of all keys.
 //   crowd_tally  counts and writes buckets, each by one work-group

@@ -310,7 +310,7 @@ class Call {
     Letters other = mine;
     if (differs[0] != nobody) group_.broadcast(other.data(), other.size(), static_cast<int>(differs[0]));
     const std::string same = std::string("mpi: every rank must make the same call, got ") + first.data();
-    // Long texts may differ behind what is sent of them.
+    // Long texts may differ after the part that is sent.
     if (differs[0] == nobody) throw Error(ErrorCode::invalid_argument, same + " with other ends");
     throw Error(ErrorCode::invalid_argument,
                 same + " on rank 0 and " + other.data() + " on rank " + std::to_string(differs[0]));

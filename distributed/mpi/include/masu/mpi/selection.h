@@ -21,7 +21,7 @@ namespace masu::mpi {
 
 namespace detail {
 
-/// Of fewer elements, each place p is the one nearest to (n - 1) q with q = p / (n - 1) as a double. Smaller in tests.
+/// With fewer elements, place p is always the nearest to (n - 1) q for q = p / (n - 1) as a double. Smaller in tests.
 inline std::uint64_t exact_places = std::uint64_t{1} << 51;
 
 /// So many elements of all ranks are sampled, and at least so many a rank on average, where a rank has so many elements

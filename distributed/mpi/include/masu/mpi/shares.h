@@ -27,9 +27,9 @@ struct Keys {
   static constexpr std::uint64_t sign = std::uint64_t{1} << (bits - 1);
   static constexpr std::uint64_t infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : 0x7ff0000000000000;
 
-  /// What takes its place behind all elements whose ordered key (descending, its complement) is `key` at most; nothing
-  /// where there are none.
-  static std::optional<T> behind(std::uint64_t key, Order order) {
+  /// A value whose place is after all elements whose ordered key (descending, its complement) is at most `key`; nothing
+  /// if there is no such element.
+  static std::optional<T> after(std::uint64_t key, Order order) {
     const bool descending = order == Order::descending;
     std::uint64_t stored = descending ? ~key & all : key;
     if constexpr (is_float(dtype_of<T>)) {
@@ -96,10 +96,10 @@ struct Shares {
 };
 
 /// Pieces that NCCL moves begin at elements with the same remainder by this on both sides: then bytes that are aligned
-/// to 16 on one side are so on the other, which NCCL needs for its speed. A gap of at least as many lies in front of
-/// each.
+/// to 16 on one side are so on the other, which NCCL needs for its speed. A gap of at least as many elements lies
+/// before each.
 inline constexpr std::uint64_t piece_alignment = 16;
-/// Elements that the pieces of so many ranks take more than one behind the other.
+/// Elements that the gaps between the pieces of this number of ranks take at most.
 constexpr std::uint64_t gaps_of(std::uint64_t ranks) {
   return 2 * piece_alignment * ranks;
 }
@@ -116,18 +116,18 @@ class Places {
         positions_there_(sorted.device(), most),
         stream_(sorted.device(), Timing::off) {}
 
-  /// behind[i]: how many keys have the ordered key keys[i] at most. At most `most` of them.
-  void find(std::span<const std::uint64_t> keys, std::span<std::uint64_t> behind) {
-    for (std::size_t i = 0; i < keys.size(); ++i) values_[i] = Keys<T>::behind(keys[i], options_.order).value_or(T{});
+  /// at_most[i]: how many keys have an ordered key of at most keys[i]. keys has at most `most` elements.
+  void find(std::span<const std::uint64_t> keys, std::span<std::uint64_t> at_most) {
+    for (std::size_t i = 0; i < keys.size(); ++i) values_[i] = Keys<T>::after(keys[i], options_.order).value_or(T{});
     Buffer<T> values = values_there_.slice(0, keys.size());
     Buffer<std::uint64_t> positions = positions_there_.slice(0, keys.size());
     stream_.write(values, std::span<const T>(values_.data(), keys.size()));
     auto found = masu::searchsorted(stream_, sorted_, values, dtype_of<T>, positions, Dtype::u64, options_);
-    stream_.read(positions, behind);
+    stream_.read(positions, at_most);
     found.get();
     stream_.finish();
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (!Keys<T>::behind(keys[i], options_.order)) behind[i] = 0;
+      if (!Keys<T>::after(keys[i], options_.order)) at_most[i] = 0;
     }
   }
 
@@ -140,7 +140,7 @@ class Places {
   Stream stream_;
 };
 
-/// Finds the shares of sorted keys from shares.counts; pieces are received one behind the other, or with gaps. What
+/// Finds the shares of sorted keys from shares.counts; pieces are received one after the other, or with gaps. What
 /// fails is kept for the next agree().
 template <class T>
 void find_shares(Call& call, const BufferBase& sorted, Order order, bool gaps, Shares& shares) {

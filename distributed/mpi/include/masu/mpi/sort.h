@@ -271,7 +271,7 @@ inline void check_each(std::string_view function, const char* what, std::uint64_
                                                std::to_string(keys));
 }
 
-/// Numbers from the one behind those of the ranks before, one after the other.
+/// Consecutive numbers that start at `before`, the number of elements of the ranks before.
 inline void number(Buffer<std::uint64_t>& numbers, std::uint64_t before) {
   if (numbers.empty()) return;
   numbers.fill(1);
@@ -372,7 +372,7 @@ SortReport argsort(MPI_Comm comm, const Buffer<T>& keys, Buffer<std::uint64_t>& 
                    const SortOptions& options = {}) {
   return mpi::argsort(comm, keys, dtype_of<std::remove_const_t<T>>, indices, options);
 }
-/// Of host ranges.
+/// For host ranges.
 template <HostRange R>
 requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<R>>) SortReport
     sort(MPI_Comm comm, R&& data, const SortOptions& options = {}) {

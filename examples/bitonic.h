@@ -13,28 +13,28 @@
 /// beyond the end of the others, and pairs with a place at or after n are left out: the network sorts any n, not only
 /// powers of two. The pairs of one pass share no element; passes come one after the other.
 ///
-/// A network is not stable in itself. masu sorts pairs of key and index by it, of which no two are equal.
+/// A network is not stable in itself. Pairs of key and index, of which no two are equal, keep their order.
 /// **Complexity.** About n/4 log^2 n comparisons, whatever the values are.
 /// **Source.** K. E. Batcher, Sorting networks and their applications, AFIPS 1968; D. E. Knuth, The Art of Computer
 /// Programming, volume 3, section 5.3.4. Mirroring the first pass gives all comparators one direction.
 ///
 /// Example:
 /// @code
-/// for (const masu::BitonicPass& pass : masu::bitonic_schedule(keys.size())) {
-///   for (std::uint64_t i = 0; i < masu::bitonic_pairs(pass, keys.size()); ++i) {
-///     const masu::BitonicPair pair = masu::bitonic_pair(pass, i);
+/// for (const example::BitonicPass& pass : example::bitonic_schedule(keys.size())) {
+///   for (std::uint64_t i = 0; i < example::bitonic_pairs(pass, keys.size()); ++i) {
+///     const example::BitonicPair pair = example::bitonic_pair(pass, i);
 ///     if (keys[pair.upper] < keys[pair.lower]) std::swap(keys[pair.lower], keys[pair.upper]);
 ///   }
 /// }
 /// @endcode
 #pragma once
 
-#include <masu/version.h>
-
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace masu {
+namespace example {
 
 /// One pass of the network.
 struct BitonicPass {
@@ -48,7 +48,17 @@ struct BitonicPass {
 };
 
 /// The passes for `count` elements, in order.
-MASU_EXPORT std::vector<BitonicPass> bitonic_schedule(std::uint64_t count);
+inline std::vector<BitonicPass> bitonic_schedule(std::uint64_t count) {
+  const auto stages = static_cast<std::uint32_t>(count < 2 ? 0 : std::bit_width(count - 1));
+  std::vector<BitonicPass> schedule;
+  schedule.reserve(std::size_t{stages} * (stages + 1) / 2);
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    for (std::uint32_t pass = 0; pass <= stage; ++pass) {
+      schedule.push_back({stage, pass, std::uint64_t{1} << (stage - pass), stage + 1 == stages});
+    }
+  }
+  return schedule;
+}
 
 /// Two places whose elements are compared; the lesser goes to `lower`.
 struct BitonicPair {
@@ -73,4 +83,4 @@ struct BitonicPair {
   return {pass.mirrored() ? middle - 1 - within : middle - d + within, middle + within};
 }
 
-}  // namespace masu
+}  // namespace example
