@@ -172,19 +172,27 @@ void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::u
     std::optional<PrefixFilter<T>> filter;
     if (below < 8 * sizeof(T)) filter.emplace(pass.prefixes, below);
     const std::uint64_t mask = (std::uint64_t{1} << pass.width) - 1;
+    const bool every_key = pass.first == 0 && pass.last >= greatest_key(data.dtype);
     const auto count = [&](std::uint64_t piece, std::uint64_t* to) {
       const T* const from = x + piece * piece_elements;
       const std::uint64_t length = std::min(piece_elements, data.count - piece * piece_elements);
       for_blocks(from, length, [&](const T* block, std::size_t n) {
         if (filter) {
           filter->each_with_number(block, n, [&](std::uint64_t key, std::size_t number) {
-            ++to[number << pass.width | (key >> pass.shift & mask)];
+            if (key >= pass.first && key <= pass.last) ++to[number << pass.width | (key >> pass.shift & mask)];
           });
           return;
         }
         KeyBlock<T> keys;
         find_keys(block, n, keys);
-        for (std::size_t i = 0; i < n; ++i) ++to[std::uint64_t{keys[i]} >> pass.shift];
+        if (every_key) {
+          for (std::size_t i = 0; i < n; ++i) ++to[std::uint64_t{keys[i]} >> pass.shift];
+          return;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::uint64_t key{keys[i]};
+          if (key >= pass.first && key <= pass.last) ++to[key >> pass.shift];
+        }
       });
     };
     if (threads == 1 || pieces < many_pieces) {
@@ -206,6 +214,17 @@ void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::u
       for (std::size_t i = 0; i < own.size(); ++i) tables[i] += own[i];
     });
   });
+}
+
+std::uint64_t find_digit(const DigitPass& pass, std::span<const std::uint64_t> tables, KnownKey& key) {
+  const std::size_t digits = std::size_t{1} << pass.width;
+  const auto at = static_cast<std::size_t>(std::ranges::lower_bound(pass.prefixes, key.prefix) - pass.prefixes.begin());
+  const std::uint64_t* const table = tables.subspan(at * digits, digits).data();
+  std::uint64_t rest = key.rest;  // in a register: `key` could be a part of the tables
+  std::size_t digit = 0;
+  while (digit + 1 < digits && rest >= table[digit]) rest -= table[digit++];
+  key = {key.prefix << pass.width | digit, rest};
+  return table[digit];
 }
 
 void collect_keys(const ArrayView& data, unsigned shift, std::span<const std::uint64_t> prefixes,

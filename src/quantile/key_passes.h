@@ -17,9 +17,20 @@ struct DigitPass {
   unsigned shift;
   unsigned width;
   std::span<const std::uint64_t> prefixes;
+  // Other keys are not counted.
+  std::uint64_t first = 0;
+  std::uint64_t last = ~std::uint64_t{0};
 };
 // Adds to a table of 2^width counts for each prefix, on all threads.
 MASU_EXPORT void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::uint64_t> tables);
+// What is known of the key at a place of the sorted order: its front, and the place among the keys with that front.
+struct KnownKey {
+  std::uint64_t prefix = 0;
+  std::uint64_t rest = 0;
+  friend bool operator==(const KnownKey&, const KnownKey&) = default;
+};
+// Adds to a key's front the digit that the tables of a pass give for it. Returns how many keys have that front.
+std::uint64_t find_digit(const DigitPass& pass, std::span<const std::uint64_t> tables, KnownKey& key);
 // Appends the keys whose bits from `shift` on are one of the prefixes, in the order of the data.
 MASU_EXPORT void collect_keys(const ArrayView& data, unsigned shift, std::span<const std::uint64_t> prefixes,
                               std::vector<std::uint64_t>& keys);

@@ -2,7 +2,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/order.h"
-#include "quantile/key_passes.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 
@@ -21,10 +20,6 @@ namespace masu {
 namespace {
 
 constexpr std::uint64_t none_left = 0;
-
-std::uint64_t front_mask(unsigned bits) {
-  return (std::uint64_t{1} << bits) - 1;
-}
 
 }  // namespace
 
@@ -98,12 +93,8 @@ void PlaceFinder::add(const ArrayView& data) {
 void PlaceFinder::add_here(const ArrayView& data) {
   const call::Timer timer(&times_, &Times::compute);
   here_ += data.count;
-  const DigitPass pass{left_ - width_, width_, prefixes_};
-  if (collecting_) {
-    collect_keys(data, left_, prefixes_, collected_);
-  } else {
-    count_digits(data, pass, table_);
-  }
+  if (collecting_) collect_keys(data, left_, prefixes_, collected_);
+  else count_digits(data, digits(), table_);
 }
 
 void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count) {
@@ -174,7 +165,7 @@ void PlaceFinder::read(call::StateReader& from, const Places& places) {
   found_.clear();
   if (passes_ != 0) {
     for (const std::uint64_t place : places(count_)) {
-      Known& known = found_[place];
+      KnownKey& known = found_[place];
       known.prefix = from.number();
       known.rest = from.number();
       from.require(fits(known.prefix) && known.rest <= place);
@@ -220,15 +211,10 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
   std::vector<std::uint64_t> next;
   std::uint64_t within = 0;  // elements with the fronts that matter
   for (auto& [place, known] : found_) {
-    const auto at = static_cast<std::size_t>(std::lower_bound(prefixes_.begin(), prefixes_.end(), known.prefix) -
-                                             prefixes_.begin());
-    const std::uint64_t* table = table_.data() + (at << width_);
-    std::uint64_t digit = 0;
-    while (digit < front_mask(width_) && known.rest >= table[digit]) known.rest -= table[digit++];
-    known.prefix = known.prefix << width_ | digit;
+    const std::uint64_t with_front = find_digit(digits(), table_, known);
     if (next.empty() || next.back() != known.prefix) {
       next.push_back(known.prefix);
-      within += table[digit];
+      within += with_front;
     }
   }
   left_ -= width_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "call/state_bytes.h"
+#include "quantile/key_passes.h"
 #include "quantile/quantile_plan.h"
 #include "topk/topk_plan.h"
 
@@ -52,12 +53,7 @@ class PlaceFinder {
   [[nodiscard]] Times times() const noexcept { return times_; }
 
  private:
-  // What is known of the key at a place: its front, and the place among the keys with that front.
-  struct Known {
-    std::uint64_t prefix = 0;
-    std::uint64_t rest = 0;
-    friend bool operator==(const Known&, const Known&) = default;
-  };
+  [[nodiscard]] DigitPass digits() const noexcept { return {left_ - width_, width_, prefixes_}; }
   void add_here(const ArrayView& data);
   void begin_pass();
   void end_passes();
@@ -74,7 +70,7 @@ class PlaceFinder {
   std::vector<std::uint64_t> prefixes_{0};
   std::vector<std::uint64_t> table_;
   std::vector<std::uint64_t> collected_;
-  std::map<std::uint64_t, Known> found_;
+  std::map<std::uint64_t, KnownKey> found_;
   std::optional<topk_plan::Plan> plan_;
   std::optional<DigitCounter> counter_;
   Times times_;

@@ -29,7 +29,7 @@ void BinEstimator::State::write_found(call::StateWriter& to) const {
     case Phase::moments: to.real(pass.mean); break;
     case Phase::digits:
       to.number(pass.shift, 1);
-      for (const Rank& rank : ranks) {
+      for (const KnownKey& rank : ranks) {
         to.number(rank.rest);
         to.number(rank.prefix);
       }
@@ -108,7 +108,7 @@ void BinEstimator::State::read_found(call::StateReader& from, Phase phase) {
       const unsigned known = bits - pass.shift - pass.digit_bits;
       for (unsigned i = 0; i < 4; ++i) {
         const std::uint64_t rest = from.below(n);
-        ranks.push_back({rest, from.below(std::uint64_t{1} << known)});
+        ranks.push_back({from.below(std::uint64_t{1} << known), rest});
       }
       start_digit();
       break;

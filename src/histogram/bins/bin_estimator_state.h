@@ -7,6 +7,7 @@
 #include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_rule.h"
+#include "quantile/key_passes.h"
 
 #include <masu/bins.h>
 #include <masu/device.h>
@@ -119,11 +120,13 @@ struct TallyPass {
   bool cubes = false;
   double mean = 0;
   double scale = 1;
-  // How often each digit follows each of these prefixes: the digit is (key >> shift) % 2^digit_bits, the prefix what is
-  // before it.
+  // How often each digit follows each of these prefixes, as DigitPass has them.
   std::vector<std::uint64_t> prefixes;
   unsigned shift = 0;
   unsigned digit_bits = 0;
+  [[nodiscard]] DigitPass digit_pass() const noexcept {
+    return {shift, digit_bits, prefixes, limits.first, limits.last};
+  }
 };
 
 struct Tally {
@@ -170,12 +173,6 @@ struct Quartile {
   }
   std::array<std::uint64_t, 2> ranks{};
   double along;
-};
-
-// A place in the ordered data, found digit by digit.
-struct Rank {
-  std::uint64_t rest;  // among the values with this prefix
-  std::uint64_t prefix = 0;
 };
 
 struct BinEstimator::State {
@@ -247,7 +244,7 @@ struct BinEstimator::State {
     if (data.n == 0) return;
     if (needs_quartiles(bins.estimator_)) {
       for (const double part : {0.25, 0.75}) {
-        for (const std::uint64_t rank : Quartile(data.n, part).ranks) ranks.push_back({rank});
+        for (const std::uint64_t rank : Quartile(data.n, part).ranks) ranks.push_back({0, rank});
       }
     }
     set_mean(tally->sum);
@@ -316,14 +313,7 @@ struct BinEstimator::State {
 
   // Takes the digit of every rank from its table; false when it was the last one.
   bool next_digit() {
-    const std::size_t digits = std::size_t{1} << pass.digit_bits;
-    for (Rank& rank : ranks) {
-      const auto known = std::find(pass.prefixes.begin(), pass.prefixes.end(), rank.prefix) - pass.prefixes.begin();
-      const std::uint64_t* table = tally->digits.data() + static_cast<std::size_t>(known) * digits;
-      std::size_t digit = 0;
-      while (digit + 1 < digits && rank.rest >= table[digit]) rank.rest -= table[digit++];
-      rank.prefix = rank.prefix << pass.digit_bits | digit;
-    }
+    for (KnownKey& rank : ranks) find_digit(pass.digit_pass(), tally->digits, rank);
     if (pass.shift == 0) {
       data.quartile_range = quartile(2, 0.75) - quartile(0, 0.25);
       return false;
@@ -336,11 +326,9 @@ struct BinEstimator::State {
   // Starts the pass that finds the digit at pass.shift, the one after each rank's prefix.
   void start_digit() {
     pass.prefixes.clear();
-    for (const Rank& rank : ranks) {
-      if (std::find(pass.prefixes.begin(), pass.prefixes.end(), rank.prefix) == pass.prefixes.end()) {
-        pass.prefixes.push_back(rank.prefix);
-      }
-    }
+    for (const KnownKey& rank : ranks) pass.prefixes.push_back(rank.prefix);
+    std::ranges::sort(pass.prefixes);
+    pass.prefixes.erase(std::unique(pass.prefixes.begin(), pass.prefixes.end()), pass.prefixes.end());
     pass.extremes = false;
     tally = std::make_unique<Tally>(pass);
   }
@@ -414,7 +402,7 @@ struct BinEstimator::State {
   std::uint64_t least = 0;  // keys
   std::uint64_t greatest = 0;
   std::optional<ValueRange> range;
-  std::vector<Rank> ranks;  // of both quartiles' neighbours
+  std::vector<KnownKey> ranks;  // of both quartiles' neighbours
 };
 
 }  // namespace masu

@@ -51,15 +51,7 @@ void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& ta
   if (pass.cubes) {
     each([&](T value, KeyOf<T>) { tally.cubes.add(distance(value) * distance(value) * distance(value)); });
   }
-  const std::uint64_t mask = (std::uint64_t{1} << pass.digit_bits) - 1;
-  for (std::size_t p = 0; p < pass.prefixes.size(); ++p) {
-    std::uint64_t* table = tally.digits.data() + (p << pass.digit_bits);
-    const std::uint64_t prefix = pass.prefixes[p];
-    each([&](T, std::uint64_t key) {
-      const std::uint64_t front = key >> pass.shift;
-      if (front >> pass.digit_bits == prefix) ++table[front & mask];
-    });
-  }
+  if (!pass.prefixes.empty()) count_digits(ArrayView(dtype_of<T>, x, count), pass.digit_pass(), tally.digits);
 }
 
 }  // namespace
