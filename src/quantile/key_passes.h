@@ -23,7 +23,8 @@ struct DigitPass {
 };
 // Adds to a table of 2^width counts for each prefix, on all threads.
 MASU_EXPORT void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::uint64_t> tables);
-// What is known of the key at a place of the sorted order: its front, and the place among the keys with that front.
+// A key that is partly found, at a place of the sorted order: its upper bits, and its place among the keys that share
+// them.
 struct KnownKey {
   std::uint64_t prefix = 0;
   std::uint64_t rest = 0;

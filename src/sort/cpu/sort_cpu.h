@@ -88,7 +88,7 @@ class Scratch {
 
 // Stable sorts that move what they sort. They need the temporary memory of one copy of that.
 
-// What is sorted: keys of 1 or 2 bytes with values of `value_bytes` bytes, or, where `indices` is not null, the order
+// A sort of keys of 1 or 2 bytes with values of `value_bytes` bytes, or, where `indices` is not null, the order
 // of keys that stay, of any size where the indices have 8 bytes.
 struct StableWork {
   Dtype dtype;

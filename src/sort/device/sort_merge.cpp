@@ -67,7 +67,7 @@ bool moves_records_themselves(const Arrays& arrays) {
   return arrays.has_records() && arrays.record_bytes <= 8 && arrays.record_unit() == arrays.record_bytes;
 }
 
-// What is merged, and the temporary memory: bytes of each part, one after the other.
+// The merged arrays and the temporary memory: bytes of each part, one after the other.
 struct Layout {
   std::size_t payload_bytes = 0;    // of each key: an index, a record, or nothing
   bool by_indices = false;          // records follow at the end
