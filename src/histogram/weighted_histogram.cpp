@@ -181,7 +181,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
   std::vector<cpu::SlotWriter> writers;
   for (const auto& rule : s.rules) writers.emplace_back(*rule).prepare(weights.count);
   const std::vector<cpu::Column> found = cpu::columns_of(columns);
-  const cpu::ColumnSource source(s.rules, writers, s.clamps(), found);
+  const cpu::ColumnSource source(s.rules, writers, found);
   cpu::add_narrow(source.slots(), weights, totals);
   s.times.compute += call::now() - start;
   return s.of(s.n, std::move(totals), {}, {});

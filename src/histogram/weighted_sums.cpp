@@ -205,10 +205,9 @@ std::uint64_t slots_of(std::span<const std::shared_ptr<const BinRule>> rules) {
 
 }  // namespace
 
-WeightedCounter::WeightedCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, std::uint64_t rows,
-                                 std::uint64_t row_elements, std::span<WeightSums> sums)
+WeightedCounter::WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64_t row_elements,
+                                 std::span<WeightSums> sums)
     : rules_(rules.begin(), rules.end()),
-      clamp_(clamp),
       row_elements_(row_elements),
       sums_(sums),
       weight_size_(size_of(sums.front().format().weights)),
@@ -220,7 +219,7 @@ WeightedCounter::WeightedCounter(std::span<const std::shared_ptr<const BinRule>>
 
 void WeightedCounter::add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count) {
   for (SlotWriter& writer : writers_) writer.prepare(count);
-  const ColumnSource found(rules_, writers_, clamp_, columns);
+  const ColumnSource found(rules_, writers_, columns);
   const SlotSource& source = found.slots();
   for (std::uint64_t first = 0; first < count;) {
     const std::uint64_t row = position_ / row_elements_;

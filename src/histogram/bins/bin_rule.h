@@ -26,13 +26,16 @@ inline constexpr std::uint64_t extra_slots = 3;
 struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
   // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and stored floats
-  // are compared with the edges.
-  BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false);
+  // are compared with the edges. `outside`: which slots values below and above the bins have.
+  BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false, Outside outside = Outside::drop);
 
   double edge(std::uint64_t i) const noexcept;
   std::vector<double> all_edges() const;
-  // The slot of a value of the dtype: a bin, or n + slot_below / slot_above / slot_nan.
+  // The slot of a value of the dtype: a bin, or below(), above() or n + slot_nan.
   std::uint64_t slot(double x) const noexcept;
+  // The slots of what lies below and above the bins: slots of their own, or the first and the last bin.
+  std::uint64_t below() const noexcept { return clamps ? 0 : n + slot_below; }
+  std::uint64_t above() const noexcept { return clamps ? n - 1 : n + slot_above; }
   // The slots of all 65,536 bit patterns of a stored float.
   std::vector<std::uint32_t> half_slots() const;
   bool same_edges(const BinRule& other) const noexcept;
@@ -47,6 +50,7 @@ struct BinRule {
   Dtype dtype;
   std::uint64_t n;
   bool half_open;  // the last bin does not hold x = e[n]
+  bool clamps;     // values outside lie in the outer bins
 
   // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in the dtype when the range came from data of a
   // float below f64, otherwise in f64 and, for such data, rounded to the dtype at the end.

@@ -18,10 +18,6 @@ void ValueSource::write(std::uint64_t first, std::size_t count, SlotHistories& h
   const char* x = data_ + first * size_;
   prefetch_next(x, count * size_);
   writer_.write(x, count, histories[0], slots);
-  for (std::size_t i = 0; clamped_ != 0 && i < count; ++i) {
-    if (slots[i] == clamped_ + slot_below) slots[i] = 0;
-    else if (slots[i] == clamped_ + slot_above) slots[i] = clamped_ - 1;
-  }
 }
 
 namespace {
@@ -312,14 +308,13 @@ std::vector<Column> columns_of_points(const ArrayView& points, std::size_t colum
   return found;
 }
 
-JointPoints::JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
-                         bool clamp, std::span<const Column> columns)
+JointPoints::JointPoints(BinRules rules, std::span<const SlotWriter> writers, std::span<const Column> columns)
     : rules_(rules), writers_(writers), columns_(columns) {
   for (const auto& rule : rules) all_joint_bins_ *= static_cast<std::uint32_t>(rule->n);
   std::uint32_t stride = all_joint_bins_;
   for (const auto& rule : rules) {
     stride /= static_cast<std::uint32_t>(rule->n);
-    loops_.push_back({.n = static_cast<std::uint32_t>(rule->n), .stride = stride, .clamp = clamp});
+    loops_.push_back({.n = static_cast<std::uint32_t>(rule->n), .stride = stride});
   }
 }
 
@@ -344,13 +339,12 @@ void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& h
   finish_(count, all_joint_bins_, joint_bins);
 }
 
-ColumnSource::ColumnSource(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
-                           bool clamp, std::span<const Column> columns) {
+ColumnSource::ColumnSource(BinRules rules, std::span<const SlotWriter> writers, std::span<const Column> columns) {
   if (rules.size() > 1) {
-    several_.emplace(rules, writers, clamp, columns);
+    several_.emplace(rules, writers, columns);
   } else {
     const BinRule& rule = *rules.front();
-    one_.emplace(writers.front(), ArrayView(rule.dtype, columns.front().data, 0), clamp ? rule.n : 0);
+    one_.emplace(writers.front(), ArrayView(rule.dtype, columns.front().data, 0));
   }
 }
 
@@ -358,16 +352,15 @@ const SlotSource& ColumnSource::slots() const noexcept {
   return one_ ? static_cast<const SlotSource&>(*one_) : *several_;
 }
 
-JointCounter::JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
-                           std::span<std::uint64_t> totals)
-    : rules_(rules.begin(), rules.end()), clamp_(clamp), counter_({totals.size(), 1}, strategy), totals_(totals) {
+JointCounter::JointCounter(BinRules rules, Strategy strategy, std::span<std::uint64_t> totals)
+    : rules_(rules.begin(), rules.end()), counter_({totals.size(), 1}, strategy), totals_(totals) {
   for (const auto& rule : rules_) writers_.emplace_back(*rule);
 }
 
 void JointCounter::add(std::span<const Column> columns, std::uint64_t count) {
   for (SlotWriter& writer : writers_) writer.prepare(count);
   const std::size_t size = size_of(rules_.front()->dtype) * rules_.size();
-  counter_.count(JointPoints(rules_, writers_, clamp_, columns), count, size, totals_);
+  counter_.count(JointPoints(rules_, writers_, columns), count, size, totals_);
 }
 
 }  // namespace masu::cpu

@@ -36,21 +36,17 @@ class IndexSource final : public SlotSource {
 };
 using ByteSource = IndexSource<std::uint8_t>;
 
-// The slots of elements in memory. With `clamped` bins, values below and above them go to the first and the last one.
+// The slots of elements in memory.
 class ValueSource final : public SlotSource {
  public:
-  ValueSource(const SlotWriter& writer, const ArrayView& data, std::uint64_t clamped = 0)
-      : writer_(writer),
-        data_(static_cast<const char*>(data.data)),
-        size_(size_of(data.dtype)),
-        clamped_(static_cast<std::uint32_t>(clamped)) {}
+  ValueSource(const SlotWriter& writer, const ArrayView& data)
+      : writer_(writer), data_(static_cast<const char*>(data.data)), size_(size_of(data.dtype)) {}
   void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
 
  private:
   const SlotWriter& writer_;
   const char* data_;
   std::size_t size_;
-  std::uint32_t clamped_;
 };
 
 // Counts interleaved bytes by their value.
@@ -156,13 +152,12 @@ std::vector<Column> columns_of_points(const ArrayView& points, std::size_t colum
 // it gets.
 class JointPoints final : public SlotSource {
  public:
-  JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
-              std::span<const Column> columns);
+  JointPoints(BinRules rules, std::span<const SlotWriter> writers, std::span<const Column> columns);
   void write(std::uint64_t first, std::size_t count, SlotHistories& histories,
              std::uint32_t* joint_bins) const override;
 
  private:
-  std::span<const std::shared_ptr<const BinRule>> rules_;
+  BinRules rules_;
   std::span<const SlotWriter> writers_;
   std::span<const Column> columns_;
   std::uint32_t all_joint_bins_ = 1;
@@ -174,8 +169,7 @@ class JointPoints final : public SlotSource {
 // The slots of one column, or the joint bins of several. Keeps references to what it gets.
 class ColumnSource {
  public:
-  ColumnSource(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
-               std::span<const Column> columns);
+  ColumnSource(BinRules rules, std::span<const SlotWriter> writers, std::span<const Column> columns);
   [[nodiscard]] const SlotSource& slots() const noexcept;
 
  private:
@@ -186,14 +180,12 @@ class ColumnSource {
 class JointCounter final : public TableCounter {
  public:
   // `totals`: the joint bins, then `outside`, then `nan`.
-  JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
-               std::span<std::uint64_t> totals);
+  JointCounter(BinRules rules, Strategy strategy, std::span<std::uint64_t> totals);
   void add(std::span<const Column> columns, std::uint64_t count) override;
   [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
 
  private:
   std::vector<std::shared_ptr<const BinRule>> rules_;
-  bool clamp_;
   std::vector<SlotWriter> writers_;
   SlotCounter counter_;
   std::span<std::uint64_t> totals_;
@@ -205,8 +197,7 @@ class JointCounter final : public TableCounter {
 class WeightedCounter {
  public:
   // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.
-  WeightedCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, std::uint64_t rows,
-                  std::uint64_t row_elements, std::span<WeightSums> sums);
+  WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64_t row_elements, std::span<WeightSums> sums);
   // Adds the next `count` elements.
   void add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count);
 
@@ -229,7 +220,6 @@ class WeightedCounter {
   void make_room(std::uint64_t row, std::uint64_t count);
 
   std::vector<std::shared_ptr<const BinRule>> rules_;
-  bool clamp_;
   std::uint64_t row_elements_;
   std::span<WeightSums> sums_;
   std::size_t weight_size_;

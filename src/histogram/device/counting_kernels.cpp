@@ -141,10 +141,7 @@ namespace {
 
 histogram_plan::Plan plan_of_joint(const Device& device, std::span<const SlotRule> columns,
                                    const HistogramOptions& options) {
-  histogram_plan::Plan found =
-      histogram_plan::make_joint(device.info(), columns, joint_slots(columns), options.strategy);
-  found.clamp = options.outside == Outside::clamp;
-  return found;
+  return histogram_plan::make_joint(device.info(), columns, joint_slots(columns), options.strategy);
 }
 
 }  // namespace

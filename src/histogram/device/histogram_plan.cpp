@@ -198,7 +198,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_CLUSTER", cluster},
       {"MASU_SLOT_SHIFT", slot_shift},
       {"MASU_BLOCK", block_elements},
-      {"MASU_CLAMP", clamp},
+      {"MASU_CLAMP", first.clamps},
       {"MASU_COLUMNS", joint ? columns.size() : 0}};
   if (first.kind == SlotRule::Kind::edges && !joint)
     result.push_back({"MASU_SUM", "sum_" + std::string(first.function())});

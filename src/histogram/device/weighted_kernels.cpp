@@ -105,13 +105,11 @@ Plan Plan::window() const {
   return result;
 }
 
-Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, const WeightFormat& format,
-          bool clamp) {
+Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots,
+          const WeightFormat& format) {
   Plan plan{histogram_plan::make_joint(device, columns, slots, Strategy::global), format,
             tables_for(device, format, slots)};
   plan.base.kernel = histogram_plan::KernelKind::weighted;
-  // What is counted by value is moved later.
-  plan.base.clamp = clamp && (columns.size() > 1 || columns.front().kind != SlotRule::Kind::bits);
   if (device.gpu) {
     // 32 bytes of each kind in flight.
     const std::size_t widest = std::max(size_of(columns.front().element), size_of(format.weights));
@@ -134,20 +132,6 @@ namespace {
 std::vector<SlotRule> weighted_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
   if (rules.size() > 1) return joint_slot_rules(device, rules);
   return {SlotRule(*rules.front(), device.info())};
-}
-
-// With values outside in the outer bins, where the kernels do not know the bins.
-std::vector<std::uint32_t> weighted_slots_by_value(std::span<const std::shared_ptr<const BinRule>> rules,
-                                                   std::uint64_t counted, bool clamp) {
-  if (rules.size() > 1) return {};
-  const BinRule& rule = *rules.front();
-  std::vector<std::uint32_t> slot_of = slots_by_value(rule, counted);
-  if (!clamp) return slot_of;
-  for (std::uint32_t& slot : slot_of) {
-    if (slot == rule.n + slot_below) slot = 0;
-    if (slot == rule.n + slot_above) slot = static_cast<std::uint32_t>(rule.n - 1);
-  }
-  return slot_of;
 }
 
 // Where the list of each slot of the rule begins, one more, and the lists.
@@ -182,7 +166,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shar
       rule_slots_(rules.size() > 1 ? slots_ : rules.front()->n + extra_slots),
       rules_(device, columns, plan_of(columns, formats.front(), {}).base, rules.size() > 1, upload),
       lists_(device, 0) {
-  slot_of_ = weighted_slots_by_value(rules, slots_, options.outside == Outside::clamp);
+  if (rules.size() == 1) slot_of_ = slots_by_value(*rules.front(), slots_);
   if (!slot_of_.empty()) lists_ = device.upload(lists_of(slot_of_, rule_slots_));
   std::uint64_t first = 0;
   for (const WeightFormat& format : formats) {
@@ -204,8 +188,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shar
 
 weighted_plan::Plan WeightedKernels::plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
                                              const std::optional<weighted_plan::Trial>& trial) const {
-  weighted_plan::Plan plan =
-      weighted_plan::make(device_.info(), columns, slots_, format, options_.outside == Outside::clamp);
+  weighted_plan::Plan plan = weighted_plan::make(device_.info(), columns, slots_, format);
   if (trial) {
     plan.tables = trial->tables;
     plan.base.group = trial->group;
