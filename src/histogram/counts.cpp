@@ -211,10 +211,12 @@ CountShape CountShape::of_joint(Dtype dtype, std::span<const Bins> bins, const H
 }
 
 std::unique_ptr<SlotKernels> CountShape::kernels(const Device& device, const TableUpload& upload) const {
-  if (empty.kind == CountKind::one) return counting_kernels(device, rule(), options, upload);
-  if (empty.kind == CountKind::joint) return std::make_unique<JointKernels>(device, empty.rules, options, upload);
-  return std::make_unique<RowKernels>(device, SlotRule(rule(), device.info()), empty.rows, row_elements, options,
-                                      upload);
+  return std::make_unique<TableKernels>(device,
+                                        empty.kind == CountKind::one ? CountedTables::one(device, rule(), options)
+                                        : empty.kind == CountKind::joint
+                                            ? CountedTables::joint_one(device, empty.rules, options)
+                                            : CountedTables::of_rows(device, rule(), empty.rows, row_elements, options),
+                                        upload, options);
 }
 
 std::uint64_t CountShape::totals_on_cpu() const noexcept {

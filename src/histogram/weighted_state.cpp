@@ -55,7 +55,7 @@ WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins
     call::refuse(weighted_name,
                  fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", rows, elements));
   }
-  if (rows == 1) row_elements = std::numeric_limits<std::uint64_t>::max();
+  if (rows == 1) row_elements = no_row_end;
   for (const Bins& column : bins) {
     auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1, options.outside);
     if (rule->n > most_slots / rows / joint_bins) {

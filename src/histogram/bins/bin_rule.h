@@ -8,6 +8,7 @@
 #include <masu/dtype.h>
 #include <masu/histogram.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -87,6 +88,40 @@ struct BinRule {
 
 // x / y as NumPy divides two numbers of the dtype; integers: in f64.
 double quotient_in(Dtype dtype, double x, double y) noexcept;
+
+// Elements of a row that is the only one.
+inline constexpr std::uint64_t no_row_end = ~std::uint64_t{0};
+
+// Elements of rows that come in order: whole rows, or a part of one.
+struct RowPart {
+  std::uint64_t row;     // the first one's number
+  std::uint64_t rows;    // how many
+  std::uint64_t first;   // element
+  std::uint64_t length;  // elements of each
+
+  // Calls take(row, first element, elements) for pieces of at most `most` elements, each of one row.
+  template <class Take>
+  void each_piece(std::uint64_t most, const Take& take) const {
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      for (std::uint64_t done = 0; done < length; done += most) {
+        take(row + r, first + r * length + done, std::min(length - done, most));
+      }
+    }
+  }
+};
+// Calls take(part) for the rest of a row, whole rows and the beginning of a row: `count` elements that come after
+// `position` others.
+template <class Take>
+void each_row(std::uint64_t position, std::uint64_t row_elements, std::uint64_t count, const Take& take) {
+  for (RowPart part{}; part.first < count; part.first += part.rows * part.length) {
+    const std::uint64_t at = position + part.first;
+    const std::uint64_t left = count - part.first;
+    part.row = at / row_elements;
+    part.length = std::min(left, row_elements - at % row_elements);
+    part.rows = part.length == row_elements ? left / row_elements : 1;
+    take(part);
+  }
+}
 
 // How many slots the CPU counts for a channel, and the kernels too: 256 for 8-bit data, which is counted by its value,
 // else rule.n + extra_slots.

@@ -231,7 +231,7 @@ void WeightedKernels::launch(Stream& stream, const CountedData& data, std::uint6
     const std::uint32_t parts = plan.parts_for(length, row_count);
     const std::uint64_t groups = std::min<std::uint64_t>(row_count * parts, plan.base.groups);
     launches.push_back(each.kernels.launch(stream, plan.base.kernel_name(), groups,
-                                           rules_.input(data.arrays, first, count, slots_), weights, length, parts,
+                                           rules_.input(data.arrays, first, count), weights, length, parts,
                                            row * slots_, call::memory_of(layouts), layout, call::memory_of(totals),
                                            totals.byte_offset() / sizeof(std::uint64_t) + each.first,
                                            call::local<std::uint32_t>(plan.local_words(slots_))));
@@ -241,21 +241,16 @@ void WeightedKernels::launch(Stream& stream, const CountedData& data, std::uint6
 // Parts of rows, and whole rows together.
 void WeightedKernels::count(Stream& stream, const CountedData& data, const BufferBase& totals,
                             const BufferBase* temporary, std::vector<Event>& launches) {
-  for (std::uint64_t first = 0; first < data.count;) {
-    const std::uint64_t row = (data.position + first) / row_elements_;
-    const std::uint64_t in_row = (data.position + first) % row_elements_;
-    const std::uint64_t whole_rows = in_row == 0 ? (data.count - first) / row_elements_ : 0;
+  each_row(data.position, row_elements_, data.count, [&](const RowPart& part) {
     // A row is shared by as many groups as there are, but for short ones.
-    const std::uint64_t most = weighted_plan::group_elements;
-    std::uint64_t taken = std::min({row_elements_ - in_row, data.count - first, most});
-    std::uint64_t length = taken;
-    if (whole_rows > 1 && row_elements_ <= most) {
-      taken = whole_rows * row_elements_;
-      length = row_elements_;
+    if (part.rows > 1 && part.length <= weighted_plan::group_elements) {
+      return launch(stream, data, part.first, part.rows * part.length, part.length, part.row, totals, temporary,
+                    launches);
     }
-    launch(stream, data, first, taken, length, row, totals, temporary, launches);
-    first += taken;
-  }
+    part.each_piece(weighted_plan::group_elements, [&](std::uint64_t row, std::uint64_t first, std::uint64_t length) {
+      launch(stream, data, first, length, length, row, totals, temporary, launches);
+    });
+  });
 }
 
 void WeightedKernels::collect(std::span<const std::uint64_t> totals, std::span<WeightSums> sums) const {
