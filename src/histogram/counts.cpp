@@ -225,13 +225,11 @@ std::uint64_t CountShape::totals_on_cpu() const noexcept {
 
 std::unique_ptr<cpu::TableCounter> CountShape::counter(std::span<std::uint64_t> totals) const {
   const auto& rules = empty.rules;
-  if (empty.kind == CountKind::one) {
-    return std::make_unique<cpu::Counter>(rules.front(), options.channels, options.strategy, totals);
-  }
   if (empty.kind == CountKind::rows) {
     return std::make_unique<cpu::RowCounter>(rules.front(), row_elements, options.channels, options.strategy, totals);
   }
-  return std::make_unique<cpu::JointCounter>(rules, options.strategy, totals);
+  return std::make_unique<cpu::Counter>(rules, empty.kind == CountKind::joint, options.channels, options.strategy,
+                                        totals);
 }
 
 detail::Counts CountShape::counts(std::vector<std::uint64_t> totals, Strategy used, bool by_value) const {

@@ -23,6 +23,8 @@ inline constexpr std::uint64_t slot_below = 0;
 inline constexpr std::uint64_t slot_above = 1;
 inline constexpr std::uint64_t slot_nan = 2;
 inline constexpr std::uint64_t extra_slots = 3;
+// After joint bins: points outside of them, points with a NaN.
+inline constexpr std::uint64_t joint_extra_bins = 2;
 
 struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as

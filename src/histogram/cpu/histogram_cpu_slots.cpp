@@ -239,7 +239,7 @@ void write_integers(const T* x, std::size_t count, const BinRule& rule, std::uin
     for (std::size_t i = 0; i < count; ++i) {
       const auto v = static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i]));
       const bool negative = std::is_signed_v<T> && x[i] < 0;
-      slots[i] = v < n ? static_cast<std::uint32_t>(v) : n + (negative ? slot_below : slot_above);
+      slots[i] = static_cast<std::uint32_t>(v < n ? v : n + (negative ? slot_below : slot_above));
     }
   }
   for (std::size_t i = 0; rule.clamps && i < count; ++i) {
