@@ -109,9 +109,10 @@ void check_array_output(const CommonOptions& common) {
   if (common.json && is_standard_output(common.output)) usage_error("--json needs standard output; give -o FILE");
 }
 
-std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common, std::uint64_t rows) {
+std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common) {
   const bool is_counted = stream.info().count || common.output.ends_with(".npy");
   const std::uint64_t count = is_counted ? stream.count() : 0;
+  const std::uint64_t rows = stream.rows();
   return rows == 1 ? std::vector{count} : std::vector{rows, count / rows};
 }
 
@@ -119,11 +120,10 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
   Seconds seconds = stream.seconds(done.times);
   seconds.total -= done.verifying;
   if (common.json) {
-    print_text(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}\"device\":{}{},{}}}\n", done.count,
-                           to_string(stream.info().dtype), done.json_more, json_string(stream.device().id()),
-                           json_report(stream.report(), stream.info().notes), json_seconds(seconds)));
+    print_text(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}{}}}\n", done.count, to_string(stream.info().dtype),
+                           done.json_more, stream.json_end(seconds)));
   }
-  note_result(common, stream, done.count, seconds);
+  stream.tell(done.count, seconds);
 }
 
 namespace {
@@ -156,7 +156,8 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
   const auto end_rows = [&] {
     for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
   };
-  to.write(fmt::format("\"{}\":[{}", result.heads[column].json, nested ? "[" : ""));
+  const std::string_view open = result.one ? "" : nested ? "[[" : "[";
+  to.write(fmt::format("\"{}\":{}", result.heads[column].json, open));
   if (nested) end_rows();
   result.pieces([&](std::span<const ArrayView> piece) {
     for (std::uint64_t i = 0; i < piece[column].count; ++i) {
@@ -168,7 +169,7 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
       else if (cursor.ended()) cursor.next_row();
     }
   });
-  to.write("],");
+  to.write(result.one ? "," : "],");
 }
 
 void json_columns(const ColumnsResult& result, io::OutputFile& to) {
@@ -210,6 +211,11 @@ void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to) {
+  if (result.bare) {
+    return each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+      to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
+    });
+  }
   std::vector<std::vector<std::string>> waiting{names_of(result)};
   std::vector<std::size_t> widths(waiting.front().size());
   const auto line = [&](const std::vector<std::string>& texts) {

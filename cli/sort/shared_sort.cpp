@@ -105,9 +105,9 @@ constexpr std::uint64_t sort_copies = 3;  // the elements, those that come from 
 constexpr std::uint64_t sort_piece_bytes = std::uint64_t{4} << 20U;
 
 // Room for elements that is not cleared.
-class Column {
+class SharedColumn {
  public:
-  explicit Column(SharedSource shared) : shared_(std::move(shared)) {}
+  explicit SharedColumn(SharedSource shared) : shared_(std::move(shared)) {}
   [[nodiscard]] io::Source& source() { return *shared_.source; }
   [[nodiscard]] const io::SourceInfo& info() const { return shared_.source->info(); }
   [[nodiscard]] SharedSource& shared() { return shared_; }
@@ -230,7 +230,7 @@ class SharedSort {
   }
 
   void read() {
-    const std::uint64_t memory = memory_budget(memory_limit(asked_.common)) / sort_copies;
+    const std::uint64_t memory = memory_budget(asked_.common) / sort_copies;
     const std::size_t element = size_of(keys_.info().dtype);
     keys_.read(memory / (element + payload_bytes()) * element, progress_);
     if (asked_.index) indices_.resize(keys_.count());
@@ -263,8 +263,8 @@ class SharedSort {
   Progress& progress_;
   Clock::time_point began_ = Clock::now();
   std::uint64_t rows_;
-  Column keys_;
-  std::optional<Column> values_;
+  SharedColumn keys_;
+  std::optional<SharedColumn> values_;
   std::vector<std::uint64_t> indices_;
   std::uint64_t rows_of_rank_ = 0;
 };

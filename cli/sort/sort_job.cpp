@@ -88,7 +88,7 @@ class SortRun {
         shape_{keys_->info().dtype, 0},
         order_(asked.order()),
         rows_(asked.row_count()),
-        memory_(memory_budget(memory_limit(asked.common))),
+        memory_(memory_budget(asked.common)),
         device_(device_of_rank(asked.common.device, Work::sorting, known_bytes(*keys_).value_or(0))),
         count_(keys_->info().count) {
     open_values();
