@@ -272,28 +272,39 @@ struct LineForm {
 };
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullptr);
 
-// How an array is written to a path; "" and "-" are standard output. `from` is the input that it is made of.
+// How an array is written to a path; "" and "-" are standard output.
 enum class ArrayForm { raw, text, npy };
-ArrayForm array_form(const std::string& path, const io::SourceInfo& from);
 
+// Of an array that lies on several ranks, each writes its part of a file at its place, and the first one gives the file
+// its name when all have. What is no file of a name, like standard output, the first one writes. All of it is
+// collective then (ranks.h).
 class ArrayOutput {
  public:
-  // As array_form().
+  // In the form that the path says. `from` is the input that it is made of.
   ArrayOutput(const std::string& path, const io::SourceInfo& from);
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
+  // With several ranks once: the elements of this rank, after those of the ranks before.
   void write(const ArrayView& piece);
   // Called before the first piece: text gets rows of so many numbers, with the input's delimiter.
   void set_columns(std::uint64_t columns, const io::TextReport& from);
   // For several outputs that appear together: each is finished before the first is committed.
-  void finish() { file_.finish(); }
-  void commit() { file_.commit(); }
+  void finish() {
+    if (file_) file_->finish();
+  }
+  void commit();
 
  private:
+  void open_part();
+  void each_bytes(const ArrayView& piece, const Lines& take);
+  void write_part(const ArrayView& mine);
   ArrayForm form_;
   LineForm lines_;
   bool csv_;
-  io::OutputFile file_;
+  std::string head_;
+  std::optional<io::OutputFile> file_;  // of the first rank
+  std::optional<io::OutputPart> part_;  // of another
+  bool in_place_ = false;               // no file to which the other ranks have a way
 };
 
 // Whether that path is standard output.

@@ -171,7 +171,5 @@ struct SortSummary {
 
 // Throws Differs when it is to verify and the reference sorts otherwise; no file is left then.
 SortSummary run_sort(const SortCommandOptions& asked, Progress& progress);
-// The same of an input that the ranks share: each sorts what it has read, and gets its share of the order of all.
-SortSummary run_shared_sort(const SortCommandOptions& asked, Progress& progress);
 
 }  // namespace masu::cli
