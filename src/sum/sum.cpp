@@ -269,11 +269,8 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
   if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = 0;
   for (const Function function : {Function::sum, Function::dot, Function::norm2, Function::variance}) {
-    for (const bool returns : {false, true}) {
-      const SumsOnDevice sums(device, rule_of(function, dtype, options), options.rows, length, options.columns,
-                              returns);
-      bytes = std::max(bytes, sums.bytes());
-    }
+    const SumsOnDevice sums(device, rule_of(function, dtype, options), options.rows, length, options.columns, true);
+    bytes = std::max(bytes, sums.bytes());
   }
   return bytes;
 }

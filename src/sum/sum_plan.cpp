@@ -210,7 +210,7 @@ unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
   if (!is_float(dtype)) return inputs == Inputs::values ? 2 : inputs == Inputs::both ? 5 : 3;
   if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 3;
-  return inputs == Inputs::values || dtype == Dtype::f64 || fine ? 3 : 4;
+  return dtype != Dtype::f64 && fine == (inputs == Inputs::values) ? 4 : 3;
 }
 
 Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept {

@@ -45,7 +45,7 @@ struct Plan {
   bool gpu = false;
   bool fp64 = true;    // the device has doubles
   bool quick = false;  // rows are tried without exact totals
-  bool fine = false;   // results are doubles: variances, squares and products to their bits
+  bool fine = false;   // results are doubles, also of narrower elements
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
   unsigned group = 64;

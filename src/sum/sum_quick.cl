@@ -5,7 +5,7 @@
 //
 // Defines beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
-// - MASU_FINE        1: results are doubles, to whose bits variances, squares and products are made
+// - MASU_FINE        1: results are doubles: what additions of narrower elements round away is added up, too
 
 #if MASU_QUICK && MASU_FLOAT
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
@@ -20,8 +20,8 @@
 #endif
 #define MASU_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
 #define MASU_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
-// Whether all elements are multiples of the least one that fit a double's fraction together.
-#define MASU_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 53)
+// Whether all elements are multiples of the least one, so few bits that a vector's sum fits a double's fraction.
+#define MASU_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
 // Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
@@ -210,25 +210,37 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
                  precision, least, bits, found);
 }
 #else
-// A sum of doubles, which all elements and products are; that of their magnitudes; what tells of infinities and
+// A sum of doubles, which all elements and products are; that of their magnitudes, or more; what tells of infinities and
 // NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
-#define MASU_PART_WORDS 3
+// With MASU_FINE, for results of 64 bits, the sum of what additions round away too.
+#if MASU_FINE
+#define MASU_START_ERROR double error = 0;
+#define MASU_END_ERROR part[3] = as_ulong(error);
+#define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#else
+#define MASU_START_ERROR
+#define MASU_END_ERROR
+#define MASU_ADD_TO(sum, error, value) sum += value;
+#endif
+#define MASU_PART_WORDS (MASU_FINE ? 4 : 3)
 #define MASU_START_PART  \
   double sum = 0;        \
   double size = 0;       \
+  MASU_START_ERROR       \
   uint worst = 0;        \
   uint lowest = UINT_MAX;
 #define MASU_END_PART                          \
   part[0] = as_ulong(sum);                     \
   part[1] = as_ulong(size);                    \
-  part[2] = (ulong)worst << 32 | (ulong)lowest;
+  part[2] = (ulong)worst << 32 | (ulong)lowest; \
+  MASU_END_ERROR
 // Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
 // zeros; the place of such a one.
 #define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
 #define MASU_LOWEST_PLACE(lowest) MASU_PLACE(((lowest) >> MASU_SIGN_SHIFT) + 1)
 #if MASU_BOTH
 // The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
-// all have. With MASU_FINE, for results of 64 bits, the sums of what additions round away too.
+// all have.
 #undef MASU_PART_WORDS
 #undef MASU_START_PART
 #undef MASU_END_PART
@@ -236,27 +248,23 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define MASU_START_PART   \
   double sum = 0;         \
   double squares = 0;     \
-  MASU_START_FINE         \
+  MASU_START_ERROR        \
+  MASU_START_SQUARE_ERROR \
   uint some = 0;          \
   uint all = UINT_MAX;
 #define MASU_END_PART                       \
   part[0] = as_ulong(sum);                  \
   part[1] = as_ulong(squares);              \
   part[2] = (ulong)some << 32 | (ulong)all; \
-  MASU_END_FINE
+  MASU_END_ERROR                            \
+  MASU_END_SQUARE_ERROR
 #if MASU_FINE
-#define MASU_START_FINE \
-  double error = 0;     \
-  double square_error = 0;
-#define MASU_END_FINE        \
-  part[3] = as_ulong(error); \
-  part[4] = as_ulong(square_error);
-#define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#define MASU_START_SQUARE_ERROR double square_error = 0;
+#define MASU_END_SQUARE_ERROR part[4] = as_ulong(square_error);
 #define MASU_ADD_SQUARE(value) MASU_ADD_TO(squares, square_error, (value) * (value))  // products are exact
 #else
-#define MASU_START_FINE
-#define MASU_END_FINE
-#define MASU_ADD_TO(sum, error, value) sum += value;
+#define MASU_START_SQUARE_ERROR
+#define MASU_END_SQUARE_ERROR
 #define MASU_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
 // Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
@@ -336,9 +344,37 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
     const MASU_BITS b = (bits);                                               \
     lowest = min(lowest, ((uint)b << MASU_SIGN_SHIFT) - 1);                   \
     const double value = MASU_SMALL_DOUBLE(b);                                \
-    sum += value;                                                             \
+    MASU_ADD_TO(sum, error, value)                                            \
     size += fabs(value);                                                      \
   }
+#if MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN
+// Four elements, whose sum is mostly exact: all are multiples of the unit of the least one, with 24 bits and at most 27
+// more; four of them have 53.
+#undef MASU_ADD_VECTOR
+#define MASU_ADD_VECTOR(k)                                                                    \
+  {                                                                                           \
+    uint greatest = 0;                                                                        \
+    uint least = UINT_MAX;                                                                    \
+    double value[4];                                                                          \
+    MASU_UNROLLED                                                                             \
+    for (int e = 0; e < 4; ++e) {                                                             \
+      const uint shifted = all_x[k][e] << 1;                                                  \
+      greatest = max(greatest, shifted);                                                      \
+      least = min(least, shifted - 1);                                                        \
+      value[e] = MASU_SMALL_DOUBLE(all_x[k][e]);                                              \
+    }                                                                                         \
+    if ((int)(greatest >> 24) - (int)(least >> 24) <= 27) {                                   \
+      MASU_ADD_TO(sum, error, (value[0] + value[1]) + (value[2] + value[3]))                  \
+    } else {                                                                                  \
+      MASU_UNROLLED                                                                           \
+      for (int e = 0; e < 4; ++e) {                                                           \
+        MASU_ADD_TO(sum, error, value[e])                                                     \
+      }                                                                                       \
+    }                                                                                         \
+    lowest = min(lowest, least);                                                              \
+    size = fma(4.0, MASU_SMALL_DOUBLE(greatest >> 1), size); /* at most four times as much */ \
+  }
+#endif
 // The field of the double that is 2^52 times the unit of the lowest element.
 #define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
 #define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
@@ -346,23 +382,31 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 // All elements are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
 // word, whatever is below.
 #define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
-#define MASU_ADD_UPPER(word)                                                                    \
+#define MASU_TAKE_UPPER(word, add_value)                                                        \
   {                                                                                             \
     const uint upper = (word);                                                                  \
     worst = max(worst, upper << 1);                                                             \
     const double value = as_double((ulong)((uint)(as_int(upper) >> 6) & 0x81fffc00u) << 32);    \
-    sum += value;                                                                               \
+    add_value                                                                                   \
     size += fabs(value);                                                                        \
   }
-#define MASU_ADD(bits, unused) MASU_ADD_UPPER((uint)(bits) << 16)
+#define MASU_ADD(bits, unused) MASU_TAKE_UPPER((uint)(bits) << 16, MASU_ADD_TO(sum, error, value))
 #if !MASU_BY_COLUMN
-#undef MASU_ADD_VECTOR
-#define MASU_ADD_VECTOR(k)                       \
-  MASU_UNROLLED                                  \
-  for (int w = 0; w < 4; ++w) {                  \
-    MASU_ADD_UPPER(all_x[k][w] << 16)            \
-    MASU_ADD_UPPER(all_x[k][w])                  \
+#define MASU_TAKE_HALVES(k, add_value)                  \
+  MASU_UNROLLED                                         \
+  for (int w = 0; w < 4; ++w) {                         \
+    MASU_TAKE_UPPER(all_x[k][w] << 16, add_value)       \
+    MASU_TAKE_UPPER(all_x[k][w], add_value)             \
   }
+#undef MASU_ADD_VECTOR
+#if MASU_FINE
+#define MASU_ADD_VECTOR(k)                       \
+  double eight = 0;                              \
+  MASU_TAKE_HALVES(k, eight += value;)           \
+  MASU_ADD_TO(sum, error, eight)
+#else
+#define MASU_ADD_VECTOR(k) MASU_TAKE_HALVES(k, sum += value;)
+#endif
 #endif
 #define MASU_EXACT_FIELD(part) (53 - MASU_FRACTION)
 #define MASU_ALL_ZEROS(part) false
@@ -421,14 +465,25 @@ inline void add_part(ulong *part, const ulong *other) {
 }
 #else
 inline void add_part(ulong *part, const ulong *other) {
-  part[0] = as_ulong(as_double(part[0]) + as_double(other[0]));
+  double sum = as_double(part[0]);
+#if MASU_FINE
+  double error = as_double(part[3]) + as_double(other[3]);
+#endif
+  MASU_ADD_TO(sum, error, as_double(other[0]))
+  part[0] = as_ulong(sum);
   part[1] = as_ulong(as_double(part[1]) + as_double(other[1]));
+  MASU_END_ERROR
   const ulong worst = max(part[2] >> 32, other[2] >> 32);
   part[2] = worst << 32 | min(part[2] & 0xffffffffUL, other[2] & 0xffffffffUL);
-#if MASU_PART_WORDS == 4
+#if MASU_INPUTS == 2
   part[3] = min(part[3], other[3]);
 #endif
 }
+#endif
+#if MASU_FINE
+// What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and as many roundings of
+// its own.
+inline double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
 #endif
 // The result of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
@@ -443,8 +498,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   const double size = sqrt((double)count * squares) * (1 + 0x1p-20);
   // `divisor` is ddof; a row has `count` elements.
 #if MASU_FINE
-  // A sum of roundings has at most `depth` of 2^-53 of all magnitudes, and as many roundings of its own.
-  const double tiny = (double)depth * (double)depth * 0x1p-103;
+  const double tiny = tiny_share(depth);
   return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
                                tiny * squares, count, divisor, what == MASU_AS_DEVIATION, found);
 #else
@@ -457,10 +511,17 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   if (MASU_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = MASU_ALL_ZEROS(part) || size <= as_double((ulong)MASU_EXACT_FIELD(part) << 52);
+#if MASU_FINE
+  const double error = as_double(part[3]);
+  const double share = tiny_share(depth);
+#else
   // Each addition rounds by less than 2^-53 of the sum of all magnitudes, which is rounded as often itself.
-  const double bound = exact ? 0 : (double)depth * 0x1p-51 * size;
-  return certain(MASU_OF_SCALE(as_double(part[0])), 0, MASU_OF_SCALE(bound), what, divisor, precision, least, bits,
-                 found);
+  const double error = 0;
+  const double share = (double)depth * 0x1p-51;
+#endif
+  // Scaled first: a share of the least numbers is none.
+  return certain(MASU_OF_SCALE(as_double(part[0])), MASU_OF_SCALE(error), exact ? 0 : share * MASU_OF_SCALE(size), what,
+                 divisor, precision, least, bits, found);
 #endif
 }
 #endif
