@@ -155,12 +155,14 @@ std::uint64_t SumsOnDevice::bytes() const {
   return call::aligned(parts_at() + parts * plan_.part_words() * sizeof(std::uint64_t));
 }
 
-bool SumsOnDevice::read(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const {
+void SumsOnDevice::fetch(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const {
   const bool integers = !is_float(rule_.result_dtype());
+  call::fetch(stream, workspace, results_at(), to, result_bytes() + (integers ? sizeof(std::uint32_t) : 0));
+}
+
+bool SumsOnDevice::fits(const std::byte* fetched) const {
   std::uint32_t status = 0;
-  call::fetch(stream, workspace, results_at(), to, result_bytes() + (integers ? sizeof status : 0));
-  stream.finish();
-  if (integers) std::memcpy(&status, to + result_bytes(), sizeof status);
+  if (!is_float(rule_.result_dtype())) std::memcpy(&status, fetched + result_bytes(), sizeof status);
   return status == 0;
 }
 

@@ -26,7 +26,22 @@
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
 }
-// The same of a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
+// Adds the words of three such sums.
+MASU_INLINE void add_sums(ulong *part, const ulong *other) {
+  double sum = as_double(part[0]);
+  double error = as_double(part[1]);
+  double lost = as_double(part[2]) + as_double(other[2]);
+  add_double(&sum, &error, &lost, as_double(other[0]));
+  lost += fabs(add_exactly(&error, as_double(other[1])));
+  part[0] = as_ulong(sum);
+  part[1] = as_ulong(error);
+  part[2] = as_ulong(lost);
+}
+// What sums of roundings lack, twice, as that is rounded too.
+MASU_INLINE double bound_of(const double lost) {
+  return lost == 0 ? 0 : 2 * lost + as_double((ulong)1);
+}
+// Adds a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
 // be off by half of the least number that there is.
 MASU_INLINE void add_product(double *sum, double *error, double *lost, const double x, const double y) {
   const double product = x * y;
@@ -53,30 +68,12 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 #elif !MASU_FLOAT
 // A number of 128 bits in two's complement.
 #define MASU_PART_WORDS 2
-#if MASU_ELEMENT_BYTES < 8
-#define MASU_START_PART ulong low = 0;
-#if MASU_ELEMENT_BYTES < 4
-#define MASU_ADD(bits, unused) low += (ulong)(long)MASU_INTEGER(bits);
-#else
-#define MASU_ADD(bits, unused) low += (ulong)MASU_LONG(bits);
-#endif
-#define MASU_END_PART                                        \
-  part[0] = low;                                             \
-  part[1] = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
-#else
-#define MASU_START_PART \
-  ulong low = 0;        \
-  ulong high = 0;
-#define MASU_ADD(bits, unused)                      \
-  {                                                 \
-    const ulong b = (bits);                         \
-    low += b;                                       \
-    high += MASU_EXTENSION(b) + (low < b ? 1 : 0);  \
-  }
-#define MASU_END_PART \
-  part[0] = low;      \
-  part[1] = high;
-#endif
+#define MASU_START_PART ulong total[2] = {0, 0};
+#define MASU_ADD(bits, unused) MASU_ADD_NUMBER(total, bits)
+#define MASU_END_PART                   \
+  extend(total, MASU_NUMBER_WORDS, 2);  \
+  part[0] = total[0];                   \
+  part[1] = total[1];
 inline void add_part(ulong *part, const ulong *other) {
   part[0] += other[0];
   part[1] += other[1] + (part[0] < other[0] ? 1 : 0);
@@ -129,25 +126,11 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   part[5] = as_ulong(square_lost);  \
   part[6] = some;                   \
   part[7] = all;
-MASU_INLINE void add_sums(ulong *part, const ulong *other) {
-  double sum = as_double(part[0]);
-  double error = as_double(part[1]);
-  double lost = as_double(part[2]) + as_double(other[2]);
-  add_double(&sum, &error, &lost, as_double(other[0]));
-  lost += fabs(add_exactly(&error, as_double(other[1])));
-  part[0] = as_ulong(sum);
-  part[1] = as_ulong(error);
-  part[2] = as_ulong(lost);
-}
 inline void add_part(ulong *part, const ulong *other) {
   add_sums(part, other);
   add_sums(part + 3, other + 3);
   part[6] |= other[6];
   part[7] &= other[7];
-}
-// What sums of roundings lack, twice, as that is rounded too.
-MASU_INLINE double bound_of(const double lost) {
-  return lost == 0 ? 0 : 2 * lost + as_double((ulong)1);
 }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
@@ -193,21 +176,11 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   part[0] = as_ulong(sum);    \
   part[1] = as_ulong(error);  \
   part[2] = as_ulong(lost);
-inline void add_part(ulong *part, const ulong *other) {
-  double sum = as_double(part[0]);
-  double error = as_double(part[1]);
-  double lost = as_double(part[2]) + as_double(other[2]);
-  const double e = add_exactly(&sum, as_double(other[0]));
-  lost += fabs(add_exactly(&error, e));
-  lost += fabs(add_exactly(&error, as_double(other[1])));
-  MASU_END_PART
-}
+inline void add_part(ulong *part, const ulong *other) { add_sums(part, other); }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  const double lost = as_double(part[2]);
-  // Twice, as that sum is rounded too.
-  return certain(as_double(part[0]), as_double(part[1]), lost == 0 ? 0 : 2 * lost + as_double((ulong)1), what, divisor,
-                 precision, least, bits, found);
+  return certain(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), what, divisor, precision, least,
+                 bits, found);
 }
 #else
 // A sum of doubles, which all elements and products are; that of their magnitudes, or more; what tells of infinities and
@@ -222,18 +195,24 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define MASU_END_ERROR
 #define MASU_ADD_TO(sum, error, value) sum += value;
 #endif
-#define MASU_PART_WORDS (MASU_FINE ? 4 : 3)
-#define MASU_START_PART  \
-  double sum = 0;        \
-  double size = 0;       \
-  MASU_START_ERROR       \
-  uint worst = 0;        \
-  uint lowest = UINT_MAX;
-#define MASU_END_PART                          \
-  part[0] = as_ulong(sum);                     \
-  part[1] = as_ulong(size);                    \
-  part[2] = (ulong)worst << 32 | (ulong)lowest; \
-  MASU_END_ERROR
+#define MASU_BY_FOUR (MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
+#if MASU_BY_FOUR
+// Four elements, with the greatest magnitude and the least one that is not 0, less 1, at the top of a word. Returns whether
+// their sum is exact, as it mostly is: all are multiples of the unit of the least one, with 24 bits and at most 27 more;
+// four of them have 53.
+MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, uint *least) {
+  *greatest = 0;
+  *least = UINT_MAX;
+  MASU_PRAGMA_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    const uint shifted = words[e] << 1;
+    *greatest = max(*greatest, shifted);
+    *least = min(*least, shifted - 1);
+    values[e] = MASU_SMALL_DOUBLE(words[e]);
+  }
+  return (int)(*greatest >> 24) - (int)(*least >> 24) <= 27;
+}
+#endif
 // Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
 // zeros; the place of such a one.
 #define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
@@ -241,9 +220,6 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #if MASU_BOTH
 // The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
 // all have.
-#undef MASU_PART_WORDS
-#undef MASU_START_PART
-#undef MASU_END_PART
 #define MASU_PART_WORDS (MASU_FINE ? 5 : 3)
 #define MASU_START_PART   \
   double sum = 0;         \
@@ -284,28 +260,22 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     MASU_ADD_TO(sum, error, value)                        \
     MASU_ADD_SQUARE(value)                                \
   }
-#if MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN
-// Four elements. Mostly their sum is exact, and what a sum of squares that is above each of their own loses takes two operations
-// to find: in all half of those that four additions with their errors take.
+#if MASU_BY_FOUR
+// Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
+// all half of those that four additions with their errors take.
 MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
                           double *all_square_error) {
   double sum = *all_sum;
   double error = *all_error;
   double squares = *all_squares;
   double square_error = *all_square_error;
-  uint greatest = 0;
-  uint least = UINT_MAX;
+  uint greatest;
+  uint least;
   double values[4];
+  const bool exact = take_four(words, values, &greatest, &least);
+  const int exponent = (int)(greatest >> 24);
   MASU_PRAGMA_UNROLL
-  for (int e = 0; e < 4; ++e) {
-    const uint magnitude = MASU_MAGNITUDE(words[e]);
-    greatest = max(greatest, magnitude);
-    least = min(least, magnitude - 1);  // of zeros the greatest number
-    values[e] = MASU_SMALL_DOUBLE(words[e]) * MASU_SCALE;
-  }
-  // All are multiples of the unit of the least one, with 24 bits and at most 27 more; four of them have 53.
-  const int exponent = (int)(greatest >> 23);
-  const bool exact = exponent - (int)(least >> 23) <= 27;
+  for (int e = 0; e < 4; ++e) values[e] *= MASU_SCALE;
   // Each square is less than 2^(2 (exponent - 126)), and so not above `squares`.
   const bool above = (int)(as_ulong(squares) >> 52) >= 2 * exponent + (1023 - 2 * 126);
   if (exact && above) {
@@ -335,6 +305,18 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   add_four(all_x[k], &sum, &error, &squares, &square_error);
 #endif
 #elif MASU_INPUTS == 1
+#define MASU_PART_WORDS (MASU_FINE ? 4 : 3)
+#define MASU_START_PART  \
+  double sum = 0;        \
+  double size = 0;       \
+  MASU_START_ERROR       \
+  uint worst = 0;        \
+  uint lowest = UINT_MAX;
+#define MASU_END_PART                          \
+  part[0] = as_ulong(sum);                     \
+  part[1] = as_ulong(size);                    \
+  part[2] = (ulong)worst << 32 | (ulong)lowest; \
+  MASU_END_ERROR
 #if !MASU_FEW_PLACES
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
@@ -347,23 +329,14 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
     MASU_ADD_TO(sum, error, value)                                            \
     size += fabs(value);                                                      \
   }
-#if MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN
-// Four elements, whose sum is mostly exact: all are multiples of the unit of the least one, with 24 bits and at most 27
-// more; four of them have 53.
+#if MASU_BY_FOUR
 #undef MASU_ADD_VECTOR
 #define MASU_ADD_VECTOR(k)                                                                    \
   {                                                                                           \
-    uint greatest = 0;                                                                        \
-    uint least = UINT_MAX;                                                                    \
+    uint greatest;                                                                            \
+    uint least;                                                                               \
     double value[4];                                                                          \
-    MASU_UNROLLED                                                                             \
-    for (int e = 0; e < 4; ++e) {                                                             \
-      const uint shifted = all_x[k][e] << 1;                                                  \
-      greatest = max(greatest, shifted);                                                      \
-      least = min(least, shifted - 1);                                                        \
-      value[e] = MASU_SMALL_DOUBLE(all_x[k][e]);                                              \
-    }                                                                                         \
-    if ((int)(greatest >> 24) - (int)(least >> 24) <= 27) {                                   \
+    if (take_four(all_x[k], value, &greatest, &least)) {                                      \
       MASU_ADD_TO(sum, error, (value[0] + value[1]) + (value[2] + value[3]))                  \
     } else {                                                                                  \
       MASU_UNROLLED                                                                           \
@@ -414,9 +387,6 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 #define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 #else
 // For products: the lowest bits of both factors.
-#undef MASU_PART_WORDS
-#undef MASU_START_PART
-#undef MASU_END_PART
 #define MASU_PART_WORDS 4
 #define MASU_START_PART       \
   double sum = 0;             \
