@@ -107,7 +107,6 @@ enum class KernelKind {
   local,  // histogram.cl
   global,
   private_,
-  sequential,
   channels,
   packed,  // histogram_packed.cl
   rows,
