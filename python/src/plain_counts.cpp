@@ -28,13 +28,12 @@ namespace {
 
 constexpr std::uint64_t few_totals = 16384;
 
-// An array of these numbers.
-template <class T>
-nb::object new_array(std::span<const T> numbers) {
-  const auto length = static_cast<Py_ssize_t>(numbers.size());
-  nb::object result = nb::steal(new_numpy_array({&length, 1}, masu::dtype_of<T>));
+// An array of these numbers of 64 bits.
+nb::object new_array(masu::Dtype dtype, const void* numbers, std::uint64_t count) {
+  const auto length = static_cast<Py_ssize_t>(count);
+  nb::object result = nb::steal(new_numpy_array({&length, 1}, dtype));
   if (!result.is_valid()) throw nb::python_error();
-  std::ranges::copy(numbers, static_cast<T*>(data_of(result.ptr())));
+  std::copy_n(static_cast<const std::uint64_t*>(numbers), count, static_cast<std::uint64_t*>(data_of(result.ptr())));
   return result;
 }
 
@@ -52,7 +51,7 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
       brief_call(x->count, [&] { return masu::weighted_bincount(*x, *by, least); });
   if (!found) return {};
   if (found->count <= few_totals) {  // an array of NumPy's own is made sooner than one around other memory
-    return new_array(std::span<const double>(found->totals.get(), found->count));
+    return new_array(masu::Dtype::f64, found->totals.get(), found->count);
   }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
@@ -144,17 +143,15 @@ bool are_plain_edges(PyObject* bins) {
 nb::object counted(const masu::ArrayView& data, const NumpyArray* by, const masu::Bins& bins) {
   if (by == nullptr) {
     const auto found = brief_call(data.count, [&] { return masu::histogram(this_cpu(), data, bins); });
-    const std::span<const std::uint64_t> counts = found.counts();
-    return new_array(std::span(reinterpret_cast<const std::int64_t*>(counts.data()), counts.size()));
+    return new_array(masu::Dtype::i64, found.counts().data(), found.counts().size());
   }
   masu::Dtype weight{};
   dtype_of(*by, weight);
   const masu::ArrayView weights(weight, by->data, data.count);
   const auto found =
       brief_call(data.count, [&] { return masu::weighted_histogram(this_cpu(), data, weights, bins, {.wrap = true}); });
-  const nb::object totals = masu::is_float(weight)    ? new_array(found.totals())
-                            : masu::is_signed(weight) ? new_array(found.signed_totals())
-                                                      : new_array(found.unsigned_totals());
+  const masu::ArrayView exact = totals_in(dtype_of_totals(weight), found, 0, false);
+  const nb::object totals = new_array(exact.dtype, exact.data, exact.count);
   return masu::size_of(weight) == sizeof(double)
              ? totals
              : totals.attr("astype")(nb::handle(reinterpret_cast<PyObject*>(by->dtype)));
@@ -198,7 +195,7 @@ PyObject* plain::histogram(const Arguments& values) {
   const masu::ArrayView data(dtype, a->data, a->count());
   const bool many_bins = even && count > static_cast<std::int64_t>(a->count());
   std::optional<Ends> ends;
-  if (is_masus && even && is_none(range) && !many_bins && count > 0 && may_have_own_bins(dtype)) {
+  if (is_masus && even && is_none(range) && !many_bins && count > 0 && dtype != masu::Dtype::f16) {
     ends = ends_of(data);
     if (const std::optional<Between> own = own_bins(dtype, count, *ends)) {
       return nb::make_tuple(counted(data, by, own->bins), own->edges_array(dtype)).release().ptr();
