@@ -151,9 +151,9 @@ class QuickSort {
 
 template <class Code>
 void QuickSort<Code>::finish(Range<Code> range) const {
-  if (!range.is_coded && !coding_.is_identity()) encode(range.begin, range.count, coding_);
+  if (!range.is_coded && !coding_.is_identity()) code_loops<Code>().encode(range.begin, range.count, coding_);
   sort_leaf(range.begin, range.count);
-  if (!coding_.is_identity()) decode(range.begin, range.count, coding_);
+  if (!coding_.is_identity()) code_loops<Code>().decode(range.begin, range.count, coding_);
 }
 
 template <class Code>
@@ -184,9 +184,9 @@ void QuickSort<Code>::sequential(Range<Code> range, unsigned levels) const {
     const Code pivot = pivot_of(range, samples_few);
     const bool equal_first = is_least(range, pivot);
     const Code bound = static_cast<Code>(pivot + (equal_first ? 1 : 0));
-    const std::size_t low = partition_codes(range.begin, range.count, bound, coding_of(range));
+    const std::size_t low = code_loops<Code>().partition(range.begin, range.count, bound, coding_of(range));
     if (equal_first) {
-      if (!coding_.is_identity()) decode(range.begin, low, coding_);
+      if (!coding_.is_identity()) code_loops<Code>().decode(range.begin, low, coding_);
     } else if (low != 0) {
       sequential({range.begin, low, true, range.has_least, range.least}, levels);
     }
@@ -264,8 +264,8 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
   runtime::parallel_tasks(parts.size(), [&](std::uint64_t p) {
     Part<Code>& part = parts[p];
     const Range<Code>& range = ranges[part.range];
-    part.lower = partition_codes(range.begin + part.left, part.left_count, range.begin + part.right, part.right_count,
-                                 bounds[part.range], coding_of(range));
+    part.lower = code_loops<Code>().partition_two(range.begin + part.left, part.left_count, range.begin + part.right,
+                                                  part.right_count, bounds[part.range], coding_of(range));
   });
   std::vector<Range<Code>> result;
   std::vector<Swap<Code>> swaps;
@@ -288,7 +288,7 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
     std::swap_ranges(swaps[s].high, swaps[s].high + swaps[s].count, swaps[s].low);
   });
   runtime::parallel_tasks(equal.size(), [&](std::uint64_t e) {
-    if (!coding_.is_identity()) decode(equal[e].begin, equal[e].count, coding_);
+    if (!coding_.is_identity()) code_loops<Code>().decode(equal[e].begin, equal[e].count, coding_);
   });
   return result;
 }
