@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting on the CPU: keys alone, by the fastest way that leaves the bits a stable sort would leave; keys with values,
-// and the order of keys, by the fastest stable way, or by the one that is asked for by name; and what these share.
+// and the order of keys, by the fastest stable way; and what these share.
 #pragma once
 
 #include "runtime/parallel.h"
@@ -30,9 +30,9 @@ namespace masu::cpu {
 // Whether a call may use more than the calling thread. Never inside of a task of runtime::parallel_tasks.
 enum class Threads { one, all };
 
-// Sorts the codes of `bits`, and leaves them as bits.
-void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads);
-void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads);
+// Sorts the codes of `bits`, of 32 and 64 bits, and leaves them as bits.
+template <class Code>
+void quick_sort(Code* bits, std::size_t count, Coding<Code> coding, Threads threads);
 
 void sort_keys(Dtype dtype, void* keys, std::uint64_t count, Order order, Threads threads);
 
@@ -45,16 +45,13 @@ void sort_pairs(Dtype dtype, void* keys, std::byte* values, std::size_t value_by
 void sort_order(Dtype dtype, const void* keys, void* indices, std::size_t index_bytes, std::uint64_t count, Order order,
                 Threads threads);
 
-// Sorts, ascending, as many codes as fit a core's own cache.
-
-// By Highway's vqsort; by digits, in temporary memory for as many, where the processor makes that slow.
-void sort_leaf(std::uint16_t* codes, std::size_t count);
-void sort_leaf(std::int32_t* codes, std::size_t count);
-void sort_leaf(std::int64_t* codes, std::size_t count);
-
-// The latter of the two ways. For tests.
-void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count);
-void sort_leaf_by_digits(std::int32_t* codes, std::size_t count);
+// Sorts, ascending, as many codes as fit a core's own cache: uint16, int32 or int64, by Highway's vqsort; by digits, in
+// temporary memory for as many, where the processor makes that slow.
+template <class Code>
+void sort_leaf(Code* codes, std::size_t count);
+// By digits. For tests.
+template <class Code>
+void sort_leaf_by_digits(Code* codes, std::size_t count);
 
 // The stable order of keys, as 64-bit slots: a slot's lower half is the index of a key, and keys' slots stand in the
 // keys' order. The upper half is free.

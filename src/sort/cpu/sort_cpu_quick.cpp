@@ -65,43 +65,33 @@ void by_digits(Code* codes, std::size_t count, Code* spare) {
   if (from != codes) std::copy(from, from + count, codes);
 }
 
-template <class Code>
-void sort_one(Code* codes, std::size_t count) {
-  if (count >= by_digits_from && packs_slowly()) {
-    try {
-      return sort_leaf_by_digits(codes, count);
-    } catch (const std::bad_alloc&) {  // the other way needs no memory
-    }
-  }
-  hwy::Sorter()(codes, count, hwy::SortAscending());
-}
+}  // namespace
 
 template <class Code>
-void sort_one_by_digits(Code* codes, std::size_t count) {
+void sort_leaf_by_digits(Code* codes, std::size_t count) {
   if (count < 2) return;
   const auto spare = std::make_unique_for_overwrite<Code[]>(count);
   by_digits(codes, count, spare.get());
 }
 
-}  // namespace
+template void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count);
+template void sort_leaf_by_digits(std::int32_t* codes, std::size_t count);
 
-void sort_leaf(std::uint16_t* codes, std::size_t count) {
-  if (count < halves_by_digits_from) return hwy::Sorter()(codes, count, hwy::SortAscending());
-  sort_leaf_by_digits(codes, count);
-}
-void sort_leaf(std::int32_t* codes, std::size_t count) {
-  sort_one(codes, count);
-}
-void sort_leaf(std::int64_t* codes, std::size_t count) {
+template <class Code>
+void sort_leaf(Code* codes, std::size_t count) {
+  if constexpr (sizeof(Code) < 8) {
+    if (sizeof(Code) == 2 ? count >= halves_by_digits_from : count >= by_digits_from && packs_slowly()) {
+      try {
+        return sort_leaf_by_digits(codes, count);
+      } catch (const std::bad_alloc&) {  // the other way needs no memory
+      }
+    }
+  }
   hwy::Sorter()(codes, count, hwy::SortAscending());
 }
-
-void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count) {
-  sort_one_by_digits(codes, count);
-}
-void sort_leaf_by_digits(std::int32_t* codes, std::size_t count) {
-  sort_one_by_digits(codes, count);
-}
+template void sort_leaf(std::uint16_t* codes, std::size_t count);
+template void sort_leaf(std::int32_t* codes, std::size_t count);
+template void sort_leaf(std::int64_t* codes, std::size_t count);
 
 namespace {
 
@@ -306,21 +296,16 @@ void QuickSort<Code>::parallel(Range<Code> whole) const {
   runtime::parallel_tasks(ranges.size(), [&](std::uint64_t r) { sequential(ranges[r]); });
 }
 
+}  // namespace
+
 template <class Code>
-void sort_any(Code* bits, std::size_t count, Coding<Code> coding, Threads threads) {
+void quick_sort(Code* bits, std::size_t count, Coding<Code> coding, Threads threads) {
   const QuickSort<Code> sort(coding);
   const Range<Code> whole = {bits, count, false, false, Code{0}};
   if (threads == Threads::all && count * sizeof(Code) >= parallel_bytes && cpu_threads() > 1) sort.parallel(whole);
   else sort.sequential(whole);
 }
-
-}  // namespace
-
-void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads) {
-  sort_any(bits, count, coding, threads);
-}
-void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads) {
-  sort_any(bits, count, coding, threads);
-}
+template void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads);
+template void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads);
 
 }  // namespace masu::cpu
