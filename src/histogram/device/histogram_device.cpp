@@ -187,7 +187,7 @@ std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, s
   const histogram_plan::Plan plan = histogram_plan::make_range(device.info());
   SlotRule rule(BinRule(Bins::edges({0, 1}), dtype, false), device.info());
   rule.value = dtype_of<T>;  // also of 8-bit elements, whose rule counts bytes
-  call::Kernels kernels(device, plan.files(), plan.defines(device.info(), std::span(&rule, 1), false), plan.group);
+  call::Kernels kernels(device, plan.files(), plan.defines(device.info(), std::span(&rule, 1)), plan.group);
   const std::uint64_t groups = plan.groups_for(count, sizeof(T));
   Buffer<T> found(device, 2 * groups);
   Stream stream(device);
@@ -260,8 +260,8 @@ double take_seconds(std::vector<Event>& launches) try {
 }
 
 DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
-                         bool joint, const TableUpload& upload)
-    : device_(device), columns_(std::move(columns)), joint_(joint) {
+                         const TableUpload& upload)
+    : device_(device), columns_(std::move(columns)), joint_(plan.joint) {
   const bool in_double = histogram_plan::positions_in_double(columns_);
   tables_.reserve(2 * columns_.size());
   const auto uploaded = [&](std::span<const std::byte> bytes) -> const BufferBase& {
@@ -281,7 +281,7 @@ DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, co
 }
 
 call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
-  return {device_, plan.files(), plan.defines(device_.info(), columns_, joint_), plan.group};
+  return {device_, plan.files(), plan.defines(device_.info(), columns_), plan.group};
 }
 
 call::Arguments DeviceRules::input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count) const {

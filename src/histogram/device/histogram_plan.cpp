@@ -19,6 +19,7 @@ constexpr std::string_view vectors_file = "src/histogram/device/histogram_vector
 constexpr std::string_view kernels_file = "src/histogram/device/histogram.cl";
 constexpr std::string_view packed_file = "src/histogram/device/histogram_packed.cl";
 constexpr std::string_view elements_file = "src/histogram/device/histogram_elements.cl";
+constexpr std::string_view partitioned_file = "src/histogram/device/histogram_partitioned.cl";
 constexpr std::string_view weighted_file = "src/histogram/device/weighted_histogram.cl";
 
 struct KernelEntry {
@@ -26,21 +27,19 @@ struct KernelEntry {
   std::string_view file;
   int number;  // MASU_KERNEL
 };
-constexpr std::array<KernelEntry, 15> kernels{{{"histogram_local", kernels_file, 0},
+constexpr std::array<KernelEntry, 13> kernels{{{"histogram_local", kernels_file, 0},
                                                {"histogram_global", kernels_file, 1},
                                                {"histogram_private", kernels_file, 2},
                                                {"histogram_channels", kernels_file, 3},
                                                {"histogram_packed", packed_file, 0},
                                                {"histogram_rows", kernels_file, 4},
                                                {"histogram_byte_rows", packed_file, 1},
-                                               {"histogram_elements_local", elements_file, 0},
-                                               {"histogram_elements_global", elements_file, 1},
-                                               {"histogram_scatter", elements_file, 2},
-                                               {"histogram_order", elements_file, 3},
-                                               {"histogram_parts", elements_file, 4},
-                                               {"histogram_range", elements_file, 5},
-                                               {"weighted_histogram", weighted_file, 6},
-                                               {"weighted_window", weighted_file, 7}}};
+                                               {"histogram_scatter", partitioned_file, 0},
+                                               {"histogram_order", partitioned_file, 1},
+                                               {"histogram_parts", partitioned_file, 2},
+                                               {"histogram_range", partitioned_file, 3},
+                                               {"weighted_histogram", weighted_file, 0},
+                                               {"weighted_window", weighted_file, 1}}};
 const KernelEntry& entry(KernelKind kind) {
   return kernels[static_cast<std::size_t>(kind)];
 }
@@ -147,9 +146,9 @@ std::string_view Plan::kernel_name() const noexcept {
 std::vector<std::string_view> Plan::files() const {
   const std::string_view file = entry(kernel).file;
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/totals.cl", slots_file};
-  if (file == kernels_file || file == packed_file) result.push_back(vectors_file);
-  if (file == elements_file || file == weighted_file) result.push_back("src/elements/group_scan.cl");
-  if (file == weighted_file) result.push_back(elements_file);
+  const bool in_vectors = !joint && (file == kernels_file || file == packed_file);
+  result.push_back(in_vectors ? vectors_file : elements_file);
+  if (file == partitioned_file) result.push_back("src/elements/group_scan.cl");
   result.push_back(file);
   return result;
 }
@@ -158,8 +157,7 @@ bool positions_in_double(std::span<const SlotRule> columns) noexcept {
   return std::any_of(columns.begin(), columns.end(), [](const SlotRule& one) { return one.position_double; });
 }
 
-std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                           bool joint) const {
+std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns) const {
   const SlotRule& first = columns.front();
   // Elements that are computed with as floats; otherwise an element's bits are the value's.
   const bool stored = is_stored_float(first.element) && is_float(first.value);
@@ -210,8 +208,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
 }
 
 std::uint64_t Plan::groups_for(std::uint64_t count, std::size_t size) const noexcept {
-  const bool one_by_one = entry(kernel).file == elements_file && kernel != KernelKind::range;
-  const std::uint64_t items = one_by_one ? (count + unroll - 1) / unroll : (count * size + 15) / 16;
+  const std::uint64_t items = joint ? (count + unroll - 1) / unroll : (count * size + 15) / 16;
   // With `split`, as many groups for each share of the bins.
   return std::clamp<std::uint64_t>((items + group - 1) / group * split, split, groups);
 }
@@ -338,6 +335,7 @@ std::optional<Plan> make_rows(const DeviceInfo& device, const SlotRule& rule, un
 Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, Strategy strategy) {
   const std::uint64_t limit = table_limit(device);
   Plan plan;
+  plan.joint = true;
   plan.strategy = strategy;
   if (strategy == Strategy::automatic) {
     plan.strategy = slots * 2 <= limit && device.gpu                   ? Strategy::lanes
@@ -353,14 +351,14 @@ Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std
     case Strategy::lanes: {
       const unsigned least = plan.strategy == Strategy::lanes ? 2 : 1;
       if (slots * least > limit) throw too_large(plan.strategy, device, limit / least, slots);
-      plan.kernel = KernelKind::elements_local;
+      plan.kernel = KernelKind::local;
       plan.copies =
           least == 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(banks, std::bit_floor(limit / slots)));
       plan.local_words = slots * plan.copies;
       break;
     }
     case Strategy::global:
-      plan.kernel = KernelKind::elements_global;
+      plan.kernel = KernelKind::global;
       groups_a_unit = 2;
       break;
     case Strategy::partitioned:

@@ -111,10 +111,8 @@ enum class KernelKind {
   channels,
   packed,  // histogram_packed.cl
   rows,
-  byte_rows,       // histogram_packed.cl
-  elements_local,  // histogram_elements.cl
-  elements_global,
-  scatter,
+  byte_rows,  // histogram_packed.cl
+  scatter,    // histogram_partitioned.cl
   order,
   parts,
   range,
@@ -183,6 +181,7 @@ struct Plan {
   std::uint64_t guide_words = 0;    // room for a guide
   bool guide_local = false;         // the guide and the thresholds lie in local memory
   bool rows = false;                // rows with a pitch
+  bool joint = false;               // joint bins of several columns
   unsigned rows_a_group = 1;        // that a work-group takes at a time
   std::uint64_t local_words = 0;    // local memory of the table of a work-group
   std::uint64_t private_slots = 1;  // room of a private table
@@ -194,8 +193,7 @@ struct Plan {
   // The files of the program.
   [[nodiscard]] std::vector<std::string_view> files() const;
   // `columns`: the rule of the one column, or of all columns of a joint histogram.
-  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                                     bool joint) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns) const;
   // The most elements of a launch: no 32-bit count of a work-group overflows.
   [[nodiscard]] std::uint64_t most_elements() const noexcept {
     return (kernel == KernelKind::packed ? packed_set_elements : group_elements) * groups / split / channels * channels;
@@ -280,8 +278,7 @@ struct Plan {
   WeightFormat format;
   Tables tables;
 
-  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                                     bool joint) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns) const;
   // Words of local memory of a work-group.
   [[nodiscard]] std::uint64_t local_words(std::uint64_t slots) const noexcept;
   // Work-groups that share a row of `elements` elements, of which there are `rows`.

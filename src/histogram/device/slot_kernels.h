@@ -44,8 +44,8 @@ struct TableUpload {
 
 class DeviceRules {
  public:
-  // Makes the guides of the plan's size. `joint`: columns of a joint histogram, even if it is one.
-  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
+  // Makes the guides of the plan's size.
+  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
               const TableUpload& upload = {});
 
   [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
@@ -171,7 +171,6 @@ struct CountedTables {
 
   std::vector<SlotRule> columns;
   histogram_plan::Plan plan;
-  bool joint = false;
   std::uint64_t rows = 1;
   std::uint64_t row_elements = no_row_end;
   std::optional<histogram_plan::Plan> rows_plan{};  // of whole rows, where they have another than their pieces

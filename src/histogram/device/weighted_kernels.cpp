@@ -38,9 +38,8 @@ Tables tables_for(const DeviceInfo& device, const WeightFormat& format, std::uin
   return tables;
 }
 
-std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                           bool joint) const {
-  std::vector<runtime::Define> result = base.defines(device, columns, joint);
+std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns) const {
+  std::vector<runtime::Define> result = base.defines(device, columns);
   const std::vector<runtime::Define> own{{"MASU_WEIGHT_BYTES", size_of(format.weights)},
                                          {"MASU_WEIGHT_FLOAT", is_float(format.weights)},
                                          {"MASU_WEIGHT_EXPONENT", detail::form_of(format.weights).exponent_bits},
@@ -110,6 +109,7 @@ Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint
   Plan plan{histogram_plan::make_joint(device, columns, slots, Strategy::global), format,
             tables_for(device, format, slots)};
   plan.base.kernel = histogram_plan::KernelKind::weighted;
+  plan.base.joint = columns.size() > 1;
   if (device.gpu) {
     // 32 bytes of each kind in flight.
     const std::size_t widest = std::max(size_of(columns.front().element), size_of(format.weights));
@@ -164,7 +164,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shar
       row_elements_(row_elements),
       slots_(columns.size() == 1 ? columns.front().slots : joint_slots(columns)),
       rule_slots_(rules.size() > 1 ? slots_ : rules.front()->n + extra_slots),
-      rules_(device, columns, plan_of(columns, formats.front(), {}).base, rules.size() > 1, upload),
+      rules_(device, columns, plan_of(columns, formats.front(), {}).base, upload),
       lists_(device, 0) {
   if (rules.size() == 1) slot_of_ = slots_by_value(*rules.front(), slots_);
   if (!slot_of_.empty()) lists_ = device.upload(lists_of(slot_of_, rule_slots_));
@@ -172,8 +172,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shar
   for (const WeightFormat& format : formats) {
     const weighted_plan::Plan plan = plan_of(columns, format, trial);
     const auto kernels_of = [&](const weighted_plan::Plan& of) {
-      return call::Kernels(device, of.base.files(), of.defines(device.info(), rules_.columns(), rules.size() > 1),
-                           of.base.group);
+      return call::Kernels(device, of.base.files(), of.defines(device.info(), rules_.columns()), of.base.group);
     };
     sums_.push_back({plan, kernels_of(plan), std::nullopt,
                      call::Kernels(device, weighted_plan::rounding_files,
