@@ -233,7 +233,7 @@ std::optional<ValueRange> device_finite_range(const Device& device, const ArrayV
   return range;
 }
 
-std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
+std::vector<SlotRule> joint_slot_rules(const Device& device, BinRules rules) {
   std::vector<SlotRule> result;
   for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true);
   // One type of positions serves all columns.

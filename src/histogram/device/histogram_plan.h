@@ -24,7 +24,7 @@ namespace masu {
 
 // How the kernels find the slots of one column's values: a BinRule in the words of histogram_slots.cl.
 struct SlotRule {
-  enum class Kind { bits, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
+  enum class Kind { bits, table, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
 
   // Throws unsupported for f64 without fp64. `joint`: one column of several. `wide`: positions in double, because those
   // of another column are.
@@ -33,6 +33,8 @@ struct SlotRule {
   // Divides the thresholds of Kind::edges into `most_cells` cells, a power of two; those with several thresholds once
   // more while the guide has fewer than so many words.
   void make_guide(std::uint32_t most_cells, std::uint64_t most_words);
+  // Kind::table in place of Kind::bits: slots are looked up by the bits, which else would be folded into slots later.
+  void look_up(const BinRule& rule);
   // The name of its functions in histogram_slots.cl, after slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
   // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
@@ -287,11 +289,10 @@ struct Plan {
   [[nodiscard]] Plan window() const;
 };
 
-// The kernel of histogram_totals.cl for weights: sums of a format, where `listed` slots are gathered from others; its
-// groups, and the words of 32 bits of a number.
+// The kernel of histogram_totals.cl for weights: sums of a format; its groups, and the words of 32 bits of a number.
 inline constexpr std::array<std::string_view, 2> rounding_files{"src/sum/sum_number.cl",
                                                                 "src/histogram/device/histogram_totals.cl"};
-std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed);
+std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format);
 unsigned rounding_group(const DeviceInfo& device);
 unsigned rounding_groups(const DeviceInfo& device);
 unsigned rounding_words(const WeightFormat& format);

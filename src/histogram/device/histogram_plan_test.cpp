@@ -121,9 +121,9 @@ TEST_P(WeightedHistogramNvrtc, EveryTypeOfWeights) {
 TEST_P(WeightedHistogramNvrtc, Rounding) {
   const auto& files = weighted_plan::rounding_files;
   for (const Dtype weights : {Dtype::u32, Dtype::i64, Dtype::f32}) {
-    for (const bool listed : {false, true}) {
+    for (const bool squared : {false, true}) {
       expect_compiles({files.begin(), files.end()},
-                      weighted_plan::rounding_defines(test::nvrtc_gpu(), WeightFormat(weights, listed), listed),
+                      weighted_plan::rounding_defines(test::nvrtc_gpu(), WeightFormat(weights, squared)),
                       {"weighted_round"});
     }
   }

@@ -28,7 +28,7 @@ namespace masu {
 // The rules of one column, or of all columns of a joint histogram, on a device; and the programs that use them.
 
 // The rules of the columns of a joint histogram.
-std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
+std::vector<SlotRule> joint_slot_rules(const Device& device, BinRules rules);
 
 // How many joint bins columns have, with two after them: outside, NaN.
 std::uint64_t joint_slots(std::span<const SlotRule> columns) noexcept;
@@ -263,9 +263,9 @@ class WeightedKernels final : public SlotKernels {
  public:
   // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each. `trial`: a
   // plan for another device, for tests.
-  WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-                  std::span<const WeightFormat> formats, const WeightedOptions& options, std::uint64_t row_elements,
-                  const TableUpload& upload, const std::optional<weighted_plan::Trial>& trial = std::nullopt);
+  WeightedKernels(const Device& device, BinRules rules, std::span<const WeightFormat> formats,
+                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
+                  const std::optional<weighted_plan::Trial>& trial = std::nullopt);
 
   [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
@@ -295,9 +295,8 @@ class WeightedKernels final : public SlotKernels {
     Buffer<std::uint32_t> description;  // of that one layout
     std::uint64_t first;                // of its totals
   };
-  WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-                  std::vector<SlotRule> columns, std::span<const WeightFormat> formats, const WeightedOptions& options,
-                  std::uint64_t row_elements, const TableUpload& upload,
+  WeightedKernels(const Device& device, std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
+                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
                   const std::optional<weighted_plan::Trial>& trial);
   [[nodiscard]] weighted_plan::Plan plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
                                             const std::optional<weighted_plan::Trial>& trial) const;
@@ -309,11 +308,8 @@ class WeightedKernels final : public SlotKernels {
   Device device_;
   WeightedOptions options_;
   std::uint64_t row_elements_;
-  std::vector<std::uint32_t> slot_of_;  // the rule's slot of each slot, where they are not the same
-  std::uint64_t slots_;                 // of a row
-  std::uint64_t rule_slots_;            // of a row
+  std::uint64_t slots_;  // of a row
   DeviceRules rules_;
-  Buffer<std::uint32_t> lists_;  // the slots of each slot of the rule: where its list begins, then the lists
   std::vector<Sums> sums_;
   std::uint32_t described_ = 0;  // launches with a description of their own
 };

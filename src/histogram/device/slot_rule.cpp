@@ -409,9 +409,16 @@ void SlotRule::make_guide(std::uint32_t most_cells, std::uint64_t most_words) {
   });
 }
 
+void SlotRule::look_up(const BinRule& rule) {
+  if (kind != Kind::bits) return;
+  kind = Kind::table;
+  guide = slots_by_value(rule, slots);
+  slots = rule.n + extra_slots;
+}
+
 std::string_view SlotRule::function() const noexcept {
-  constexpr std::array<std::string_view, 9> names{"bits",     "integers",     "even_proved", "even_halves", "even_f32",
-                                                  "even_f64", "even_rounded", "edges",       "nowhere"};
+  constexpr std::array<std::string_view, 10> names{"bits",     "table",    "integers",     "even_proved", "even_halves",
+                                                   "even_f32", "even_f64", "even_rounded", "edges",       "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   if (kind == Kind::edges && !by_sum_) return "edges_up_to";
   return names[static_cast<std::size_t>(kind)];
@@ -422,7 +429,7 @@ call::Arguments SlotRule::arguments(const BufferBase& thresholds_buffer, const B
   const auto position = [&](double x) { return in_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
   const auto edge = [&](double x) { return edge_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
   const auto or_zero = [&](const KernelArgument& bits_or_value) {
-    if (kind != Kind::bits) return bits_or_value;
+    if (kind != Kind::bits && kind != Kind::table) return bits_or_value;
     return value == Dtype::u8 ? KernelArgument(std::uint8_t{0}) : KernelArgument(std::uint16_t{0});
   };
   return call::Arguments(KernelArgument(thresholds_buffer), KernelArgument(guide_buffer), cells, bins, or_zero(first_),
