@@ -2,7 +2,6 @@
 #include "histogram/counts.h"
 
 #include "call/operands.h"
-#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
 #include "runtime/environment.h"
 

@@ -2,7 +2,7 @@
 // Results as plain values: merging, and their bytes.
 #include "call/operands.h"
 #include "call/state_bytes.h"
-#include "histogram/bins/bin_estimator_state.h"
+#include "elements/stored_float.h"
 #include "histogram/counts.h"
 
 #include <fmt/format.h>

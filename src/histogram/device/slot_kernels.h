@@ -4,6 +4,7 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "call/staging.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_plan.h"
 #include "histogram/weighted_sums.h"
@@ -323,7 +324,7 @@ class DeviceCounter {
   // `staging`: most bytes of staging memory, 0: what suits the device. `workspace`: temporary memory of the kernels, or
   // null.
   DeviceCounter(const Device& device, const Make& make, std::uint64_t staging, const BufferBase* workspace = nullptr);
-  ~DeviceCounter();
+  ~DeviceCounter();  // finishes the stream before the host memory of the rules goes
   DeviceCounter(const DeviceCounter&) = delete;
   DeviceCounter& operator=(const DeviceCounter&) = delete;
 
@@ -338,11 +339,26 @@ class DeviceCounter {
   // The totals of the kernels. Waits.
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
   [[nodiscard]] Times times() const;
-  [[nodiscard]] Strategy strategy() const noexcept;
+  [[nodiscard]] Strategy strategy() const noexcept { return kernels_->strategy(); }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void count_there(Stream& queue, CountedData data);
+  call::Staging& pieces();
+  // Waits for the pieces, and adds up the times of the launches so far.
+  void settle() const;
+
+  Device device_;
+  std::uint64_t staging_bytes_;
+  const BufferBase* workspace_;
+  mutable Stream stream_;
+  std::unique_ptr<SlotKernels> kernels_;
+  Buffer<std::uint64_t> counts_;
+  Event prepared_;                              // tables and counts, on `stream_`
+  std::optional<Buffer<std::byte>> temporary_;  // of the kernels
+  mutable std::optional<call::Staging> staging_;
+  mutable std::vector<Event> launches_;
+  mutable Times times_;
+  std::uint64_t position_ = 0;  // elements so far
 };
 
 // Bytes of temporary memory for `count` elements.
