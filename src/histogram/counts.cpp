@@ -63,7 +63,9 @@ std::uint64_t Columns::count() const {
 
 std::vector<ArrayView> Columns::on_host() const {
   std::vector<ArrayView> result(views.begin(), views.end());
-  for (const BufferBase* column : buffers) result.push_back(call::host_view(*column, dtype));
+  for (const BufferBase* column : buffers) {
+    result.push_back(call::host_view(*column, column == buffers.back() && weights ? *weights : dtype));
+  }
   return result;
 }
 
@@ -130,23 +132,46 @@ std::vector<Bins> Columns::definite(std::span<const Bins> bins) const {
   return result;
 }
 
-void each_columns(const ArrayView& points, std::size_t columns,
-                  const std::function<void(std::span<const ArrayView>, std::uint64_t)>& take) {
-  constexpr std::uint64_t bytes_at_a_time = std::uint64_t{4} << 20;
-  const Device cpu = Device::open("cpu");
+void AccumulatorState::count(const Columns& data, std::uint64_t elements, Stream* stream) {
+  if (elements == 0) return;
+  if (!counter) return count_on_cpu(cpu::columns_of(data.on_host()), elements);
+  if (data.buffers.empty()) counter->add(data.views);
+  else counter->add(data.buffers, elements, stream);
+}
+
+void AccumulatorState::count_on_cpu(std::span<const cpu::Column> columns, std::uint64_t elements) {
+  const double start = call::now();
+  on_cpu->add(columns, elements);
+  times.compute += call::now() - start;
+}
+
+void AccumulatorState::count_points(const ArrayView& points, std::size_t columns, const ArrayView* weights) {
   const std::size_t size = size_of(points.dtype);
   const std::uint64_t count = points.count / columns;
+  if (count == 0) return;
+  if (!counter) {
+    std::vector<cpu::Column> found = cpu::columns_of_points(points, columns);
+    if (weights != nullptr) found.push_back(cpu::columns_of({weights, 1}).front());
+    return count_on_cpu(found, count);
+  }
+  // The coordinates of some thousand points at a time become columns.
+  constexpr std::uint64_t bytes_at_a_time = std::uint64_t{4} << 20;
+  const Device cpu = Device::open("cpu");
   const std::uint64_t piece = std::min(bytes_at_a_time / size, count);
   std::vector<std::byte> memory(columns * piece * size);
-  std::vector<ArrayView> views(columns);
   for (std::uint64_t first = 0; first < count; first += piece) {
     const std::uint64_t length = std::min(piece, count - first);
     const auto* from = static_cast<const std::byte*>(points.data) + first * columns * size;
     transpose(cpu, ConstRecordsView(from, size, length * columns), length, columns,
               RecordsView(memory.data(), size, length * columns));
+    std::vector<ArrayView> views;
     for (std::size_t d = 0; d < columns; ++d)
-      views[d] = ArrayView(points.dtype, memory.data() + d * length * size, length);
-    take(views, first);
+      views.emplace_back(points.dtype, memory.data() + d * length * size, length);
+    if (weights != nullptr) {
+      const auto* by = static_cast<const std::byte*>(weights->data) + first * size_of(weights->dtype);
+      views.emplace_back(weights->dtype, by, length);
+    }
+    counter->add(views);
   }
 }
 
@@ -310,17 +335,6 @@ void CountState::add(const Columns& data, Stream* stream) {
                  fmt::format("{} channels must divide the elements, got {}", shape.options.channels, elements));
   }
   count(data, elements, stream);
-}
-
-void CountState::count(const Columns& data, std::uint64_t elements, Stream* stream) {
-  if (elements == 0) return;
-  if (!counter) return count_on_cpu(cpu::columns_of(data.on_host()), elements);
-  if (data.buffers.empty()) counter->add(data.views);
-  else counter->add(data.buffers, elements, stream);
-}
-
-void CountState::count_on_cpu(std::span<const cpu::Column> columns, std::uint64_t elements) {
-  count_timed([&] { on_cpu->add(columns, elements); });
 }
 
 detail::Counts CountState::counts() const try {

@@ -88,14 +88,14 @@ class ColumnSource final : public SlotSource {
 // Counts interleaved bytes by their value.
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
 
-// Counts data that comes in pieces into totals, which must outlive it.
+// Counts data that comes in pieces into totals, which must outlive it, or sums its weights.
 class TableCounter {
  public:
   TableCounter() = default;
   virtual ~TableCounter() = default;
   TableCounter(const TableCounter&) = delete;
   TableCounter& operator=(const TableCounter&) = delete;
-  // The next elements: whole pixels. A single column has no gaps.
+  // The next elements: whole pixels. A single column has no gaps. Weights are the last column.
   virtual void add(std::span<const Column> columns, std::uint64_t count) = 0;
   [[nodiscard]] virtual Strategy strategy() const noexcept = 0;
 };
@@ -173,12 +173,12 @@ class RowCounter final : public TableCounter {
 
 // Summing weights by slots on the CPU.
 
-class WeightedCounter {
+class WeightedCounter final : public TableCounter {
  public:
   // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.
   WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64_t row_elements, std::span<WeightSums> sums);
-  // Adds the next `count` elements.
-  void add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count);
+  void add(std::span<const Column> columns, std::uint64_t count) override;
+  [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
 
  private:
   // Elements in order with their weights.
