@@ -243,10 +243,6 @@ std::unique_ptr<SlotKernels> CountShape::kernels(const Device& device, const Tab
                                         upload, options);
 }
 
-std::uint64_t CountShape::totals_on_cpu() const noexcept {
-  return empty.kind == CountKind::one ? tables() * slots_of(rule()) : numbers();
-}
-
 std::unique_ptr<cpu::TableCounter> CountShape::counter(std::span<std::uint64_t> totals) const {
   const auto& rules = empty.rules;
   if (empty.kind == CountKind::rows) {
@@ -309,9 +305,8 @@ std::vector<Histogram> CountShape::histograms(detail::Counts counts) {
 CountState::CountState(const Device& on, CountShape made) : AccumulatorState{on}, shape(std::move(made)) {
   const bool on_device = !call::on_cpu(device);
   // The totals and the result. A device's totals are read into memory of their own.
-  const std::uint64_t counted = on_device && shape.empty.kind != CountKind::joint
-                                    ? shape.tables() * slots_of(shape.rule())
-                                    : shape.totals_on_cpu();
+  const std::uint64_t counted =
+      on_device && shape.empty.kind != CountKind::joint ? shape.tables() * slots_of(shape.rule()) : shape.numbers();
   const std::uint64_t bytes = (counted + shape.numbers()) * sizeof(std::uint64_t);
   check_memory(shape.name, shape.counters(), bytes);
   if (on_device) {
@@ -338,9 +333,8 @@ void CountState::add(const Columns& data, Stream* stream) {
 }
 
 detail::Counts CountState::counts() const try {
-  const bool by_value = counter || shape.empty.kind == CountKind::one;
-  return shape.counts(counter ? counter->totals() : totals, counter ? counter->strategy() : on_cpu->strategy(),
-                      by_value);
+  if (!counter) return shape.counts(totals, on_cpu->strategy(), false);
+  return shape.counts(counter->totals(), counter->strategy(), true);
 } catch (const std::bad_alloc&) {
   no_memory(shape.name, shape.counters(), shape.tables() * shape.empty.size * sizeof(std::uint64_t));
 }

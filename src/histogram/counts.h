@@ -123,10 +123,9 @@ struct CountShape {
   }
 
   [[nodiscard]] std::unique_ptr<SlotKernels> kernels(const Device& device, const TableUpload& upload) const;
-  // How many totals the CPU counts, and what counts them.
-  [[nodiscard]] std::uint64_t totals_on_cpu() const noexcept;
+  // What counts numbers() totals on the CPU.
   [[nodiscard]] std::unique_ptr<cpu::TableCounter> counter(std::span<std::uint64_t> totals) const;
-  // The result of all totals. `by_value`: they may stand for values, which belong to slots.
+  // The result of all totals. `by_value`: a device's, which may stand for values.
   [[nodiscard]] detail::Counts counts(std::vector<std::uint64_t> totals, Strategy used, bool by_value) const;
 
   // One of the tables of a result, and results as the public functions return them.

@@ -124,8 +124,8 @@ void each_row(std::uint64_t position, std::uint64_t row_elements, std::uint64_t 
   }
 }
 
-// How many slots the CPU counts for a channel, and the kernels too: 256 for 8-bit data, which is counted by its value,
-// else rule.n + extra_slots.
+// How many slots the kernels count for a channel: 256 for 8-bit data, which is counted by its value, else
+// rule.n + extra_slots.
 std::uint64_t slots_of(const BinRule& rule) noexcept;
 // Whether `counted` totals of one channel, slots_of(rule) or those of a device, stand for values, not for slots.
 bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept;

@@ -61,13 +61,21 @@ class SlotFinder {
   [[nodiscard]] std::size_t element_bytes() const noexcept { return size_ * rules_.size(); }
   [[nodiscard]] const BinRule& rule() const noexcept { return *rules_.front(); }
   [[nodiscard]] SlotWriter& writer() noexcept { return writers_.front(); }
+  // 8-bit data is counted by its byte: whether that is so, the counters of a channel, and what belongs to counter
+  // number i of all channels among their slots.
+  [[nodiscard]] bool counts_bytes() const noexcept { return !of_byte_.empty(); }
+  [[nodiscard]] std::uint64_t counters() const noexcept { return counts_bytes() ? of_byte_.size() : slots_; }
+  [[nodiscard]] std::uint64_t slot_of_counter(std::uint64_t i) const noexcept {
+    return counts_bytes() ? i / of_byte_.size() * slots_ + of_byte_[i % of_byte_.size()] : i;
+  }
 
  private:
   std::vector<std::shared_ptr<const BinRule>> rules_;
   std::vector<SlotWriter> writers_;
   std::size_t size_;  // of a coordinate
   std::uint64_t slots_;
-  std::vector<JoinLoop> loops_;  // of joint bins
+  std::span<const std::uint32_t> of_byte_;  // of one column of bytes
+  std::vector<JoinLoop> loops_;             // of joint bins
   JoinSlots join_ = join_slots();
   FinishJointBins finish_ = finish_joint_bins();
 };
@@ -103,8 +111,8 @@ class TableCounter {
 // One table for each channel, or one of joint bins.
 class Counter final : public TableCounter {
  public:
-  // `totals`: slots_of(rule) for each channel, or the joint bins, then `outside`, then `nan`. Throws unsupported where
-  // the tables of `strategy` do not fit.
+  // `totals`: the bins and extra_slots for each channel, or the joint bins, then `outside`, then `nan`. Throws
+  // unsupported where the tables of `strategy` do not fit.
   Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals);
   Counter(const std::shared_ptr<const BinRule>& rule, unsigned channels, Strategy strategy)
       : Counter({&rule, 1}, false, channels, strategy, {}) {}
@@ -148,25 +156,20 @@ class RowCounter final : public TableCounter {
 
  private:
   void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
-  void add_long(const ArrayView& data, std::uint64_t row);
+  // A row or a part of it by one thread, in tables where they are worth it.
   void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
-  void add_directly(const ArrayView& data, std::uint64_t row) const;
-  // The totals of one row and channel.
-  [[nodiscard]] std::uint64_t* table_of(std::uint64_t row, unsigned channel) const {
-    return totals_.data() + (row * shape_.channels + channel) * finder_.slots();
+  // The totals of all channels of a row.
+  [[nodiscard]] std::span<std::uint64_t> totals_of(std::uint64_t row) const {
+    const std::uint64_t size = finder_.slots() * shape_.channels;
+    return totals_.subspan(row * size, size);
   }
-  // A slot as the rule has it: 8-bit data is counted by its byte.
-  [[nodiscard]] std::uint64_t bin_of(std::uint64_t slot) const { return of_byte_.empty() ? slot : of_byte_[slot]; }
-  [[nodiscard]] bool has_bytes() const noexcept { return !of_byte_.empty(); }
   [[nodiscard]] bool in_table(std::uint64_t elements) const noexcept;
 
   SlotFinder finder_;
   std::uint64_t row_elements_;
   TableShape shape_;
   Strategy strategy_;
-  Counter whole_;                     // of rows that are counted one after the other, by all threads
-  std::vector<std::uint64_t> table_;  // its totals
-  std::vector<std::uint32_t> of_byte_;
+  Counter whole_;  // of rows that are counted one after the other, by all threads
   std::span<std::uint64_t> totals_;
   std::uint64_t position_ = 0;
 };
