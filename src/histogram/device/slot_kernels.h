@@ -65,7 +65,7 @@ class DeviceRules {
   [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
   [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
   [[nodiscard]] std::span<const SlotRule> columns() const noexcept { return columns_; }
-  // Of one table: the column's, or the joint bins and two more.
+  // How many a table has: the column's, or the joint bins and two more.
   [[nodiscard]] std::uint64_t slots() const noexcept { return joint_ ? joint_slots(columns_) : columns_.front().slots; }
 
  private:
