@@ -220,7 +220,5 @@ class WeightedCounter final : public TableCounter {
 // Writes the exact sum of each slot's float weights, rounded once, to `totals`, which are zeros. Elements in other
 // slots are left out.
 void add_narrow(const SlotSource& source, const ArrayView& weights, std::span<double> totals);
-// The same of integer weights: f64, or 64-bit integers modulo 2^64.
-void add_whole(const SlotSource& source, const ArrayView& weights, const MutableArrayView& totals);
 
 }  // namespace masu::cpu
