@@ -85,8 +85,8 @@ inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x
 inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return (uint)x; }
 
 // The guide has the slot of each value, by its bits.
-inline uint slot_table(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return guide[x]; }
-inline uint try_table(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return guide[x]; }
+inline uint slot_table(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return guide[(uint)x]; }
+inline uint try_table(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return guide[(uint)x]; }
 
 // Bins that no value of the type reaches: all are below them, or above. `first` and `last` are one value: only a NaN lies on
 // neither side.
