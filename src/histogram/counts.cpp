@@ -244,12 +244,8 @@ std::unique_ptr<SlotKernels> CountShape::kernels(const Device& device, const Tab
 }
 
 std::unique_ptr<cpu::TableCounter> CountShape::counter(std::span<std::uint64_t> totals) const {
-  const auto& rules = empty.rules;
-  if (empty.kind == CountKind::rows) {
-    return std::make_unique<cpu::RowCounter>(rules.front(), row_elements, options.channels, options.strategy, totals);
-  }
-  return std::make_unique<cpu::Counter>(rules, empty.kind == CountKind::joint, options.channels, options.strategy,
-                                        totals);
+  return std::make_unique<cpu::Counter>(empty.rules, empty.kind == CountKind::joint, options.channels, options.strategy,
+                                        totals, empty.kind == CountKind::rows ? row_elements : no_row_end);
 }
 
 detail::Counts CountShape::counts(std::vector<std::uint64_t> totals, Strategy used, bool by_value) const {

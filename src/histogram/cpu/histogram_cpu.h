@@ -108,25 +108,38 @@ class TableCounter {
   [[nodiscard]] virtual Strategy strategy() const noexcept = 0;
 };
 
-// One table for each channel, or one of joint bins.
+// One table for each channel, of all elements or of each row, or one of joint bins.
 class Counter final : public TableCounter {
  public:
-  // `totals`: the bins and extra_slots for each channel, or the joint bins, then `outside`, then `nan`. Throws
+  // `totals`: the bins and extra_slots for each row and channel, or the joint bins, then `outside`, then `nan`. Throws
   // unsupported where the tables of `strategy` do not fit.
-  Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals);
+  Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals,
+          std::uint64_t row_elements = no_row_end);
   Counter(const std::shared_ptr<const BinRule>& rule, unsigned channels, Strategy strategy)
       : Counter({&rule, 1}, false, channels, strategy, {}) {}
   void add(std::span<const Column> columns, std::uint64_t count) override;
   // Adds the counts of one column to other totals.
   void count(const ArrayView& data, std::span<std::uint64_t> totals);
-  [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
+  [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
 
  private:
   bool count_steps(const ArrayView& data, std::span<std::uint64_t> totals);
+  // Whole rows, or a part of one.
+  void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
+  // A row or a part of it by one thread, in tables where they are worth it.
+  void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
+  // The totals of all channels of a row.
+  [[nodiscard]] std::span<std::uint64_t> totals_of(std::uint64_t row) const {
+    const std::uint64_t size = finder_.slots() * counter_.shape().channels;
+    return totals_.subspan(row * size, size);
+  }
 
   SlotFinder finder_;
   SlotCounter counter_;
+  Strategy strategy_;
+  std::uint64_t row_elements_;
   std::span<std::uint64_t> totals_;
+  std::uint64_t position_ = 0;
 };
 
 // Widens lo to hi by integers.
@@ -143,36 +156,6 @@ void add_to_range(const T* x, std::uint64_t count, T& lo, T& hi) {
 }
 // The range of the finite values.
 std::optional<ValueRange> finite_range(const ArrayView& data);
-
-// Counting rows on the CPU.
-
-class RowCounter final : public TableCounter {
- public:
-  // `totals`: rule.n + extra_slots for each row and channel.
-  RowCounter(const std::shared_ptr<const BinRule>& rule, std::uint64_t row_elements, unsigned channels,
-             Strategy strategy, std::span<std::uint64_t> totals);
-  void add(std::span<const Column> columns, std::uint64_t count) override;
-  [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
-
- private:
-  void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
-  // A row or a part of it by one thread, in tables where they are worth it.
-  void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
-  // The totals of all channels of a row.
-  [[nodiscard]] std::span<std::uint64_t> totals_of(std::uint64_t row) const {
-    const std::uint64_t size = finder_.slots() * shape_.channels;
-    return totals_.subspan(row * size, size);
-  }
-  [[nodiscard]] bool in_table(std::uint64_t elements) const noexcept;
-
-  SlotFinder finder_;
-  std::uint64_t row_elements_;
-  TableShape shape_;
-  Strategy strategy_;
-  Counter whole_;  // of rows that are counted one after the other, by all threads
-  std::span<std::uint64_t> totals_;
-  std::uint64_t position_ = 0;
-};
 
 // Summing weights by slots on the CPU.
 
