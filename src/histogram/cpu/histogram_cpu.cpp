@@ -282,9 +282,9 @@ void Counter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables
   }
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(x);
   if (finder_.counts_bytes() && channels == 1) {
-    std::uint32_t counted[256] = {};
+    std::uint32_t counted[byte_values] = {};
     count_bytes()(bytes, data.count, counted);
-    for (unsigned byte = 0; byte < 256; ++byte) totals[finder_.slot_of_counter(byte)] += counted[byte];
+    for (unsigned byte = 0; byte < byte_values; ++byte) totals[finder_.slot_of_counter(byte)] += counted[byte];
     return;
   }
   if (finder_.counts_bytes()) add_bytes(*tables, bytes, data.count, channels);

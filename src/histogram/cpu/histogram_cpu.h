@@ -45,6 +45,8 @@ struct Column {
 std::vector<Column> columns_of(std::span<const ArrayView> columns);
 std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns);
 
+inline constexpr std::uint64_t byte_values = 256;
+
 // Finds the slots of one column, or the joint bins of several, with outside and NaN after them.
 class SlotFinder {
  public:
@@ -64,9 +66,9 @@ class SlotFinder {
   // 8-bit data is counted by its byte: whether that is so, the counters of a channel, and what belongs to counter
   // number i of all channels among their slots.
   [[nodiscard]] bool counts_bytes() const noexcept { return !of_byte_.empty(); }
-  [[nodiscard]] std::uint64_t counters() const noexcept { return counts_bytes() ? of_byte_.size() : slots_; }
+  [[nodiscard]] std::uint64_t counters() const noexcept { return counts_bytes() ? byte_values : slots_; }
   [[nodiscard]] std::uint64_t slot_of_counter(std::uint64_t i) const noexcept {
-    return counts_bytes() ? i / of_byte_.size() * slots_ + of_byte_[i % of_byte_.size()] : i;
+    return counts_bytes() ? i / byte_values * slots_ + of_byte_[i % byte_values] : i;
   }
 
  private:
