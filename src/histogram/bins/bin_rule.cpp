@@ -145,8 +145,7 @@ double BinRule::own(double x) const noexcept {
   return dtype == Dtype::f32 ? static_cast<double>(static_cast<float>(x)) : rounded_to(dtype, x);
 }
 
-// In place where slots of many values are looked for.
-[[gnu::always_inline]] inline double BinRule::edge_in_place(std::uint64_t i) const noexcept {
+double BinRule::edge(std::uint64_t i) const noexcept {
   if (kind == Bins::Kind::edges) return (*edges)[i];
   if (kind == Bins::Kind::integers) return static_cast<double>(i);
   if (i == n) return own_edges ? own(hi) : hi;
@@ -158,10 +157,6 @@ double BinRule::own(double x) const noexcept {
   const double product =
       own(step == 0 ? quotient_in(dtype, position, own(static_cast<double>(n))) * own(hi - lo) : position * step);
   return own(product + lo);
-}
-
-double BinRule::edge(std::uint64_t i) const noexcept {
-  return edge_in_place(i);
 }
 
 std::vector<double> BinRule::all_edges() const {
@@ -178,7 +173,10 @@ BinRule::Halves BinRule::halves() const noexcept {
 std::uint64_t BinRule::slot(double x) const noexcept {
   // Edge i of these is i.
   if (kind == Bins::Kind::integers && x >= 0 && x < static_cast<double>(n)) return static_cast<std::uint64_t>(x);
-  return slot_by(x, halves(), [this](std::uint64_t i) { return edge_in_place(i); });
+  if (kind == Bins::Kind::edges) {
+    return slot_by(x, halves(), [given = edges->data()](std::uint64_t i) { return given[i]; });
+  }
+  return slot_by(x, halves(), [this](std::uint64_t i) { return edge(i); });
 }
 
 template <class At>

@@ -70,7 +70,6 @@ struct BinRule {
   void resolve_even(bool joint);
   void check_width() const;
   double own(double x) const noexcept;  // rounded to the dtype
-  double edge_in_place(std::uint64_t i) const noexcept;
   // What NumPy's arithmetic of stored floats makes of the range and the number of bins.
   struct Halves {
     double lo;
