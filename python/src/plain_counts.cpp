@@ -28,24 +28,31 @@ namespace {
 
 constexpr std::uint64_t few_totals = 16384;
 
+// An array of these numbers.
+template <class T>
+nb::object new_array(std::span<const T> numbers) {
+  const auto length = static_cast<Py_ssize_t>(numbers.size());
+  nb::object result = nb::steal(new_numpy_array({&length, 1}, masu::dtype_of<T>));
+  if (!result.is_valid()) throw nb::python_error();
+  std::ranges::copy(numbers, static_cast<T*>(data_of(result.ptr())));
+  return result;
+}
+
 // The totals of the weights of 0, 1, 2, …, at least `least` of them, as an array; invalid where another way must be
 // taken: for what are not two lines of equal length, integers that NumPy casts to intp and weights that are doubles.
 nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
-  const MaybeInput x(integers);
-  const MaybeInput by(weights);
-  if (x.count() == 0 || x.count() != by.count() || x.dimensions() != 1 || by.dimensions() != 1 || x.is_bool() ||
-      by.is_bool() || x.dtype() == masu::Dtype::u64) {
-    return {};
-  }
-  const auto work = [&] { return masu::weighted_bincount(x.view(), by.view(), least); };
-  std::optional<masu::IndexTotals> found = brief_call(x.count(), work);
+  const auto elements = [](nb::handle array) -> std::optional<masu::ArrayView> {
+    const NumpyArray* const line = numpy_array(array.ptr());
+    return line == nullptr || line->dimensions != 1 || line->is_bool() ? std::nullopt : plain_elements(array.ptr());
+  };
+  const auto x = elements(integers);
+  const auto by = elements(weights);
+  if (!x || !by || x->count == 0 || x->count != by->count || x->dtype == masu::Dtype::u64) return {};
+  std::optional<masu::IndexTotals> found =
+      brief_call(x->count, [&] { return masu::weighted_bincount(*x, *by, least); });
   if (!found) return {};
   if (found->count <= few_totals) {  // an array of NumPy's own is made sooner than one around other memory
-    static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-    nb::object result = empty(found->count);
-    const Output to(result);
-    std::copy_n(found->totals.get(), found->count, to.data<double>());
-    return result;
+    return new_array(std::span<const double>(found->totals.get(), found->count));
   }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
@@ -131,16 +138,6 @@ bool are_plain_edges(PyObject* bins) {
     if (PyFloat_Check(edge) == 0 || PyFloat_AsDouble(edge) != PyFloat_AsDouble(edge)) return false;
   }
   return true;
-}
-
-// An array of these numbers.
-template <class T>
-nb::object new_array(std::span<const T> numbers) {
-  const auto length = static_cast<Py_ssize_t>(numbers.size());
-  nb::object result = nb::steal(new_numpy_array({&length, 1}, masu::dtype_of<T>));
-  if (!result.is_valid()) throw nb::python_error();
-  std::ranges::copy(numbers, static_cast<T*>(data_of(result.ptr())));
-  return result;
 }
 
 // The counts of the elements between bins, or the totals of their weights, in the dtype of these.
