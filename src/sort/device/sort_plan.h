@@ -26,7 +26,7 @@ inline constexpr unsigned chunk_tiles = 128;
 // From so many keys on, the bits that all keys share are looked for, and passes are saved.
 inline constexpr std::uint64_t facts_keys = std::uint64_t{1} << 20;
 // Without a GPU, sorting so many pieces by digits takes longer than building the programs for their lengths.
-inline constexpr std::uint64_t many_pieces = 4096;
+inline constexpr std::uint64_t many_pieces = 512;
 inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
 
 // The files of a program: those with the order of keys, and `more`.
@@ -61,9 +61,6 @@ struct Plan {
 
 // Kernels of sort.cl, for pieces of any length.
 Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t count, bool pieces);
-// The kernel of sort_local.cl, for pieces of up to `longest` keys; at most most_local_keys().
-Plan make_local(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t longest, bool pieces);
-std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes);
 // Whether values of so many bytes move with the keys, rather than being gathered at the end.
 bool carried(std::size_t value_bytes) noexcept;
 
@@ -72,7 +69,6 @@ std::vector<runtime::Define> order_defines(Dtype dtype);
 
 inline constexpr auto sort_files =
     files("src/sort/device/sort_rank.cl", "src/elements/group_scan.cl", "src/sort/device/sort.cl");
-inline constexpr auto local_files = files("src/sort/device/sort_rank.cl", "src/sort/device/sort_local.cl");
 inline constexpr auto order_files = files("src/sort/device/sort_order.cl");
 
 }  // namespace masu::sort_plan

@@ -15,7 +15,7 @@
 // - MASU_PAYLOAD_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
 // - MASU_VALUE          its type
 // - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler is left
-//   to itself, since Intel's (2026.2) compiles sort_local wrongly with such hints
+//   to itself
 // - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
 
 #define MASU_DIGITS 256
