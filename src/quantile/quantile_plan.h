@@ -5,6 +5,7 @@
 
 #include "elements/elements.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
@@ -27,20 +28,9 @@ enum class Part : std::uint8_t { alone, passes, points, numbers, ranges };
 
 // Elements of a row that the passes take: their numbers fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
-// Rows up to this length are selected from by a work-group each.
-inline constexpr std::uint64_t most_short = 1 << 15;
-// More rows of that length, for each compute unit, are sorted; and more long ones.
-inline constexpr std::uint64_t short_rows_a_unit = 4;
-inline constexpr std::uint64_t few_rows = 16;
-// More places than this are looked up in sorted rows.
-inline constexpr std::size_t few_places = 8;
-
 // Ranges of one pass, as in selection_ranges.cl; what a pass finds, in words of 32 bits.
 inline constexpr std::size_t most_ranges = 6;
 inline constexpr std::size_t ranges_words = 4 * most_ranges + 2;
-
-// Work-groups of a compute unit that read a long row at a time.
-inline constexpr unsigned groups_a_unit = 3;
 
 // As in selection.cl.
 inline constexpr unsigned digit_bits = 11;
@@ -49,6 +39,12 @@ inline constexpr std::size_t state_words = 16;
 inline constexpr std::size_t filtered_words = 3;
 inline constexpr std::uint64_t vector_bytes = 16;
 inline constexpr std::size_t more_words = 8;  // of local memory after a state
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "quantile/quantile_tuning.def"
+};
+inline Tuned tuned;
 
 struct Plan {
   Dtype dtype = Dtype::u8;
@@ -117,8 +113,6 @@ struct Partition {
   unsigned group = 256;
   unsigned unroll = 1;  // vectors of a work-item in a tile
 
-  // Work-groups of a compute unit at a time.
-  static constexpr unsigned groups_a_unit = 4;
   static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
                                                             "src/elements/group_scan.cl", "src/elements/soft_float.cl",
                                                             "src/quantile/selection.cl",  "src/quantile/quantile.cl"};
@@ -127,13 +121,14 @@ struct Partition {
                                              {"MASU_UNROLL", unroll},
                                              {"MASU_UNROLLED", selection.gpu ? "MASU_PRAGMA_UNROLL" : ""},
                                              {"MASU_INDEX_BYTES", index_bytes},
-                                             {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                                             {"MASU_GROUPS_A_UNIT", selection_plan::tuned.part_groups_a_unit},
                                              {"MASU_FILTER_TILE", selection.tile_vectors()}});
   }
   [[nodiscard]] Chunks chunks(std::uint64_t count) const noexcept {
     const std::uint64_t tiles = selection.tiles(count);
     const std::uint64_t groups = std::clamp<std::uint64_t>(
-        tiles, 1, std::uint64_t{selection.compute_units} * (selection.gpu ? groups_a_unit : 1));
+        tiles, 1,
+        std::uint64_t{selection.compute_units} * (selection.gpu ? selection_plan::tuned.part_groups_a_unit : 1));
     const std::uint64_t each = (tiles + groups - 1) / groups;
     return {.groups = (tiles + each - 1) / each, .vectors = each * selection.tile_vectors()};
   }
@@ -151,8 +146,7 @@ struct Partition {
 };
 inline Partition partition(const DeviceInfo& device, Dtype dtype, unsigned index_bytes) {
   Partition plan{.selection = selection_plan::make(device, dtype), .index_bytes = index_bytes};
-  constexpr unsigned most_group = 256;
-  plan.group = std::min(plan.selection.group, most_group);
+  plan.group = std::min(plan.selection.group, selection_plan::tuned.part_group);
   // A work-item's elements are at most 32, and a tile divides the selection's.
   if (plan.selection.gpu) plan.unroll = std::min(plan.selection.unroll, size_of(dtype) == 1 ? 2U : 4U);
   while (plan.group > 16 && plan.staged_bytes() > device.local_bytes) plan.group /= 2;

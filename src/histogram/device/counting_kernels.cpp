@@ -64,7 +64,7 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
   const call::At& at = data.arrays.front();
   if (partitioner_) return partition(stream, data, totals, *temporary, launches);
   // A work-group takes whole rows; long ones are for all groups.
-  if (data.rows == 1 || data.count > histogram_plan::short_row_elements) {
+  if (data.rows == 1 || data.count > histogram_plan::tuned.short_row_elements) {
     const std::uint64_t most = plan_.most_elements();
     for (std::uint64_t row = 0; row < data.rows; ++row) {
       for (std::uint64_t first = 0; first < data.count; first += most) {
@@ -103,11 +103,12 @@ bool CountingKernels::set(Stream& stream, const CountedData& data, const BufferB
   const bool one_launch =
       kernels_ && plan_.in_tables() && data.count != 0 && data.rows == 1 && data.count <= plan_.most_elements();
   if (!one_launch) return SlotKernels::set(stream, data, totals, temporary, launches);
-  const bool copies = data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::most_beside_bytes;
+  const bool copies =
+      data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::tuned.most_beside_bytes;
   const CopiedBeside* const beside = copies ? data.beside : nullptr;
   const call::Arguments input = rows_at(data.arrays.front(), data.count, 1, 0);
   const std::size_t size = element_bytes();
-  if (plan_.cluster > 1 && data.count * size <= histogram_plan::most_cluster_bytes) {
+  if (plan_.cluster > 1 && data.count * size <= histogram_plan::tuned.most_cluster_bytes) {
     launch(stream, plan_, *kernels_, "histogram_cluster", input, plan_.cluster, totals, 0, launches, beside);
   } else {
     call::clear(stream, totals, 0, totals.size_bytes());

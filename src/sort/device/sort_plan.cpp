@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 
 namespace masu::sort_plan {
 
@@ -17,19 +16,16 @@ std::vector<runtime::Define> key_defines(Dtype dtype) {
   return sort_kernels::key_defines(dtype, Order::ascending);
 }
 
-// Work-group sizes and keys of a work-item, from the largest tile to the smallest.
-struct Shape {
-  unsigned group;
-  unsigned items;
-  unsigned resident;
-};
-constexpr std::array<Shape, 5> gpu_shapes = {{{512, 32, 1}, {512, 16, 2}, {512, 8, 2}, {256, 8, 4}, {256, 4, 4}}};
-constexpr std::array<Shape, 5> local_shapes = {{{256, 4, 4}, {256, 8, 4}, {256, 16, 4}, {512, 16, 2}, {1024, 16, 1}}};
+// From the largest tile to the smallest, and the other way.
+std::array<Shape, 5> gpu_shapes() {
+  return {tuned.tile_1, tuned.tile_2, tuned.tile_3, tuned.tile_4, tuned.tile_5};
+}
 // Where processors run work-groups, small tiles gain little, and each shape is a program that takes long to build.
-constexpr std::array<Shape, 1> processor_shapes = {{{256, 16, 4}}};
+constexpr Shape processor_shape{256, 16, 4};
 
-std::span<const Shape> shapes_of_local(const DeviceInfo& info) {
-  return info.gpu ? std::span<const Shape>(local_shapes) : processor_shapes;
+std::vector<Shape> shapes_of_local(const DeviceInfo& info) {
+  if (!info.gpu) return {processor_shape};
+  return {tuned.local_1, tuned.local_2, tuned.local_3, tuned.local_4, tuned.local_5};
 }
 
 Plan plan_for(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, const Shape& shape) {
@@ -87,7 +83,7 @@ std::vector<runtime::Define> Plan::defines() const {
 
 Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t count, bool pieces) {
   const std::size_t widest = std::max(size_of(dtype), value_bytes);
-  for (const Shape& shape : gpu_shapes) {
+  for (const Shape& shape : gpu_shapes()) {
     if (widest > 2 && shape.items > 16) continue;  // registers
     if (widest > 4 && shape.items > 8 && info.kind != DeviceKind::cuda) continue;
     Plan plan = plan_for(info, dtype, value_bytes, shape);
