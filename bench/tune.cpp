@@ -2,8 +2,8 @@
 #include "tune.h"
 
 #include "histogram/device/histogram_plan.h"
-#include "quantile/quantile_plan.h"
 #include "scan/scan_plan.h"
+#include "select/selection_plan.h"
 #include "sort/device/sort_plan.h"
 #include "sum/sum_plan.h"
 #include "topk/topk_plan.h"
@@ -100,7 +100,7 @@ std::vector<Constant> table_of(std::string_view name) {
   } else if (name == "quantile") {
     auto& tuned = selection_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
-#include "quantile/quantile_tuning.def"
+#include "select/selection_tuning.def"
   } else if (name == "scan") {
     auto& tuned = scan_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT

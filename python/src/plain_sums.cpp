@@ -100,7 +100,12 @@ class Reduction {
   std::span<const std::int64_t> shape_;  // of the results
 };
 
-PyObject* moment(const Arguments& values, SumFunction function) {
+}  // namespace
+
+PyObject* plain::moment(const Arguments& values) {
+  constexpr SumFunction functions[] = {SumFunction::sum, SumFunction::mean, SumFunction::variance,
+                                       SumFunction::standard_deviation};
+  const SumFunction function = functions[static_cast<std::size_t>(values.variant().total)];
   const bool is_mean = function == SumFunction::mean;
   if (!is_none(values[2]) || !is_none(values[3])) return nullptr;
   std::int64_t ddof = 0;
@@ -110,6 +115,8 @@ PyObject* moment(const Arguments& values, SumFunction function) {
   if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= reduction.length()) return nullptr;
   return reduction.reduced(function, static_cast<std::uint64_t>(ddof));
 }
+
+namespace {
 
 // The elements where a mask of the same shape is true, both plain.
 nb::object chosen(PyObject* array, PyObject* where) {
@@ -209,18 +216,6 @@ PyObject* plain::cumsum(const Arguments& values) {
   if (!result.is_valid()) return nullptr;
   masu::running_sums({dtype, a->data, count}, data_of(result.ptr()), lines.outer, lines.length, lines.inner);
   return result.release().ptr();
-}
-
-PyObject* plain::mean(const Arguments& values) {
-  return moment(values, SumFunction::mean);
-}
-
-PyObject* plain::var(const Arguments& values) {
-  return moment(values, SumFunction::variance);
-}
-
-PyObject* plain::std(const Arguments& values) {
-  return moment(values, SumFunction::standard_deviation);
 }
 
 }  // namespace masu_python

@@ -236,8 +236,11 @@ bool is_brief(const Arguments& values) {
          stays_here(a->count());
 }
 
-// `skip`: NaNs are left out. NumPy leaves them out along one of several axes by an arithmetic of its own.
-PyObject* median_of_rows(const Arguments& values, bool skip) {
+}  // namespace
+
+// NumPy leaves out NaNs along one of several axes by an arithmetic of its own.
+PyObject* plain::median(const Arguments& values) {
+  const bool skip = values.variant().skips_nan;
   if (!is_brief(values)) return nullptr;
   const MaybeInput input(values[0]);
   Rows rows{input};
@@ -256,13 +259,14 @@ PyObject* median_of_rows(const Arguments& values, bool skip) {
                 });
 }
 
-PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
+PyObject* plain::quantile(const Arguments& values) {
   if (!is_brief(values)) return nullptr;
   const MaybeInput input(values[0]);
   Rows rows{input};
   if (!rows.find(values.value(Name::axis))) return nullptr;
   const Dtype dtype = input.view().dtype;
-  const Question question{dtype, input.is_bool(), rows.length, values[Name::q], values.value(Name::method), percent};
+  const Question question{
+      dtype, input.is_bool(), rows.length, values[Name::q], values.value(Name::method), values.variant().percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return nullptr;
   if (!points->known) {
@@ -274,7 +278,7 @@ PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;
-  if (nan && skip) {
+  if (nan && values.variant().skips_nan) {
     if (points->q.empty() || !rows.leave_out_nans()) return nullptr;
     fewer = masu::quantile_points(points->method, rows.length, points->q);
     nan = false;
@@ -284,32 +288,6 @@ PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
-}
-
-}  // namespace
-
-PyObject* plain::median(const Arguments& values) {
-  return median_of_rows(values, false);
-}
-
-PyObject* plain::nan_median(const Arguments& values) {
-  return median_of_rows(values, true);
-}
-
-PyObject* plain::quantile(const Arguments& values) {
-  return quantile_of_rows(values, false, false);
-}
-
-PyObject* plain::nan_quantile(const Arguments& values) {
-  return quantile_of_rows(values, false, true);
-}
-
-PyObject* plain::percentile(const Arguments& values) {
-  return quantile_of_rows(values, true, false);
-}
-
-PyObject* plain::nan_percentile(const Arguments& values) {
-  return quantile_of_rows(values, true, true);
 }
 
 namespace {

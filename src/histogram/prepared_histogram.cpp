@@ -108,7 +108,7 @@ struct CountedState : PreparedBins::State {
   bool clamps = false;  // once all is counted
   std::optional<call::Kernels> fold{};
   Buffer<std::uint32_t> slot_of;  // of totals by value, else empty
-  Strategy used = Strategy::sequential;
+  Strategy used = Strategy::global;
 
   CountedState(const Device& on, CountShape made)
       : State(made.name, on, made.empty.rules), shape(std::move(made)), slot_of(on, 0) {

@@ -2,8 +2,7 @@
 // Every kernel and every binning of the histogram on the device opencl:0, small, against the plain reference: what
 // check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
-//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, byte_rows,
-//   joint,
+//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, rows, byte_rows, joint,
 //                                 joint_partitioned, range, fold
 #include "expect.h"
 
@@ -72,12 +71,10 @@ void count(const Device& device, Strategy strategy, const std::vector<T>& data, 
                            std::string(slot_rule.function()) + ", " + std::to_string(channels) + " channels";
   expect(slot_rule.kind == kind, name + ": the rule");
   if (strategy == Strategy::lanes) expect(plan.copies > 1, name + ": several copies of the table");
-  if (strategy != Strategy::sequential) {
-    plan.unroll = plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
-    plan.group = std::min(plan.group, plan.kernel == histogram_plan::KernelKind::channels ? 32U : 16U);
-    plan.groups = 2;
-    plan.cells = std::min(plan.cells, 64U);
-  }
+  plan.unroll = plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
+  plan.group = std::min(plan.group, plan.kernel == histogram_plan::KernelKind::channels ? 32U : 16U);
+  plan.groups = 2;
+  plan.cells = std::min(plan.cells, 64U);
   const Buffer<T> buffer = padded(device, data);
   DeviceCounter counter(
       device,

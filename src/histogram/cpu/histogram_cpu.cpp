@@ -218,12 +218,11 @@ void RowCounter::add(std::span<const Column> columns, std::uint64_t count) {
 void RowCounter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows) {
   const std::uint64_t length = data.count / rows;
   const std::uint64_t bytes = length * size_of(data.dtype);
-  if (bytes >= long_row_bytes && strategy_ != Strategy::sequential) {
+  if (bytes >= long_row_bytes) {
     for (std::uint64_t r = 0; r < rows; ++r) add_long(part(data, r * length, length), row + r);
     return;
   }
-  const std::uint64_t at_a_time =
-      strategy_ == Strategy::sequential ? rows : std::max<std::uint64_t>(1, task_bytes / bytes);
+  const std::uint64_t at_a_time = std::max<std::uint64_t>(1, task_bytes / bytes);
   runtime::parallel_tasks((rows + at_a_time - 1) / at_a_time, [&](std::uint64_t task) {
     std::optional<Tables> tables;
     if (in_table(length)) tables.emplace(shape_, copies_of(shape_, strategy_));
@@ -236,7 +235,7 @@ void RowCounter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_
 bool RowCounter::in_table(std::uint64_t elements) const noexcept {
   // A row of bytes pays for its tables a little later.
   const std::uint64_t least = size_of(rule_->dtype) == 1 ? 4 * shape_.counters() : shape_.counters();
-  return strategy_ != Strategy::sequential && strategy_ != Strategy::global && elements >= least;
+  return strategy_ != Strategy::global && elements >= least;
 }
 
 void RowCounter::add_long(const ArrayView& data, std::uint64_t row) {

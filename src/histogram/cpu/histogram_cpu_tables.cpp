@@ -396,8 +396,8 @@ void SlotCounter::count(const SlotSource& source, std::uint64_t elements, std::s
   // Tables that are much longer than the data are not worth their clearing and adding.
   constexpr std::uint64_t counters_an_element = 4;
   const bool few = shape_.counters() / counters_an_element > elements && elements <= piece_bytes / size;
-  if (strategy_ == Strategy::sequential || strategy_ == Strategy::global || few) {
-    return count_in_totals(shape_, source, elements, size, strategy_ == Strategy::sequential || few, totals);
+  if (strategy_ == Strategy::global || few) {
+    return count_in_totals(shape_, source, elements, size, few, totals);
   }
   if (parts_) return parts_->count(source, elements, totals);
   count_in_tables(shape_, copies_of(shape_, strategy_), elements, size, totals,

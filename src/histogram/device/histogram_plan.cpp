@@ -26,13 +26,12 @@ struct KernelEntry {
   std::string_view file;
   int number;  // MASU_KERNEL
 };
-constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file, 0},
+constexpr std::array<KernelEntry, 15> kernels{{{"histogram_local", kernels_file, 0},
                                                {"histogram_global", kernels_file, 1},
                                                {"histogram_private", kernels_file, 2},
-                                               {"histogram_sequential", kernels_file, 3},
-                                               {"histogram_channels", kernels_file, 4},
+                                               {"histogram_channels", kernels_file, 3},
                                                {"histogram_packed", packed_file, 0},
-                                               {"histogram_rows", kernels_file, 5},
+                                               {"histogram_rows", kernels_file, 4},
                                                {"histogram_byte_rows", packed_file, 1},
                                                {"histogram_elements_local", elements_file, 0},
                                                {"histogram_elements_global", elements_file, 1},
@@ -225,11 +224,6 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
   if (!device.gpu) plan.unroll = 1;  // caches and prefetchers keep loads in flight there
   plan.group = work_group(device, device.gpu ? 1024 : 64);
   switch (plan.strategy) {
-    case Strategy::sequential:
-      plan.kernel = KernelKind::sequential;
-      plan.group = 1;
-      groups_a_unit = 0;
-      break;
     case Strategy::private_: {
       const std::uint64_t limit = device.gpu ? tuned.private_slots : tuned.private_slots_cpu;
       if (slots > limit) throw too_large(plan.strategy, device, limit, slots);

@@ -108,7 +108,6 @@ enum class KernelKind {
   local,  // histogram.cl
   global,
   private_,
-  sequential,
   channels,
   packed,  // histogram_packed.cl
   rows,

@@ -167,9 +167,7 @@ class TableKernels : public SlotKernels {
   [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const final;
   [[nodiscard]] static std::uint64_t temporary_bytes(const histogram_plan::Plan& plan, std::uint64_t count,
                                                      const HistogramOptions& options);
-  [[nodiscard]] bool one_at_a_time() const noexcept final {
-    return plan_.strategy == Strategy::sequential || plan_.strategy == Strategy::partitioned;
-  }
+  [[nodiscard]] bool one_at_a_time() const noexcept final { return plan_.strategy == Strategy::partitioned; }
 
  protected:
   TableKernels(const Device& device, std::vector<SlotRule> columns, bool joint, std::uint64_t rows,
