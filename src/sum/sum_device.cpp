@@ -170,7 +170,7 @@ bool SumsOnDevice::read(Stream& stream, const Buffer<std::byte>& workspace, std:
 std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, const BufferBase& y,
                                          const Buffer<std::byte>& workspace, const Targets& targets) const {
   std::vector<Event> launches;
-  enum : std::uint32_t { integer, quotient, root, squared_deviation, deviation };  // as MASU_AS_...
+  enum : std::uint32_t { integer, quotient, root, squared_deviation, deviation };  // as SUM_AS_...
   using Function = SumRule::Function;
   const Plan& plan = plan_;
   const Dtype result = rule_.result_dtype();

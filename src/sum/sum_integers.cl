@@ -2,7 +2,7 @@
 // Exact sums and dot products of integers, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After sum.cl.
 
 // A work-item's total: two's complement, in as many words of 64 bits as it can need.
-#define MASU_SUM_64 (MASU_INPUTS == 1 ? MASU_ELEMENT_BYTES < 8 : MASU_ELEMENT_BYTES < 4)
+#define SUM_64 (MASU_INPUTS == 1 ? MASU_ELEMENT_BYTES < 8 : MASU_ELEMENT_BYTES < 4)
 
 // Adds a number of three words, the lowest first.
 inline void add_wide(ulong *total, const ulong low, const ulong high, const ulong top) {
@@ -14,48 +14,48 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
   total[2] += total[1] < carry ? 1 : 0;
 }
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_INTEGER(bits) (MASU_SIGNED ? (int)as_char((uchar)(bits)) : (int)(bits))
+#define SUM_INTEGER(bits) (MASU_SIGNED ? (int)as_char((uchar)(bits)) : (int)(bits))
 #elif MASU_ELEMENT_BYTES == 2
-#define MASU_INTEGER(bits) (MASU_SIGNED ? (int)as_short((ushort)(bits)) : (int)(bits))
+#define SUM_INTEGER(bits) (MASU_SIGNED ? (int)as_short((ushort)(bits)) : (int)(bits))
 #endif
 #if MASU_SIGNED
-#define MASU_LONG(bits) ((long)as_int(bits))
-#define MASU_EXTENSION(word) ((ulong)(as_long(word) >> 63))
+#define SUM_LONG(bits) ((long)as_int(bits))
+#define SUM_EXTENSION(word) ((ulong)(as_long(word) >> 63))
 #else
-#define MASU_LONG(bits) ((long)(ulong)(bits))
-#define MASU_EXTENSION(word) ((ulong)0)
+#define SUM_LONG(bits) ((long)(ulong)(bits))
+#define SUM_EXTENSION(word) ((ulong)0)
 #endif
 
 #if MASU_INPUTS == 1
 #if MASU_ELEMENT_BYTES < 4
-#define MASU_ADD(bits, unused) part += MASU_INTEGER(bits);
+#define SUM_ADD(bits, unused) part += SUM_INTEGER(bits);
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_ADD(bits, unused) total[0] += (ulong)MASU_LONG(bits);
+#define SUM_ADD(bits, unused) total[0] += (ulong)SUM_LONG(bits);
 #else
-#define MASU_ADD(bits, unused)                                              \
+#define SUM_ADD(bits, unused)                                               \
   {                                                                         \
     const ulong b = (bits);                                                 \
-    add_wide(total, b, MASU_EXTENSION(b), 0);                                  \
+    add_wide(total, b, SUM_EXTENSION(b), 0);                                   \
   }
 #endif
 #else
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_ADD(x_bits, y_bits) part += MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits);
+#define SUM_ADD(x_bits, y_bits) part += SUM_INTEGER(x_bits) * SUM_INTEGER(y_bits);
 #elif MASU_ELEMENT_BYTES == 2
-#define MASU_ADD(x_bits, y_bits) total[0] += (ulong)((long)MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits));
+#define SUM_ADD(x_bits, y_bits) total[0] += (ulong)((long)SUM_INTEGER(x_bits) * SUM_INTEGER(y_bits));
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_ADD(x_bits, y_bits)                                            \
+#define SUM_ADD(x_bits, y_bits)                                             \
   {                                                                         \
-    const ulong p = (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits));         \
-    add_wide(total, p, MASU_EXTENSION(p), 0);                                  \
+    const ulong p = (ulong)(SUM_LONG(x_bits) * SUM_LONG(y_bits));           \
+    add_wide(total, p, SUM_EXTENSION(p), 0);                                   \
   }
 #else
-#define MASU_ADD(x_bits, y_bits)                                                          \
+#define SUM_ADD(x_bits, y_bits)                                                           \
   {                                                                                       \
     const ulong a = (x_bits);                                                             \
     const ulong b = (y_bits);                                                             \
-    const ulong p = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a);     \
-    add_wide(total, a * b, p, MASU_EXTENSION(p));                                            \
+    const ulong p = mul_hi(a, b) - (SUM_EXTENSION(a) & b) - (SUM_EXTENSION(b) & a);       \
+    add_wide(total, a * b, p, SUM_EXTENSION(p));                                             \
   }
 #endif
 #endif
@@ -65,8 +65,8 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 inline void add_unit(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
                      const ulong count, const ulong rows, const ulong columns, const ulong shares, const size_t unit,
                      __local uint *table, __global uint *row_totals, __global uint *kinds) {
-  __local uint *column = table + MASU_COLUMN;
-  MASU_UNIT(unit)
+  __local uint *column = table + SUM_COLUMN;
+  SUM_UNIT(unit)
   ulong total[3] = {0, 0, 0};
   // Parts of 32 bits are added to the total before they could overflow.
   const size_t round_vectors = MASU_STEPS * stride;
@@ -74,13 +74,13 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
     const size_t last = from - first + round_vectors;
     const size_t end = last < vectors ? last : vectors;
     int part = 0;
-    MASU_ADD_VECTORS(from, end)
+    SUM_ADD_VECTORS(from, end)
     total[0] += (ulong)(long)part;
   }
   int part = 0;
-  MASU_ADD_EDGES
+  SUM_ADD_EDGES
   total[0] += (ulong)(long)part;
-  if (MASU_SUM_64) {
+  if (SUM_64) {
     const bool negative = MASU_SIGNED && as_long(total[0]) < 0;
     total[1] = negative ? ULONG_MAX : 0;
   }

@@ -4,21 +4,21 @@
 // sum_finish.cl and sum_integers.cl.
 
 #if MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1
-#define MASU_NARROW_WORDS 5
+#define SUM_NARROW_WORDS 5
 
 // Shifts the highest bit to the top; by how much. Zero stays.
 MASU_INLINE int to_the_top(uint* words) {
   int shift = 0;
-  for (int moves = 1; moves < MASU_NARROW_WORDS && words[MASU_NARROW_WORDS - 1] == 0; ++moves) {
+  for (int moves = 1; moves < SUM_NARROW_WORDS && words[SUM_NARROW_WORDS - 1] == 0; ++moves) {
     MASU_UNROLLED
-    for (int w = MASU_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    for (int w = SUM_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
     words[0] = 0;
     shift += 32;
   }
-  const int bits = words[MASU_NARROW_WORDS - 1] == 0 ? 0 : (int)clz(words[MASU_NARROW_WORDS - 1]);
+  const int bits = words[SUM_NARROW_WORDS - 1] == 0 ? 0 : (int)clz(words[SUM_NARROW_WORDS - 1]);
   if (bits == 0) return shift;
   MASU_UNROLLED
-  for (int w = MASU_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
+  for (int w = SUM_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
   words[0] <<= bits;
   return shift + bits;
 }
@@ -27,7 +27,7 @@ MASU_INLINE int to_the_top(uint* words) {
 MASU_INLINE void multiply_narrow(uint* words, const uint factor) {
   ulong carry = 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_NARROW_WORDS; ++w) {
+  for (int w = 0; w < SUM_NARROW_WORDS; ++w) {
     carry += (ulong)words[w] * factor;
     words[w] = (uint)carry;
     carry >>= 32;
@@ -41,7 +41,7 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
   for (int i = 0; i < 3; ++i) {
     ulong carry = 0;
     MASU_UNROLLED
-    for (int w = i; w < MASU_NARROW_WORDS; ++w) {
+    for (int w = i; w < SUM_NARROW_WORDS; ++w) {
       const ulong product = w - i < 3 ? (ulong)value[i] * value[w - i < 3 ? w - i : 0] + carry : carry;
       const ulong rest = (ulong)words[w] - (product & 0xffffffffu);
       words[w] = (uint)rest;
@@ -54,7 +54,7 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
 MASU_INLINE bool divide_narrow(uint* words, const uint divisor) {
   ulong rest = 0;
   MASU_UNROLLED
-  for (int w = MASU_NARROW_WORDS - 1; w >= 0; --w) {
+  for (int w = SUM_NARROW_WORDS - 1; w >= 0; --w) {
     const ulong upper = rest << 32 | words[w];
     const ulong quotient = upper / divisor;
     rest = upper - quotient * divisor;
@@ -67,7 +67,7 @@ MASU_INLINE bool divide_narrow(uint* words, const uint divisor) {
 MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool root, const uint precision,
                                   const int least, const uint bits) {
   lowest -= to_the_top(words);
-  if (words[MASU_NARROW_WORDS - 1] == 0) return 0;
+  if (words[SUM_NARROW_WORDS - 1] == 0) return 0;
   ulong upper = (ulong)words[4] << 32 | words[3];
   ulong lower = (ulong)words[2] << 32 | words[1];
   more = more || words[0] != 0;
@@ -91,13 +91,13 @@ MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool
 MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const ulong count, const uint what,
                                const ulong divisor, const uint precision, const int least, const uint bits,
                                ulong* found, bool* fits) {
-  if (what == MASU_AS_INTEGER) {
+  if (what == SUM_AS_INTEGER) {
     const ulong sign = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0;
     *found = wide[0];
     *fits = wide[1] == sign && wide[2] == sign;
     return true;
   }
-  uint words[MASU_NARROW_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
+  uint words[SUM_NARROW_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
                                    (uint)wide[2]};
 #if MASU_BOTH
   if (MASU_SIGNED && as_long(high) < 0) {
@@ -109,73 +109,73 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
   // From the top on the quotient has 128 bits.
   const int lowest = -to_the_top(words);
   const bool more = divide_narrow(words, (uint)(count * (count - divisor)));
-  *found = finished_narrow(words, lowest, more, what == MASU_AS_DEVIATION, precision, least, bits);
+  *found = finished_narrow(words, lowest, more, what == SUM_AS_DEVIATION, precision, least, bits);
   return true;
 #else
-  if (what != MASU_AS_ROOT) return false;
+  if (what != SUM_AS_ROOT) return false;
   *found = finished_narrow(words, 0, false, true, precision, least, bits);
   return true;
 #endif
 }
 
 // What a work-item knows of its part of a row, as in sum_quick.cl.
-#undef MASU_ADD
+#undef SUM_ADD
 // Rows of less than 2^16 elements: a number of 192 bits in two's complement; for a variance also the values' sum, 128 bits.
-#define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
-#define MASU_START_PART      \
+#define SUM_PART_WORDS (3 + 2 * MASU_BOTH)
+#define SUM_START_PART       \
   ulong wide[3] = {0, 0, 0}; \
   ulong low = 0;             \
   ulong high = 0;
 #if MASU_ELEMENT_BYTES < 4
-#define MASU_VALUE(bits) ((long)MASU_INTEGER(bits))
-#define MASU_ADD_PRODUCT(x_bits, y_bits) wide[0] += (ulong)((long)MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits));
+#define SUM_VALUE(bits) ((long)SUM_INTEGER(bits))
+#define SUM_ADD_PRODUCT(x_bits, y_bits) wide[0] += (ulong)((long)SUM_INTEGER(x_bits) * SUM_INTEGER(y_bits));
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_VALUE(bits) MASU_LONG(bits)
-#define MASU_ADD_PRODUCT(x_bits, y_bits)                            \
+#define SUM_VALUE(bits) SUM_LONG(bits)
+#define SUM_ADD_PRODUCT(x_bits, y_bits)                             \
   {                                                                 \
-    const ulong p = (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits)); \
-    add_wide(wide, p, MASU_EXTENSION(p), 0);                        \
+    const ulong p = (ulong)(SUM_LONG(x_bits) * SUM_LONG(y_bits));   \
+    add_wide(wide, p, SUM_EXTENSION(p), 0);                         \
   }
 #else
-#define MASU_ADD_PRODUCT(x_bits, y_bits)                                              \
+#define SUM_ADD_PRODUCT(x_bits, y_bits)                                               \
   {                                                                                   \
     const ulong a = (x_bits);                                                         \
     const ulong b = (y_bits);                                                         \
-    const ulong p = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a); \
-    add_wide(wide, a * b, p, MASU_EXTENSION(p));                                      \
+    const ulong p = mul_hi(a, b) - (SUM_EXTENSION(a) & b) - (SUM_EXTENSION(b) & a);   \
+    add_wide(wide, a * b, p, SUM_EXTENSION(p));                                       \
   }
 #endif
 #if !MASU_BOTH
-#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(x_bits, y_bits)
-#define MASU_END_VALUES
+#define SUM_ADD(x_bits, y_bits) SUM_ADD_PRODUCT(x_bits, y_bits)
+#define SUM_END_VALUES
 #elif MASU_ELEMENT_BYTES < 8
-#define MASU_ADD(bits, unused)     \
+#define SUM_ADD(bits, unused)      \
   {                                \
     const MASU_BITS one = (bits);  \
-    low += (ulong)MASU_VALUE(one); \
-    MASU_ADD_PRODUCT(one, one)     \
+    low += (ulong)SUM_VALUE(one);  \
+    SUM_ADD_PRODUCT(one, one)      \
   }
-#define MASU_END_VALUES high = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
+#define SUM_END_VALUES high = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
 #else
-#define MASU_ADD(bits, unused)                         \
+#define SUM_ADD(bits, unused)                          \
   {                                                    \
     const ulong one = (bits);                          \
     low += one;                                        \
-    high += MASU_EXTENSION(one) + (low < one ? 1 : 0); \
-    MASU_ADD_PRODUCT(one, one)                         \
+    high += SUM_EXTENSION(one) + (low < one ? 1 : 0);  \
+    SUM_ADD_PRODUCT(one, one)                          \
   }
-#define MASU_END_VALUES
+#define SUM_END_VALUES
 #endif
-#define MASU_END_PART                                                                        \
-  MASU_END_VALUES                                                                            \
+#define SUM_END_PART                                                                         \
+  SUM_END_VALUES                                                                             \
   if (MASU_ELEMENT_BYTES < 4) wide[1] = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0; \
   if (MASU_ELEMENT_BYTES < 8) wide[2] = MASU_SIGNED && as_long(wide[1]) < 0 ? ULONG_MAX : 0; \
   part[0] = wide[0];                                                                         \
   part[1] = wide[1];                                                                         \
   part[2] = wide[2];                                                                         \
   if (MASU_BOTH) {                                                                           \
-    part[MASU_PART_WORDS - 2] = low;                                                         \
-    part[MASU_PART_WORDS - 1] = high;                                                        \
+    part[SUM_PART_WORDS - 2] = low;                                                          \
+    part[SUM_PART_WORDS - 1] = high;                                                         \
   }
 inline void add_part(ulong *part, const ulong *other) {
   add_wide(part, other[0], other[1], other[2]);
@@ -186,7 +186,7 @@ inline void add_part(ulong *part, const ulong *other) {
 }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  return narrow_result(part, part[MASU_PART_WORDS - 2], part[MASU_PART_WORDS - 1], count, what, divisor, precision,
+  return narrow_result(part, part[SUM_PART_WORDS - 2], part[SUM_PART_WORDS - 1], count, what, divisor, precision,
                        least, bits, found, fits);
 }
 #endif

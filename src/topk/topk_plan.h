@@ -157,7 +157,7 @@ class DeviceTopk {
   void launch_exact(Stream& stream, std::uint64_t row);
   template <class... T>
   void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, const T&... arguments);
-  // The kernels' MASU_DATA, MASU_WORK and MASU_RESULT, and local memory for entries.
+  // The kernels' TOPK_DATA, TOPK_WORK and TOPK_RESULT, and local memory for entries.
   [[nodiscard]] call::Arguments input(std::uint64_t row) const;
   [[nodiscard]] call::Arguments work() const;
   [[nodiscard]] call::Arguments result(std::uint64_t row) const;

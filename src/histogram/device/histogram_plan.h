@@ -36,7 +36,7 @@ struct SlotRule {
   void make_guide(std::uint32_t most_cells, std::uint64_t most_words);
   // The name of its functions in histogram_slots.cl, after slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
-  // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
+  // The arguments of HISTOGRAM_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
   // empty. `edge_double`: whether MASU_EDGE is double.
   [[nodiscard]] call::Arguments arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer,
                                           bool position_double, bool edge_double) const;

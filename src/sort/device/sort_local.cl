@@ -2,9 +2,7 @@
 // Radix sort of pieces that fit a tile, each by one work-group in one launch, in OpenCL C 1.2 (and, after the CUDA
 // prelude, in CUDA C++). sort_key.cl and sort_rank.cl stand in front of this file; see there how keys are ranked.
 //
-// Defines beside those of these, all given by sort_plan.cpp:
-// - MASU_PIECES    1: pieces are listed in a table of two ulong each, first key and size; 0: rows of `length`
-// - MASU_KEY_BITS  of a key
+// kernels.md has the parameters, which sort_plan.cpp gives.
 
 // `sorted` may be `keys_from`, and `moved` may be `values`.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
@@ -29,7 +27,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
   __local uint *const partial = counters + MASU_STAGING_WORDS;
   __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)counters;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys_from + keys_at) + first;
-  const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
+  const uint own = lid % MASU_COLUMNS * (SORT_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
   MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
 #if MASU_PAYLOAD_BYTES > 0
@@ -41,49 +39,49 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    staging[MASU_PADDED(place)] = place < size ? from[place] : 0;
+    staging[SORT_PADDED(place)] = place < size ? from[place] : 0;
   }
   for (uint shift = 0; shift < MASU_KEY_BITS; shift += 8) {
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[MASU_PADDED(own + i)];
+    for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[SORT_PADDED(own + i)];
     barrier(CLK_LOCAL_MEM_FENCE);
     rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
     barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_PAYLOAD_BYTES > 0
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) staged_places[MASU_PADDED(ranks[i])] = places[i];
+    for (uint i = 0; i < MASU_ITEMS; ++i) staged_places[SORT_PADDED(ranks[i])] = places[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) places[i] = staged_places[MASU_PADDED(own + i)];
+    for (uint i = 0; i < MASU_ITEMS; ++i) places[i] = staged_places[SORT_PADDED(own + i)];
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
+    for (uint i = 0; i < MASU_ITEMS; ++i) staging[SORT_PADDED(ranks[i])] = keys[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + first;
-  if ((flags & MASU_FLAG_DROP_KEYS) == 0) {
+  if ((flags & SORT_FLAG_DROP_KEYS) == 0) {
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = i * MASU_GROUP + lid;
-      if (place < size) to[place] = staging[MASU_PADDED(place)];
+      if (place < size) to[place] = staging[SORT_PADDED(place)];
     }
   }
 
 #if MASU_PAYLOAD_BYTES > 0
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) staged_places[MASU_PADDED(own + i)] = places[i];
+  for (uint i = 0; i < MASU_ITEMS; ++i) staged_places[SORT_PADDED(own + i)] = places[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_VALUE *const moved_to = (__global MASU_VALUE *)(moved + moved_at) + first;
 #if MASU_PAYLOAD_BYTES == 4 || MASU_PAYLOAD_BYTES == 8
-  if ((flags & MASU_FLAG_INDICES) != 0) {
-    const size_t start = (flags & MASU_FLAG_WHOLE) != 0 ? first : 0;
+  if ((flags & SORT_FLAG_INDICES) != 0) {
+    const size_t start = (flags & SORT_FLAG_WHOLE) != 0 ? first : 0;
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = i * MASU_GROUP + lid;
-      if (place < size) moved_to[place] = (MASU_VALUE)(start + staged_places[MASU_PADDED(place)]);
+      if (place < size) moved_to[place] = (MASU_VALUE)(start + staged_places[SORT_PADDED(place)]);
     }
     return;
   }
@@ -93,7 +91,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    held[i] = values_from[place < size ? staged_places[MASU_PADDED(place)] : 0];
+    held[i] = values_from[place < size ? staged_places[SORT_PADDED(place)] : 0];
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // all are read before one is written
   MASU_UNROLLED
