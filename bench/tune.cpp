@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune.h"
 
+#include "gather/gather_plan.h"
 #include "histogram/device/histogram_plan.h"
+#include "reduce/reduce_plan.h"
 #include "scan/scan_plan.h"
 #include "select/selection_plan.h"
 #include "sort/device/sort_plan.h"
 #include "sum/sum_plan.h"
 #include "topk/topk_plan.h"
+#include "transpose/transpose_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -97,10 +100,18 @@ std::vector<Constant> table_of(std::string_view name) {
     auto& tuned = histogram_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
 #include "histogram/device/histogram_tuning.def"
+  } else if (name == "gather") {
+    auto& tuned = gather_plan::tuned;
+#define MASU_TUNED MASU_TUNED_CONSTANT
+#include "gather/gather_tuning.def"
   } else if (name == "quantile") {
     auto& tuned = selection_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
 #include "select/selection_tuning.def"
+  } else if (name == "reduce") {
+    auto& tuned = reduce_plan::tuned;
+#define MASU_TUNED MASU_TUNED_CONSTANT
+#include "reduce/reduce_tuning.def"
   } else if (name == "scan") {
     auto& tuned = scan_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
@@ -117,9 +128,15 @@ std::vector<Constant> table_of(std::string_view name) {
     auto& tuned = topk_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
 #include "topk/topk_tuning.def"
+  } else if (name == "transpose") {
+    auto& tuned = transpose_plan::tuned;
+#define MASU_TUNED MASU_TUNED_CONSTANT
+#include "transpose/transpose_tuning.def"
   } else {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("bench: tune knows histogram, quantile, scan, sort, sum, topk; got '{}'", name));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("bench: tune knows gather, histogram, quantile, reduce, scan, sort, sum, topk, transpose; got '{}'",
+                    name));
   }
   return table;
 }

@@ -29,7 +29,7 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
   const auto plan =
       gather_plan::make(stream.device().info(), record_bytes, call::place_of(records) | moved.byte_offset());
   const std::uint64_t units = count * plan.units;
-  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::unroll;
+  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::tuned.unroll;
   call::Kernels kernels(stream.device(), gather_plan::gather_files,
                         plan.move_defines(index_bytes == 4 ? Dtype::u32 : Dtype::u64), plan.group);
   const call::At no_notes{indices, 0};  // the indices are right
