@@ -180,7 +180,6 @@ class BinsFinder {
 
  private:
   void end_estimate();
-  void merge_ranges();
   void check_width() const;
   BinsRequest request_;
   std::string name_;

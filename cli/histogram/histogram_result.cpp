@@ -150,8 +150,8 @@ void Summary::add(const ArrayView& block) {
 }
 
 void Summary::finish() {
-  merge_states("range", cpu_, extremes_);
-  merge_states("mean", cpu_, sum_);
+  merge_states("range", extremes_, cpu_);
+  merge_states("mean", sum_, cpu_);
   if (sum_.count() == 0) return;
   const ReduceResult found = extremes_.result();
   range_ = table_element(found.min_values(), 0) + ":" + table_element(found.max_values(), 0);

@@ -20,14 +20,8 @@ namespace {
 
 using masu::Dtype;
 
-// Elements: so little work that the GIL is kept.
 constexpr std::uint64_t brief_work = 16384;
 constexpr std::uint64_t few_running = std::uint64_t{1} << 17;
-
-template <class F>
-auto made(std::uint64_t count, const F& work) {
-  return count <= brief_work ? work() : call(work);
-}
 
 using SumFunction = masu::SumRule::Function;
 
@@ -78,7 +72,7 @@ class Reduction {
     const masu::SumRule rule = rule_of(function, dtype_, ddof);
     const masu::ArrayView data(dtype_, data_, count_);
     const auto write = [&](void* to) {
-      made(count_, [&] { return masu::sum_lines(rule, data, data, lines_.number(), lines_.inner, to); });
+      brief_call(count_, [&] { return masu::sum_lines(rule, data, data, lines_.number(), lines_.inner, to); });
     };
     if (shape_.empty()) return new_scalar(rule.result, write);
     nb::object result = nb::steal(new_numpy_array(shape_, rule.result));
@@ -190,7 +184,9 @@ PyObject* plain::dot(const Arguments& values) {
   }
   const masu::SumRule rule = rule_of(SumFunction::dot, dtype);
   return new_scalar(dtype, [&](void* to) {
-    made(count, [&] { return masu::sum_lines(rule, {dtype, a->data, count}, {dtype, b->data, count}, 1, 1, to); });
+    brief_call(count, [&] {
+      return masu::sum_lines(rule, {dtype, a->data, count}, {dtype, b->data, count}, 1, 1, to);
+    });
   });
 }
 

@@ -246,8 +246,7 @@ class Layout(unittest.TestCase):
         # and makes results. These words stand for loops over elements: by type, by vectors, with functions of mathematics.
         numerics = (r"masu::dispatch\(|vector_size|target_clones|MASU_FOR_EVERY_PROCESSOR|intrin\.h|\bhwy/|"
                     r"#\s*include\s*<(?:cmath|numeric|experimental/simd)>")
-        still = {"few_weights.cpp"}
-        self.none(self.lines_with(numerics, [p for p in below("python/src/") if p.name not in still]))
+        self.none(self.lines_with(numerics, below("python/src/")))
 
     def test_python_registers_what_it_has(self):
         module = read(ROOT / "python/src/module.cpp")

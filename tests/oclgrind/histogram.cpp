@@ -78,7 +78,10 @@ void count(const Device& device, Strategy strategy, const std::vector<T>& data, 
   const Buffer<T> buffer = padded(device, data);
   DeviceCounter counter(
       device,
-      [&](const TableUpload& upload) { return std::make_unique<CountingKernels>(device, slot_rule, plan, upload); }, 0);
+      [&](const TableUpload& upload) {
+        return std::make_unique<TableKernels>(device, CountedTables{.columns = {slot_rule}, .plan = plan}, upload);
+      },
+      0);
   std::vector<double> edges(rule.n + 1);
   for (std::uint64_t i = 0; i <= rule.n; ++i) edges[i] = rule.edge(i);
   std::vector<reference::Counts> expected(channels);
@@ -140,8 +143,7 @@ void count_rows(const Device& device) {
     DeviceCounter counter(
         device,
         [&](const TableUpload& upload) {
-          return std::make_unique<RowKernels>(device, SlotRule(rule, device.info()), rows, length, HistogramOptions{},
-                                              upload);
+          return std::make_unique<TableKernels>(device, CountedTables::of_rows(device, rule, rows, length, {}), upload);
         },
         0);
     const Buffer<std::uint8_t> buffer = padded(device, data);
@@ -199,7 +201,8 @@ void count_joint(const Device& device, const std::vector<Strategy>& strategies) 
     DeviceCounter counter(
         device,
         [&](const TableUpload& upload) {
-          return std::make_unique<JointKernels>(device, rules, HistogramOptions{.strategy = strategy}, upload);
+          return std::make_unique<TableKernels>(device, CountedTables::joint_one(device, rules, {.strategy = strategy}),
+                                                upload);
         },
         0);
     const Buffer<float> first = columns[0].slice(margin, x.size());

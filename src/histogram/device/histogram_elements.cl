@@ -13,16 +13,6 @@
 #define HISTOGRAM_KERNEL_PARTS 4
 #define HISTOGRAM_KERNEL_RANGE 5
 
-// A slot where MASU_CLAMP moves what lies below to the first bin, and what lies above to the last one.
-inline uint clamped_slot(const uint slot, const uint bins) {
-  return slot == bins ? 0 : slot == bins + 1 ? bins - 1 : slot;
-}
-#if MASU_CLAMP
-#define HISTOGRAM_CLAMPED(slot, bins) clamped_slot(slot, bins)
-#else
-#define HISTOGRAM_CLAMPED(slot, bins) (slot)
-#endif
-
 #if MASU_COLUMNS == 0
 #define HISTOGRAM_INPUT                                                                                      \
   __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong row_elements, \
@@ -41,7 +31,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 #define HISTOGRAM_TRY_SLOT(e, k, slot, sure) \
   const uint slot = HISTOGRAM_CHANNEL_OF(e) + MASU_TRY(values[k], &sure, HISTOGRAM_RULE(0));
 #define HISTOGRAM_FIND_SLOWLY(e, k, slot) \
-  const uint slot = HISTOGRAM_CHANNEL_OF(e) + HISTOGRAM_CLAMPED(MASU_SLOT(values[k], HISTOGRAM_RULE(0)), bins0);
+  const uint slot = HISTOGRAM_CHANNEL_OF(e) + MASU_SLOT(values[k], HISTOGRAM_RULE(0));
 #else
 // The columns of a joint histogram. `slots` is two more than the cells: points outside of the bins, and with a NaN.
 #define HISTOGRAM_NONE()
@@ -72,7 +62,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 // Adds a coordinate of a point to its cell, the last column's bins next to each other.
 #define HISTOGRAM_ADD_COLUMN(d)                                                                                    \
   {                                                                                                                \
-    const uint bin = HISTOGRAM_CLAMPED(MASU_SLOT_##d(values##d[in_flight], HISTOGRAM_RULE(d)), bins##d);           \
+    const uint bin = MASU_SLOT_##d(values##d[in_flight], HISTOGRAM_RULE(d));                                       \
     outside = outside || bin >= bins##d;                                                                           \
     nan = nan || bin == bins##d + 2;                                                                               \
     cell = cell * bins##d + bin;                                                                                   \

@@ -191,7 +191,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_CLUSTER", cluster},
       {"MASU_SLOT_SHIFT", slot_shift},
       {"MASU_BLOCK", block_elements},
-      {"MASU_CLAMP", clamp},
+      {"MASU_CLAMP", first.clamps},
       {"MASU_COLUMNS", joint ? columns.size() : 0}};
   if (first.kind == SlotRule::Kind::edges && !joint)
     result.push_back({"MASU_SUM", "sum_" + std::string(first.function())});
@@ -203,9 +203,10 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
 }
 
 std::uint64_t Plan::groups_for(std::uint64_t count, std::size_t size) const noexcept {
-  const std::uint64_t vectors = (count * size + 15) / 16;
+  const bool one_by_one = entry(kernel).file == elements_file && kernel != KernelKind::range;
+  const std::uint64_t items = one_by_one ? (count + unroll - 1) / unroll : (count * size + 15) / 16;
   // With `split`, as many groups for each share of the bins.
-  return std::clamp<std::uint64_t>((vectors + group - 1) / group * split, split, groups);
+  return std::clamp<std::uint64_t>((items + group - 1) / group * split, split, groups);
 }
 
 Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Strategy strategy, bool rows) {

@@ -62,8 +62,7 @@ TEST_P(HistogramNvrtc, EveryKernel) {
 
 TEST_P(HistogramNvrtc, Folding) {
   const auto& files = histogram_plan::fold_files;
-  expect_compiles({files.begin(), files.end()}, histogram_plan::fold_defines(test::nvrtc_gpu()),
-                  {"histogram_fold", "histogram_clamp"});
+  expect_compiles({files.begin(), files.end()}, histogram_plan::fold_defines(test::nvrtc_gpu()), {"histogram_fold"});
 }
 
 TEST_P(HistogramNvrtc, EveryTypeAndRule) {
@@ -98,7 +97,7 @@ class WeightedHistogramNvrtc : public test::EachArchitecture {
  protected:
   static void expect_plan(std::span<const SlotRule> columns, Dtype weights, bool squared) {
     SCOPED_TRACE(std::string(to_string(weights)) + (squared ? " squared" : ""));
-    const auto plan = weighted_plan::make(test::nvrtc_gpu(), columns, 259, WeightFormat(weights, squared), false);
+    const auto plan = weighted_plan::make(test::nvrtc_gpu(), columns, 259, WeightFormat(weights, squared));
     const bool joint = columns.size() > 1;
     for (const weighted_plan::Plan& each : {plan, plan.window()}) {
       expect_compiles(each.base.files(), each.defines(test::nvrtc_gpu(), columns, joint),

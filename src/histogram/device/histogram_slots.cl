@@ -50,8 +50,15 @@
 #else
 #define HISTOGRAM_INSIDE(x) ((x >= first) & (x <= last))
 #endif
+#if MASU_CLAMP
+#define MASU_BELOW(bins) 0
+#define HISTOGRAM_ABOVE(bins) ((bins) - 1)
+#else
+#define MASU_BELOW(bins) (bins)
+#define HISTOGRAM_ABOVE(bins) ((bins) + 1)
+#endif
 inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE first, const MASU_VALUE last) {
-  return x < first ? bins : x > last ? bins + 1 : bins + 2;
+  return x < first ? MASU_BELOW(bins) : x > last ? HISTOGRAM_ABOVE(bins) : bins + 2;
 }
 
 // A function slot_… gives the slot of any value. The function try_… beside it gives the bin of most values, and clears
@@ -65,7 +72,7 @@ inline uint try_bits(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) 
 // Bins that no value of the type reaches: all are below them, or above. `first` and `last` are one value: only a NaN lies on
 // neither side.
 MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {
-  return bins + (x >= first || x <= last ? cells : 2);
+  return !(x >= first || x <= last) ? bins + 2 : cells == 0 ? MASU_BELOW(bins) : HISTOGRAM_ABOVE(bins);
 }
 inline uint try_nowhere(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {
   *sure = false;
