@@ -124,59 +124,22 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
 #define SUM_PART_WORDS (3 + 2 * MASU_BOTH)
 #define SUM_START_PART       \
   ulong wide[3] = {0, 0, 0}; \
-  ulong low = 0;             \
-  ulong high = 0;
-#if MASU_ELEMENT_BYTES < 4
-#define SUM_VALUE(bits) ((long)SUM_INTEGER(bits))
-#define SUM_ADD_PRODUCT(x_bits, y_bits) wide[0] += (ulong)((long)SUM_INTEGER(x_bits) * SUM_INTEGER(y_bits));
-#elif MASU_ELEMENT_BYTES == 4
-#define SUM_VALUE(bits) SUM_LONG(bits)
-#define SUM_ADD_PRODUCT(x_bits, y_bits)                             \
-  {                                                                 \
-    const ulong p = (ulong)(SUM_LONG(x_bits) * SUM_LONG(y_bits));   \
-    add_wide(wide, p, SUM_EXTENSION(p), 0);                         \
+  ulong total[2] = {0, 0};
+#if MASU_BOTH
+#define SUM_ADD(bits, unused)         \
+  {                                   \
+    const MASU_BITS one = (bits);     \
+    SUM_ADD_NUMBER(total, one)        \
+    SUM_ADD_PRODUCT(wide, one, one)   \
   }
 #else
-#define SUM_ADD_PRODUCT(x_bits, y_bits)                                               \
-  {                                                                                   \
-    const ulong a = (x_bits);                                                         \
-    const ulong b = (y_bits);                                                         \
-    const ulong p = mul_hi(a, b) - (SUM_EXTENSION(a) & b) - (SUM_EXTENSION(b) & a);   \
-    add_wide(wide, a * b, p, SUM_EXTENSION(p));                                       \
-  }
+#define SUM_ADD(x_bits, y_bits) SUM_ADD_PRODUCT(wide, x_bits, y_bits)
 #endif
-#if !MASU_BOTH
-#define SUM_ADD(x_bits, y_bits) SUM_ADD_PRODUCT(x_bits, y_bits)
-#define SUM_END_VALUES
-#elif MASU_ELEMENT_BYTES < 8
-#define SUM_ADD(bits, unused)      \
-  {                                \
-    const MASU_BITS one = (bits);  \
-    low += (ulong)SUM_VALUE(one);  \
-    SUM_ADD_PRODUCT(one, one)      \
-  }
-#define SUM_END_VALUES high = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
-#else
-#define SUM_ADD(bits, unused)                          \
-  {                                                    \
-    const ulong one = (bits);                          \
-    low += one;                                        \
-    high += SUM_EXTENSION(one) + (low < one ? 1 : 0);  \
-    SUM_ADD_PRODUCT(one, one)                          \
-  }
-#define SUM_END_VALUES
-#endif
-#define SUM_END_PART                                                                         \
-  SUM_END_VALUES                                                                             \
-  if (MASU_ELEMENT_BYTES < 4) wide[1] = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0; \
-  if (MASU_ELEMENT_BYTES < 8) wide[2] = MASU_SIGNED && as_long(wide[1]) < 0 ? ULONG_MAX : 0; \
-  part[0] = wide[0];                                                                         \
-  part[1] = wide[1];                                                                         \
-  part[2] = wide[2];                                                                         \
-  if (MASU_BOTH) {                                                                           \
-    part[SUM_PART_WORDS - 2] = low;                                                          \
-    part[SUM_PART_WORDS - 1] = high;                                                         \
-  }
+#define SUM_END_PART                                                \
+  extend(wide, SUM_PRODUCT_WORDS, 3);                               \
+  extend(total, SUM_NUMBER_WORDS, 2);                               \
+  for (int w = 0; w < 3; ++w) part[w] = wide[w];                    \
+  for (int w = 0; w < 2 * MASU_BOTH; ++w) part[3 + w] = total[w];
 inline void add_part(ulong *part, const ulong *other) {
   add_wide(part, other[0], other[1], other[2]);
 #if MASU_BOTH

@@ -55,7 +55,7 @@ class DeviceRules {
   [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first,
                                       std::uint64_t count) const;
   // The same of one column whose rows of `row_elements` elements lie `pitch` bytes apart; `count` is that of
-  // MASU_PARAMETERS, where it counts the elements of a row, or of HISTOGRAM_INPUT.
+  // SUM_PARAMETERS, where it counts the elements of a row, or of HISTOGRAM_INPUT.
   [[nodiscard]] call::Arguments rows_input(const call::At& from, std::uint64_t count, std::uint64_t rows,
                                            std::uint64_t pitch) const {
     return call::Arguments(from, count, rows, pitch, static_cast<std::uint32_t>(slots()), arguments_[0]);
