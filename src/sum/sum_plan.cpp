@@ -68,6 +68,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
     return count < tuned.stream_f32_elements ? tuned.stream_f32_few : tuned.stream_f32;
   }
   if (layout == Layout::columns) {
+    if (count != 0 && count < tuned.short_columns) return tuned.columns_short;
     if (quick && is_stored_float(dtype) && inputs == Inputs::values) return tuned.columns_stored;
     return size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow;
   }
