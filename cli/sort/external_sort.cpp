@@ -382,7 +382,7 @@ void ExternalSort::spill(std::uint64_t first, std::uint64_t count) {
 
 void ExternalSort::finish(const RecordSink& sink, std::uint64_t rows) {
   const bool index_only = request_.payload == Payload::index;
-  if (runs_.count() == 0 && filled_ > 0) {
+  if (runs_.count() == 0) {  // without records too: the device may lack the algorithm
     try {
       sort_in_memory(0, filled_, rows, index_only);
       sink({{request_.shape.keys, keys_.get(), filled_}, payload_.get()});

@@ -175,17 +175,22 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
       return Way::keys;
     }
   }
-  // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
-  if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::tuned.many_pieces)) {
-    return Way::radix;
-  }
+  // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little. Many
+  // pieces take them anyway, since digits need a kibibyte for each.
+  const bool by_digits = job.algorithm == SortAlgorithm::radix;
+  if ((by_digits || !info.gpu) && pieces.size() < sort_plan::tuned.many_pieces) return Way::radix;
   if (!equal) return Way::segments;
-  if (pieces.longest() <= most_of_rows(info, dtype, payload)) return Way::rows;
-  return pieces.count <= most_merged(dtype, payload) ? Way::merge : Way::radix;
+  const std::uint64_t most_in_registers = most_of_rows(info, dtype, payload);
+  if (pieces.longest() <= most_in_registers) return Way::rows;
+  if (by_digits) return Way::radix;
+  // Two merges of rows take less time than the passes of their digits.
+  const bool soon_merged = size_of(dtype) >= 4 && pieces.longest() <= 4 * most_in_registers;
+  return soon_merged || pieces.count <= most_merged(dtype, payload) ? Way::merge : Way::radix;
 }
 
-std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
-  return std::max<std::uint64_t>(sort_radix::workspace_bytes(info, dtype, payload, job), 16);
+std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
+                          std::uint64_t others = 0) {
+  return std::max<std::uint64_t>(sort_radix::workspace_bytes(info, dtype, payload, job, others), 16);
 }
 
 // Temporary memory that the way needs, for `arrays` that may lack their buffers.
@@ -207,7 +212,7 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, cons
                                                  : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
     }
     case Way::segments:  // the short ones when the long ones are done
-      return std::max(radix_bytes(info, arrays.dtype, payload, job),
+      return std::max(radix_bytes(info, arrays.dtype, payload, job, most_of_rows(info, arrays.dtype, payload)),
                       sort_rows::Segments::workspace_bytes(arrays, job.pieces.size()));
     case Way::radix: break;
   }

@@ -364,7 +364,7 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
 // Gives a bucket to the smallest of the larger work-groups of keys_finish that have room for it.
 inline void list_larger(__global uchar *workspace, __global uint *header, const ulong larger_at, const uint bucket,
                         const uint size) {
-  const uint which = (size > MASU_LARGER_MOST_0 ? 1 : 0) + (size > MASU_LARGER_MOST_1 ? 1 : 0);
+  const uint which = size > MASU_LARGER_MOST_0 ? 1 : 0;
   SORT_AT(uint, larger_at)[which * SORT_BUCKETS + atomic_inc(&header[SORT_LARGER + which])] = bucket;
 }
 
@@ -410,7 +410,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   if (joined <= MASU_FINISH_MOST) return;
   if (own <= MASU_FINISH_MOST) {
     if (own != 0) SORT_AT(uint, singles_at)[atomic_inc(&header[SORT_SINGLES])] = bucket;
-  } else if (own <= MASU_LARGER_MOST_2) {
+  } else if (own <= MASU_LARGER_MOST_1) {
     list_larger(workspace, header, larger_at, bucket, own);
   } else if (own <= tally_most) {
     list_tally(workspace, header, tallies_at, start, own, 0);
@@ -422,8 +422,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
     atomic_add(&header[SORT_HUGE_KEYS], own);
   }
 #else
-  if (own > MASU_FINISH_MOST && own <= MASU_LARGER_MOST_2) list_larger(workspace, header, larger_at, bucket, own);
-  open_buckets(own > MASU_LARGER_MOST_2, start, own, SORT_REST_BITS, 0, workspace, header + SORT_LEVELS, opens_at, rows_at,
+  if (own > MASU_FINISH_MOST && own <= MASU_LARGER_MOST_1) list_larger(workspace, header, larger_at, bucket, own);
+  open_buckets(own > MASU_LARGER_MOST_1, start, own, SORT_REST_BITS, 0, workspace, header + SORT_LEVELS, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif
 }

@@ -21,8 +21,8 @@ constexpr unsigned tile_words = 3;
 constexpr unsigned entry_words = 3;
 constexpr unsigned header_words = 64;
 constexpr unsigned most_tallied = 1U << 21;
-constexpr std::array<std::string_view, larger_most> larger_names = {"MASU_LARGER_MOST_0", "MASU_LARGER_MOST_1",
-                                                                    "MASU_LARGER_MOST_2"};
+constexpr std::array<std::string_view, larger_most> larger_names = {"MASU_LARGER_MOST_0", "MASU_LARGER_MOST_1"};
+
 Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool wide = subject.key_bytes() == 8;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
@@ -30,9 +30,7 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
       const unsigned tally_group = subject.packed() ? 0 : 1024;
       return {tuned.part_8, tuned.finish_8, {{tuned.larger_8}}, tally_group, 1, 1024, false, 256};
     }
-    return {
-        tuned.part_4, tuned.finish_4, {{tuned.larger_4_1, tuned.larger_4_2, tuned.larger_4_3}}, 1024, 1, 1024, false,
-        256};
+    return {tuned.part_4, tuned.finish_4, {{tuned.larger_4_1, tuned.larger_4_2}}, 1024, 1, 1024, false, 256};
   }
   if (wide)
     return {tuned.little_part_8,

@@ -16,16 +16,9 @@ std::vector<runtime::Define> key_defines(Dtype dtype) {
   return sort_kernels::key_defines(dtype, Order::ascending);
 }
 
-// From the largest tile to the smallest, and the other way.
+// From the largest tile to the smallest.
 std::array<Shape, 5> gpu_shapes() {
   return {tuned.tile_1, tuned.tile_2, tuned.tile_3, tuned.tile_4, tuned.tile_5};
-}
-// Where processors run work-groups, small tiles gain little, and each shape is a program that takes long to build.
-constexpr Shape processor_shape{256, 16, 4};
-
-std::vector<Shape> shapes_of_local(const DeviceInfo& info) {
-  if (!info.gpu) return {processor_shape};
-  return {tuned.local_1, tuned.local_2, tuned.local_3, tuned.local_4, tuned.local_5};
 }
 
 Plan plan_for(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, const Shape& shape) {
@@ -77,7 +70,6 @@ std::vector<runtime::Define> Plan::defines() const {
   add("MASU_OFFSET_BYTES", offset_bytes());
   add("MASU_PIECES", pieces ? 1 : 0);
   add("MASU_CHUNK_TILES", chunk_tiles);
-  add("MASU_KEY_BITS", 8 * size_of(dtype));
   return list;
 }
 
@@ -93,27 +85,6 @@ Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uin
   }
   throw Error(ErrorCode::unsupported,
               "sort: work-groups of 256 work-items and 24 KiB of local memory are needed on " + info.id);
-}
-
-Plan make_local(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t longest, bool pieces) {
-  Plan best = make(info, dtype, value_bytes, 0, pieces);
-  for (const Shape& shape : shapes_of_local(info)) {  // the smallest tile that is large enough, else the largest
-    Plan plan = plan_for(info, dtype, value_bytes, shape);
-    plan.pieces = pieces;
-    if (!fits(info, plan)) continue;
-    best = plan;
-    if (plan.tile() >= longest) break;
-  }
-  return best;
-}
-
-std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes) {
-  std::uint64_t most = 0;
-  for (const Shape& shape : shapes_of_local(info)) {
-    const Plan plan = plan_for(info, dtype, value_bytes, shape);
-    if (fits(info, plan)) most = std::max(most, plan.tile());
-  }
-  return most;
 }
 
 bool carried(std::size_t value_bytes) noexcept {

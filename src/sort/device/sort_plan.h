@@ -77,9 +77,6 @@ struct Plan {
 
 // Kernels of sort.cl, for pieces of any length.
 Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t count, bool pieces);
-// The kernel of sort_local.cl, for pieces of up to `longest` keys; at most most_local_keys().
-Plan make_local(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t longest, bool pieces);
-std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes);
 // Whether values of so many bytes move with the keys, rather than being gathered at the end.
 bool carried(std::size_t value_bytes) noexcept;
 
@@ -88,7 +85,6 @@ std::vector<runtime::Define> order_defines(Dtype dtype);
 
 inline constexpr auto sort_files =
     files("src/sort/device/sort_rank.cl", "src/elements/group_scan.cl", "src/sort/device/sort.cl");
-inline constexpr auto local_files = files("src/sort/device/sort_rank.cl", "src/sort/device/sort_local.cl");
 inline constexpr auto order_files = files("src/sort/device/sort_order.cl");
 
 }  // namespace masu::sort_plan
