@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune.h"
 
+#include "convert/convert_plan.h"
 #include "gather/gather_plan.h"
 #include "histogram/device/histogram_plan.h"
 #include "reduce/reduce_plan.h"
 #include "scan/scan_plan.h"
+#include "search/search_plan.h"
 #include "select/selection_plan.h"
 #include "sort/device/sort_plan.h"
 #include "sum/sum_plan.h"
 #include "topk/topk_plan.h"
 #include "transpose/transpose_plan.h"
+#include "unique/unique_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -100,6 +103,10 @@ std::vector<Constant> table_of(std::string_view name) {
     auto& tuned = histogram_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
 #include "histogram/device/histogram_tuning.def"
+  } else if (name == "convert") {
+    auto& tuned = convert_plan::tuned;
+#define MASU_TUNED MASU_TUNED_CONSTANT
+#include "convert/convert_tuning.def"
   } else if (name == "gather") {
     auto& tuned = gather_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
@@ -116,6 +123,10 @@ std::vector<Constant> table_of(std::string_view name) {
     auto& tuned = scan_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
 #include "scan/scan_tuning.def"
+  } else if (name == "search") {
+    auto& tuned = search_plan::tuned;
+#define MASU_TUNED MASU_TUNED_CONSTANT
+#include "search/search_tuning.def"
   } else if (name == "sort") {
     auto& tuned = sort_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
@@ -132,10 +143,15 @@ std::vector<Constant> table_of(std::string_view name) {
     auto& tuned = transpose_plan::tuned;
 #define MASU_TUNED MASU_TUNED_CONSTANT
 #include "transpose/transpose_tuning.def"
+  } else if (name == "unique") {
+    auto& tuned = unique_plan::tuned;
+#define MASU_TUNED MASU_TUNED_CONSTANT
+#include "unique/unique_tuning.def"
   } else {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("bench: tune knows gather, histogram, quantile, reduce, scan, sort, sum, topk, transpose; got '{}'",
+        fmt::format("bench: tune knows convert, gather, histogram, quantile, reduce, scan, search, sort, sum, topk, "
+                    "transpose, unique; got '{}'",
                     name));
   }
   return table;

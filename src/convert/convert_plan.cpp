@@ -13,7 +13,6 @@ namespace masu::convert_plan {
 
 namespace {
 
-constexpr std::uint64_t groups_a_unit_gpu = 16;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 
 using Defines = std::vector<runtime::Define>;
@@ -133,7 +132,8 @@ Plan make(const DeviceInfo& device, const ConvertRule& rule, std::uint64_t count
   plan.head = std::min(count, head_for(vector, in_offset, in_bytes, out_offset, out_bytes));
   plan.vectors = (count - plan.head) / vector;
   const std::uint64_t a_group = std::uint64_t{plan.group} * plan.unroll;
-  const std::uint64_t most = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+  const std::uint64_t most =
+      std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);
   plan.groups = std::clamp<std::uint64_t>((plan.vectors + a_group - 1) / a_group, 1, std::min(most, most_groups));
   return plan;
 }

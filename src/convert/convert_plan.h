@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/convert.h>
 #include <masu/device.h>
@@ -71,10 +72,16 @@ inline constexpr std::uint64_t most_groups = 4096;
 inline constexpr std::uint64_t found_bytes = 16;  // of a work-group: position and element
 inline constexpr std::uint64_t local_bytes = 8;
 
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "convert/convert_tuning.def"
+};
+inline Tuned tuned;
+
 struct Plan {
-  unsigned group = 256;  // work-items in a work-group
-  unsigned unroll = 4;   // loads in flight for each work-item
-  unsigned vector = 1;   // elements of a load
+  unsigned group = 256;            // work-items in a work-group
+  unsigned unroll = tuned.unroll;  // loads in flight for each work-item
+  unsigned vector = 1;             // elements of a load
   std::uint64_t head = 0;
   std::uint64_t vectors = 0;
   std::uint64_t groups = 1;

@@ -11,14 +11,13 @@ namespace masu::search_plan {
 
 namespace {
 
-constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 
 }  // namespace
 
 Tree tree_for(std::uint64_t sorted, std::uint64_t values, unsigned most_levels) noexcept {
   Tree tree;
-  const auto wanted = static_cast<unsigned>(std::bit_width(values / values_a_node));
+  const auto wanted = static_cast<unsigned>(std::bit_width(values / tuned.values_a_node));
   const auto useful = static_cast<unsigned>(std::bit_width(sorted));
   tree.levels = std::min({wanted, useful, most_levels});
   while (sorted >> tree.shift > (std::uint64_t{1} << tree.levels) - 1) ++tree.shift;
@@ -41,9 +40,9 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t sorted, std::uint
   plan.key_bytes = std::max<std::size_t>(4, size_of(dtype));
   const std::uint64_t a_group = std::uint64_t{plan.group} * plan.unroll;
   const std::uint64_t most_groups =
-      std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+      std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);
   plan.groups = std::clamp<std::uint64_t>((values + a_group - 1) / a_group, 1, most_groups);
-  const std::uint64_t bytes = std::min(tree_bytes, std::max<std::uint64_t>(device.local_bytes, 64));
+  const std::uint64_t bytes = std::min(tuned.tree_bytes, std::max<std::uint64_t>(device.local_bytes, 64));
   const auto fits = static_cast<unsigned>(std::bit_width(bytes / plan.key_bytes)) - 1;
   plan.tree = tree_for(sorted, values / plan.groups, std::min(fits, most_levels));
   return plan;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -19,12 +20,14 @@ namespace masu::search_plan {
 
 inline constexpr std::array<std::string_view, 3> files = {"src/elements/elements.cl", "src/elements/order.cl",
                                                           "src/search/search.cl"};
-// Local memory of a work-group's tree: small enough for several groups to share a compute unit.
-inline constexpr std::uint64_t tree_bytes = std::uint64_t{1} << 14;
 // The CPU's tree fits into a core's second-level cache, and leaves room in it.
 inline constexpr std::uint64_t cpu_tree_bytes = std::uint64_t{1} << 18;
-// With fewer values than this for each node, building the tree would take longer than it saves.
-inline constexpr std::uint64_t values_a_node = 4;
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "search/search_tuning.def"
+};
+inline Tuned tuned;
 
 // Blocks of 2^shift elements; a tree of 2^levels - 1 nodes has the last element of each full block.
 struct Tree {
@@ -35,9 +38,9 @@ struct Tree {
 Tree tree_for(std::uint64_t sorted, std::uint64_t values, unsigned most_levels) noexcept;
 
 struct Plan {
-  unsigned group = 256;      // work-items in a work-group
-  unsigned unroll = 4;       // values that a work-item seeks at a time
-  std::uint64_t groups = 1;  // work-groups
+  unsigned group = 256;            // work-items in a work-group
+  unsigned unroll = tuned.unroll;  // values that a work-item seeks at a time
+  std::uint64_t groups = 1;        // work-groups
   std::size_t key_bytes = 4;
   Tree tree;
 

@@ -20,7 +20,7 @@ TEST(SearchPlan, TheTreeFitsAndReachesAll) {
           const auto plan = search_plan::make(device, dtype, sorted, values);
           test::expect_group(plan.group, device);
           ASSERT_GE(plan.groups, 1U);
-          ASSERT_LE(plan.local_bytes(), std::max<std::uint64_t>(search_plan::tree_bytes, 64));
+          ASSERT_LE(plan.local_bytes(), std::max<std::uint64_t>(search_plan::tuned.tree_bytes, 64));
           // The tree's nodes are the last elements of the full blocks.
           ASSERT_LE(sorted >> plan.tree.shift, (std::uint64_t{1} << plan.tree.levels) - 1);
         }

@@ -11,10 +11,7 @@ namespace masu::unique_plan {
 
 namespace {
 
-// Spans, as many as let the scheduler even out their work, and few enough for every group to add up all before it.
-constexpr std::uint64_t spans_a_unit_gpu = 16;
 constexpr std::uint64_t spans_a_unit_cpu = 4;
-constexpr std::uint64_t most_spans_of_all = 4096;
 constexpr unsigned least_group = 16;
 
 }  // namespace
@@ -35,8 +32,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned g
   plan.lead = call::workspace_alignment / size_of(dtype) - 1;
   plan.tiles = std::max<std::uint64_t>(1, (count + plan.lead + plan.tile_bits() - 1) / plan.tile_bits());
   if (most_spans == 0) {
-    most_spans = std::min(most_spans_of_all,
-                          std::max(1U, device.compute_units) * (device.gpu ? spans_a_unit_gpu : spans_a_unit_cpu));
+    most_spans = std::min(tuned.most_spans,
+                          std::max(1U, device.compute_units) * (device.gpu ? tuned.spans_a_unit : spans_a_unit_cpu));
   }
   plan.a_span = (plan.tiles + most_spans - 1) / most_spans;
   plan.spans = (plan.tiles + plan.a_span - 1) / plan.a_span;

@@ -7,6 +7,7 @@
 #include "call/operands.h"
 #include "histogram/device/slot_kernels.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -27,14 +28,20 @@ constexpr std::size_t index_bytes(std::uint64_t count) {
   return count <= std::uint64_t{1} << 32 ? 4 : 8;
 }
 
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "unique/unique_tuning.def"
+};
+inline Tuned tuned;
+
 struct Plan {
-  unsigned group = 256;      // work-items in a work-group
-  unsigned unroll = 8;       // 16-byte loads in flight
-  unsigned words = 4;        // words of the mask that a work-item has of a tile
-  std::uint64_t lead = 0;    // most elements between a multiple of 16 bytes and the data
-  std::uint64_t tiles = 1;   // of all
-  std::uint64_t a_span = 1;  // tiles of a work-group
-  std::uint64_t spans = 1;   // work-groups
+  unsigned group = 256;            // work-items in a work-group
+  unsigned unroll = tuned.unroll;  // 16-byte loads in flight
+  unsigned words = 4;              // words of the mask that a work-item has of a tile
+  std::uint64_t lead = 0;          // most elements between a multiple of 16 bytes and the data
+  std::uint64_t tiles = 1;         // of all
+  std::uint64_t a_span = 1;        // tiles of a work-group
+  std::uint64_t spans = 1;         // work-groups
 
   [[nodiscard]] std::uint64_t tile_words() const noexcept { return std::uint64_t{group} * words; }
   [[nodiscard]] std::uint64_t tile_bits() const noexcept { return tile_words() * 32; }

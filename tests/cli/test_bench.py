@@ -177,7 +177,7 @@ class Bench(CommandTest):
             self.assertEqual(re.sub(r"\([\d <,]*\)", "()", " ".join(rows.split())),
                              re.sub(r"\([\d <,]*\)", "()", " ".join(re.sub(r"^(//|#).*$", "", source, flags=re.M).split())))
             self.assertLessEqual(max(len(line) for line in rows.splitlines()), 120)
-        for arguments, says in [(["tune"], "''"), (["tune", "convert"], "'convert'"), (["tune", "juggle"], "'juggle'"),
+        for arguments, says in [(["tune"], "''"), (["tune", "weighted"], "'weighted'"), (["tune", "juggle"], "'juggle'"),
                                 (["scan", "sum"], "'sum'"), (["tune", "scan", "--device", "cpu,cpu"], "got 2")]:
             self.fails(2, "bench", *arguments, *([] if "--device" in arguments else ["--device", "cpu"]), says=says)
 
