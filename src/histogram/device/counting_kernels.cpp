@@ -43,7 +43,7 @@ CountedTables CountedTables::of_rows(const Device& device, const BinRule& rule, 
 CountedTables CountedTables::joint_one(const Device& device, BinRules rules, const HistogramOptions& options) {
   std::vector<SlotRule> columns = joint_slot_rules(device, rules);
   const Plan plan = histogram_plan::make_joint(device.info(), columns, joint_slots(columns), options.strategy);
-  return {.columns = std::move(columns), .plan = plan, .joint = true};
+  return {.columns = std::move(columns), .plan = plan};
 }
 
 TableKernels::TableKernels(const Device& device, CountedTables tables, const TableUpload& upload,
@@ -54,7 +54,7 @@ TableKernels::TableKernels(const Device& device, CountedTables tables, const Tab
       row_elements_(tables.row_elements),
       strategy_((tables.rows_plan ? *tables.rows_plan : tables.plan).strategy),
       plan_(tables.plan),
-      rules_(device, std::move(tables.columns), plan_, tables.joint, upload) {
+      rules_(device, std::move(tables.columns), plan_, upload) {
   if (plan_.strategy == Strategy::partitioned)
     partitioner_.emplace(device, rules_, plan_, rules_.slots() * plan_.channels);
   else launcher_.emplace(Launcher{plan_, rules_.kernels(plan_)});

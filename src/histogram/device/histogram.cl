@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting values into bins, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). histogram_slots.cl, which finds
-// a value's slot, and histogram_vectors.cl, which reaches all values, come before this file.
+// a value's slot, and histogram_vectors.cl, which reaches all values, come before this file; histogram_elements.cl in place
+// of the latter for joint histograms.
 //
 // The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
@@ -36,19 +37,19 @@
 
 // Counting into a copy of a table in local memory.
 #define MASU_BYTE_COPIES \
-  (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS))
+  (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && MASU_COLUMNS == 0 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS))
 // `column` bytes after the slot's first copy. Bytes and sums of a guide: a shift and one three-way logical instruction make
 // the place in the table. Positions: one multiplication and addition, which the constant that they are off by joins.
 #if MASU_BYTE_COPIES || defined(MASU_SUM)
-#define MASU_COLUMN masu_computed(4 * (lane & (MASU_COPIES - 1)))
+#define MASU_COPY_PLACE masu_computed(4 * (lane & (MASU_COPIES - 1)))
 #define MASU_IN_ROW |
 #else
-#define MASU_COLUMN 4 * (lane & (MASU_COPIES - 1))
+#define MASU_COPY_PLACE 4 * (lane & (MASU_COPIES - 1))
 #define MASU_IN_ROW +
 #endif
 #define MASU_SET_COPY                             \
   __local uchar *places = (__local uchar *)table; \
-  const uint column = MASU_COLUMN;
+  const uint column = MASU_COPY_PLACE;
 #define MASU_COUNT_IN_TABLE(slot)                                                                                 \
   atomic_inc((__local uint *)(places + ((MASU_CHANNEL + (slot)) * (4 * MASU_COPIES) MASU_IN_ROW column)));       \
   MASU_NEXT_CHANNEL

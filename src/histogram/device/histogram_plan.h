@@ -24,7 +24,7 @@ namespace masu {
 
 // How the kernels find the slots of one column's values: a BinRule in the words of histogram_slots.cl.
 struct SlotRule {
-  enum class Kind { bits, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
+  enum class Kind { bits, table, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
 
   // Throws unsupported for f64 without fp64. `joint`: one column of several. `wide`: positions in double, because those
   // of another column are.
@@ -33,6 +33,8 @@ struct SlotRule {
   // Divides the thresholds of Kind::edges into `most_cells` cells, a power of two; those with several thresholds once
   // more while the guide has fewer than so many words.
   void make_guide(std::uint32_t most_cells, std::uint64_t most_words);
+  // Kind::table in place of Kind::bits: slots are looked up by the bits, which else would be folded into slots later.
+  void look_up(const BinRule& rule);
   // The name of its functions in histogram_slots.cl, after slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
   // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
@@ -111,10 +113,8 @@ enum class KernelKind {
   channels,
   packed,  // histogram_packed.cl
   rows,
-  byte_rows,       // histogram_packed.cl
-  elements_local,  // histogram_elements.cl
-  elements_global,
-  scatter,
+  byte_rows,  // histogram_packed.cl
+  scatter,    // histogram_partitioned.cl
   order,
   parts,
   range,
@@ -183,6 +183,7 @@ struct Plan {
   std::uint64_t guide_words = 0;    // room for a guide
   bool guide_local = false;         // the guide and the thresholds lie in local memory
   bool rows = false;                // rows with a pitch
+  bool joint = false;               // joint bins of several columns
   unsigned rows_a_group = 1;        // that a work-group takes at a time
   std::uint64_t local_words = 0;    // local memory of the table of a work-group
   std::uint64_t private_slots = 1;  // room of a private table
@@ -194,8 +195,7 @@ struct Plan {
   // The files of the program.
   [[nodiscard]] std::vector<std::string_view> files() const;
   // `columns`: the rule of the one column, or of all columns of a joint histogram.
-  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                                     bool joint) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns) const;
   // The most elements of a launch: no 32-bit count of a work-group overflows.
   [[nodiscard]] std::uint64_t most_elements() const noexcept {
     return (kernel == KernelKind::packed ? packed_set_elements : group_elements) * groups / split / channels * channels;
@@ -280,8 +280,7 @@ struct Plan {
   WeightFormat format;
   Tables tables;
 
-  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                                     bool joint) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns) const;
   // Words of local memory of a work-group.
   [[nodiscard]] std::uint64_t local_words(std::uint64_t slots) const noexcept;
   // Work-groups that share a row of `elements` elements, of which there are `rows`.
@@ -290,11 +289,10 @@ struct Plan {
   [[nodiscard]] Plan window() const;
 };
 
-// The kernel of histogram_totals.cl for weights: sums of a format, where `listed` slots are gathered from others; its
-// groups, and the words of 32 bits of a number.
+// The kernel of histogram_totals.cl for weights: sums of a format; its groups, and the words of 32 bits of a number.
 inline constexpr std::array<std::string_view, 2> rounding_files{"src/sum/sum_number.cl",
                                                                 "src/histogram/device/histogram_totals.cl"};
-std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed);
+std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format);
 unsigned rounding_group(const DeviceInfo& device);
 unsigned rounding_groups(const DeviceInfo& device);
 unsigned rounding_words(const WeightFormat& format);

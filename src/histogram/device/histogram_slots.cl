@@ -8,7 +8,7 @@
 // - MASU_DISTANCE         the unsigned type of a difference of two integers; of floats, MASU_POSITION
 // - MASU_POSITION         the type in which a bin, or a cell of a guide, is guessed: float or double
 // - MASU_EDGE             the type in which edges are computed: double where the device has it, else float
-// - MASU_SLOT             how a value finds its slot: slot_bits, slot_integers, slot_even_… or slot_edges
+// - MASU_SLOT             how a value finds its slot: slot_bits, slot_table, slot_integers, slot_even_… or slot_edges
 // - MASU_TRY              the same for most values, with less work: try_… of the same name
 // - MASU_SUM              given edges: sum_… of the same name, what of a guide tells slots
 // - MASU_GUIDE_LOCAL      1: the guide and the thresholds are copied to local memory
@@ -83,6 +83,10 @@ inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE f
 // The bits are the slot; the host folds the 256 counts of bytes into bins, or the 65,536 of 16-bit elements.
 inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x; }
 inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return (uint)x; }
+
+// The guide has the slot of each value, by its bits.
+inline uint slot_table(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return guide[(uint)x]; }
+inline uint try_table(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return guide[(uint)x]; }
 
 // Bins that no value of the type reaches: all are below them, or above. `first` and `last` are one value: only a NaN lies on
 // neither side.

@@ -20,8 +20,8 @@
 // - MASU_OUTLIERS       one in so many of those may lie outside of the narrow table
 // - MASU_NAN, MASU_INFINITY, MASU_MINUS_INFINITY  flags of what is not finite
 
-#define MASU_KERNEL_WEIGHTED 6
-#define MASU_KERNEL_WINDOW 7
+#define MASU_KERNEL_WEIGHTED 0
+#define MASU_KERNEL_WINDOW 1
 
 // What follows from the size.
 #if MASU_WEIGHT_BYTES == 1
