@@ -176,7 +176,7 @@ struct Rows {
     data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
     return true;
   }
-  [[nodiscard]] bool have_nan() const { return masu::find_unordered(data).nan; }
+  [[nodiscard]] bool have_nan() const { return masu::has_nan(data); }
   // One row without its NaNs; false where nothing is left, and of several rows.
   bool leave_out_nans() {
     if (number != 1) return false;

@@ -94,6 +94,14 @@ void argsort_nans_last(Stream& stream, const Buffer<std::byte>& data, Dtype dtyp
   static_cast<void>(argsort(stream, floats, dtype, order, Dtype::u64, ascending(options)));
 }
 
+bool has_nan(const ArrayView& data) {
+  return dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float_type<T>) return cpu::specials_of(static_cast<const T*>(data.data), data.count).nan;
+    return false;
+  });
+}
+
 Unordered find_unordered(const ArrayView& data) {
   return dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -31,5 +31,7 @@ struct Unordered {
   bool other_nan = false;  // NaNs with other bits than the one that NumPy's sort writes for all of them; any of f16
 };
 MASU_EXPORT Unordered find_unordered(const ArrayView& data);
+// In one pass.
+[[nodiscard]] MASU_EXPORT bool has_nan(const ArrayView& data);
 
 }  // namespace masu

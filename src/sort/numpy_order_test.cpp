@@ -79,7 +79,9 @@ TEST(UnorderedTest, ZerosAndNans) {
   EXPECT_FALSE(found(x).both_zeros);
   x[97] = 0.0;
   EXPECT_TRUE(found(x).both_zeros);
+  EXPECT_FALSE(has_nan(ArrayView(x)) || has_nan(ArrayView(std::vector<std::int32_t>{0, 1})));
   x[50] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(has_nan(ArrayView(x)));
   EXPECT_TRUE(found(x).nan && !found(x).other_nan);
   x[99] = -x[50];
   EXPECT_TRUE(found(x).other_nan);
