@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <masu/sum.h>
-#include <array>
 #include <memory>
 #include <optional>
 

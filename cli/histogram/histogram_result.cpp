@@ -10,7 +10,6 @@
 #include <masu/reduce.h>
 #include <masu/sum.h>
 
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

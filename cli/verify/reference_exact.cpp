@@ -7,14 +7,10 @@
 
 #include <masu/error.h>
 
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <concepts>
 #include <limits>
-#include <type_traits>
 
 namespace masu::cli {
 namespace {

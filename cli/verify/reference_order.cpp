@@ -4,7 +4,6 @@
 #include "text.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>

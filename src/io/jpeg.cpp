@@ -274,12 +274,10 @@ ImageExtras read_jpeg_extras(Reader& reader) {
     const auto whole = reader.peek(bytes);
     if (whole.size() < bytes) return extras;
     const auto data = whole.subspan(2, bytes - 2);
-    const auto begins = [&](std::string_view name) {
-      return data.size() >= name.size() && std::memcmp(data.data(), name.data(), name.size()) == 0;
-    };
     constexpr std::uint16_t number_of_images = 0xb001;
-    if (marker == exif && begins({"Exif\0\0", 6})) extras.orientation = exif_orientation(data);
-    if (marker == mpf && begins({"MPF\0", 4})) extras.images = directory_number(data.subspan(4), number_of_images);
+    if (marker == exif && begins(data, {"Exif\0\0", 6})) extras.orientation = exif_orientation(data);
+    if (marker == mpf && begins(data, {"MPF\0", 4}))
+      extras.images = directory_number(data.subspan(4), number_of_images);
     reader.consume(bytes);
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "elements/dtypes.h"
 #include "io/sources.h"
 
 #include <masu/error.h>
@@ -15,12 +16,6 @@
 namespace masu::io {
 
 namespace {
-
-bool begins(std::span<const std::byte> head, std::string_view with) noexcept {
-  return head.size() >= with.size() && std::equal(with.begin(), with.end(), head.begin(), [](char a, std::byte b) {
-           return static_cast<unsigned char>(a) == std::to_integer<unsigned char>(b);
-         });
-}
 
 // Control characters other than white space do not stand in text.
 bool looks_like_text(std::span<const std::byte> head) noexcept {
@@ -81,28 +76,16 @@ bool is_named_compressed(std::string_view path) {
 
 // What a file is named as, "" where its name says nothing that masu could check.
 std::string_view named_as(std::string_view path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> endings = {{
-      {"png", "an image"},
-      {"jpg", "an image"},
-      {"jpeg", "an image"},
-      {"tif", "an image"},
-      {"tiff", "an image"},
-      {"webp", "an image"},
-      {"bmp", "an image"},
-      {"pnm", "an image"},
-      {"pbm", "an image"},
-      {"pgm", "an image"},
-      {"ppm", "an image"},
-      {"pam", "an image"},
-      {"pfm", "an image"},
+  constexpr std::pair<std::string_view, std::string_view> endings[] = {
+      {"png jpg jpeg tif tiff webp bmp pnm pbm pgm ppm pam pfm", "an image"},
       {"npy", "a .npy file"},
       {"npz", "a .npz file"},
       {"gz", "compressed by gzip"},
       {"zst", "compressed by zstd"},
-  }};
+  };
   const std::string ending = ending_of(path);
   for (const auto& [known, what] : endings)
-    if (ending == known) return what;
+    if (!ending.empty() && has_word(known, ending, " ")) return what;
   return {};
 }
 

@@ -118,9 +118,8 @@ std::uint32_t directory_number(std::span<const std::byte> tiff, std::uint16_t ta
 
 std::uint32_t exif_orientation(std::span<const std::byte> exif) noexcept {
   constexpr std::string_view name{"Exif\0\0", 6};
-  const bool named = exif.size() >= name.size() && std::memcmp(exif.data(), name.data(), name.size()) == 0;
   constexpr std::uint16_t orientation = 0x112;
-  return directory_number(exif.subspan(named ? name.size() : 0), orientation);
+  return directory_number(exif.subspan(begins(exif, name) ? name.size() : 0), orientation);
 }
 
 namespace {

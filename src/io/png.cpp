@@ -31,7 +31,7 @@ struct LibPng {
   MASU_PNG_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
-constexpr std::array<unsigned char, 8> signature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::string_view signature = "\x89PNG\r\n\x1a\n";
 constexpr std::uint64_t largest_png_frame = std::uint64_t{1} << 30;  // of an interlaced image, in bytes
 
 struct PngHeader {
@@ -355,7 +355,7 @@ class PngSource final : public RowSource {
 }  // namespace
 
 bool is_png(std::span<const std::byte> head) noexcept {
-  return head.size() >= signature.size() && std::memcmp(head.data(), signature.data(), signature.size()) == 0;
+  return begins(head, signature);
 }
 
 std::unique_ptr<Source> open_png(Input input) {

@@ -198,7 +198,7 @@ void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noex
 
 namespace {
 
-constexpr std::array<char, 6> magic = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t largest_header = std::size_t{1} << 20;
 constexpr std::size_t largest_rank = 64;
 
@@ -322,7 +322,7 @@ class HeaderParser {
 }  // namespace
 
 bool is_npy(std::span<const std::byte> head) noexcept {
-  return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
+  return begins(head, magic);
 }
 
 std::unique_ptr<Source> open_npy(Input input) {

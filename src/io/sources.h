@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,10 @@ struct Input {
   SourceOptions options;
   std::string array = {};  // of a .npz; "": the only one
 };
+
+inline bool begins(std::span<const std::byte> head, std::string_view with) noexcept {
+  return head.size() >= with.size() && std::memcmp(head.data(), with.data(), with.size()) == 0;
+}
 
 // Each reads the header and leaves the rest for read(). The `is_` functions look at the first bytes.
 bool is_bmp(std::span<const std::byte> head) noexcept;

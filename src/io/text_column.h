@@ -6,7 +6,6 @@
 #include "io/numbers.h"
 #include "io/reader.h"
 
-#include <fmt/format.h>
 #include <masu/dtype.h>
 #include <masu/io.h>
 

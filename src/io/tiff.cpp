@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -202,11 +200,8 @@ class TiffSource final : public RowSource {
 }  // namespace
 
 bool is_tiff(std::span<const std::byte> head) noexcept {
-  constexpr std::array<std::array<char, 4>, 4> magic = {
-      {{'I', 'I', '*', '\0'}, {'M', 'M', '\0', '*'}, {'I', 'I', '+', '\0'}, {'M', 'M', '\0', '+'}}};
-  return head.size() >= 4 && std::any_of(magic.begin(), magic.end(), [&](const std::array<char, 4>& known) {
-           return std::memcmp(head.data(), known.data(), 4) == 0;
-         });
+  return begins(head, {"II*\0", 4}) || begins(head, {"MM\0*", 4}) || begins(head, {"II+\0", 4}) ||
+         begins(head, {"MM\0+", 4});
 }
 
 std::unique_ptr<Source> open_tiff(Input input) {

@@ -178,8 +178,7 @@ class WebpSource final : public RowSource {
 }  // namespace
 
 bool is_webp(std::span<const std::byte> head) noexcept {
-  return head.size() >= header_bytes && std::memcmp(head.data(), "RIFF", 4) == 0 &&
-         std::memcmp(head.data() + 8, "WEBP", 4) == 0;
+  return begins(head, "RIFF") && head.size() >= header_bytes && begins(head.subspan(8), "WEBP");
 }
 
 std::unique_ptr<Source> open_webp(Input input) {

@@ -89,7 +89,6 @@ constexpr double most_cells_a_unit = 3;  // of vector formats, whose maps are pi
 constexpr std::uint32_t white = 0xFFFFFF;
 
 void check(const HeatMap& map) {
-  const auto refuse = [](const std::string& rule) { throw Error(ErrorCode::invalid_argument, "plot: " + rule); };
   for (const BinAxis* axis : {&map.x, &map.y}) {
     if (axis->size == 0 || !axis->edge) refuse("a heat map must have bins along x and y");
     if (!(axis->edge(0) <= axis->edge(axis->size))) refuse("edges must not decrease");

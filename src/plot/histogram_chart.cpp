@@ -14,10 +14,6 @@ constexpr std::size_t most_series = 64;
 constexpr std::size_t most_named = 4;      // series whose n are listed one by one
 constexpr double most_columns_a_unit = 2;  // finer steps than half a pixel are not seen
 
-[[noreturn]] void refuse(const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, "plot: " + rule);
-}
-
 void check(const HistogramChart& chart) {
   if (chart.series.empty() || chart.series.size() > most_series)
     refuse(fmt::format("a chart has 1 to {} series, got {}", most_series, chart.series.size()));
@@ -240,8 +236,7 @@ constexpr double most_height_pixels = 30'000;
 
 void check(const BarChart& chart) {
   const auto finite = [](double value) {
-    if (!(value >= 0 && std::isfinite(value)))
-      throw Error(ErrorCode::invalid_argument, fmt::format("plot: bars must be finite and >= 0, got {}", value));
+    if (!(value >= 0 && std::isfinite(value))) refuse(fmt::format("bars must be finite and >= 0, got {}", value));
   };
   for (const BarChart::Group& group : chart.groups)
     for (const BarChart::Bar& bar : group.bars) finite(bar.value);

@@ -31,8 +31,11 @@ constexpr double thin = 0.8;
 
 }  // namespace
 
+void refuse(const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, "plot: " + rule);
+}
+
 void check_size(const Frame& frame, Format format) {
-  const auto refuse = [](const std::string& rule) { throw Error(ErrorCode::invalid_argument, "plot: " + rule); };
   if (std::min(frame.width, frame.height) < least_size || std::max(frame.width, frame.height) > most_size) {
     refuse(fmt::format("width and height must be {} to {}, got {} x {}", least_size, most_size, frame.width,
                        frame.height));
@@ -328,7 +331,7 @@ Format format_from_path(std::string_view path) {
     const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
     if (std::equal(found.begin(), found.end(), ending.begin(), same)) return format;
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("plot: a file must end in .svg, .png or .pdf, got '{}'", path));
+  refuse(fmt::format("a file must end in .svg, .png or .pdf, got '{}'", path));
 }
 
 void save(const HistogramChart& chart, const std::string& path) {

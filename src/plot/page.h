@@ -260,6 +260,9 @@ class Page {
   double x_names_ = 0;  // where the line of x's numbers stands
 };
 
+// Throws invalid_argument: "plot: RULE".
+[[noreturn]] void refuse(const std::string& rule);
+
 // Throws invalid_argument for a width, height or number of pixels out of bounds.
 void check_size(const Frame& frame, Format format);
 double font_size(double width, double height);

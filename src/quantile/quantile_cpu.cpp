@@ -163,43 +163,18 @@ void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElem
   }
 }
 
-// The same around one. The place is chosen by masks, since a branch would be guessed wrongly for half of the elements.
-template <bool indices, class T>
-void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found, bool plain,
-                    OutputOf<indices, T>* to) {
-  const auto part = [&](const auto& comes_before) {
-    PartPlaces ends{0, found.less, found.less + found.equal};
-    for (std::uint64_t i = 0; i < length; ++i) {
-      const WorkOf<T> x = work_of(row[i]);
-      const std::uint64_t less = comes_before(x, found.element) ? 1 : 0;
-      const std::uint64_t greater = comes_before(found.element, x) ? 1 : 0;
-      const std::uint64_t at =
-          ends.equal ^ ((ends.equal ^ ends.less) & -less) ^ ((ends.equal ^ ends.greater) & -greater);
-      check_parts(at < length);
-      if constexpr (indices) to[at] = i;
-      else to[at] = row[i];
-      ends.less += less;
-      ends.greater += greater;
-      ends.equal += 1 - less - greater;
-    }
-  };
-  if (plain) part(std::less<>());
-  else part(before<WorkOf<T>>);
-}
-
 constexpr std::uint64_t plainly_up_to = 64;  // elements of a row
 
 template <bool indices, class T>
-void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found, bool plain,
+void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found,
               OutputOf<indices, T>* to) {
-  if (found.size() == 1 && length <= plainly_up_to) return part_short_row<indices>(row, length, found[0], plain, to);
   const auto same = [](const auto& a, const auto& b) { return a.less == b.less; };
   const auto end = std::unique(found.begin(), found.end(), same);
   const std::span<const PlacedElement<WorkOf<T>>> pivots(found.data(), static_cast<std::size_t>(end - found.begin()));
-  if (length <= plainly_up_to) return part_plainly<indices>(row, length, pivots, to);
   if (pivots.size() == 1) {
     return part_around<indices>(row, length, pivots[0].less, pivots[0].equal, pivots[0].element, to);
   }
+  if (length <= plainly_up_to) return part_plainly<indices>(row, length, pivots, to);
   if constexpr (!indices && !is_stored<T>) {
     const cpu::Scratch spare(length * sizeof(T));
     ManyParts<T>::across(row, length, 0, pivots, to, spare.as<T>());
@@ -215,14 +190,13 @@ bool are_plain(const T* x, std::uint64_t count) {
   else return true;
 }
 
-// Calls take(row's number, row, found, plain) for each row: the elements at the places, with their counts, and whether
-// the row is known to be plain.
+// Calls take(row's number, row, found) for each row: the elements at the places, with their counts.
 template <class T, class Take>
 void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places places, const Take& take) {
   using Found = std::vector<PlacedElement<WorkOf<T>>>;
   const auto one = [&](std::uint64_t row, Found& found, Threads threads) {
     find_places(x + row * length, length, places, found.data(), threads);
-    take(row, x + row * length, found, !is_float(dtype_of<T>));
+    take(row, x + row * length, found);
   };
   const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
     using Work = std::conditional_t<cpu::is_wide<T>, WorkOf<T>, std::uint32_t>;  // narrow elements by their keys
@@ -256,7 +230,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
           const WorkOf<T> element = as_work(columns[row]);
           const cpu::PartSizes sizes = cpu::count_parts(block + row * length, length, element);
           found[0] = {element, sizes.less, sizes.equal};
-          take(begin + row, block + row * length, found, true);
+          take(begin + row, block + row * length, found);
         }
         continue;
       }
@@ -272,7 +246,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
           while (end != length && in_order(end) == element) ++end;
           found[p] = {as_work(element), from, end - from};
         }
-        take(begin + row, x + (begin + row) * length, found, true);
+        take(begin + row, x + (begin + row) * length, found);
       }
     }
   };
@@ -338,8 +312,8 @@ void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places place
     return;
   }
   each_row(x, rows, length, places,
-           [&](std::uint64_t row, const T* elements, std::vector<PlacedElement<WorkOf<T>>>& found, bool plain) {
-             part_row<indices>(elements, length, found, plain, to + row * length);
+           [&](std::uint64_t row, const T* elements, std::vector<PlacedElement<WorkOf<T>>>& found) {
+             part_row<indices>(elements, length, found, to + row * length);
            });
 }
 
@@ -360,7 +334,7 @@ void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std:
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     each_row(static_cast<const T*>(data.data), rows, data.count / rows, places,
-             [&](std::uint64_t row, const T* /*elements*/, const auto& found, bool /*plain*/) {
+             [&](std::uint64_t row, const T* /*elements*/, const auto& found) {
                for (std::size_t p = 0; p < places.size(); ++p) {
                  keys[row * places.size() + p] = ordered_key(element_of<T>(found[p].element));
                }
@@ -450,7 +424,7 @@ void elements_at(const ArrayView& data, std::uint64_t rows, Places places, Mutab
     using T = typename decltype(tag)::type;
     const std::uint64_t length = data.count / rows;
     each_row(static_cast<const T*>(data.data), rows, length, places,
-             [&](std::uint64_t row, const T* elements, const auto& found, bool /*plain*/) {
+             [&](std::uint64_t row, const T* elements, const auto& found) {
                T* const to = static_cast<T*>(result.data) + row * places.size();
                bool any_zero = false;
                for (std::size_t p = 0; p < places.size(); ++p) {

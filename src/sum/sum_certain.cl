@@ -2,8 +2,7 @@
 // Results of sums of doubles whose error has a bound: rounded, and whether that is the exact sum's rounding. The device's twin
 // of compensated.h. After sum_number.cl and sum_finish.cl.
 //
-// Defines beside those of them, given by sum_plan.cpp:
-// - MASU_FP64  1: the device has double; else there is nothing here
+// kernels.md has the parameters, which sum_plan.cpp gives.
 
 #if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -104,7 +103,7 @@ inline bool certain(double sum, const double error, const double bound, const ui
   if (exact && sum == 0) return true;
   const double count = (double)divisor;
   if (bits == 64) {
-    if (what == MASU_AS_ROOT) return certain_root(sum, rest, bound, found);
+    if (what == SUM_AS_ROOT) return certain_root(sum, rest, bound, found);
     // By powers of two nothing is rounded, but for the least numbers.
     const double scaled = sum / count;
     // Not by the usual test, of which compilers make a population count, that Oclgrind lacks.
@@ -116,15 +115,15 @@ inline bool certain(double sum, const double error, const double bound, const ui
     *found = as_ulong(divisor > 1 ? scaled : sum);
     return bound == 0 || (sum + (rest + wide) == sum && sum + (rest - wide) == sum);
   }
-  const bool plain = divisor <= 1 && what != MASU_AS_ROOT;
+  const bool plain = divisor <= 1 && what != SUM_AS_ROOT;
   if (exact && plain) {
     *found = rounded_double(sum, precision, least, bits);
     return true;
   }
   if (exact && fabs(sum) >= as_double(0x07b0000000000000UL)) {
     // A quotient or a root that is a double is known. All ties are such ones.
-    const double value = what == MASU_AS_ROOT ? sqrt(sum) : sum / count;
-    if (fma(-value, what == MASU_AS_ROOT ? value : count, sum) == 0) {
+    const double value = what == SUM_AS_ROOT ? sqrt(sum) : sum / count;
+    if (fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0) {
       *found = rounded_double(value, precision, least, bits);
       return true;
     }
@@ -133,7 +132,7 @@ inline bool certain(double sum, const double error, const double bound, const ui
   double low = sum - wide;
   double high = sum + wide;
   if (!plain) {
-    if (what == MASU_AS_ROOT) {
+    if (what == SUM_AS_ROOT) {
       if (!(low > 0)) return false;
       low = sqrt(low);
       high = sqrt(high);

@@ -32,12 +32,14 @@ std::vector<Column> columns_of_points(const ArrayView& points, std::size_t colum
 }
 
 SlotFinder::SlotFinder(BinRules rules, bool joint)
-    : rules_(rules.begin(), rules.end()), size_(size_of(rules.front()->dtype)), slots_(rules.front()->n + extra_slots) {
+    : rules_(rules), size_(size_of(rules.front()->dtype)), slots_(rules.front()->n + extra_slots) {
   for (const auto& each : rules_) writers_.emplace_back(*each);
   if (!joint) {
     of_byte_ = writers_.front().slot_of_byte();
     return;
   }
+  join_ = join_slots();
+  finish_ = finish_joint_bins();
   std::uint64_t bins = 1;
   for (const auto& each : rules_) bins *= each->n;
   slots_ = bins + joint_extra_bins;
@@ -51,29 +53,29 @@ void SlotFinder::prepare(std::uint64_t elements) {
   for (SlotWriter& each : writers_) each.prepare(elements);
 }
 
-void SlotFinder::write(std::span<const Column> columns, std::uint64_t first, std::size_t count,
-                       SlotHistories& histories, std::uint32_t* slots) const {
-  if (!is_joint()) {
-    const std::byte* const x = columns.front().data + first * size_;
-    prefetch_next(x, count * size_);
-    return writers_.front().write(x, count, histories[0], slots);
+void ColumnSource::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const {
+  const std::size_t size = finder_.size_;
+  if (!finder_.is_joint()) {
+    const std::byte* const x = columns_.front().data + first * size;
+    prefetch_next(x, count * size);
+    return finder_.writers_.front().write(x, count, histories[0], slots);
   }
   std::memset(slots, 0, count * sizeof(std::uint32_t));
   alignas(64) std::uint32_t of_column[block_elements];
   alignas(64) std::byte gathered[block_elements * sizeof(std::uint64_t)];
-  for (std::size_t d = 0; d < columns.size(); ++d) {
-    const Column& column = columns[d];
+  for (std::size_t d = 0; d < columns_.size(); ++d) {
+    const Column& column = columns_[d];
     const std::byte* x = column.data + first * column.stride;
-    if (column.stride != size_) {
-      for (std::size_t i = 0; i < count; ++i) std::memcpy(gathered + i * size_, x + i * column.stride, size_);
+    if (column.stride != size) {
+      for (std::size_t i = 0; i < count; ++i) std::memcpy(gathered + i * size, x + i * column.stride, size);
       x = gathered;
     } else {
-      prefetch_next(x, count * size_);
+      prefetch_next(x, count * size);
     }
-    writers_[d].write(x, count, histories[d], of_column);
-    join_(of_column, count, loops_[d], slots);
+    finder_.writers_[d].write(x, count, histories[d], of_column);
+    finder_.join_(of_column, count, finder_.loops_[d], slots);
   }
-  finish_(count, static_cast<std::uint32_t>(slots_ - joint_extra_bins), slots);
+  finder_.finish_(count, static_cast<std::uint32_t>(finder_.slots_ - joint_extra_bins), slots);
 }
 
 namespace {

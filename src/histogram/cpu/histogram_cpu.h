@@ -47,15 +47,13 @@ std::vector<Column> columns_of_points(const ArrayView& points, std::size_t colum
 
 inline constexpr std::uint64_t byte_values = 256;
 
-// Finds the slots of one column, or the joint bins of several, with outside and NaN after them.
+// Finds the slots of one column, or the joint bins of several, with outside and NaN after them. Keeps references to the
+// rules.
 class SlotFinder {
  public:
   SlotFinder(BinRules rules, bool joint);
   // Says that so many elements will come. Not while others write.
   void prepare(std::uint64_t elements);
-  // The slots of elements [first, first + count), at most block_elements of them.
-  void write(std::span<const Column> columns, std::uint64_t first, std::size_t count, SlotHistories& histories,
-             std::uint32_t* slots) const;
 
   [[nodiscard]] bool is_joint() const noexcept { return !loops_.empty(); }
   [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
@@ -72,23 +70,22 @@ class SlotFinder {
   }
 
  private:
-  std::vector<std::shared_ptr<const BinRule>> rules_;
+  friend class ColumnSource;
+  BinRules rules_;
   std::vector<SlotWriter> writers_;
   std::size_t size_;  // of a coordinate
   std::uint64_t slots_;
   std::span<const std::uint32_t> of_byte_;  // of one column of bytes
   std::vector<JoinLoop> loops_;             // of joint bins
-  JoinSlots join_ = join_slots();
-  FinishJointBins finish_ = finish_joint_bins();
+  JoinSlots join_ = nullptr;
+  FinishJointBins finish_ = nullptr;
 };
 
 // The slots of elements in memory. Keeps references to what it gets.
 class ColumnSource final : public SlotSource {
  public:
   ColumnSource(const SlotFinder& finder, std::span<const Column> columns) : finder_(finder), columns_(columns) {}
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override {
-    finder_.write(columns_, first, count, histories, slots);
-  }
+  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
 
  private:
   const SlotFinder& finder_;
@@ -98,7 +95,7 @@ class ColumnSource final : public SlotSource {
 // Counts interleaved bytes by their value.
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
 
-// Counts data that comes in pieces into totals, which must outlive it, or sums its weights.
+// Counts data that comes in pieces into totals, or sums its weights; those and the rules must outlive it.
 class TableCounter {
  public:
   TableCounter() = default;

@@ -33,7 +33,8 @@ class Threads {
 template <class T>
 std::vector<std::uint64_t> count(const std::vector<T>& data, const BinRule& rule, Strategy strategy,
                                  unsigned channels = 1) {
-  Counter counter(std::make_shared<const BinRule>(rule), channels, strategy);
+  const auto kept = std::make_shared<const BinRule>(rule);
+  Counter counter(kept, channels, strategy);
   std::vector<std::uint64_t> totals((rule.n + extra_slots) * channels);
   counter.count(ArrayView(data), totals);
   return totals;
@@ -64,7 +65,8 @@ TEST(HistogramCpu, PartsOfChannelsAndOfSeveralAdds) {
   const Threads limit(2);
   const std::uint32_t n = 50'000;
   const BinRule rule(Bins::integers(n), Dtype::i32, false);
-  Counter counter(std::make_shared<const BinRule>(rule), 3, Strategy::partitioned);
+  const auto kept = std::make_shared<const BinRule>(rule);
+  Counter counter(kept, 3, Strategy::partitioned);
   const std::uint64_t slots = (rule.n + extra_slots);
   std::vector<std::uint64_t> totals(slots * 3);
   std::vector<std::uint64_t> expected(slots * 3);
@@ -267,7 +269,8 @@ void expect_steps(const std::vector<double>& edges, std::mt19937_64& random, std
     const BinRule rule(Bins::edges(edges), dtype_of<T>, right_open);
     std::vector<std::uint64_t> expected((rule.n + extra_slots));
     for (std::size_t i = 1; i < data.size(); ++i) ++expected[rule.slot(static_cast<double>(data[i]))];
-    Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);
+    const auto kept = std::make_shared<const BinRule>(rule);
+    Counter counter(kept, 1, Strategy::automatic);
     std::vector<std::uint64_t> totals((rule.n + extra_slots));
     counter.count(ArrayView(std::span<const T>(data).subspan(1)), totals);
     ASSERT_EQ(totals, expected) << to_string(dtype_of<T>) << ", edges: " << edges.size() << ", size: " << size;
@@ -351,7 +354,8 @@ TEST(HistogramCpu, ManyBytes) {
   }
   for (const unsigned channels : {2U, 3U, 4U, 5U}) {
     std::vector<std::uint8_t> data(std::size_t{channels} * 400'003);
-    Counter counter(std::make_shared<const BinRule>(rule), channels, Strategy::automatic);
+    const auto kept = std::make_shared<const BinRule>(rule);
+    Counter counter(kept, channels, Strategy::automatic);
     std::vector<std::uint64_t> totals((rule.n + extra_slots) * channels);
     std::vector<std::uint64_t> expected(totals.size());
     for (std::size_t i = 0; i < data.size(); ++i) {
@@ -365,7 +369,8 @@ TEST(HistogramCpu, ManyBytes) {
 
 TEST(HistogramCpu, SmallPiecesOfManyBins) {
   const BinRule rule(Bins::even(300'000, 0, 1), Dtype::f64, false);
-  Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);
+  const auto kept = std::make_shared<const BinRule>(rule);
+  Counter counter(kept, 1, Strategy::automatic);
   std::vector<std::uint64_t> totals((rule.n + extra_slots));
   std::vector<std::uint64_t> expected(totals.size());
   std::mt19937_64 random(6);

@@ -2,15 +2,12 @@
 // Bins that are partitioned because no table in local memory holds them, and the range of values, in OpenCL C 1.2 (and,
 // after the CUDA prelude, in CUDA C++). group_scan.cl and histogram_elements.cl come before this file.
 //
-// Defines beside those of histogram_elements.cl, all given by histogram_plan.cpp:
-// - MASU_KERNEL      which one kernel to compile: one of the four below
-// - MASU_SLOT_SHIFT  a part of the bins is 2^this slots
-// - MASU_BLOCK       elements of a block of what is sorted by parts, a power of two: 256 or less
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
-#define MASU_KERNEL_SCATTER 0
-#define MASU_KERNEL_ORDER 1
-#define MASU_KERNEL_PARTS 2
-#define MASU_KERNEL_RANGE 3
+#define HISTOGRAM_KERNEL_SCATTER 0
+#define HISTOGRAM_KERNEL_ORDER 1
+#define HISTOGRAM_KERNEL_PARTS 2
+#define HISTOGRAM_KERNEL_RANGE 3
 
 // `partitioned`: what is left of each slot within its part of the bins, 16 bits, is sorted by parts into blocks of MASU_BLOCK,
 // each of one part. Its temporary memory has, from these bytes on:
@@ -19,33 +16,33 @@
 // - owners_at    of each block: its part << 16 | its elements; 0: it is not used
 // - order_at     the blocks in the order of the parts, each as its number << 9 | its elements
 // - sorted_at    the blocks
-#define MASU_TEMPORARY                                                                                         \
+#define HISTOGRAM_TEMPORARY                                                                                    \
   __global uchar *temporary, const ulong counters_at, const ulong begins_at, const ulong owners_at, const ulong order_at, \
       const ulong sorted_at
-#define MASU_AT(type, at) ((__global type *)(temporary + (at)))
+#define HISTOGRAM_AT(type, at) ((__global type *)(temporary + (at)))
 
-#if MASU_KERNEL == MASU_KERNEL_SCATTER
+#if MASU_KERNEL == HISTOGRAM_KERNEL_SCATTER
 // `partitioned`, step 1: finds the slots and fills the blocks. A work-group has blocks of its own, as many as its tiles can
 // need: of each part it has one that is not full. A tile of elements is brought into the order of its parts in local memory first, so that neighbours
 // write to neighbours.
-#define MASU_TILE (MASU_GROUP * MASU_UNROLL)
+#define HISTOGRAM_TILE (MASU_GROUP * MASU_UNROLL)
 // What is left of the block in which a place lies: nothing where a block begins there.
-#define MASU_ROOM(place) ((0u - (place)) & (MASU_BLOCK - 1))
+#define HISTOGRAM_ROOM(place) ((0u - (place)) & (MASU_BLOCK - 1))
 // The blocks of the work-groups before this one: of the tiles that they take, the last of which may have fewer elements, and of
 // parts that are not full.
-#define MASU_TILE_BLOCKS ((MASU_TILE + MASU_BLOCK - 1) / MASU_BLOCK)
-#define MASU_BLOCKS_BEFORE(group)                                                                       \
-  ((group)*parts + ((group) * (tiles / groups) + min((group), tiles % groups)) * MASU_TILE_BLOCKS - \
-   ((group) > (tiles - 1) % groups ? tiles * MASU_TILE_BLOCKS - full : 0))
+#define HISTOGRAM_TILE_BLOCKS ((HISTOGRAM_TILE + MASU_BLOCK - 1) / MASU_BLOCK)
+#define HISTOGRAM_BLOCKS_BEFORE(group)                                                                  \
+  ((group)*parts + ((group) * (tiles / groups) + min((group), tiles % groups)) * HISTOGRAM_TILE_BLOCKS - \
+   ((group) > (tiles - 1) % groups ? tiles * HISTOGRAM_TILE_BLOCKS - full : 0))
 // Blocks that more elements take.
-#define MASU_MORE(size, place) \
-  ((size) > MASU_ROOM(place) ? ((size)-MASU_ROOM(place) + MASU_BLOCK - 1) / MASU_BLOCK : 0)
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
+#define HISTOGRAM_MORE(size, place) \
+  ((size) > HISTOGRAM_ROOM(place) ? ((size)-HISTOGRAM_ROOM(place) + MASU_BLOCK - 1) / MASU_BLOCK : 0)
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(HISTOGRAM_INPUT, HISTOGRAM_TEMPORARY, const uint parts,
                                                             __local uint *sizes, __local uint4 *moves,
                                                             __local uint *staged, __local uint *sums) {
-  __global uint *counters = MASU_AT(uint, counters_at);
-  __global uint *owners = MASU_AT(uint, owners_at);
-  __global ushort *sorted = MASU_AT(ushort, sorted_at);
+  __global uint *counters = HISTOGRAM_AT(uint, counters_at);
+  __global uint *owners = HISTOGRAM_AT(uint, owners_at);
+  __global ushort *sorted = HISTOGRAM_AT(ushort, sorted_at);
   MASU_LOCAL_POINTER(uint, sizes);  // elements of each part, and none, in this tile; then where they begin in `staged`
   // For each part: x, the first element in `staged` for which its open block has no room; y, where the elements before x go, less their
   // place in `staged`; z, the same for those from x on; w, where the part continues in the next tile.
@@ -58,35 +55,35 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
   const uint end = first + each < parts ? first + each : parts;
   for (uint p = first; p < end; ++p) moves[p].w = 0;
   const uint groups = (uint)get_num_groups(0);
-  const uint tiles = (uint)((count + MASU_TILE - 1) / MASU_TILE);
-  const uint full = (tiles - 1) * MASU_TILE_BLOCKS +
-                    (uint)((count - (ulong)(tiles - 1) * MASU_TILE + MASU_BLOCK - 1) / MASU_BLOCK);
-  uint next_block = MASU_BLOCKS_BEFORE((uint)get_group_id(0));
-  const uint last_block = MASU_BLOCKS_BEFORE((uint)get_group_id(0) + 1);
-  for (ulong tile = (ulong)get_group_id(0) * MASU_TILE; tile < count; tile += (ulong)get_num_groups(0) * MASU_TILE) {
+  const uint tiles = (uint)((count + HISTOGRAM_TILE - 1) / HISTOGRAM_TILE);
+  const uint full = (tiles - 1) * HISTOGRAM_TILE_BLOCKS +
+                    (uint)((count - (ulong)(tiles - 1) * HISTOGRAM_TILE + MASU_BLOCK - 1) / MASU_BLOCK);
+  uint next_block = HISTOGRAM_BLOCKS_BEFORE((uint)get_group_id(0));
+  const uint last_block = HISTOGRAM_BLOCKS_BEFORE((uint)get_group_id(0) + 1);
+  for (ulong tile = (ulong)get_group_id(0) * HISTOGRAM_TILE; tile < count; tile += (ulong)get_num_groups(0) * HISTOGRAM_TILE) {
     for (uint p = lane; p <= parts; p += MASU_GROUP) sizes[p] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     // The last element is repeated up to the tile's end and belongs to an extra part that is dropped, so nothing depends on its end.
-    const uint length = count - tile < MASU_TILE ? (uint)(count - tile) : MASU_TILE;
+    const uint length = count - tile < HISTOGRAM_TILE ? (uint)(count - tile) : HISTOGRAM_TILE;
     uint found[MASU_UNROLL];
     {
-      MASU_DECLARE_VALUES(MASU_UNROLL)
+      HISTOGRAM_DECLARE_VALUES(MASU_UNROLL)
       MASU_PRAGMA_UNROLL
       for (int k = 0; k < MASU_UNROLL; ++k) {
-        MASU_LOAD_VALUES(tile + min(k * MASU_GROUP + lane, length - 1), k)
+        HISTOGRAM_LOAD_VALUES(tile + min(k * MASU_GROUP + lane, length - 1), k)
       }
       MASU_PRAGMA_UNROLL
       for (int four = 0; four < MASU_UNROLL; four += 4) {
         bool sure = true;
         MASU_PRAGMA_UNROLL
         for (int k = four; k < four + 4; ++k) {
-          MASU_TRY_SLOT(tile + k * MASU_GROUP + lane, k, of_element, sure)
+          HISTOGRAM_TRY_SLOT(tile + k * MASU_GROUP + lane, k, of_element, sure)
           found[k] = of_element;
         }
         if (!sure) {
           MASU_PRAGMA_UNROLL
           for (int k = four; k < four + 4; ++k) {
-            MASU_FIND_SLOWLY(tile + k * MASU_GROUP + lane, k, of_element)
+            HISTOGRAM_FIND_SLOWLY(tile + k * MASU_GROUP + lane, k, of_element)
             found[k] = of_element;
           }
         }
@@ -102,7 +99,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
     barrier(CLK_LOCAL_MEM_FENCE);
     // An exclusive scan of the sizes, in the lower halves, and of the blocks that are to be taken, some parts to each work-item.
     uint sum = 0;
-    for (uint p = first; p < end; ++p) sum += MASU_MORE(sizes[p], moves[p].w) << 16 | sizes[p];
+    for (uint p = first; p < end; ++p) sum += HISTOGRAM_MORE(sizes[p], moves[p].w) << 16 | sizes[p];
     uint all;
     const uint before = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
     uint begin = before & 65535;
@@ -111,8 +108,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
     for (uint p = first; p < end; ++p) {
       const uint size = sizes[p];
       const uint place = moves[p].w;
-      const uint room = MASU_ROOM(place);
-      const uint more = MASU_MORE(size, place);
+      const uint room = HISTOGRAM_ROOM(place);
+      const uint more = HISTOGRAM_MORE(size, place);
       moves[p].x = UINT_MAX;
       moves[p].y = place - begin;
       moves[p].w = place + size;
@@ -148,26 +145,26 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   for (uint p = first; p < end; ++p) {
-    const uint room = MASU_ROOM(moves[p].w);
+    const uint room = HISTOGRAM_ROOM(moves[p].w);
     if (room != 0) owners[moves[p].w / MASU_BLOCK] = p << 16 | (MASU_BLOCK - room);
   }
   for (uint b = next_block + lane; b < last_block; b += MASU_GROUP) owners[b] = 0;
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_ORDER
+#if MASU_KERNEL == HISTOGRAM_KERNEL_ORDER
 // `partitioned`, step 2: brings the blocks into the order of the parts, those of a part in any order. Each work-group sums the
 // parts' blocks for itself, and finds places for some blocks at a time.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const uint parts, const uint blocks,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(HISTOGRAM_TEMPORARY, const uint parts, const uint blocks,
                                                           __local uint *starts, __local uint *places,
                                                           __local uint *sums) {
   MASU_LOCAL_POINTER(uint, starts);
   MASU_LOCAL_POINTER(uint, places);
   MASU_LOCAL_POINTER(uint, sums);
-  __global uint *counters = MASU_AT(uint, counters_at);
-  __global uint *begins = MASU_AT(uint, begins_at);
-  __global const uint *owners = MASU_AT(const uint, owners_at);
-  __global uint *order = MASU_AT(uint, order_at);
+  __global uint *counters = HISTOGRAM_AT(uint, counters_at);
+  __global uint *begins = HISTOGRAM_AT(uint, begins_at);
+  __global const uint *owners = HISTOGRAM_AT(const uint, owners_at);
+  __global uint *order = HISTOGRAM_AT(uint, order_at);
   const uint lane = (uint)get_local_id(0);
   const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
   const uint first = lane * each < parts ? lane * each : parts;
@@ -198,23 +195,23 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const 
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_PARTS
+#if MASU_KERNEL == HISTOGRAM_KERNEL_PARTS
 // `partitioned`, step 3: each work-group counts an equal share of the blocks, part by part, in a table of 2^shift slots in
 // local memory. The share of a group is below 2^32 elements.
-#define MASU_BLOCK_VECTORS (MASU_BLOCK / 8)
-#define MASU_LOAD_BLOCKS(to, from)                                             \
+#define HISTOGRAM_BLOCK_VECTORS (MASU_BLOCK / 8)
+#define HISTOGRAM_LOAD_BLOCKS(to, from)                                        \
   MASU_PRAGMA_UNROLL                                                           \
   for (int k = 0; k < MASU_UNROLL; ++k) {                                      \
     const uint one = (from) + k * MASU_GROUP;                                  \
-    to[k] = one < vectors ? order[i + one / MASU_BLOCK_VECTORS] : 0;           \
+    to[k] = one < vectors ? order[i + one / HISTOGRAM_BLOCK_VECTORS] : 0;      \
   }
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const uint parts, const uint all_slots,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(HISTOGRAM_TEMPORARY, const uint parts, const uint all_slots,
                                                           __global uint *totals, const ulong first_total,
                                                           __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
-  __global const uint4 *sorted = MASU_AT(const uint4, sorted_at);
-  __global const uint *begins = MASU_AT(const uint, begins_at);
-  __global const uint *order = MASU_AT(const uint, order_at);
+  __global const uint4 *sorted = HISTOGRAM_AT(const uint4, sorted_at);
+  __global const uint *begins = HISTOGRAM_AT(const uint, begins_at);
+  __global const uint *order = HISTOGRAM_AT(const uint, order_at);
   const uint lane = (uint)get_local_id(0);
   const ulong all = begins[parts];
   uint i = (uint)(all * get_group_id(0) / get_num_groups(0));
@@ -235,23 +232,23 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
     const uint slots = rest < 1u << MASU_SLOT_SHIFT ? rest : 1u << MASU_SLOT_SHIFT;
     for (uint s = lane; s < slots; s += MASU_GROUP) table[s] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint vectors = (part_end - i) * MASU_BLOCK_VECTORS;
+    const uint vectors = (part_end - i) * HISTOGRAM_BLOCK_VECTORS;
     uint block[MASU_UNROLL];
     uint next_block[MASU_UNROLL];  // loaded while the blocks before are counted
-    MASU_LOAD_BLOCKS(next_block, lane)
+    HISTOGRAM_LOAD_BLOCKS(next_block, lane)
     for (uint v = lane; v < vectors; v += MASU_UNROLL * MASU_GROUP) {
       uint4 loaded[MASU_UNROLL];
       MASU_PRAGMA_UNROLL
       for (int k = 0; k < MASU_UNROLL; ++k) block[k] = next_block[k];
       MASU_PRAGMA_UNROLL
       for (int k = 0; k < MASU_UNROLL; ++k) {
-        const uint in_block = (v + k * MASU_GROUP) % MASU_BLOCK_VECTORS;
-        loaded[k] = masu_load_streaming(sorted + (block[k] >> 9) * MASU_BLOCK_VECTORS + in_block);
+        const uint in_block = (v + k * MASU_GROUP) % HISTOGRAM_BLOCK_VECTORS;
+        loaded[k] = masu_load_streaming(sorted + (block[k] >> 9) * HISTOGRAM_BLOCK_VECTORS + in_block);
       }
-      MASU_LOAD_BLOCKS(next_block, v + MASU_UNROLL * MASU_GROUP)
+      HISTOGRAM_LOAD_BLOCKS(next_block, v + MASU_UNROLL * MASU_GROUP)
       MASU_PRAGMA_UNROLL
       for (int k = 0; k < MASU_UNROLL; ++k) {
-        const uint at = (v + k * MASU_GROUP) % MASU_BLOCK_VECTORS * 8;
+        const uint at = (v + k * MASU_GROUP) % HISTOGRAM_BLOCK_VECTORS * 8;
         uint words[4];
         words_of_vector(loaded[k], words);
         MASU_PRAGMA_UNROLL
@@ -270,7 +267,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_RANGE
+#if MASU_KERNEL == HISTOGRAM_KERNEL_RANGE
 // The least and the greatest finite value: two values for each work-group, `least` > `greatest` where it met none.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *data, const ulong byte_offset,
                                                           const ulong count, const MASU_VALUE highest,

@@ -7,6 +7,7 @@
 #include "histogram/bins/bin_rule.h"
 #include "histogram/weighted_sums.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/histogram.h>
@@ -37,7 +38,7 @@ struct SlotRule {
   void look_up(const BinRule& rule);
   // The name of its functions in histogram_slots.cl, after slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
-  // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
+  // The arguments of HISTOGRAM_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
   // empty. `edge_double`: whether MASU_EDGE is double.
   [[nodiscard]] call::Arguments arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer,
                                           bool position_double, bool edge_double) const;
@@ -127,46 +128,37 @@ inline constexpr unsigned banks = 32;
 // 8-bit data is counted by its byte and folded into bins by the host; so are stored floats whose slots are in no order.
 inline constexpr std::uint64_t byte_slots = 256;
 inline constexpr std::uint64_t half_slots = 65536;
-// The largest private table: of a work-item of a GPU, and of a CPU device, where a work-group is one work-item.
-inline constexpr std::uint64_t private_slots_gpu = 1024;
-inline constexpr std::uint64_t private_slots_cpu = 16384;
 // A work-group counts fewer values than this in 32 bits.
 inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 31;
 // A group that packs two counters a word, and looks at all of them before they overflow, counts at most this many
-// values between two looks, and leaves less than 2^16 minus this many in each; and so many vectors of each work-item
-// are in flight.
+// values between two looks, and leaves less than 2^16 minus this many in each.
 inline constexpr std::uint64_t packed_elements = std::uint64_t{3} << 14;
-inline constexpr unsigned packed_unroll = 3;
 // The most that a set of such groups counts in a launch: a sample tells better how frequent a value is where it is not
 // of more.
 inline constexpr std::uint64_t packed_set_elements = std::uint64_t{1} << 25;
-// The work-groups of a cluster count up to so many bytes.
-inline constexpr std::uint64_t most_cluster_bytes = std::uint64_t{1} << 20;
-// And copy so many bytes beside that.
-inline constexpr std::uint64_t most_beside_bytes = std::uint64_t{1} << 14;
-// A guide to given edges has at most this many cells in local memory, and in global memory.
-inline constexpr std::uint32_t most_local_cells = 16384;
-inline constexpr std::uint32_t most_global_cells = 1U << 21;
 // `partitioned` sorts at most this many elements at a time, two bytes each, into at most this many parts.
 inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t most_parts = 2000;
 // Elements of a block, and the most blocks of all work-groups that are not full.
 inline constexpr std::uint64_t block_elements = 256;
 inline constexpr std::uint64_t most_open_blocks = std::uint64_t{1} << 18;
-// Lanes that count a row of bytes, the most vectors of 16 in a round, and the most rounds between two sums. A row has
-// fewer than 2^16 bytes.
+// Lanes that count a row of bytes, and the most rounds between two sums. A row has fewer than 2^16 bytes.
 inline constexpr unsigned byte_row_lanes = 16;
-inline constexpr unsigned byte_row_vectors = 8;
 inline constexpr unsigned byte_row_rounds = 2;
 // Words of local memory: tables of byte counters in all banks, a word for each work-item, and words of the whole group.
 inline constexpr std::uint64_t byte_row_words = byte_slots / 4 * banks + banks + 4;
 inline constexpr std::uint64_t most_byte_row = 65535;
-// Work-groups of these a compute unit: a group of its own for most rows is faster than groups that go on.
-inline constexpr unsigned byte_row_groups = 1024;
-// At least this many are to share a compute unit: with 24, registers are spilled.
-inline constexpr unsigned byte_row_resident = 20;
-// Rows up to this length are counted by one work-group each.
-inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
+// Work-items of a work-group, and the elements of each, that are brought into the order of their parts.
+struct Tile {
+  unsigned group;
+  unsigned unroll;
+};
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "histogram/device/histogram_tuning.def"
+};
+inline Tuned tuned;
 
 struct Plan {
   Strategy strategy = Strategy::global;
@@ -242,8 +234,6 @@ inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 30;
 inline constexpr unsigned sampled = 1 << 14;
 // One weight in so many of those may lie outside of the narrow table.
 inline constexpr unsigned outliers = 1 << 10;
-// So many copies of a table leave equal values few banks to wait for.
-inline constexpr unsigned enough_copies = 8;
 // Launches before the first of their descriptions of tables is used again: more than wait on several streams.
 inline constexpr std::uint32_t descriptions = 1024;
 

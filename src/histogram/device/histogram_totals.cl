@@ -5,12 +5,7 @@
 //
 // A table of counts has `bins` bins, then below, above and NaN.
 //
-// Defines, given by histogram_plan.cpp; those of sums beside sum_number.cl's, by weighted_kernels.cpp:
-// - MASU_GROUP          work-items in a work-group
-// - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits, then a word of flags. 0:
-//                       the totals are counts
-// - MASU_WEIGHT_SIGNED  1: the weights have a sign
-// - MASU_WHOLE          1: sums of integers, which are stored modulo 2^64 too
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
 #if MASU_DIGITS == 0
 // Adds the totals of `values` values of each table to the slots that they belong to: slot_of[v] for value v.

@@ -50,13 +50,13 @@ class DeviceRules {
               const TableUpload& upload = {});
 
   [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
-  // The arguments of column d's MASU_RULE_PARAMETERS.
+  // The arguments of column d's HISTOGRAM_RULE_PARAMETERS.
   [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
-  // The arguments of MASU_INPUT: `count` elements from number `first` on, all in one row.
+  // The arguments of HISTOGRAM_INPUT: `count` elements from number `first` on, all in one row.
   [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first,
                                       std::uint64_t count) const;
   // The same of one column whose rows of `row_elements` elements lie `pitch` bytes apart; `count` is that of
-  // MASU_PARAMETERS, where it counts the elements of a row, or of MASU_INPUT.
+  // SUM_PARAMETERS, where it counts the elements of a row, or of HISTOGRAM_INPUT.
   [[nodiscard]] call::Arguments rows_input(const call::At& from, std::uint64_t count, std::uint64_t rows,
                                            std::uint64_t pitch) const {
     return call::Arguments(from, count, rows, pitch, static_cast<std::uint32_t>(slots()), arguments_[0]);
@@ -90,7 +90,7 @@ class Partitioner {
   // The elements for which there are so many bytes; a chunk at least.
   static std::uint64_t elements_in(const histogram_plan::Plan& plan, std::uint64_t bytes);
 
-  // Counts a chunk with temporary memory for it: `input` are the arguments of MASU_INPUT. Adds to `totals`.
+  // Counts a chunk with temporary memory for it: `input` are the arguments of HISTOGRAM_INPUT. Adds to `totals`.
   void count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
              const BufferBase& totals, std::vector<Event>& launches);
 

@@ -193,7 +193,7 @@ bool SlotRule::prove(const BinRule& rule, const BinLimits<T>& limits, std::span<
   const auto start = static_cast<Position>(-rule.lo * static_cast<double>(scale));
   if (lower.empty() || !std::isnormal(scale) || !std::isfinite(start)) return false;
   const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(number(x)), scale, shift); };
-  // The whole number nearest to a position, as MASU_NEAREST finds it.
+  // The whole number nearest to a position, as HISTOGRAM_NEAREST finds it.
   constexpr auto whole = static_cast<Position>(std::is_same_v<Position, double> ? 0x1.8p52 : 0x1.8p23);
   const auto nearest = [&](T x, Position shift) {
     const Position sum = position(x, shift) + whole;
@@ -272,7 +272,7 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
       position_double = true;
     }
   }
-  constexpr std::uint64_t most_nearest = std::uint64_t{1} << 22;  // of positions in f32, as MASU_NEAREST finds it
+  constexpr std::uint64_t most_nearest = std::uint64_t{1} << 22;  // of positions in f32, as HISTOGRAM_NEAREST finds it
   if (!(error_ < most_compared_error) || (!position_double && rule.n >= most_nearest)) return;
   kind = rule.own_arithmetic ? Kind::even_f32 : rule.own_edges ? Kind::even_rounded : Kind::even_f64;
   scale_ = static_cast<double>(rule.n) / (rule.hi - rule.lo);

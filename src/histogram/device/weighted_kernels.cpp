@@ -25,7 +25,8 @@ Tables tables_for(const DeviceInfo& device, const WeightFormat& format, std::uin
   const std::uint64_t limit = table_limit(device);
   const unsigned most_copies = device.gpu ? histogram_plan::banks : 1;
   Tables tables{layout(limit, slots, format.digits(), most_copies), std::nullopt};
-  const bool enough = tables.wide.digits != 0 && (!device.gpu || (1U << tables.wide.copies_log) >= enough_copies);
+  const bool enough =
+      tables.wide.digits != 0 && (!device.gpu || (1U << tables.wide.copies_log) >= histogram_plan::tuned.enough_copies);
   // Two places of the lowest digit of a weight, and the digit for carries; more while they cost no copies.
   const unsigned least = format.touched() + 2;
   if (enough || least >= format.digits()) return tables;
@@ -112,7 +113,8 @@ Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint
   if (device.gpu) {
     // 32 bytes of each kind in flight.
     const std::size_t widest = std::max(size_of(columns.front().element), size_of(format.weights));
-    plan.base.unroll = columns.size() > 2 || widest == 8 ? 4 : 8;
+    plan.base.unroll = columns.size() > 2 || widest == 8 ? histogram_plan::tuned.weighted_unroll / 2
+                                                         : histogram_plan::tuned.weighted_unroll;
     plan.base.groups = device.compute_units * (plan.local_words(slots) > 1 ? 1 : 2);
   } else {
     // Barriers and atomics are dear on CPUs.

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstring>
 #include <exception>
-#include <initializer_list>
 #include <new>
 #include <optional>
 #include <span>
