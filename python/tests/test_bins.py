@@ -63,3 +63,30 @@ def test_no_edge_of_dask_is_nan():
             lazy.histogram2d(data, data, [edges, [0, 1]])
         with pytest.raises(ValueError, match="edges must be numbers, got NaN at "):
             lazy.histogramdd((data, data), [[0, 1], edges])
+
+
+def same(*args, **options):
+    """masu's histogram and NumPy's."""
+    try:
+        wanted = np.histogram(*args, **options)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=str(error)[:20]):
+            masu.histogram(*args, **options)
+        return
+    for mine, numpys in zip(masu.histogram(*args, **options), wanted):
+        assert mine.dtype == numpys.dtype and np.array_equal(mine, numpys), (args, options)
+
+
+def test_bins_of_float16():
+    """Far from each other, where a search in the edges does, and near, where NumPy's arithmetic decides."""
+    rng = np.random.default_rng(16)
+    every = np.arange(65536, dtype=np.uint16).view(np.float16)
+    every = np.sort(every[np.isfinite(every)])
+    for _ in range(40):
+        low, high = np.sort((rng.standard_normal(2) * 2.0 ** rng.integers(-18, 14)).astype(np.float16))
+        inside = every[(every >= low) & (every <= high)]
+        for bins in rng.integers(1, 160, 3).tolist():
+            for data in (inside[::7], inside):
+                same(data, bins)
+                same(data, bins, (float(low), float(high)))
+                same(data, bins, (float(low), float(high)), weights=np.ones(data.size, "i4"))

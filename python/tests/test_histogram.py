@@ -192,21 +192,6 @@ def test_edges_of_ranges_beyond_64_bits():
             same("histogram", sample(dtype), 5, ends)
 
 
-def test_bins_of_float16():
-    """Far from each other, where a search in the edges does, and near, where NumPy's arithmetic decides."""
-    rng = np.random.default_rng(16)
-    every = np.arange(65536, dtype=np.uint16).view(np.float16)
-    every = np.sort(every[np.isfinite(every)])
-    for _ in range(40):
-        low, high = np.sort((rng.standard_normal(2) * 2.0 ** rng.integers(-18, 14)).astype(np.float16))
-        inside = every[(every >= low) & (every <= high)]
-        for bins in rng.integers(1, 160, 3).tolist():
-            for data in (inside[::7], inside):
-                same("histogram", data, bins)
-                same("histogram", data, bins, (float(low), float(high)))
-                same("histogram", data, bins, (float(low), float(high)), weights=np.ones(data.size, "i4"))
-
-
 def test_more_bins_than_there_is_memory_for():
     for bins in (2**62, 2**70):
         for dtype in ("u1", "f8"):
