@@ -25,17 +25,17 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
         expect_compiles(plan.files(false), plan.defines(false), {"sum_add"});
       // Long rows of these have a program of their own, without clusters.
       const bool streams = is_float(dtype) && inputs == Inputs::values;
-      if (streams) expect_compiles(plan.files(true), plan.defines(true), {"sum_rows", "sum_shared"});
+      if (streams) expect_compiles(plan.files(true), plan.defines(true), {"sum_teams", "sum_shared"});
       const sum_plan::Plan usual =
           streams ? sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, 1024) : plan;
-      std::vector<std::string> kernels{"sum_rows", "sum_shared"};
+      std::vector<std::string> kernels{"sum_teams", "sum_shared"};
       EXPECT_EQ(usual.cluster > 1, usual.quick && GetParam() >= 90);
       if (usual.cluster > 1) kernels.emplace_back("sum_clusters");
       expect_compiles(usual.files(true), usual.defines(true), kernels);
       if (inputs == Inputs::products) continue;
       const sum_plan::Plan columns =
           sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, count, sum_plan::Layout::columns);
-      expect_compiles(columns.files(true), columns.defines(true), {"sum_columns"});
+      expect_compiles(columns.files(true), columns.defines(true), {"sum_teams"});
     }
   }
 }

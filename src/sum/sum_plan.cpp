@@ -127,8 +127,8 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
 
 namespace {
 
-// The files of a program, in their order: `finishes`: of the kernels that make results, of rows or of columns.
-std::vector<std::string_view> program(bool finishes, bool floats, bool columns) {
+// The files of a program, in their order: `finishes`: of the kernels that make results.
+std::vector<std::string_view> program(bool finishes, bool floats) {
   std::vector<std::string_view> files{"src/elements/elements.cl", "src/elements/totals.cl"};
   const auto add = [&](std::initializer_list<std::string_view> more) { files.insert(files.end(), more); };
   if (finishes) add({"src/elements/last_group.cl", "src/sum/sum_number.cl"});
@@ -139,19 +139,16 @@ std::vector<std::string_view> program(bool finishes, bool floats, bool columns) 
   }
   add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
   if (!floats) add({"src/sum/sum_narrow.cl"});
-  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", columns ? "src/sum/sum_columns.cl" : "src/sum/sum_rows.cl"});
+  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
   return files;
 }
 
 }  // namespace
 
 std::span<const std::string_view> Plan::files(bool finishes) const {
-  static const auto programs = [] {
-    std::array<std::vector<std::string_view>, 8> all;
-    for (unsigned i = 0; i < all.size(); ++i) all[i] = program((i & 1) != 0, (i & 2) != 0, (i & 4) != 0);
-    return all;
-  }();
-  return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0) + (layout == Layout::columns ? 4 : 0)];
+  static const std::array programs{program(false, false), program(true, false), program(false, true),
+                                   program(true, true)};
+  return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0)];
 }
 
 // Words of the number, without its sign, that the totals' rows up to `last_row` stand for.
@@ -300,7 +297,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   const bool streaming = streams(device, dtype, inputs, layout, tried);
   plan.cluster = plan.quick && layout == Layout::shared && !streaming ? cluster_groups(device) : 1;
   // Through OpenCL no work-group reads what others wrote without atomics in the same launch.
-  plan.shares_columns = plan.quick && device.kind == DeviceKind::cuda;
+  plan.shares_columns = layout == Layout::columns && plan.quick && device.kind == DeviceKind::cuda;
   plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;

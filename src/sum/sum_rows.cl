@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of results of rows on the device, after sum_round.cl.
 //
-// - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
-//   the bound proves nothing are added again exactly, by sum_round.cl.
+// - sum_teams: rows that one work-group each is enough for, and the columns of matrices, in one launch. A team of
+//   work-items adds a row, or its share of a column. Those for which the bound proves nothing are added again exactly, by
+//   sum_round.cl.
 // - sum_shared: rows that several work-groups share. Each leaves a part; the last one of a row puts them together and stores
 //   what they prove. Where they prove nothing, all that are still there add the row exactly, share after share, and the
 //   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: they
@@ -14,28 +15,40 @@
 // Defines beside those of the files before, given by sum_plan.cpp:
 // - MASU_CLUSTER     work-groups of a row that may wait for each other; 1: there are none
 // - MASU_LOOKS       how often a work-group looks for a decision
+// - MASU_SHARES_COLUMNS  1: work-groups may share columns
 
-// 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
-// which then waits for no other, and has at least that many work-items, each of which rounds one.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+// 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
+// team is no more than a sub-group, which then waits for no other, and has at least that many work-items, each of which
+// rounds one. Where there are shares each leaves its parts, and the last one puts them together. left_at: where those that
+// were there are counted, in zeros that are left as zeros.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
+    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, const ulong parts_at,
+    __global uint *left, const ulong left_at, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts,
+    __local uint *unsure) {
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
   MASU_LOCAL_POINTER(uint, unsure);  // 1 + the rows that a work-group takes
   const uint me = (uint)get_local_id(0);
-  const uint team = me >> team_bits;
+  const uint team = MASU_TEAM(me, team_bits);
   const uint teams = MASU_GROUP >> team_bits;
-  const uint lane = me & ((1u << team_bits) - 1u);
+  const uint lane = MASU_TEAM_LANE(me, team_bits);
 #if MASU_JOINS_LANES
   const uint turns = rounds;
 #else
   const uint turns = 1;
 #endif
-  for (size_t begin = get_group_id(0) * teams * turns; begin < rows; begin += get_num_groups(0) * teams * turns) {
+#if MASU_SHARES_COLUMNS
+  const size_t members = shares;
+#else
+  const size_t members = 1;
+#endif
+  const uint strip = (uint)(get_group_id(0) / members);
+  const size_t share = get_group_id(0) - strip * members;
+  const size_t strips = get_num_groups(0) / members;
+  for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const size_t mine = begin + lane * teams + team;
-    const bool any = lane < turns && mine < rows;
+    const size_t mine = begin + (turns == 1 ? 0 : lane * teams) + team;
+    bool last = true;
     ulong own[MASU_PART_WORDS] = {0};
 #if MASU_QUICK
     for (uint turn = 0; turn < turns; ++turn) {
@@ -44,8 +57,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
         // A team without a row reads the last one again.
         const size_t wanted = begin + turn * teams + team;
         const size_t row = wanted < rows ? wanted : (size_t)rows - 1;
-        const size_t stride = (size_t)1 << team_bits;
-        const size_t first = lane;
+        const size_t stride = members << team_bits;
+        const size_t first = (share << team_bits) + lane;
         MASU_ROW
         MASU_START_PART
         MASU_ADD_VECTORS(first, vectors)
@@ -56,12 +69,39 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
       for (int w = 0; w < MASU_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
     }
 #endif
-    const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
+#if MASU_SHARES_COLUMNS
+    if (members > 1) {
+      __global ulong *kept = (__global ulong *)(totals + parts_at / 4) + (mine < rows ? mine : (size_t)rows - 1);
+      if (lane == 0 && mine < rows) {
+        for (int w = 0; w < MASU_PART_WORDS; ++w) kept[(share * MASU_PART_WORDS + w) * rows] = own[w];
+      }
+      __global uint *strip_left = left + left_at / 4 + strip;
+      last = is_last_group(strip_left, members, true, unsure + 1);
+      barrier(CLK_LOCAL_MEM_FENCE);  // all know before `unsure` is written to
+      if (last) {
+        if (me == 0) *strip_left = 0;
+        ulong part[MASU_PART_WORDS];
+        MASU_START_PART
+        MASU_END_PART
+        for (size_t i = lane; i < members; i += (size_t)1 << team_bits) {
+          ulong other[MASU_PART_WORDS];
+          for (int w = 0; w < MASU_PART_WORDS; ++w)
+            other[w] = ((__global const volatile ulong *)kept)[(i * MASU_PART_WORDS + w) * rows];
+          add_part(part, other);
+        }
+        join_parts(part, team_bits, parts);
+        for (int w = 0; w < MASU_PART_WORDS; ++w) own[w] = part[w];
+      }
+    }
+#endif
+    const bool any = last && lane < turns && mine < rows;
+    const ulong depth = (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
     round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
                MASU_FINISH_ARGUMENTS, parts, unsure);
   }
 }
 
+#if !MASU_BY_COLUMN
 // What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
 // shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
 #define MASU_KINDS(row) (totals + flags_at / 4 + (row))
@@ -194,4 +234,5 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) MASU_CLUSTERS(MASU_CLU
   join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, first, depth, MASU_KEPT, parts, shared_state);
   add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, shared_state);
 }
+#endif
 #endif
