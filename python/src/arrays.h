@@ -10,6 +10,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/weighted_histogram.h>
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
@@ -85,12 +86,15 @@ bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept;
 // dtypes may have the characters of NumPy's.
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept;
 
+// The elements of what numpy_array() gives, where they lie C-contiguous, aligned and native, of a dtype that masu has.
+std::optional<masu::ArrayView> plain_elements(PyObject* object) noexcept;
+
 // Whether NumPy compares the elements of an array with these numbers as doubles, although all are integers: of 64 bits,
 // some with a sign and some without. Then integers beyond 2^53 may compare as equal. False for other objects.
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept;
 
 // An uninitialised array of that shape and dtype; null with an exception set. Only where numpy_array() gave an array.
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype);
+PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean = false);
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype);
 void* data_of(PyObject* array) noexcept;  // of one that was made so
 // A scalar of NumPy's, f32 or f64.
@@ -124,8 +128,8 @@ class Array {
   Array() = default;
   Array(nb::handle array, bool writable);
   ~Array();
-  // An array of NumPy's in this shape, taken without a call of Python's; null where it is something else.
-  const NumpyArray* take(PyObject* array, bool writable) noexcept;
+  // Takes an array of NumPy's in this shape without a call of Python's; false where it is something else.
+  bool take(PyObject* array, bool writable) noexcept;
 
   Py_buffer view_{};
   DeviceArray* device_ = nullptr;
@@ -146,21 +150,6 @@ class Input : public Array {
   }
 };
 
-// Memory of the host that may be an array in this shape: elsewhere, and where numpy_array() is null, its count is 0.
-class MaybeInput : public Array {
- public:
-  explicit MaybeInput(nb::handle array) noexcept;
-  [[nodiscard]] masu::ArrayView view() const noexcept { return {dtype_, data_, count_}; }
-  [[nodiscard]] int dimensions() const noexcept { return view_.ndim; }
-  [[nodiscard]] std::span<const Py_ssize_t> shape() const noexcept {
-    return {view_.shape, static_cast<std::size_t>(view_.ndim)};
-  }
-  [[nodiscard]] bool is_bool() const noexcept { return boolean_; }
-
- private:
-  bool boolean_ = false;
-};
-
 // An array that is written.
 class Output : public Array {
  public:
@@ -172,6 +161,20 @@ class Output : public Array {
     return static_cast<T*>(data_);
   }
 };
+
+// The totals of one row, or what lies outside of its bins, in f64, or in 64 bits where the weights are integers.
+inline masu::ArrayView totals_in(masu::Dtype dtype, const masu::WeightedHistogram& found, std::uint64_t row,
+                                 bool outside) {
+  const auto view = [](const auto& numbers) { return masu::ArrayView(numbers); };
+  switch (dtype) {
+    case masu::Dtype::i64: return view(outside ? found.signed_extra_totals(row) : found.signed_totals(row));
+    case masu::Dtype::u64: return view(outside ? found.unsigned_extra_totals(row) : found.unsigned_totals(row));
+    default: return view(outside ? found.extra_totals(row) : found.totals(row));
+  }
+}
+inline masu::Dtype dtype_of_totals(masu::Dtype weights) {
+  return masu::is_float(weights) ? masu::Dtype::f64 : masu::is_signed(weights) ? masu::Dtype::i64 : masu::Dtype::u64;
+}
 
 // Columns in host memory, or on one device.
 struct Columns {

@@ -116,11 +116,12 @@ namespace {
 
 // (edges, bins) of own_bins(), None where there are none. `pair`: the least and the greatest element. `joint`: of a
 // column of several.
-nb::object own_bins_of(nb::handle pair, std::int64_t bins, bool joint) {
+nb::object own_bins_of(nb::handle pair, nb::handle number, bool joint) {
   const Input given(pair);
   const Dtype dtype = given.dtype();
+  std::int64_t bins = 0;
   constexpr std::int64_t most = 65536;
-  if (given.count() != 2 || bins < 1 || bins > most || !may_have_own_bins(dtype)) return nb::none();
+  if (!integer(number.ptr(), bins) || bins < 1 || bins > most || given.count() != 2) return nb::none();
   Ends ends{};
   const std::size_t size = masu::size_of(dtype);
   for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&ends[i], given.data<std::byte>() + i * size, size);

@@ -28,24 +28,30 @@ namespace {
 
 constexpr std::uint64_t few_totals = 16384;
 
+// An array of these numbers of 64 bits.
+nb::object new_array(masu::Dtype dtype, const void* numbers, std::uint64_t count) {
+  const auto length = static_cast<Py_ssize_t>(count);
+  nb::object result = nb::steal(new_numpy_array({&length, 1}, dtype));
+  if (!result.is_valid()) throw nb::python_error();
+  std::copy_n(static_cast<const std::uint64_t*>(numbers), count, static_cast<std::uint64_t*>(data_of(result.ptr())));
+  return result;
+}
+
 // The totals of the weights of 0, 1, 2, …, at least `least` of them, as an array; invalid where another way must be
 // taken: for what are not two lines of equal length, integers that NumPy casts to intp and weights that are doubles.
 nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
-  const MaybeInput x(integers);
-  const MaybeInput by(weights);
-  if (x.count() == 0 || x.count() != by.count() || x.dimensions() != 1 || by.dimensions() != 1 || x.is_bool() ||
-      by.is_bool() || x.dtype() == masu::Dtype::u64) {
-    return {};
-  }
-  const auto work = [&] { return masu::weighted_bincount(x.view(), by.view(), least); };
-  std::optional<masu::IndexTotals> found = brief_call(x.count(), work);
+  const auto elements = [](nb::handle array) -> std::optional<masu::ArrayView> {
+    const NumpyArray* const line = numpy_array(array.ptr());
+    return line == nullptr || line->dimensions != 1 || line->is_bool() ? std::nullopt : plain_elements(array.ptr());
+  };
+  const auto x = elements(integers);
+  const auto by = elements(weights);
+  if (!x || !by || x->count == 0 || x->count != by->count || x->dtype == masu::Dtype::u64) return {};
+  std::optional<masu::IndexTotals> found =
+      brief_call(x->count, [&] { return masu::weighted_bincount(*x, *by, least); });
   if (!found) return {};
   if (found->count <= few_totals) {  // an array of NumPy's own is made sooner than one around other memory
-    static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-    nb::object result = empty(found->count);
-    const Output to(result);
-    std::copy_n(found->totals.get(), found->count, to.data<double>());
-    return result;
+    return new_array(masu::Dtype::f64, found->totals.get(), found->count);
   }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
@@ -133,31 +139,19 @@ bool are_plain_edges(PyObject* bins) {
   return true;
 }
 
-// An array of these numbers.
-template <class T>
-nb::object new_array(std::span<const T> numbers) {
-  const auto length = static_cast<Py_ssize_t>(numbers.size());
-  nb::object result = nb::steal(new_numpy_array({&length, 1}, masu::dtype_of<T>));
-  if (!result.is_valid()) throw nb::python_error();
-  std::ranges::copy(numbers, static_cast<T*>(data_of(result.ptr())));
-  return result;
-}
-
 // The counts of the elements between bins, or the totals of their weights, in the dtype of these.
 nb::object counted(const masu::ArrayView& data, const NumpyArray* by, const masu::Bins& bins) {
   if (by == nullptr) {
     const auto found = brief_call(data.count, [&] { return masu::histogram(this_cpu(), data, bins); });
-    const std::span<const std::uint64_t> counts = found.counts();
-    return new_array(std::span(reinterpret_cast<const std::int64_t*>(counts.data()), counts.size()));
+    return new_array(masu::Dtype::i64, found.counts().data(), found.counts().size());
   }
   masu::Dtype weight{};
   dtype_of(*by, weight);
   const masu::ArrayView weights(weight, by->data, data.count);
   const auto found =
       brief_call(data.count, [&] { return masu::weighted_histogram(this_cpu(), data, weights, bins, {.wrap = true}); });
-  const nb::object totals = masu::is_float(weight)    ? new_array(found.totals())
-                            : masu::is_signed(weight) ? new_array(found.signed_totals())
-                                                      : new_array(found.unsigned_totals());
+  const masu::ArrayView exact = totals_in(dtype_of_totals(weight), found, 0, false);
+  const nb::object totals = new_array(exact.dtype, exact.data, exact.count);
   return masu::size_of(weight) == sizeof(double)
              ? totals
              : totals.attr("astype")(nb::handle(reinterpret_cast<PyObject*>(by->dtype)));
@@ -201,7 +195,7 @@ PyObject* plain::histogram(const Arguments& values) {
   const masu::ArrayView data(dtype, a->data, a->count());
   const bool many_bins = even && count > static_cast<std::int64_t>(a->count());
   std::optional<Ends> ends;
-  if (is_masus && even && is_none(range) && !many_bins && count > 0 && may_have_own_bins(dtype)) {
+  if (is_masus && even && is_none(range) && !many_bins && count > 0 && dtype != masu::Dtype::f16) {
     ends = ends_of(data);
     if (const std::optional<Between> own = own_bins(dtype, count, *ends)) {
       return nb::make_tuple(counted(data, by, own->bins), own->edges_array(dtype)).release().ptr();

@@ -192,6 +192,15 @@ def test_edges_of_ranges_beyond_64_bits():
             same("histogram", sample(dtype), 5, ends)
 
 
+def test_more_bins_than_there_is_memory_for():
+    for bins in (2**62, 2**70):
+        for dtype in ("u1", "f8"):
+            same("histogram", sample(dtype), bins)
+            same("histogram2d", sample(dtype), sample(dtype), bins)
+            same("histogram_bin_edges", sample(dtype), bins)
+            same("histogram", sample(dtype).reshape(2, -1)[:, ::2], bins, weights=sample("f8").reshape(2, -1)[:, ::2])
+
+
 def test_every_call_warns_of_truth_values():
     for _ in range(2):  # edges are kept
         same("histogram_bin_edges", sample("?"), 5, (0, 1))
@@ -464,12 +473,12 @@ def test_digitize_of_values_at_the_edges():
 
 
 def test_small_input_is_numpys_and_the_same(monkeypatch):
-    data = sample("f4", 100)
-    by_masu = masu.histogram(data, 9), masu.histogram2d(data, data, 3), masu.bincount(abs(data).astype(int))
+    data, ends = sample("f4", 100), ((0, 50), (0, 50))  # without a range the bins are masu's own
+    by_masu = masu.histogram(data, 9), masu.histogram2d(data, data, 3, ends), masu.bincount(abs(data).astype(int))
     monkeypatch.setattr(masu._small, "limit", 4096)
     monkeypatch.delattr(masu._masu, "histogram")
     monkeypatch.delattr(masu._masu, "joint_histogram")
-    by_numpy = masu.histogram(data, 9), masu.histogram2d(data, data, 3), masu.bincount(abs(data).astype(int))
+    by_numpy = masu.histogram(data, 9), masu.histogram2d(data, data, 3, ends), masu.bincount(abs(data).astype(int))
     for mine, theirs in zip(arrays(by_masu), arrays(by_numpy), strict=True):
         assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
 
