@@ -131,7 +131,7 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
       count_(count),
       columns_(columns),
       returns_(returns),
-      teams_(by_column() ? Plan::Teams{plan_.column_bits(rows, columns, count), 1} : plan_.teams(rows, count)) {
+      teams_(by_column() ? plan_.column_teams(rows, columns, count) : plan_.teams(rows, count)) {
   call::check_fp64(rule.name(), device_, rule.dtype);
 }
 

@@ -4,6 +4,8 @@
 
 #include "sum/sum_plan.h"
 
+#include <bit>
+
 namespace masu {
 namespace {
 
@@ -35,6 +37,21 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
       if (inputs == Inputs::products) continue;
       const sum_plan::Plan columns =
           sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, count, sum_plan::Layout::columns);
+      expect_compiles(columns.files(true), columns.defines(true), {"sum_teams"});
+    }
+  }
+}
+
+// Sums that become f64, and columns of few elements.
+TEST_P(SumNvrtc, FineSumsAndShortColumns) {
+  if (GetParam() != 90) return;
+  for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {
+    const sum_plan::Plan rows = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, 1024);
+    expect_compiles(rows.files(true), rows.defines(true), {"sum_teams", "sum_shared", "sum_clusters"});
+    for (const std::uint64_t count : {1, 3}) {
+      const sum_plan::Plan columns =
+          sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, count, sum_plan::Layout::columns);
+      EXPECT_EQ(columns.unroll, std::bit_ceil(count));
       expect_compiles(columns.files(true), columns.defines(true), {"sum_teams"});
     }
   }

@@ -78,10 +78,13 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
     return dtype == Dtype::f32 ? Shape{256, count < many ? 8U : 16U, 2} : Shape{512, 16, 1};
   }
   if (layout == Layout::columns) {
-    // Loads are of one element.
-    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return {1024, 32, 1};
+    // Loads are of one element; short columns have no more.
+    const auto loads = [&](unsigned most) {
+      return count == 0 || count >= most ? most : std::bit_ceil(static_cast<unsigned>(count));
+    };
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return {1024, loads(32), 1};
     const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
-    return {512, wide ? 8U : 16U, 2};
+    return {512, loads(wide ? 8U : 16U), 2};
   }
   if (inputs == Inputs::products) return quick ? Shape{512, 4, count < most ? 1U : 2U} : Shape{1024, 4, 1};
   if (inputs == Inputs::both && quick) return {512, 6, 2};
@@ -276,8 +279,16 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
   return std::clamp<std::uint64_t>(most_groups / std::max<std::uint64_t>(all, 1), 1, most);
 }
 
+Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  constexpr std::uint64_t few = 64;  // elements, which are soon added
+  const unsigned bits = column_bits(rows, columns, count);
+  const std::uint64_t passes = rows / (std::uint64_t{group >> bits} * most_groups);
+  if (bits != 0 || count >= few || !quick) return {bits, 1};
+  return {0, static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(passes, 1, most_column_rounds)))};
+}
+
 std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
-  const std::uint64_t teams = group >> column_bits(rows, columns, count);
+  const std::uint64_t teams = rows_of_group(column_teams(rows, columns, count));
   const std::uint64_t all = std::max<std::uint64_t>((rows + teams - 1) / teams, 1);
   const std::uint64_t passes = (all + most_groups - 1) / most_groups;
   return (all + passes - 1) / passes;

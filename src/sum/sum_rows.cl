@@ -19,7 +19,7 @@
 
 // 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
 // team is no more than a sub-group, which then waits for no other, and has at least that many work-items, each of which
-// rounds one. Where there are shares each leaves its parts, and the last one puts them together. left_at: where those that
+// rounds one; or, of columns, where it is one work-item, which rounds all, and there are no shares. Where there are shares each leaves its parts, and the last one puts them together. left_at: where those that
 // were there are counted, in zeros that are left as zeros.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, const ulong parts_at,
@@ -31,7 +31,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const uint team = MASU_TEAM(me, team_bits);
   const uint teams = MASU_GROUP >> team_bits;
   const uint lane = MASU_TEAM_LANE(me, team_bits);
-#if MASU_JOINS_LANES
+#if MASU_JOINS_LANES || MASU_BY_COLUMN
   const uint turns = rounds;
 #else
   const uint turns = 1;
@@ -44,18 +44,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const uint strip = (uint)(get_group_id(0) / members);
   const size_t share = get_group_id(0) - strip * members;
   const size_t strips = get_num_groups(0) / members;
+  const ulong depth = (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
   for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const size_t mine = begin + (turns == 1 ? 0 : lane * teams) + team;
+    const size_t mine = begin + (MASU_BY_COLUMN ? turns - 1 : lane) * (size_t)teams + team;
     bool last = true;
     ulong own[MASU_PART_WORDS] = {0};
 #if MASU_QUICK
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[MASU_PART_WORDS];
+      const size_t wanted = begin + turn * teams + team;
       {
         // A team without a row reads the last one again.
-        const size_t wanted = begin + turn * teams + team;
         const size_t row = wanted < rows ? wanted : (size_t)rows - 1;
         const size_t stride = members << team_bits;
         const size_t first = (share << team_bits) + lane;
@@ -66,7 +67,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
         MASU_END_PART
       }
       join_parts(part, team_bits, parts);
-      for (int w = 0; w < MASU_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
+#if MASU_BY_COLUMN
+      if (turn + 1 < turns && wanted < rows) {
+        round_row(count, MASU_RESULT_ARGUMENTS, begin, wanted, part, depth, unsure);
+      }
+#endif
+      for (int w = 0; w < MASU_PART_WORDS; ++w) {
+        own[w] = MASU_BY_COLUMN || turn == 0 || lane == turn ? part[w] : own[w];
+      }
     }
 #endif
 #if MASU_SHARES_COLUMNS
@@ -95,7 +103,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     }
 #endif
     const bool any = last && lane < turns && mine < rows;
-    const ulong depth = (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
     round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
                MASU_FINISH_ARGUMENTS, parts, unsure);
   }
