@@ -196,8 +196,8 @@ class SortRun {
   void sort_rows() {
     const std::uint64_t length = *count_ / rows_;
     begin_output(*count_);
-    if (length == 0) return;
-    const std::uint64_t fitting = ExternalSort::capacity(*device_, shape_, memory_) / length;
+    const std::uint64_t fitting =
+        ExternalSort::capacity(*device_, shape_, memory_) / std::max<std::uint64_t>(length, 1);
     for (std::uint64_t row = 0; row < rows_;) {
       const std::uint64_t group = std::clamp<std::uint64_t>(fitting, 1, rows_ - row);
       ExternalSort sorter(request(group * length));

@@ -14,7 +14,7 @@ from . import _masu
 _EXACT = 2**53  # up to here f64 has every integer
 _MOST_OFF = 0.25  # bins that a guess may be off for its width alone
 _MOST_KEPT_BINS = 10_000  # of edges that are kept
-_PLAIN = frozenset((int, float))
+PLAIN = frozenset((int, float))
 
 
 def check_edges(name, bins):
@@ -85,7 +85,7 @@ def _kept(dtype, bins, range):
     """Edges and spec of even bins over a range of plain numbers; None for other bins, and for truth values, of which NumPy warns."""
     if dtype.kind == "b":
         return None
-    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
+    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and PLAIN.issuperset(map(type, range)):
         try:
             return _between(dtype, bins, range, str(range))
         except FloatingPointError:  # NumPy's to warn of

@@ -472,14 +472,13 @@ def test_digitize_of_values_at_the_edges():
     same("digitize", 3, [1, 2])
 
 
-def test_small_input_is_numpys_and_the_same(monkeypatch):
-    data, ends = sample("f4", 100), ((0, 50), (0, 50))  # without a range the bins are masu's own
-    by_masu = masu.histogram(data, 9), masu.histogram2d(data, data, 3, ends), masu.bincount(abs(data).astype(int))
+def test_small_input_is_counted_without_the_functions_for_much(monkeypatch):
+    data = sample("f4", 100)
+    by_masu = masu.histogram(data, 9), masu.bincount(abs(data).astype(int))
     monkeypatch.setattr(masu._small, "limit", 4096)
     monkeypatch.delattr(masu._masu, "histogram")
-    monkeypatch.delattr(masu._masu, "joint_histogram")
-    by_numpy = masu.histogram(data, 9), masu.histogram2d(data, data, 3, ends), masu.bincount(abs(data).astype(int))
-    for mine, theirs in zip(arrays(by_masu), arrays(by_numpy), strict=True):
+    again = masu.histogram(data, 9), masu.bincount(abs(data).astype(int))
+    for mine, theirs in zip(arrays(by_masu), arrays(again), strict=True):
         assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
 
 

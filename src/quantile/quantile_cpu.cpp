@@ -251,7 +251,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
         std::transform(block, block + here * length, keys.begin(), ordered_key<T>);
       }
       if (at_end) {
-        cpu::end_of_short_rows(work, here, length, places[0], columns.data());
+        cpu::short_row_loops<Work>().find_near_end(work, here, length, places[0], columns.data());
         for (std::uint64_t row = 0; row < here; ++row) {
           const WorkOf<T> element = as_work(columns[row]);
           const cpu::PartSizes sizes = cpu::count_parts(block + row * length, length, element);
@@ -260,7 +260,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
         }
         continue;
       }
-      const std::size_t lanes = cpu::sort_to_columns(work, here, length, columns.data());
+      const std::size_t lanes = cpu::short_row_loops<Work>().sort_to_columns(work, here, length, columns.data());
       for (std::uint64_t row = 0; row < here; ++row) {
         const Work* const first_one = columns.data() + row / lanes * lanes * length + row % lanes;
         const auto in_order = [&](std::uint64_t i) { return first_one[i * lanes]; };

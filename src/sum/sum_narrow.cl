@@ -3,12 +3,12 @@
 // row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. After
 // sum_finish.cl and sum_integers.cl.
 
-#if MASU_IN_FEW_WORDS
+#if SUM_IN_FEW_WORDS
 // words *= factor.
 MASU_INLINE void multiply_narrow(uint* words, const uint factor) {
   ulong carry = 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_REGISTER_WORDS; ++w) {
+  for (int w = 0; w < SUM_REGISTER_WORDS; ++w) {
     carry += (ulong)words[w] * factor;
     words[w] = (uint)carry;
     carry >>= 32;
@@ -22,7 +22,7 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
   for (int i = 0; i < 3; ++i) {
     ulong carry = 0;
     MASU_UNROLLED
-    for (int w = i; w < MASU_REGISTER_WORDS; ++w) {
+    for (int w = i; w < SUM_REGISTER_WORDS; ++w) {
       const ulong product = w - i < 3 ? (ulong)value[i] * value[w - i < 3 ? w - i : 0] + carry : carry;
       const ulong rest = (ulong)words[w] - (product & 0xffffffffu);
       words[w] = (uint)rest;
@@ -35,13 +35,13 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
 MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const ulong count, const uint what,
                                const ulong divisor, const uint precision, const int least, const uint bits,
                                ulong* found, bool* fits) {
-  if (what == MASU_AS_INTEGER) {
+  if (what == SUM_AS_INTEGER) {
     const ulong sign = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0;
     *found = wide[0];
     *fits = wide[1] == sign && wide[2] == sign;
     return true;
   }
-  uint words[MASU_REGISTER_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
+  uint words[SUM_REGISTER_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
                                    (uint)wide[2]};
 #if MASU_BOTH
   if (MASU_SIGNED && as_long(high) < 0) {
@@ -53,35 +53,35 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
   // From the top on the quotient has 128 bits.
   const int lowest = -to_the_top(words);
   const bool more = divide_words(words, (uint)(count * (count - divisor)));
-  *found = finished_words(words, lowest, more, what == MASU_AS_DEVIATION, precision, least, bits);
+  *found = finished_words(words, lowest, more, what == SUM_AS_DEVIATION, precision, least, bits);
   return true;
 #else
-  if (what != MASU_AS_ROOT) return false;
+  if (what != SUM_AS_ROOT) return false;
   *found = finished_words(words, 0, false, true, precision, least, bits);
   return true;
 #endif
 }
 
 // What a work-item knows of its part of a row, as in sum_quick.cl.
-#undef MASU_ADD
+#undef SUM_ADD
 // Rows of less than 2^16 elements: a number of 192 bits in two's complement; for a variance also the values' sum, 128 bits.
-#define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
-#define MASU_START_PART      \
+#define SUM_PART_WORDS (3 + 2 * MASU_BOTH)
+#define SUM_START_PART       \
   ulong wide[3] = {0, 0, 0}; \
   ulong total[2] = {0, 0};
 #if MASU_BOTH
-#define MASU_ADD(bits, unused)        \
+#define SUM_ADD(bits, unused)         \
   {                                   \
     const MASU_BITS one = (bits);     \
-    MASU_ADD_NUMBER(total, one)       \
-    MASU_ADD_PRODUCT(wide, one, one)  \
+    SUM_ADD_NUMBER(total, one)        \
+    SUM_ADD_PRODUCT(wide, one, one)   \
   }
 #else
-#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(wide, x_bits, y_bits)
+#define SUM_ADD(x_bits, y_bits) SUM_ADD_PRODUCT(wide, x_bits, y_bits)
 #endif
-#define MASU_END_PART                                               \
-  extend(wide, MASU_PRODUCT_WORDS, 3);                              \
-  extend(total, MASU_NUMBER_WORDS, 2);                              \
+#define SUM_END_PART                                                \
+  extend(wide, SUM_PRODUCT_WORDS, 3);                               \
+  extend(total, SUM_NUMBER_WORDS, 2);                               \
   for (int w = 0; w < 3; ++w) part[w] = wide[w];                    \
   for (int w = 0; w < 2 * MASU_BOTH; ++w) part[3 + w] = total[w];
 inline void add_part(ulong *part, const ulong *other) {
@@ -93,7 +93,7 @@ inline void add_part(ulong *part, const ulong *other) {
 }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  return narrow_result(part, part[MASU_PART_WORDS - 2], part[MASU_PART_WORDS - 1], count, what, divisor, precision,
+  return narrow_result(part, part[SUM_PART_WORDS - 2], part[SUM_PART_WORDS - 1], count, what, divisor, precision,
                        least, bits, found, fits);
 }
 #endif

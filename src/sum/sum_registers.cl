@@ -3,49 +3,49 @@
 // bound proves the rounding; sum_narrow.cl has those of integers. Rounded once, by the rules of sum_number.cl. Included
 // after sum_certain.cl, before sum_narrow.cl and sum_quick.cl.
 
-// Hands this work-item's elements of a row that is read again to MASU_ADD_AGAIN, so many in flight.
-#define MASU_AGAIN 8
-#define MASU_READ_AGAIN                                                                              \
-  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {                                       \
-    MASU_BITS held[MASU_AGAIN];                                                                      \
+// Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight.
+#define SUM_AGAIN 8
+#define SUM_READ_AGAIN                                                                               \
+  for (size_t e = lane; e < count; e += SUM_AGAIN * stride) {                                        \
+    MASU_BITS held[SUM_AGAIN];                                                                       \
     MASU_UNROLLED                                                                                    \
-    for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
-      held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * MASU_BETWEEN);        \
+    for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
+      held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * SUM_BETWEEN);         \
     }                                                                                                \
     MASU_UNROLLED                                                                                    \
-    for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
+    for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
       if (e + k * stride < count) {                                                                  \
-        MASU_ADD_AGAIN(held[k])                                                                      \
+        SUM_ADD_AGAIN(held[k])                                                                       \
       }                                                                                              \
     }                                                                                                \
   }
 
-#define MASU_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
-#define MASU_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
+#define SUM_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
+#define SUM_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
 #if MASU_FLOAT
 // Bits of all elements, 40 for their number, and a sign.
-#define MASU_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
-#define MASU_REGISTER_WORDS (2 * MASU_EXACT_WORDS)
-#define MASU_DIVIDED_BITS 16  // at a time: divisors have up to 48
+#define SUM_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
+#define SUM_REGISTER_WORDS (2 * SUM_EXACT_WORDS)
+#define SUM_DIVIDED_BITS 16  // at a time: divisors have up to 48
 #else
-#define MASU_REGISTER_WORDS 5
-#define MASU_DIVIDED_BITS 32  // divisors have as many
+#define SUM_REGISTER_WORDS 5
+#define SUM_DIVIDED_BITS 32  // divisors have as many
 #endif
 
-#if MASU_IN_REGISTERS || MASU_IN_FEW_WORDS
+#if SUM_IN_REGISTERS || SUM_IN_FEW_WORDS
 // Shifts the highest bit to the top; by how much. Zero stays.
 MASU_INLINE int to_the_top(uint* words) {
   int shift = 0;
-  for (int moves = 1; moves < MASU_REGISTER_WORDS && words[MASU_REGISTER_WORDS - 1] == 0; ++moves) {
+  for (int moves = 1; moves < SUM_REGISTER_WORDS && words[SUM_REGISTER_WORDS - 1] == 0; ++moves) {
     MASU_UNROLLED
-    for (int w = MASU_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    for (int w = SUM_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
     words[0] = 0;
     shift += 32;
   }
-  const int bits = words[MASU_REGISTER_WORDS - 1] == 0 ? 0 : (int)clz(words[MASU_REGISTER_WORDS - 1]);
+  const int bits = words[SUM_REGISTER_WORDS - 1] == 0 ? 0 : (int)clz(words[SUM_REGISTER_WORDS - 1]);
   if (bits == 0) return shift;
   MASU_UNROLLED
-  for (int w = MASU_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
+  for (int w = SUM_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
   words[0] <<= bits;
   return shift + bits;
 }
@@ -54,10 +54,10 @@ MASU_INLINE int to_the_top(uint* words) {
 MASU_INLINE bool divide_words(uint* words, const ulong divisor) {
   ulong rest = 0;
   MASU_UNROLLED
-  for (int w = MASU_REGISTER_WORDS - 1; w >= 0; --w) {
+  for (int w = SUM_REGISTER_WORDS - 1; w >= 0; --w) {
     uint quotient = 0;
-    for (int at = 32 - MASU_DIVIDED_BITS; at >= 0; at -= MASU_DIVIDED_BITS) {
-      const ulong dividend = rest << MASU_DIVIDED_BITS | (words[w] >> at & 0xffffffffu >> (32 - MASU_DIVIDED_BITS));
+    for (int at = 32 - SUM_DIVIDED_BITS; at >= 0; at -= SUM_DIVIDED_BITS) {
+      const ulong dividend = rest << SUM_DIVIDED_BITS | (words[w] >> at & 0xffffffffu >> (32 - SUM_DIVIDED_BITS));
       const ulong part = dividend / divisor;
       rest = dividend - part * divisor;
       quotient |= (uint)part << at;
@@ -70,12 +70,12 @@ MASU_INLINE bool divide_words(uint* words, const ulong divisor) {
 // The number or its root, words[0] standing for 2^lowest, in a format as in finished(). Takes words' content.
 MASU_INLINE ulong finished_words(uint* words, int lowest, bool more, const bool root, const uint precision,
                                  const int least, const uint bits) {
-  lowest += 32 * (MASU_REGISTER_WORDS - 4) - to_the_top(words);
-  if (words[MASU_REGISTER_WORDS - 1] == 0) return 0;
-  ulong upper = (ulong)words[MASU_REGISTER_WORDS - 1] << 32 | words[MASU_REGISTER_WORDS - 2];
-  ulong lower = (ulong)words[MASU_REGISTER_WORDS - 3] << 32 | words[MASU_REGISTER_WORDS - 4];
+  lowest += 32 * (SUM_REGISTER_WORDS - 4) - to_the_top(words);
+  if (words[SUM_REGISTER_WORDS - 1] == 0) return 0;
+  ulong upper = (ulong)words[SUM_REGISTER_WORDS - 1] << 32 | words[SUM_REGISTER_WORDS - 2];
+  ulong lower = (ulong)words[SUM_REGISTER_WORDS - 3] << 32 | words[SUM_REGISTER_WORDS - 4];
   MASU_UNROLLED
-  for (int w = 0; w < MASU_REGISTER_WORDS - 4; ++w) more = more || words[w] != 0;
+  for (int w = 0; w < SUM_REGISTER_WORDS - 4; ++w) more = more || words[w] != 0;
   if (root) {  // of an even power of two
     const uint odd = (uint)lowest & 1;
     more = more || (lower & odd) != 0;
@@ -92,23 +92,23 @@ MASU_INLINE ulong finished_words(uint* words, int lowest, bool more, const bool 
 }
 #endif
 
-#if MASU_IN_REGISTERS
+#if SUM_IN_REGISTERS
 // The exponent of the lowest bit.
-#define MASU_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
+#define SUM_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
 
 // number += a finite element.
 MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {
-  const uint magnitude = MASU_MAGNITUDE(bits);
-  const uint place = MASU_PLACE(magnitude);
-  const ulong mantissa = MASU_MANTISSA(magnitude, place);
+  const uint magnitude = SUM_MAGNITUDE(bits);
+  const uint place = SUM_PLACE(magnitude);
+  const ulong mantissa = SUM_MANTISSA(magnitude, place);
   const int word = (int)(place / 64);
   const uint shift = place % 64;
-  const ulong minus = 0 - (ulong)(bits >> MASU_SIGN_BIT);
+  const ulong minus = 0 - (ulong)(bits >> SUM_SIGN_BIT);
   const ulong low = mantissa << shift ^ minus;
   const ulong high = mantissa >> 1 >> (63 - shift) ^ minus;
   ulong carry = 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_EXACT_WORDS; ++w) {
+  for (int w = 0; w < SUM_EXACT_WORDS; ++w) {
     const ulong piece = w < word ? 0 : w == word ? low : w == word + 1 ? high : minus;
     carry |= w == word ? minus & 1 : 0;
     const ulong sum = number[w] + piece;
@@ -121,18 +121,18 @@ MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {
 inline ulong rounded_exact(const ulong *number, const uint kinds, const ulong divisor, const uint precision, const int least,
                            const uint bits) {
   if (kinds != 0) return special_bits(kinds, precision, bits);
-  const bool negative = number[MASU_EXACT_WORDS - 1] >> 63 != 0;
-  uint words[MASU_REGISTER_WORDS];
+  const bool negative = number[SUM_EXACT_WORDS - 1] >> 63 != 0;
+  uint words[SUM_REGISTER_WORDS];
   ulong add = negative ? 1 : 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_EXACT_WORDS; ++w) {
+  for (int w = 0; w < SUM_EXACT_WORDS; ++w) {
     const ulong word = (negative ? ~number[w] : number[w]) + add;
     add = word < add ? 1 : 0;
     words[2 * w] = (uint)word;
     words[2 * w + 1] = (uint)(word >> 32);
   }
   // From the top on the quotient has bits enough.
-  const int lowest = MASU_EXACT_LOWEST - to_the_top(words);
+  const int lowest = SUM_EXACT_LOWEST - to_the_top(words);
   const bool more = divisor > 1 && divide_words(words, divisor);
   const ulong found = finished_words(words, lowest, more, false, precision, least, bits);
   return negative && found != 0 ? found | (ulong)1 << (bits - 1) : found;
@@ -141,15 +141,15 @@ inline ulong rounded_exact(const ulong *number, const uint kinds, const ulong di
 // What the work-items of each team have, together, in the first of them; parts: MASU_GROUP words.
 inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
-  const uint lane = MASU_TEAM_LANE(me, team_bits);
+  const uint lane = SUM_TEAM_LANE(me, team_bits);
   for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
-    const uint other = me + (lane < distance ? distance * MASU_TEAM_STEP(team_bits) : 0);
+    const uint other = me + (lane < distance ? distance * SUM_TEAM_STEP(team_bits) : 0);
     ulong carry = 0;
-    for (int w = 0; w <= MASU_EXACT_WORDS; ++w) {
-      parts[me] = w < MASU_EXACT_WORDS ? number[w] : *kinds;
+    for (int w = 0; w <= SUM_EXACT_WORDS; ++w) {
+      parts[me] = w < SUM_EXACT_WORDS ? number[w] : *kinds;
       barrier(CLK_LOCAL_MEM_FENCE);
       const ulong piece = lane < distance ? parts[other] : 0;
-      if (w == MASU_EXACT_WORDS) *kinds |= (uint)piece;
+      if (w == SUM_EXACT_WORDS) *kinds |= (uint)piece;
       else {
         const ulong sum = number[w] + piece;
         number[w] = sum + carry;
@@ -160,24 +160,24 @@ inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local
   }
 }
 
-#define MASU_ADD_AGAIN(bits)                  \
+#define SUM_ADD_AGAIN(bits)                   \
   {                                           \
     const uint kind = kind_of(bits, bits);    \
     kinds |= kind;                            \
     if (kind == 0) add_exact(number, bits);   \
   }
 // The teams' rows from `begin` on, one each. All work-items of the group come here.
-inline void add_in_registers(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
+inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
                              __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
-  const size_t lane = MASU_TEAM_LANE(me, team_bits);
-  const size_t mine = begin + MASU_TEAM(me, team_bits);
-  ulong number[MASU_EXACT_WORDS] = {0};
+  const size_t lane = SUM_TEAM_LANE(me, team_bits);
+  const size_t mine = begin + SUM_TEAM(me, team_bits);
+  ulong number[SUM_EXACT_WORDS] = {0};
   uint kinds = 0;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
-  __global const uchar *xs = MASU_ROW_AT(row);
+  __global const uchar *xs = SUM_ROW_AT(row);
   const size_t stride = (size_t)1 << team_bits;
-  MASU_READ_AGAIN
+  SUM_READ_AGAIN
   join_exact(number, &kinds, team_bits, parts);
   if (lane == 0 && mine < rows) {
     store_result(results + results_at + mine * (bits / 8), bits,

@@ -7,39 +7,36 @@
 //   sort_scatter      each work-group orders its tile in local memory and writes every key to its place
 // No work-group waits for another. sort_key.cl and sort_rank.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_plan.cpp:
-// - MASU_OFFSET_BYTES  4 where all places fit a uint, else 8
-// - MASU_PIECES        1: tiles, chunks and pieces are listed in tables; 0: pieces are rows of equal length
-// - MASU_CHUNK_TILES   tiles of a chunk
+// kernels.md has the parameters, which sort_plan.cpp gives.
 
 #if MASU_OFFSET_BYTES == 4
-#define MASU_OFFSET uint
+#define SORT_OFFSET uint
 #else
-#define MASU_OFFSET ulong
+#define SORT_OFFSET ulong
 #endif
 
-#define MASU_TABLE(type, at) ((__global const type *)(tables + (at)))
+#define SORT_TABLE(type, at) ((__global const type *)(tables + (at)))
 
 // Where a tile lies: `first`, its first key; `size`, its keys; `index`, the place of the first in its piece; `chunk`.
 // A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk. Without tables tiles_at is the number
 // of tiles of a row, and `count` of its keys.
 #if MASU_PIECES
-#define MASU_FIND_TILE                                                          \
-  __global const ulong *const row = MASU_TABLE(ulong, tiles_at) + 3 * tile;     \
+#define SORT_FIND_TILE                                                          \
+  __global const ulong *const row = SORT_TABLE(ulong, tiles_at) + 3 * tile;     \
   const size_t first = row[0];                                                  \
   const size_t index = row[1];                                                  \
   const uint size = (uint)row[2];                                               \
   const uint chunk = (uint)(row[2] >> 32);
 #else
-#define MASU_CHUNKS_OF(tiles) (((tiles) + MASU_CHUNK_TILES - 1) / MASU_CHUNK_TILES)
-#define MASU_FIND_TILE                                                          \
+#define SORT_CHUNKS_OF(tiles) (((tiles) + MASU_CHUNK_TILES - 1) / MASU_CHUNK_TILES)
+#define SORT_FIND_TILE                                                          \
   const uint row_tiles = (uint)tiles_at;                                        \
   const uint row = (uint)tile / row_tiles;                                      \
   const uint number = (uint)tile - row * row_tiles;                             \
-  const size_t index = (size_t)number * MASU_TILE;                              \
+  const size_t index = (size_t)number * SORT_TILE;                              \
   const size_t first = row * (size_t)count + index;                             \
-  const uint size = (uint)min(count - index, (ulong)MASU_TILE);                 \
-  const uint chunk = row * MASU_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
+  const uint size = (uint)min(count - index, (ulong)SORT_TILE);                 \
+  const uint chunk = row * SORT_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
 #endif
 
 // ---- counting the digits of tiles ----
@@ -54,11 +51,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   MASU_LOCAL_POINTER(uint, counters);
   const uint lid = (uint)get_local_id(0);
   const size_t tile = get_group_id(0);
-  MASU_FIND_TILE
+  SORT_FIND_TILE
   (void)index;
   (void)chunk;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at) + first;
-  __local uint *const partial = counters + MASU_COUNTERS;
+  __local uint *const partial = counters + SORT_COUNTERS;
   clear_counters(counters, lid);
   if (lid < 4) partial[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -76,7 +73,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const MASU_BITS key = sort_key(loaded[i]);
-      const uint digit = ((uint)(key >> shift) & (MASU_DIGITS - 1)) ^ flip;
+      const uint digit = ((uint)(key >> shift) & (SORT_DIGITS - 1)) ^ flip;
       atomic_add(&counters[counter_of(digit, column)], 1U << shift_of(digit));
       zeros |= ~key;
       ones |= key;
@@ -91,24 +88,24 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 #endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (facts != 0 && lid < 4) atomic_or(&MASU_AT(uint, facts_at)[lid], partial[lid]);
+  if (facts != 0 && lid < 4) atomic_or(&SORT_AT(uint, facts_at)[lid], partial[lid]);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
   uint sum = 0;
-  const uint row_of_counters = lid * MASU_COUNTERS_EACH / MASU_COLUMNS;
+  const uint row_of_counters = lid * SORT_COUNTERS_EACH / MASU_COLUMNS;
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH; ++i) {
-    sum += counters[lid * MASU_COUNTERS_EACH + ((i + row_of_counters) & (MASU_COUNTERS_EACH - 1))];
+  for (uint i = 0; i < SORT_COUNTERS_EACH; ++i) {
+    sum += counters[lid * SORT_COUNTERS_EACH + ((i + row_of_counters) & (SORT_COUNTERS_EACH - 1))];
   }
   partial[lid] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint digit = lid; digit < MASU_DIGITS; digit += MASU_GROUP) {
+  for (uint digit = lid; digit < SORT_DIGITS; digit += MASU_GROUP) {
     uint total = 0;
-    for (uint i = 0; i < 2 * MASU_GROUP / MASU_DIGITS; ++i) {
-      total += partial[(digit & (MASU_DIGITS / 2 - 1)) * (2 * MASU_GROUP / MASU_DIGITS) + i];
+    for (uint i = 0; i < 2 * MASU_GROUP / SORT_DIGITS; ++i) {
+      total += partial[(digit & (SORT_DIGITS / 2 - 1)) * (2 * MASU_GROUP / SORT_DIGITS) + i];
     }
-    MASU_AT(uint, counts_at)[tile * MASU_DIGITS + digit] = total >> shift_of(digit) & 0xffff;
+    SORT_AT(uint, counts_at)[tile * SORT_DIGITS + digit] = total >> shift_of(digit) & 0xffff;
   }
 }
 
@@ -116,22 +113,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 
 // Element i of a digit's column of `to` becomes `before` and what stands in front of element i of that column of `from`;
 // eight loads in flight.
-#define MASU_SUMS_BEFORE(from, to, begin, end, before)                                \
+#define SORT_SUMS_BEFORE(from, to, begin, end, before)                                \
   {                                                                                   \
     uint i = (begin);                                                                 \
     for (; i + 8 <= (end); i += 8) {                                                  \
       uint loaded[8];                                                                 \
       MASU_UNROLLED                                                                   \
-      for (uint k = 0; k < 8; ++k) loaded[k] = (from)[(i + k) * MASU_DIGITS];         \
+      for (uint k = 0; k < 8; ++k) loaded[k] = (from)[(i + k) * SORT_DIGITS];         \
       MASU_UNROLLED                                                                   \
       for (uint k = 0; k < 8; ++k) {                                                  \
-        (to)[(i + k) * MASU_DIGITS] = (before);                                       \
+        (to)[(i + k) * SORT_DIGITS] = (before);                                       \
         (before) += loaded[k];                                                        \
       }                                                                               \
     }                                                                                 \
     for (; i < (end); ++i) {                                                          \
-      const uint own = (from)[i * MASU_DIGITS];                                       \
-      (to)[i * MASU_DIGITS] = (before);                                               \
+      const uint own = (from)[i * SORT_DIGITS];                                       \
+      (to)[i * SORT_DIGITS] = (before);                                               \
       (before) += own;                                                                \
     }                                                                                 \
   }
@@ -139,7 +136,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 // A work-group for each chunk: the counts of its tiles become the counts of the tiles before, within the chunk; `sums`
 // gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles. Without tables
 // chunks_at is the number of tiles of a row.
-__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *workspace,
+__kernel MASU_WORK_GROUP(2 * SORT_DIGITS) void sort_scan_tiles(__global uchar *workspace,
                                                                __global const uchar *restrict tables,
                                                                const ulong chunks_at, const ulong counts_at,
                                                                const ulong sums_at, __local uint *halves) {
@@ -147,80 +144,80 @@ __kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *w
   const uint lid = (uint)get_local_id(0);
   const size_t chunk = get_group_id(0);
 #if MASU_PIECES
-  const size_t first = MASU_TABLE(uint, chunks_at)[2 * chunk];
-  const uint size = MASU_TABLE(uint, chunks_at)[2 * chunk + 1];
+  const size_t first = SORT_TABLE(uint, chunks_at)[2 * chunk];
+  const uint size = SORT_TABLE(uint, chunks_at)[2 * chunk + 1];
 #else
   const uint row_tiles = (uint)chunks_at;
-  const uint row = (uint)chunk / MASU_CHUNKS_OF(row_tiles);
-  const uint before_chunk = ((uint)chunk - row * MASU_CHUNKS_OF(row_tiles)) * MASU_CHUNK_TILES;
+  const uint row = (uint)chunk / SORT_CHUNKS_OF(row_tiles);
+  const uint before_chunk = ((uint)chunk - row * SORT_CHUNKS_OF(row_tiles)) * MASU_CHUNK_TILES;
   const size_t first = row * (size_t)row_tiles + before_chunk;
   const uint size = min(row_tiles - before_chunk, (uint)MASU_CHUNK_TILES);
 #endif
-  const uint digit = lid % MASU_DIGITS;
-  const uint part = lid / MASU_DIGITS;
+  const uint digit = lid % SORT_DIGITS;
+  const uint part = lid / SORT_DIGITS;
   const uint middle = (size + 1) / 2;
   const uint begin = part == 0 ? 0 : middle;
   const uint end = part == 0 ? middle : size;
-  __global uint *const counts = MASU_AT(uint, counts_at) + first * MASU_DIGITS + digit;
+  __global uint *const counts = SORT_AT(uint, counts_at) + first * SORT_DIGITS + digit;
   uint sum = 0;
-  for (uint i = begin; i < end; ++i) sum += counts[i * MASU_DIGITS];
+  for (uint i = begin; i < end; ++i) sum += counts[i * SORT_DIGITS];
   halves[lid] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint before = part == 0 ? 0 : halves[digit];
-  if (part == 1) MASU_AT(uint, sums_at)[chunk * MASU_DIGITS + digit] = before + sum;
-  MASU_SUMS_BEFORE(counts, counts, begin, end, before)
+  if (part == 1) SORT_AT(uint, sums_at)[chunk * SORT_DIGITS + digit] = before + sum;
+  SORT_SUMS_BEFORE(counts, counts, begin, end, before)
 }
 
 // A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
 // pieces is two ulong: the first key, and the first chunk + 2^32 * chunks. Without tables pieces_at is the number of
 // chunks of a row, and `count` of its keys.
-__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *workspace,
+__kernel MASU_WORK_GROUP(SORT_DIGITS) void sort_scan_chunks(__global uchar *workspace,
                                                             __global const uchar *restrict tables,
                                                             const ulong pieces_at, const ulong sums_at,
                                                             const ulong bases_at, const ulong count,
-                                                            __local MASU_OFFSET *scanned) {
-  MASU_LOCAL_POINTER(MASU_OFFSET, scanned);
+                                                            __local SORT_OFFSET *scanned) {
+  MASU_LOCAL_POINTER(SORT_OFFSET, scanned);
   const uint digit = (uint)get_local_id(0);
 #if MASU_PIECES
-  __global const ulong *const row = MASU_TABLE(ulong, pieces_at) + 2 * get_group_id(0);
-  const MASU_OFFSET begin = (MASU_OFFSET)row[0];
+  __global const ulong *const row = SORT_TABLE(ulong, pieces_at) + 2 * get_group_id(0);
+  const SORT_OFFSET begin = (SORT_OFFSET)row[0];
   const size_t first = (uint)row[1];
   const uint chunks = (uint)(row[1] >> 32);
 #else
   const uint chunks = (uint)pieces_at;
-  const MASU_OFFSET begin = (MASU_OFFSET)(get_group_id(0) * count);
+  const SORT_OFFSET begin = (SORT_OFFSET)(get_group_id(0) * count);
   const size_t first = get_group_id(0) * chunks;
 #endif
-  __global const uint *const sums = MASU_AT(const uint, sums_at) + first * MASU_DIGITS + digit;
-  __global MASU_OFFSET *const bases = MASU_AT(MASU_OFFSET, bases_at) + first * MASU_DIGITS + digit;
-  MASU_OFFSET total = 0;
-  for (uint i = 0; i < chunks; ++i) total += sums[i * MASU_DIGITS];
+  __global const uint *const sums = SORT_AT(const uint, sums_at) + first * SORT_DIGITS + digit;
+  __global SORT_OFFSET *const bases = SORT_AT(SORT_OFFSET, bases_at) + first * SORT_DIGITS + digit;
+  SORT_OFFSET total = 0;
+  for (uint i = 0; i < chunks; ++i) total += sums[i * SORT_DIGITS];
   scanned[digit] = total;
-  MASU_LOCAL_PREFIXES(MASU_OFFSET, scanned, MASU_DIGITS, digit, MASU_SUM_OF)
-  MASU_OFFSET before = begin + scanned[digit] - total;
-  MASU_SUMS_BEFORE(sums, bases, 0, chunks, before)
+  MASU_LOCAL_PREFIXES(SORT_OFFSET, scanned, SORT_DIGITS, digit, MASU_SUM_OF)
+  SORT_OFFSET before = begin + scanned[digit] - total;
+  SORT_SUMS_BEFORE(sums, bases, 0, chunks, before)
 }
 
 // ---- ordering tiles ----
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
-    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict workspace,
+    const ulong sorted_at, SORT_VALUE_PARAMETERS __global const uchar *restrict workspace,
     __global const uchar *restrict tables, const ulong tiles_at, const ulong counts_at, const ulong bases_at,
     const ulong count, const uint shift, const uint flip, const uint flags, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);  // at a multiple of 16, as vectors of counters must lie
   __local uint *const counters = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const size_t tile = get_group_id(0);
-  MASU_FIND_TILE
+  SORT_FIND_TILE
   (void)index;
   __local uint *const partial = counters + MASU_STAGING_WORDS;
-  __local MASU_OFFSET *const bases = (__local MASU_OFFSET *)(partial + MASU_GROUP * 17 / 16 + 64);
+  __local SORT_OFFSET *const bases = (__local SORT_OFFSET *)(partial + MASU_GROUP * 17 / 16 + 64);
   __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)counters;
 
   // Keys come in the order of memory and are taken column by column.
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys_from + keys_at) + first;
-  const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
+  const uint own = lid % MASU_COLUMNS * (SORT_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
   MASU_ELEMENT keys[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -228,35 +225,35 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     keys[i] = place < size ? from[place] : 0;
   }
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(i * MASU_GROUP + lid)] = keys[i];
+  for (uint i = 0; i < MASU_ITEMS; ++i) staging[SORT_PADDED(i * MASU_GROUP + lid)] = keys[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[MASU_PADDED(own + i)];
+  for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[SORT_PADDED(own + i)];
   barrier(CLK_LOCAL_MEM_FENCE);
 
   uint ranks[MASU_ITEMS];
   rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
-  for (uint digit = lid; digit < MASU_DIGITS; digit += MASU_GROUP) {
+  for (uint digit = lid; digit < SORT_DIGITS; digit += MASU_GROUP) {
     const uint before = counters[counter_of(digit, 0)] >> shift_of(digit) & 0xffff;
-    bases[digit] = MASU_AT(const MASU_OFFSET, bases_at)[(size_t)chunk * MASU_DIGITS + digit] +
-                   MASU_AT(const uint, counts_at)[tile * MASU_DIGITS + digit] - before;
+    bases[digit] = SORT_AT(const SORT_OFFSET, bases_at)[(size_t)chunk * SORT_DIGITS + digit] +
+                   SORT_AT(const uint, counts_at)[tile * SORT_DIGITS + digit] - before;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
+  for (uint i = 0; i < MASU_ITEMS; ++i) staging[SORT_PADDED(ranks[i])] = keys[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
 #if MASU_PAYLOAD_BYTES > 0
-  MASU_OFFSET places[MASU_ITEMS];
+  SORT_OFFSET places[MASU_ITEMS];
 #endif
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    const MASU_ELEMENT key = staging[MASU_PADDED(place)];
-    const MASU_OFFSET there = bases[digit_of(key, shift, flip)] + place;
+    const MASU_ELEMENT key = staging[SORT_PADDED(place)];
+    const SORT_OFFSET there = bases[digit_of(key, shift, flip)] + place;
 #if MASU_PAYLOAD_BYTES > 0
     places[i] = there;
-    if (place < size && (flags & MASU_FLAG_DROP_KEYS) == 0) to[there] = key;
+    if (place < size && (flags & SORT_FLAG_DROP_KEYS) == 0) to[there] = key;
 #else
     if (place < size) to[there] = key;
 #endif
@@ -267,10 +264,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   __global MASU_VALUE *const moved_to = (__global MASU_VALUE *)(moved + moved_at);
   barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_PAYLOAD_BYTES == 4 || MASU_PAYLOAD_BYTES == 8
-  if ((flags & MASU_FLAG_INDICES) != 0) {
-    const size_t start = ((flags & MASU_FLAG_WHOLE) != 0 ? first : index) + own;
+  if ((flags & SORT_FLAG_INDICES) != 0) {
+    const size_t start = ((flags & SORT_FLAG_WHOLE) != 0 ? first : index) + own;
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = (MASU_VALUE)(start + i);
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(ranks[i])] = (MASU_VALUE)(start + i);
   } else
 #endif
   {
@@ -282,19 +279,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
       own_values[i] = values_from[place < size ? place : 0];
     }
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(i * MASU_GROUP + lid)] = own_values[i];
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(i * MASU_GROUP + lid)] = own_values[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) own_values[i] = waiting[MASU_PADDED(own + i)];
+    for (uint i = 0; i < MASU_ITEMS; ++i) own_values[i] = waiting[SORT_PADDED(own + i)];
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = own_values[i];
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(ranks[i])] = own_values[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) moved_to[places[i]] = waiting[MASU_PADDED(place)];
+    if (place < size) moved_to[places[i]] = waiting[SORT_PADDED(place)];
   }
 #endif
 }

@@ -10,9 +10,9 @@
 // is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl,
 // sort_keys.cl and sort_keys_count.cl stand in front of this file.
 
-// The last word of a crowded bucket: MASU_IN_PARTED, and what becomes of it.
-#define MASU_MOVES 2
-#define MASU_FILLS 4
+// The last word of a crowded bucket: SORT_IN_PARTED, and what becomes of it.
+#define SORT_MOVES 2
+#define SORT_FILLS 4
 
 inline uint width_of(const MASU_ELEMENT bits) {
   return bits == 0 ? 0 : (uint)(8 * sizeof(MASU_ELEMENT)) - (uint)clz(bits);
@@ -41,24 +41,24 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     const ulong tiles_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
-  __local uint *const found = counters + MASU_COUNTERS;
+  __local uint *const found = counters + SORT_COUNTERS;
   const uint lid = (uint)get_local_id(0);
-  const uint tiles = MASU_AT(const uint, level_at)[1];
+  const uint tiles = SORT_AT(const uint, level_at)[1];
   // Neighbouring tiles, so that most are of the bucket of the one before, and few counters are added.
   const uint each = (tiles + (uint)get_num_groups(0) - 1) / (uint)get_num_groups(0);
   const uint first = (uint)get_group_id(0) * each;
   const uint tile_end = min(tiles, first + each);
   MASU_ELEMENT ones = 0;
   MASU_ELEMENT nones = 0;
-  for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < SORT_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint tile = first; tile < tile_end; ++tile) {
-    __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
-    __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
+    __global const uint *const where = SORT_AT(const uint, tiles_at) + (size_t)tile * 3;
+    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * SORT_OPEN;
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     __global const MASU_ELEMENT *const from =
-        (__global const MASU_ELEMENT *)((open[3] & MASU_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
+        (__global const MASU_ELEMENT *)((open[3] & SORT_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
     MASU_ELEMENT keys[MASU_ITEMS];
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = i * MASU_GROUP + lid < size ? from[i * MASU_GROUP + lid] : 0;
@@ -71,9 +71,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
       }
     }
     // Counters of 16 bits hold 65,535 keys of a column.
-    const bool full = (tile - first) % (65535 / (MASU_TILE / 32)) == 65535 / (MASU_TILE / 32) - 1;
+    const bool full = (tile - first) % (65535 / (SORT_TILE / 32)) == 65535 / (SORT_TILE / 32) - 1;
     if (tile + 1 != tile_end && where[5] == where[2] && !full) continue;  // the next tile is of this bucket
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * SORT_ROW;
     note_bits(&found[0], (uint)ones);
     note_bits(&found[2], (uint)nones);
 #if MASU_ELEMENT_BYTES == 8
@@ -95,14 +95,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
       if (lower != 0) atomic_add(&row[digit], lower);
       if (upper != 0) atomic_add(&row[digit + 128], upper);
     }
-    if (lid < 4 && found[lid] != 0) atomic_or(&row[MASU_ONES + lid], found[lid]);
+    if (lid < 4 && found[lid] != 0) atomic_or(&row[SORT_ONES + lid], found[lid]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
+    for (uint i = lid; i < SORT_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
 
-#define MASU_ALONE 0xffffffffU  // more keys than half of what an entry holds
+#define SORT_ALONE 0xffffffffU  // more keys than half of what an entry holds
 
 // Counts become places. Neighbouring digits of few keys make one entry, of at most MASU_MOST keys: what begins in one window of
 // half as many.
@@ -113,26 +113,26 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
                                                const uint tally_most, __local uint *shared) {
   MASU_LOCAL_POINTER(uint, shared);
   const uint digit = (uint)get_local_id(0);
-  __global uint *const header = MASU_AT(uint, header_at);
-  __global uint *const level = MASU_AT(uint, level_at);
+  __global uint *const header = SORT_AT(uint, header_at);
+  __global uint *const level = SORT_AT(uint, level_at);
   __local uint *const begins = shared + 256;
   __local uint *const kinds = begins + 256;
   __local uint *const noted = kinds + 256;
   const uint buckets = level[0];
   for (uint bucket = (uint)get_group_id(0); bucket < buckets; bucket += (uint)get_num_groups(0)) {
-    __global uint *const open = MASU_AT(uint, opens_at) + (size_t)bucket * MASU_OPEN;
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)bucket * MASU_ROW;
+    __global uint *const open = SORT_AT(uint, opens_at) + (size_t)bucket * SORT_OPEN;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)bucket * SORT_ROW;
     const uint bucket_begin = open[0];
     const uint bucket_size = open[1];
     const uint state = open[3];
     const uint shift = digit_shift(open[2]);
-    const MASU_ELEMENT differ = found_bits(row + MASU_ONES) & found_bits(row + MASU_NONES);
+    const MASU_ELEMENT differ = found_bits(row + SORT_ONES) & found_bits(row + SORT_NONES);
     const uint width = width_of(differ);
     const bool fills = (differ & ~((MASU_ELEMENT)255 << shift)) == 0;
     const bool tallied = !fills && width <= 16 && bucket_size <= tally_most;
     const bool stays = !fills && !tallied && width <= shift;
     if (tallied && digit == 0) {
-      list_tally(workspace, header, tallies_at, bucket_begin, bucket_size, state & MASU_IN_PARTED);
+      list_tally(workspace, header, tallies_at, bucket_begin, bucket_size, state & SORT_IN_PARTED);
     }
     const uint keys = row[digit];
     uint total;
@@ -140,27 +140,27 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
     const uint begin = bucket_begin + within;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!stays) row[digit] = begin;
-    if (digit == 0) open[3] = state | (fills ? MASU_FILLS : stays || tallied ? 0 : MASU_MOVES);
-    const uint kind = keys > MASU_MOST / 2 ? MASU_ALONE : within / (MASU_MOST / 2);
+    if (digit == 0) open[3] = state | (fills ? SORT_FILLS : stays || tallied ? 0 : SORT_MOVES);
+    const uint kind = keys > MASU_MOST / 2 ? SORT_ALONE : within / (MASU_MOST / 2);
     begins[digit] = begin;
     kinds[digit] = kind;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint other = (state & MASU_IN_PARTED) ^ MASU_IN_PARTED;
+    const uint other = (state & SORT_IN_PARTED) ^ SORT_IN_PARTED;
     const bool moves = !fills && !stays && !tallied;
     // An entry begins here, and ends before digit `end`.
-    if (moves && keys <= MASU_MOST && (digit == 0 || kind == MASU_ALONE || kinds[digit - 1] != kind)) {
+    if (moves && keys <= MASU_MOST && (digit == 0 || kind == SORT_ALONE || kinds[digit - 1] != kind)) {
       uint end = digit + 1;
-      if (kind != MASU_ALONE) {
+      if (kind != SORT_ALONE) {
         while (end < 256 && kinds[end] == kind) ++end;
       }
       const uint in_entry = (end == 256 ? bucket_begin + bucket_size : begins[end]) - begin;
       uint bits = shift;
       for (uint spread = digit ^ (end - 1); spread != 0; spread >>= 1) ++bits;
       if (in_entry != 0) {
-        __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_ENTRIES]) * 3;
+        __global uint *const entry = SORT_AT(uint, entries_at) + (size_t)atomic_inc(&header[SORT_ENTRIES]) * 3;
         entry[0] = begin;
         entry[1] = in_entry;
-        entry[2] = bits | (other != 0 ? MASU_OTHER : 0);
+        entry[2] = bits | (other != 0 ? SORT_OTHER : 0);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -188,33 +188,33 @@ inline void fill_tile(__global MASU_ELEMENT *to, __global const uint *starts, co
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     __global uchar *sorted, const ulong sorted_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong level_at, const ulong opens_at, const ulong rows_at,
+    SORT_VALUE_BUFFERS __global uchar *workspace, const ulong level_at, const ulong opens_at, const ulong rows_at,
     const ulong tiles_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
-  const uint tiles = MASU_AT(const uint, level_at)[1];
+  const uint tiles = SORT_AT(const uint, level_at)[1];
   for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
-    __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
-    __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
+    __global const uint *const where = SORT_AT(const uint, tiles_at) + (size_t)tile * 3;
+    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * SORT_OPEN;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * SORT_ROW;
     const uint begin = where[0];
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     const uint state = open[3];
     // Values lie beside keys: those of `sorted` in `moved`, those of `parted` in `values`.
-    const bool in_parted = (state & MASU_IN_PARTED) != 0;
+    const bool in_parted = (state & SORT_IN_PARTED) != 0;
     __global uchar *const from = in_parted ? parted + parted_at : sorted + sorted_at;
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(in_parted ? sorted + sorted_at : parted + parted_at);
 #if MASU_PAYLOAD_BYTES > 0
     __global uchar *const values_from = in_parted ? values + values_at : moved + moved_at;
     __global uchar *const values_to = in_parted ? moved + moved_at : values + values_at;
 #endif
-    if ((state & MASU_FILLS) != 0) {
+    if ((state & SORT_FILLS) != 0) {
 #if !MASU_PACKED
-      fill_tile((__global MASU_ELEMENT *)(sorted + sorted_at), row, begin, size, ~found_bits(row + MASU_NONES), shift,
+      fill_tile((__global MASU_ELEMENT *)(sorted + sorted_at), row, begin, size, ~found_bits(row + SORT_NONES), shift,
                 flipped != 0 ? MASU_ALL_BITS : 0, (__local uint *)local_memory, lid);
 #endif
-    } else if ((state & MASU_MOVES) != 0) {
+    } else if ((state & SORT_MOVES) != 0) {
       part_tile(from, to, MASU_VALUES(values_from, values_to) row, begin, begin, begin + size, shift, false, false, 0, 0,
                 (__local uint *)local_memory, lid);
     }

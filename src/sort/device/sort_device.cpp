@@ -29,7 +29,7 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
   const auto plan =
       gather_plan::make(stream.device().info(), record_bytes, call::place_of(records) | moved.byte_offset());
   const std::uint64_t units = count * plan.units;
-  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::unroll;
+  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::tuned.unroll;
   call::Kernels kernels(stream.device(), gather_plan::gather_files,
                         plan.move_defines(index_bytes == 4 ? Dtype::u32 : Dtype::u64), plan.group);
   const call::At no_notes{indices, 0};  // the indices are right
@@ -45,8 +45,6 @@ namespace masu::sort_ordered {
 
 namespace {
 
-// Looking at a few takes 10 us, which is little beside so many keys (H200, 2026-11).
-constexpr std::uint64_t least_keys = std::uint64_t{1} << 25;
 constexpr std::uint64_t few_keys = std::uint64_t{1} << 16;
 
 // What is found of neighbours, as in sort_order.cl.
@@ -88,7 +86,7 @@ void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::siz
 
 bool serves(const SortJob& job, bool may_wait) {
   return may_wait && job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows == 1 &&
-         job.pieces.count >= least_keys;
+         job.pieces.count >= sort_plan::tuned.ordered_keys;
 }
 
 bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
@@ -148,10 +146,9 @@ Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, 
   return arrays;
 }
 
-// Up to so many keys, merging takes fewer launches than digits do, and so less time (H200, 2026-11).
+// Up to so many keys, merging takes fewer launches than digits do, and so less time.
 std::uint64_t most_merged(Dtype dtype, const Payload& payload) {
-  constexpr std::array<std::uint64_t, 4> most = {1 << 14, 1 << 17, 1 << 21, 1 << 21};  // by the bytes of a key
-  const std::uint64_t keys = most[static_cast<unsigned>(std::countr_zero(size_of(dtype)))];
+  const std::uint64_t keys = sort_plan::tuned.merged_keys[static_cast<unsigned>(std::countr_zero(size_of(dtype)))];
   return payload.kind == Payload::Kind::none ? keys : keys / 2;
 }
 
@@ -170,24 +167,30 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
     if (alone && pieces.count > most_of_rows(info, dtype, payload) && sort_few::serves(info, dtype, pieces.count)) {
       return Way::few;
     }
-    if (!alone && pieces.count >= sort_once::least_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
+    if (!alone && pieces.count >= sort_plan::tuned.once_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
       return Way::once;
     }
-    if (info.gpu && pieces.count >= sort_keys::least_keys && sort_keys::serves(info, dtype, payload, pieces.count)) {
+    if (info.gpu && pieces.count >= sort_plan::tuned.bucket_keys &&
+        sort_keys::serves(info, dtype, payload, pieces.count)) {
       return Way::keys;
     }
   }
-  // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
-  if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
-    return Way::radix;
-  }
+  // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little. Many
+  // pieces take them anyway, since digits need a kibibyte for each.
+  const bool by_digits = job.algorithm == SortAlgorithm::radix;
+  if ((by_digits || !info.gpu) && pieces.size() < sort_plan::tuned.many_pieces) return Way::radix;
   if (!equal) return Way::segments;
-  if (pieces.longest() <= most_of_rows(info, dtype, payload)) return Way::rows;
-  return pieces.count <= most_merged(dtype, payload) ? Way::merge : Way::radix;
+  const std::uint64_t most_in_registers = most_of_rows(info, dtype, payload);
+  if (pieces.longest() <= most_in_registers) return Way::rows;
+  if (by_digits) return Way::radix;
+  // Two merges of rows take less time than the passes of their digits.
+  const bool soon_merged = size_of(dtype) >= 4 && pieces.longest() <= 4 * most_in_registers;
+  return soon_merged || pieces.count <= most_merged(dtype, payload) ? Way::merge : Way::radix;
 }
 
-std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
-  return std::max<std::uint64_t>(sort_radix::workspace_bytes(info, dtype, payload, job), 16);
+std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
+                          std::uint64_t others = 0) {
+  return std::max<std::uint64_t>(sort_radix::workspace_bytes(info, dtype, payload, job, others), 16);
 }
 
 // Temporary memory that the way needs, for `arrays` that may lack their buffers.
@@ -209,7 +212,7 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, cons
                                                  : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
     }
     case Way::segments:  // the short ones when the long ones are done
-      return std::max(radix_bytes(info, arrays.dtype, payload, job),
+      return std::max(radix_bytes(info, arrays.dtype, payload, job, most_of_rows(info, arrays.dtype, payload)),
                       sort_rows::Segments::workspace_bytes(arrays, job.pieces.size()));
     case Way::radix: break;
   }

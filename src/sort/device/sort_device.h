@@ -89,34 +89,31 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase*
 
 }  // namespace masu::sort_ordered
 
-// Radix sort on a device: digit by digit in memory, or, for pieces that fit a work-group, in its local memory.
+// Radix sort on a device: digit by digit in memory.
 namespace masu {
 
-// Where the tiles, the chunks and the pieces of a sort of segments lie: what the kernels of sort.cl and sort_local.cl
-// read where MASU_PIECES is 1, in memory of the device.
+// Where the tiles, the chunks and the pieces of a sort of segments lie: what the kernels of sort.cl read where
+// MASU_PIECES is 1, in memory of the device.
 class SortTables {
  public:
-  // Pieces of up to `local` keys are for one work-group each; longer ones are cut into tiles of `tile` keys. Pieces of
-  // 2 to `others` keys are left out. Waits until all is there.
-  SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t local, std::uint64_t others);
+  // Pieces are cut into tiles of `tile` keys. Those of up to `others` keys are left out. Waits until all is there.
+  SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t others);
 
   [[nodiscard]] const BufferBase& memory() const noexcept { return memory_; }
-  [[nodiscard]] std::uint64_t local_pieces() const noexcept { return local_; }
+  [[nodiscard]] std::uint64_t others() const noexcept { return others_; }
   [[nodiscard]] std::uint64_t tiles() const noexcept { return tiles_; }
   [[nodiscard]] std::uint64_t chunks() const noexcept { return chunks_; }
-  // The keys of each piece that is cut into tiles.
-  [[nodiscard]] std::span<const Run> long_pieces() const noexcept { return long_; }
-  // Where each table begins, in bytes: local pieces, tiles, chunks, long pieces.
-  [[nodiscard]] std::uint64_t local_at() const noexcept { return 0; }
-  [[nodiscard]] std::uint64_t tiles_at() const noexcept { return 8 * 2 * local_; }
+  [[nodiscard]] std::span<const Run> pieces() const noexcept { return pieces_; }
+  // Where each table begins, in bytes: tiles, chunks, pieces.
+  [[nodiscard]] std::uint64_t tiles_at() const noexcept { return 0; }
   [[nodiscard]] std::uint64_t chunks_at() const noexcept { return tiles_at() + 8 * 3 * tiles_; }
   [[nodiscard]] std::uint64_t pieces_at() const noexcept { return chunks_at() + 8 * chunks_; }
 
  private:
-  std::uint64_t local_ = 0;
+  std::uint64_t others_;
   std::uint64_t tiles_ = 0;
   std::uint64_t chunks_ = 0;
-  std::vector<Run> long_;
+  std::vector<Run> pieces_;
   Buffer<std::uint64_t> memory_;
 };
 
@@ -124,10 +121,12 @@ class SortTables {
 
 namespace masu::sort_radix {
 
-// Bytes of temporary memory; enough for records at any place where payload.buffer is null.
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+// Bytes of temporary memory, where pieces of up to `others` keys are left to others; enough for records at any place
+// where payload.buffer is null.
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
+                              std::uint64_t others);
 
-// The tables of a sort of segments: of those that sort() takes. Segments of 2 to `others` keys are left to someone
+// The tables of a sort of segments: of those that sort() takes. Segments of up to `others` keys are left to someone
 // else.
 SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
                      std::uint64_t others);
@@ -268,8 +267,8 @@ std::uint64_t workspace_bytes(const DeviceInfo& device, const sort_kernels::Arra
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, const Rows& rows, const BufferBase* workspace,
           DeviceWork& work);
 
-// The segments of 2 keys up to most_local_keys(), listed on the device by classes of lengths: 12 bytes of its memory
-// for each. Waits until all is there.
+// The segments of up to most_local_keys(), listed on the device by classes of lengths: 12 bytes of its memory for each.
+// Waits until all is there.
 class Segments {
  public:
   // `indexed`: something moves with the keys.
@@ -278,9 +277,8 @@ class Segments {
   // Bytes of temporary memory for so many segments.
   static std::uint64_t workspace_bytes(const sort_kernels::Arrays& arrays, std::uint64_t segments);
 
-  // Sorts each by itself, stably; longer ones are left to the caller. Shorter ones, and what is outside, are neither
-  // written nor copied: source and target are the same, and indices (counted from the segment's begin) of segments of 1
-  // key are not written. `workspace`: of workspace_bytes(), null: allocated.
+  // Sorts each by itself, stably; longer ones, and what is outside, are left to the caller: source and target are the
+  // same. Indices count from the segment's begin. `workspace`: of workspace_bytes(), null: allocated.
   void sort(Stream& stream, const sort_kernels::Arrays& arrays, const BufferBase* workspace, DeviceWork& work) const;
 
  private:

@@ -7,20 +7,15 @@
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
 // sort_placed.cl and group_scan.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_few.cpp:
-// - MASU_GROUP   work-items in a work-group: 512
-// - MASU_ITEMS   keys that a work-item of few_finish holds
-// - MASU_LOADS   the most keys of a work-item that few_count and few_part take
-// - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
-// - MASU_LOCAL_BITS  few_finish has 2^this bins: 8 for each work-item
+// kernels.md has the parameters, which sort_few.cpp gives.
 
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.
-#define MASU_LEFT 0
-#define MASU_LOWEST 2
-#define MASU_SHIFT 3
-#define MASU_SPECIALS 4
+#define SORT_LEFT 0
+#define SORT_LOWEST 2
+#define SORT_SHIFT 3
+#define SORT_SPECIALS 4
 
 #define MASU_EACH (MASU_BINS / MASU_GROUP)  // buckets of a work-item: a multiple of 4
 
@@ -33,7 +28,7 @@ inline uint bucket_of(const uint head, const uint lowest, const uint shift) {
 // 1, 2 and 4: a zero, a negative zero, a NaN.
 inline uint special_of(const MASU_ELEMENT bits) {
 #if MASU_ELEMENT_CLASS == 2
-  return !MASU_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
+  return !SORT_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
 #else
   (void)bits;
   return 0;
@@ -67,7 +62,7 @@ inline uint shift_of(const uint span, const uint bins) {
 // Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `shares`: of each
 // work-group and bucket, how many keys it has, and, in the upper bits, how many others of the bucket come before them, or as
 // many as these bits say at most: then the bucket is too large anyway.
-#define MASU_OWN_BITS 14
+#define SORT_OWN_BITS 14
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restrict keys, const ulong keys_at,
                                                     __global uchar *workspace, const ulong header_at, const ulong totals_at,
                                                     const ulong shares_at, const uint count, const uint tile,
@@ -79,7 +74,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   const uint group = (uint)get_group_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
-  __global uint *const header = MASU_AT(uint, header_at);
+  __global uint *const header = SORT_AT(uint, header_at);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) counters[i] = 0;
   if (lid < 2) found[lid] = lid == 0 ? 0xffffffffU : 0;
   // The same sample in each work-group: a key of each work-item.
@@ -94,8 +89,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   const uint lowest = below < 0 ? 0 : (uint)below;
   const uint shift = shift_of((uint)min(above, (long)0xffffffffU) - lowest, MASU_BINS);
   if (group == 0 && lid == 0) {
-    header[MASU_LOWEST] = lowest;
-    header[MASU_SHIFT] = shift;
+    header[SORT_LOWEST] = lowest;
+    header[SORT_SHIFT] = shift;
   }
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
@@ -113,17 +108,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
       atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
     }
   }
-  if (specials != 0) atomic_or(&header[MASU_SPECIALS], specials);
+  if (specials != 0) atomic_or(&header[SORT_SPECIALS], specials);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
     const uint own = counters[i];
-    const uint before = own == 0 ? 0 : atomic_add(&MASU_AT(uint, totals_at)[i], own);
-    MASU_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> MASU_OWN_BITS) << MASU_OWN_BITS;
+    const uint before = own == 0 ? 0 : atomic_add(&SORT_AT(uint, totals_at)[i], own);
+    SORT_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> SORT_OWN_BITS) << SORT_OWN_BITS;
   }
 }
 
 // Keys that share buckets more often are left: a network would sort what they make of bins.
-#define MASU_FULLER 16
+#define SORT_FULLER 16
 
 inline void unpack_words(const uint4 four, uint *words) {
   words[0] = four.x;
@@ -149,15 +144,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   const uint group = (uint)get_group_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
-  __global MASU_ELEMENT *const to = MASU_AT(MASU_ELEMENT, parted_at);
-  __global uint *const header = MASU_AT(uint, header_at);
-  __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
-  __global const uint4 *const shares = MASU_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
+  __global MASU_ELEMENT *const to = SORT_AT(MASU_ELEMENT, parted_at);
+  __global uint *const header = SORT_AT(uint, header_at);
+  __global const uint4 *const totals = SORT_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
+  __global const uint4 *const shares = SORT_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
-  const uint lowest = header[MASU_LOWEST];
-  const uint shift = header[MASU_SHIFT];
-  const uint specials = header[MASU_SPECIALS];
+  const uint lowest = header[SORT_LOWEST];
+  const uint shift = header[SORT_SHIFT];
+  const uint specials = header[SORT_SPECIALS];
   MASU_ELEMENT held[MASU_LOADS];
   MASU_UNROLLED
   for (uint k = 0; k < MASU_LOADS; ++k) {
@@ -178,7 +173,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_EACH; ++k) {
     all_keys += sizes[k];
-    own_keys += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    own_keys += mine[k] & ((1U << SORT_OWN_BITS) - 1);
     greatest = max(greatest, sizes[k]);
     pairs += (float)sizes[k] * ((float)sizes[k] - 1);
   }
@@ -195,22 +190,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_EACH; ++k) {
     places[MASU_EACH * lid + k] = place;
-    goes[MASU_EACH * lid + k] = begins + (mine[k] >> MASU_OWN_BITS) - place;
-    place += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    goes[MASU_EACH * lid + k] = begins + (mine[k] >> SORT_OWN_BITS) - place;
+    place += mine[k] & ((1U << SORT_OWN_BITS) - 1);
     if (group == 0 && sizes[k] != 0) {
       // Each part that begins where this bucket ends, and in it.
       const uint bucket_end = begins + sizes[k];
-      for (uint next = begins / part + 1; next <= bucket_end / part; ++next) MASU_AT(uint, begins_at)[next] = bucket_end;
+      for (uint next = begins / part + 1; next <= bucket_end / part; ++next) SORT_AT(uint, begins_at)[next] = bucket_end;
     }
     begins += sizes[k];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (group == 0 && lid == 0) {
-    MASU_AT(uint, begins_at)[0] = 0;
-    MASU_AT(uint, begins_at)[(count + part - 1) / part] = count;
+    SORT_AT(uint, begins_at)[0] = 0;
+    SORT_AT(uint, begins_at)[(count + part - 1) / part] = count;
   }
-  if (found[0] != 0 || found[1] > 64 * MASU_FULLER) {
-    if (group == 0 && lid == 0) header[MASU_LEFT] = 1;
+  if (found[0] != 0 || found[1] > 64 * SORT_FULLER) {
+    if (group == 0 && lid == 0) header[SORT_LEFT] = 1;
     return;
   }
   MASU_UNROLLED
@@ -232,18 +227,18 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
 }
 
 // Two counters of 16 bits a word.
-#define MASU_LOCAL_BINS (1 << MASU_LOCAL_BITS)
-#define MASU_WORDS (MASU_LOCAL_BINS / 2)
+#define SORT_LOCAL_BINS (1 << MASU_LOCAL_BITS)
+#define SORT_WORDS (SORT_LOCAL_BINS / 2)
 #define MASU_MOST (MASU_GROUP * MASU_ITEMS)
 // Keys are compared within their bins where these are so many comparisons or fewer in all.
-#define MASU_COMPARISONS (1U << 18)
+#define SORT_COMPARISONS (1U << 18)
 #define MASU_BIN_KEYS 24  // more are looked at, whether they are equal
 inline uint bin_begin(const uint bin, __local const uint *counters) {
-  return counters[bin & (MASU_WORDS - 1)] >> bin / MASU_WORDS * 16 & 0xffff;
+  return counters[bin & (SORT_WORDS - 1)] >> bin / SORT_WORDS * 16 & 0xffff;
 }
 
 inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
-  return bin == MASU_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
+  return bin == SORT_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
 }
 // Comparisons within two bins.
 inline uint pairs_of(const uint counters) {
@@ -280,15 +275,15 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
                                                          __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
-  __local uint *const partial = counters + MASU_WORDS;
+  __local uint *const partial = counters + SORT_WORDS;
   __local uint *const found = partial + MASU_GROUP;
   __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(found + 4);
   const uint lid = (uint)get_local_id(0);
-  const uint begin = MASU_AT(const uint, begins_at)[get_group_id(0)];
-  const uint size = MASU_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
-  if (MASU_AT(const uint, header_at)[MASU_LEFT] != 0 || size == 0) return;
+  const uint begin = SORT_AT(const uint, begins_at)[get_group_id(0)];
+  const uint size = SORT_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
+  if (SORT_AT(const uint, header_at)[SORT_LEFT] != 0 || size == 0) return;
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
-  __global const MASU_ELEMENT *const from = MASU_AT(const MASU_ELEMENT, parted_at) + begin;
+  __global const MASU_ELEMENT *const from = SORT_AT(const MASU_ELEMENT, parted_at) + begin;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
@@ -299,7 +294,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     const uint place = i * MASU_GROUP + lid;
     if (place < size) keys[i] = from[place];
   }
-  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < SORT_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid < 4) found[lid] = lid == 0 ? 0xffffffffU : 0;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -313,22 +308,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
   const MASU_ELEMENT lowest = (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32);
   // 8 bytes: where the uppermost 32 bits are the same, by those below.
   const uint span = found[1] - found[0];
-  const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, MASU_LOCAL_BINS)
+  const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, SORT_LOCAL_BINS)
                      : span == 0             ? 32 - MASU_LOCAL_BITS
                                              : 32 - clz(span) + 32 - MASU_LOCAL_BITS;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = (uint)((keys[i] - lowest) >> shift);
-      const uint upper = bin / MASU_WORDS * 16;
-      const uint rank = atomic_add(&counters[bin & (MASU_WORDS - 1)], 1U << upper) >> upper & 0xffff;
+      const uint upper = bin / SORT_WORDS * 16;
+      const uint rank = atomic_add(&counters[bin & (SORT_WORDS - 1)], 1U << upper) >> upper & 0xffff;
       ranks[i] = bin << 16 | rank;
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   // Counters become the places of bins: lower halves first.
   {
-    __local uint4 *const own = (__local uint4 *)(counters + lid * (MASU_WORDS / MASU_GROUP));
+    __local uint4 *const own = (__local uint4 *)(counters + lid * (SORT_WORDS / MASU_GROUP));
     const uint4 held = *own;
     uint all;
     uint before = held.x + held.y + held.z + held.w;
@@ -344,7 +339,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     *own = sums;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const bool crowded = found[2] > MASU_COMPARISONS;
+  const bool crowded = found[2] > SORT_COMPARISONS;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) kept[bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff)] = keys[i];
@@ -365,7 +360,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
       return;
     }
   }
-  MASU_ROLLED
+  SORT_ROLLED
   for (uint here = lid; here < size; here += MASU_GROUP) {
     const MASU_ELEMENT own = kept[here];
     const uint bin = (uint)((own - lowest) >> shift);
@@ -376,7 +371,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
       to[here] = natural_key(own, flip);
       continue;
     }
-    MASU_ROLLED
+    SORT_ROLLED
     for (uint k = first; k < end; ++k) {
       const MASU_ELEMENT key = kept[k];
       place += key < own || (key == own && k < here) ? 1 : 0;

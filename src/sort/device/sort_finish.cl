@@ -3,53 +3,51 @@
 // memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Equal keys may change places. sort_key.cl,
 // sort_placed.cl and sort_rank.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_BIN_MOST     keys that may share a bin
-// - MASU_STAGED_BINS  1: there is local memory to keep the bin of each key beside it
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 // Bins by 13 bits: two counters of 16 bits a word.
-#define MASU_BINS (2 * MASU_COUNTERS)
-#define MASU_SETTLED 0x80000000U  // beside a bin: its keys are equal
+#define MASU_BINS (2 * SORT_COUNTERS)
+#define SORT_SETTLED 0x80000000U  // beside a bin: its keys are equal
 inline uint bin_of(const uint rank) { return rank >> 16 & (MASU_BINS - 1); }
 inline uint bin_begin(const uint bin, __local const uint *counters) {
-  return counters[bin & (MASU_COUNTERS - 1)] >> (bin / MASU_COUNTERS * 16) & 0xffff;
+  return counters[bin & (SORT_COUNTERS - 1)] >> (bin / SORT_COUNTERS * 16) & 0xffff;
 }
 inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
   return bin == MASU_BINS - 1 ? size : bin_begin(bin + 1, counters);
 }
 // Counts a key in its bin. The number of those that came before it there.
 inline uint count_in_bin(const uint bin, __local uint *counters) {
-  const uint upper = bin / MASU_COUNTERS * 16;
-  return atomic_add(&counters[bin & (MASU_COUNTERS - 1)], 1U << upper) >> upper & 0xffff;
+  const uint upper = bin / SORT_COUNTERS * 16;
+  return atomic_add(&counters[bin & (SORT_COUNTERS - 1)], 1U << upper) >> upper & 0xffff;
 }
 
 inline uint width_of(const MASU_BITS bits) { return (uint)(8 * sizeof(MASU_BITS)) - (uint)clz(bits); }
 
-// Sorts an entry: its first key, its keys, and the bits in which these may differ: none, and they are copied. With MASU_OTHER
+// Sorts an entry: its first key, its keys, and the bits in which these may differ: none, and they are copied. With SORT_OTHER
 // they are in `others`. They go into bins by the uppermost 13 of these bits. While a bin is full, those
 // of its keys go into as many bins as it has keys, by the uppermost bits in which they do differ. Then each key finds its
 // place in its bin.
 MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, const ulong sorted_at,
-                              __global const uchar *others, const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES
+                              __global const uchar *others, const ulong others_at, SORT_RESULT_BUFFERS SORT_OTHER_VALUES
                               const uint flipped, __local uint *counters, const uint lid) {
-  __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)(counters + MASU_COUNTERS);
-  __local uint *const partial = counters + MASU_COUNTERS + MASU_STAGING_WORDS;
+  __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)(counters + SORT_COUNTERS);
+  __local uint *const partial = counters + SORT_COUNTERS + MASU_STAGING_WORDS;
   __local uint *const full = partial + MASU_GROUP * 17 / 16 + 63;
   const size_t first = row[0];
   const uint size = row[1];
-  const uint bits = row[2] & ~MASU_OTHER;
+  const uint bits = row[2] & ~SORT_OTHER;
   __global const MASU_ELEMENT *const from =
-      (row[2] & MASU_OTHER) != 0 ? (__global const MASU_ELEMENT *)(others + others_at) + first
+      (row[2] & SORT_OTHER) != 0 ? (__global const MASU_ELEMENT *)(others + others_at) + first
                                  : (__global const MASU_ELEMENT *)(sorted + sorted_at) + first;
 #if MASU_PACKED
-  __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + first;
+  __global SORT_RESULT *const to = (__global SORT_RESULT *)(result + result_at) + first;
 #else
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + first;
 #endif
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
+  const SORT_SOURCE flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
 #if MASU_PAYLOAD_BYTES > 0
   __global const MASU_VALUE *const values_from =
-      (row[2] & MASU_OTHER) != 0 ? (__global const MASU_VALUE *)(other_values + other_values_at) + first
+      (row[2] & SORT_OTHER) != 0 ? (__global const MASU_VALUE *)(other_values + other_values_at) + first
                                  : (__global const MASU_VALUE *)(moved + moved_at) + first;
   __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + first;
 #endif
@@ -65,7 +63,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = i * MASU_GROUP + lid;
       if (place < size) {
-        to[place] = MASU_RESULT_OF(keys[i], flip, (__global const MASU_SOURCE *)(source + source_at));
+        to[place] = SORT_RESULT_OF(keys[i], flip, (__global const SORT_SOURCE *)(source + source_at));
 #if MASU_PAYLOAD_BYTES > 0
         values_to[place] = values_from[place];
 #endif
@@ -84,11 +82,11 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
       const uint bin = (uint)(keys[i] >> shift) & (MASU_BINS - 1);
       const uint before = count_in_bin(bin, counters);
       if (before >= MASU_BIN_MOST && shift != 0) *full = 1;
-      ranks[i] = before | bin << 16 | (shift == 0 ? MASU_SETTLED : 0);
+      ranks[i] = before | bin << 16 | (shift == 0 ? SORT_SETTLED : 0);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_ROLLED
+  SORT_ROLLED
   for (;;) {
     scan_counters(counters, partial, lid);
     MASU_UNROLLED
@@ -131,7 +129,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
         const uint width = in_bin > 1 ? counters[begin / 2] : 0;
         const uint part_shift = max(width, parts) - parts;
         const uint part = (uint)(keys[i] >> part_shift) & ((1U << min(width, parts)) - 1);
-        ranks[i] = (begin + part) << 16 | (part_shift == 0 ? MASU_SETTLED : 0);
+        ranks[i] = (begin + part) << 16 | (part_shift == 0 ? SORT_SETTLED : 0);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -141,7 +139,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       if (i * MASU_GROUP + lid < size) {
         const uint before = count_in_bin(bin_of(ranks[i]), counters);
-        if (before >= MASU_BIN_MOST && (ranks[i] & MASU_SETTLED) == 0) *full = 1;
+        if (before >= MASU_BIN_MOST && (ranks[i] & SORT_SETTLED) == 0) *full = 1;
         ranks[i] |= before;
       }
     }
@@ -168,13 +166,13 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
     const uint rank = ranks[i];
 #endif
     uint place = here;
-    if (i * MASU_GROUP + lid < size && (rank & MASU_SETTLED) == 0) {
+    if (i * MASU_GROUP + lid < size && (rank & SORT_SETTLED) == 0) {
       const uint begin = bin_begin(bin_of(rank), counters);
       const uint end = bin_end(bin_of(rank), size, counters);
       if (end - begin > 1) {
         const MASU_ELEMENT own = keys[i];
         place = begin;
-        MASU_ROLLED
+        SORT_ROLLED
         for (uint k = begin; k < end; ++k) {
           const MASU_ELEMENT other = staging[k];
           place += other < own || (other == own && k < here) ? 1 : 0;
@@ -198,7 +196,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
     if (place < size) {
-      to[place] = MASU_RESULT_OF(staging[place], flip, (__global const MASU_SOURCE *)(source + source_at));
+      to[place] = SORT_RESULT_OF(staging[place], flip, (__global const SORT_SOURCE *)(source + source_at));
     }
   }
 #if MASU_PAYLOAD_BYTES > 0
@@ -225,14 +223,14 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
 // Work-groups take turns at the entries, of which there are as many as *found.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global const uchar *restrict workspace, const ulong found_at,
+    SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global const uchar *restrict workspace, const ulong found_at,
     const ulong entries_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
-  const uint found = MASU_AT(const uint, found_at)[0];
+  const uint found = SORT_AT(const uint, found_at)[0];
   for (uint entry = (uint)get_group_id(0); entry < found; entry += (uint)get_num_groups(0)) {
-    finish_entry(MASU_AT(const uint, entries_at) + 3 * (size_t)entry, sorted, sorted_at, others, others_at,
-                 MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS flipped, (__local uint *)local_memory, lid);
+    finish_entry(SORT_AT(const uint, entries_at) + 3 * (size_t)entry, sorted, sorted_at, others, others_at,
+                 SORT_RESULT_ARGUMENTS SORT_OTHER_VALUE_ARGUMENTS flipped, (__local uint *)local_memory, lid);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }

@@ -6,25 +6,17 @@
 // (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl
 // and sort_lists.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP          work-items in a work-group of the partitions
-// - MASU_ITEMS          keys of a work-item of the partitions: a multiple of 4
-// - MASU_RESIDENT       work-groups of the partitions that share a compute unit
-// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler takes
-//   long over those that are unrolled between barriers, and gains nothing
-// - MASU_WHOLE_TILES    1: tiles of which all keys are there have a loop of their own; 0: they have not, since PoCL takes no
-//   barrier in a branch
-// - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-#define MASU_TILE MASU_PART_TILE
-#define MASU_COUNTERS 4096  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
+#define SORT_TILE MASU_PART_TILE
+#define SORT_COUNTERS 4096  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
 
-#define MASU_BUCKETS (1U << MASU_BUCKET_BITS)
+#define SORT_BUCKETS (1U << MASU_BUCKET_BITS)
 // Keys of 16 bytes, as the caller has them and as they are parted.
-#define MASU_SOURCE_VECTOR (16 / MASU_SOURCE_BYTES)
-#define MASU_VECTOR (16 / MASU_ELEMENT_BYTES)
-#if MASU_SOURCE_BYTES == 4
-inline void unpack_source(const uint4 vector, MASU_SOURCE *keys) {
+#define SORT_SOURCE_VECTOR (16 / SORT_SOURCE_BYTES)
+#define SORT_VECTOR (16 / MASU_ELEMENT_BYTES)
+#if SORT_SOURCE_BYTES == 4
+inline void unpack_source(const uint4 vector, SORT_SOURCE *keys) {
   keys[0] = vector.x;
   keys[1] = vector.y;
   keys[2] = vector.z;
@@ -40,17 +32,17 @@ inline void unpack_wide(const uint4 vector, MASU_ELEMENT *keys) {
 #else
 #define unpack_vector unpack_source
 #endif
-#if MASU_SOURCE_BYTES == 8
+#if SORT_SOURCE_BYTES == 8
 #define unpack_source unpack_wide
 #endif
 
 // The words of `starts`, after those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
 // key is, and how many tiles of keys_second come before.
-#define MASU_CURSORS MASU_BUCKETS
-#define MASU_FIRST_KEYS (MASU_BUCKETS + 256)
-#define MASU_FIRST_TILES (MASU_BUCKETS + 512)
+#define SORT_CURSORS SORT_BUCKETS
+#define SORT_FIRST_KEYS (SORT_BUCKETS + 256)
+#define SORT_FIRST_TILES (SORT_BUCKETS + 512)
 // The bits of a bucket that keys_second parts by.
-#define MASU_SECOND_BITS (MASU_BUCKET_BITS - 8)
+#define SORT_SECOND_BITS (MASU_BUCKET_BITS - 8)
 
 inline uint digit_of(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & 255; }
 // The counter of a digit in a column: the word, and whether it is the word's upper half.
@@ -60,13 +52,13 @@ inline uint upper_of(const uint digit) { return digit >> 7 << 4; }
 inline uint kept_at(const uint i) { return i ^ (i >> (MASU_ELEMENT_BYTES == 4 ? 7 : 6) & 31); }
 
 // Where the local memory of a partition is used for what.
-#define MASU_KEPT(memory) ((__local MASU_ELEMENT *)(memory))
-#define MASU_PART_COUNTERS(memory) ((memory) + MASU_TILE * (MASU_ELEMENT_BYTES / 4))
-#define MASU_BASES(memory) (MASU_PART_COUNTERS(memory) + MASU_COUNTERS)
-#define MASU_PARTIAL(memory) (MASU_BASES(memory) + 256)
+#define SORT_KEPT(memory) ((__local MASU_ELEMENT *)(memory))
+#define SORT_PART_COUNTERS(memory) ((memory) + SORT_TILE * (MASU_ELEMENT_BYTES / 4))
+#define SORT_BASES(memory) (SORT_PART_COUNTERS(memory) + SORT_COUNTERS)
+#define SORT_PARTIAL(memory) (SORT_BASES(memory) + 256)
 
 inline void clear_counters(__local uint *counters, const uint lid) {
-  for (uint i = lid; i < MASU_COUNTERS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < SORT_COUNTERS; i += MASU_GROUP) counters[i] = 0;
 }
 inline uint count_at(const uint word, const uint digit, __local uint *counters) {
   return atomic_add(&counters[word], 1U << upper_of(digit)) >> upper_of(digit) & 0xffff;
@@ -79,46 +71,46 @@ inline uint digit_begin(const uint digit, const uint column, __local const uint 
 }
 // Counters become places; `cursors` give room for the keys of each digit. Returns the keys of the tile.
 MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, const uint lid) {
-  __local uint *const counters = MASU_PART_COUNTERS(memory);
+  __local uint *const counters = SORT_PART_COUNTERS(memory);
   uint size;
-  scan_counter_pairs(counters, MASU_COUNTERS / MASU_GROUP, MASU_GROUP, MASU_PARTIAL(memory), lid, &size);
+  scan_counter_pairs(counters, SORT_COUNTERS / MASU_GROUP, MASU_GROUP, SORT_PARTIAL(memory), lid, &size);
   for (uint digit = lid; digit < 256; digit += MASU_GROUP) {
     const uint before = digit_begin(digit, 0, counters);
     const uint next_begin = digit == 255 ? size : digit_begin(digit + 1, 0, counters);
-    MASU_BASES(memory)[digit] = next_begin == before ? 0 : atomic_add(&cursors[digit], next_begin - before) - before;
+    SORT_BASES(memory)[digit] = next_begin == before ? 0 : atomic_add(&cursors[digit], next_begin - before) - before;
   }
   return size;
 }
 
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
+#define SORT_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
 #define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
-#define MASU_KEPT_VALUES(memory) ((__local MASU_VALUE *)(MASU_PARTIAL(memory) + MASU_GROUP + 4))
+#define SORT_KEPT_VALUES(memory) ((__local MASU_VALUE *)(SORT_PARTIAL(memory) + MASU_GROUP + 4))
 #else
-#define MASU_VALUE_PARAMETERS
+#define SORT_VALUE_PARAMETERS
 #define MASU_VALUES(from, to)
 #endif
 
 // Writes a key of a tile that lies in order in local memory, and its value: neighbours of equal digits to neighbours.
-MASU_INLINE void write_key(__global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS const uint place, const uint shift,
+MASU_INLINE void write_key(__global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS const uint place, const uint shift,
                            __local uint *memory) {
-  const MASU_ELEMENT key = MASU_KEPT(memory)[kept_at(place)];
-  const uint there = MASU_BASES(memory)[digit_of(key, shift)] + place;
+  const MASU_ELEMENT key = SORT_KEPT(memory)[kept_at(place)];
+  const uint there = SORT_BASES(memory)[digit_of(key, shift)] + place;
   to[there] = key;
 #if MASU_STAGED_VALUES
   (void)values_from;
-  values_to[there] = MASU_KEPT_VALUES(memory)[kept_at(place)];
+  values_to[there] = SORT_KEPT_VALUES(memory)[kept_at(place)];
 #endif
 }
 
 // Puts the keys from[lo, hi) of the tile that begins at `base` to their places by the digit at `shift`: in local memory first,
 // then to where `cursors` give room. `partial`: they are not all of the tile; `aligned`: it begins at a multiple of 16 bytes.
 // `first`: the keys are as the caller has them, `before` keys after `from`, and zeros and NaNs are left out.
-MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
                            const uint shift, const bool aligned, const bool first, const uint before,
-                           const MASU_SOURCE flip, __local uint *memory, const uint lid) {
-  __local uint *const counters = MASU_PART_COUNTERS(memory);
+                           const SORT_SOURCE flip, __local uint *memory, const uint lid) {
+  __local uint *const counters = SORT_PART_COUNTERS(memory);
   const bool checked = partial || (first && MASU_ELEMENT_CLASS == 2);
   const uint column = lid % 32;
   const uint own = base + lid;  // the first key of this work-item
@@ -131,14 +123,14 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = own + i * MASU_GROUP;
-      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const MASU_SOURCE *)from)[place] : 0;
+      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const SORT_SOURCE *)from)[place] : 0;
     }
   } else if (aligned && !partial && MASU_PAYLOAD_BYTES == 0) {
     MASU_UNROLLED
-    for (uint v = 0; v < MASU_ITEMS / MASU_VECTOR; ++v) {
+    for (uint v = 0; v < MASU_ITEMS / SORT_VECTOR; ++v) {
       unpack_vector(masu_load_streaming((__global const uint4 *)((__global const MASU_ELEMENT *)from + base) +
                                         v * MASU_GROUP + lid),
-                    keys + v * MASU_VECTOR);
+                    keys + v * SORT_VECTOR);
     }
   } else {
     MASU_UNROLLED
@@ -152,13 +144,13 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = own + i * MASU_GROUP;
-    const bool stays = (partial && (place < lo || place >= hi)) || (first && MASU_IS_SPECIAL(keys[i]));
+    const bool stays = (partial && (place < lo || place >= hi)) || (first && SORT_IS_SPECIAL(keys[i]));
     // Fewer registers: without their indices.
     if (first) keys[i] = MASU_PACKED ? upper_key(keys[i], flip) : masu_computed(upper_key(keys[i], flip));
     // What stays is counted where nobody looks, so that no addition waits for the one before it.
     const uint digit = digit_of(keys[i], held_shift);
     const bool counts = !checked || !stays;
-    const uint rank = count_at(counts ? counter_of(digit, column) : MASU_COUNTERS + 256 + lid, digit, counters);
+    const uint rank = count_at(counts ? counter_of(digit, column) : SORT_COUNTERS + 256 + lid, digit, counters);
     if (checked && counts) moves |= 1U << i;
     ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
   }
@@ -172,11 +164,11 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     const uint rank = i % 2 == 0 ? ranks[i / 2] & 0xffff : ranks[i / 2] >> 16;
     if (!checked || (moves >> i & 1) != 0) {
       const uint place = digit_begin(digit_of(keys[i], held_shift), column, counters) + rank;
-      MASU_KEPT(memory)[kept_at(place)] = indexed ? indexed_key(keys[i], own + i * MASU_GROUP - before) : keys[i];
+      SORT_KEPT(memory)[kept_at(place)] = indexed ? indexed_key(keys[i], own + i * MASU_GROUP - before) : keys[i];
 #if MASU_STAGED_VALUES
-      MASU_KEPT_VALUES(memory)[kept_at(place)] = values_from[own + i * MASU_GROUP - before];
+      SORT_KEPT_VALUES(memory)[kept_at(place)] = values_from[own + i * MASU_GROUP - before];
 #elif MASU_PAYLOAD_BYTES > 0
-      values_to[MASU_BASES(memory)[digit_of(keys[i], held_shift)] + place] = values_from[own + i * MASU_GROUP - before];
+      values_to[SORT_BASES(memory)[digit_of(keys[i], held_shift)] + place] = values_from[own + i * MASU_GROUP - before];
 #endif
     }
   }
@@ -187,83 +179,83 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     if (!checked || place < size) write_key(to, MASU_VALUES(values_from, values_to) place, shift, memory);
   }
 }
-#define MASU_PART_TILE_OF(partial)                                                                                      \
+#define SORT_PART_TILE_OF(partial)                                                                                      \
   part_keys(from, to, MASU_VALUES(values_from, values_to) cursors, base, lo, hi, partial, shift, aligned, first, before, \
             flip, memory, lid)
 
-MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
-                           const bool aligned, const bool first, const uint before, const MASU_SOURCE flip,
+                           const bool aligned, const bool first, const uint before, const SORT_SOURCE flip,
                            __local uint *memory, const uint lid) {
 #if MASU_WHOLE_TILES
-  if (lo == base && hi == base + MASU_TILE) MASU_PART_TILE_OF(false);
+  if (lo == base && hi == base + SORT_TILE) SORT_PART_TILE_OF(false);
   else
 #endif
-    MASU_PART_TILE_OF(true);
+    SORT_PART_TILE_OF(true);
 }
 
 // Tiles of a part: they begin at multiples of 16 bytes.
 inline uint tiles_of(const uint begin, const uint end) {
-  return begin == end ? 0 : (end - begin / MASU_VECTOR * MASU_VECTOR + MASU_TILE - 1) / MASU_TILE;
+  return begin == end ? 0 : (end - begin / SORT_VECTOR * SORT_VECTOR + SORT_TILE - 1) / SORT_TILE;
 }
 
 // From `keys` to `parted`. The last work-group finds the tiles of keys_second instead, unless keys_parts has.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong header_at, const ulong counts_at, const ulong starts_at,
+    SORT_VALUE_BUFFERS __global uchar *workspace, const ulong header_at, const ulong counts_at, const ulong starts_at,
     const uint count, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
-  __global uint *const starts = MASU_AT(uint, starts_at);
+  __global uint *const starts = SORT_AT(uint, starts_at);
   if (tile + 1 == get_num_groups(0)) {
 #if !MASU_TWO_STEPS
     __local uint *const partial = (__local uint *)local_memory;
-    const uint last = ((lid + 1) << MASU_SECOND_BITS) - 1;
+    const uint last = ((lid + 1) << SORT_SECOND_BITS) - 1;
     const uint tiles =
-        lid < 256 ? tiles_of(starts[MASU_FIRST_KEYS + lid], starts[last] + MASU_AT(const uint, counts_at)[last]) : 0;
+        lid < 256 ? tiles_of(starts[SORT_FIRST_KEYS + lid], starts[last] + SORT_AT(const uint, counts_at)[last]) : 0;
     uint total;
     const uint before = group_scan(tiles, MASU_GROUP, partial, lid, &total);
-    if (lid < 256) starts[MASU_FIRST_TILES + 1 + lid] = before;
-    if (lid == 0) starts[MASU_FIRST_TILES] = 0;
+    if (lid < 256) starts[SORT_FIRST_TILES + 1 + lid] = before;
+    if (lid == 0) starts[SORT_FIRST_TILES] = 0;
 #endif
     return;
   }
 #if MASU_BY_DIGITS_TOO
-  if (MASU_AT(const uint, header_at)[MASU_BY_DIGITS] != 0) return;
+  if (SORT_AT(const uint, header_at)[SORT_BY_DIGITS] != 0) return;
 #endif
   // Keys counted from the multiple of 16 bytes at or before the first one.
   __global const uchar *const begin = keys + keys_at;
-  const uint before = (uint)((size_t)begin & 15) / MASU_SOURCE_BYTES;
-  __global const uchar *const from = begin - before * MASU_SOURCE_BYTES;
-  const uint base = tile * MASU_TILE;
+  const uint before = (uint)((size_t)begin & 15) / SORT_SOURCE_BYTES;
+  __global const uchar *const from = begin - before * SORT_SOURCE_BYTES;
+  const uint base = tile * SORT_TILE;
   const uint lo = max(base, before);
-  const uint hi = (uint)min((ulong)base + MASU_TILE, (ulong)before + count);
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
+  const uint hi = (uint)min((ulong)base + SORT_TILE, (ulong)before + count);
+  const SORT_SOURCE flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
-  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + MASU_CURSORS, base, lo, hi,
+  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + SORT_CURSORS, base, lo, hi,
             MASU_KEY_BITS - 8, true, true, before, flip, (__local uint *)local_memory, lid);
 }
 
 // From `parted`, which begins at a multiple of 16 bytes, to `sorted`. There are more work-groups than tiles.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
     __global const uchar *parted, const ulong parted_at, __global uchar *sorted, const ulong sorted_at,
-    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong starts_at, __local uint4 *local_memory) {
+    SORT_VALUE_BUFFERS __global uchar *workspace, const ulong starts_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const found = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
-  __global uint *const starts = MASU_AT(uint, starts_at);
-  const uint tiles = starts[MASU_FIRST_TILES + 256];
+  __global uint *const starts = SORT_AT(uint, starts_at);
+  const uint tiles = starts[SORT_FIRST_TILES + 256];
   for (uint part = lid; part < 256; part += MASU_GROUP) {
-    const uint first = starts[MASU_FIRST_TILES + part];
+    const uint first = starts[SORT_FIRST_TILES + part];
     uint4 what;
     what.x = part;
     what.y = tile - first;
-    what.z = starts[MASU_FIRST_KEYS + part];
-    what.w = starts[MASU_CURSORS + part];  // where the last key has gone
+    what.z = starts[SORT_FIRST_KEYS + part];
+    what.w = starts[SORT_CURSORS + part];  // where the last key has gone
     // All is read at once, and what is not of this tile is written where nobody reads it.
-    const bool here = tile >= first && tile < starts[MASU_FIRST_TILES + part + 1];
+    const bool here = tile >= first && tile < starts[SORT_FIRST_TILES + part + 1];
     ((__local uint4 *)local_memory)[here ? 0 : 1 + lid] = what;
   }
   if (tile >= tiles) return;
@@ -271,14 +263,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint part = found[0];
   const uint begin = found[2];
   const uint end = found[3];
-  const uint base = begin / MASU_VECTOR * MASU_VECTOR + found[1] * MASU_TILE;
+  const uint base = begin / SORT_VECTOR * SORT_VECTOR + found[1] * SORT_TILE;
   const uint lo = max(base, begin);
-  const uint hi = min(base + MASU_TILE, end);
+  const uint hi = min(base + SORT_TILE, end);
   barrier(CLK_LOCAL_MEM_FENCE);
   __global const uchar *const from = parted + parted_at;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   // The 8 bits may begin with some of the part's own.
-  __global uint *const cursors = starts + (part << MASU_SECOND_BITS & ~255U);
-  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, MASU_REST_BITS, true, false,
+  __global uint *const cursors = starts + (part << SORT_SECOND_BITS & ~255U);
+  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, SORT_REST_BITS, true, false,
             0, 0, (__local uint *)local_memory, lid);
 }

@@ -48,8 +48,7 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count);
 inline constexpr auto files = sort_plan::files("src/sort/device/sort_once.cl");
 std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind);
 
-// From so many keys with a payload on, in one piece, it is faster than merging (H100, 2026-11) where it serves.
-inline constexpr std::uint64_t least_keys = std::uint64_t{1} << 20;
+// Where it is taken from tuned.once_keys keys on, with a payload, in one piece.
 bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Where things begin in temporary memory.
@@ -84,8 +83,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase*
 // that no two are equal.
 namespace masu::sort_keys {
 
-// From so many keys on, in one piece, it is faster than the other ways (H200, 2026-11) where it serves: on GPUs.
-inline constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
+// Where it is taken from tuned.bucket_keys keys on, in one piece, on GPUs.
 bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Bytes of temporary memory.
@@ -132,13 +130,8 @@ inline constexpr unsigned least_bucket_bits = 10;
 inline constexpr unsigned most_bucket_bits = 16;
 unsigned bucket_bits_of(const Subject& subject, std::uint64_t count);
 
-// Work-group size and keys of a work-item.
-struct Shape {
-  unsigned group = 0;  // 0: there is none
-  unsigned items = 0;
-  unsigned resident = 0;
-  [[nodiscard]] unsigned tile() const noexcept { return group * items; }
-};
+using sort_plan::FinishShape;
+using sort_plan::Shape;
 
 // The kernels that finish what fits a work-group's local memory.
 enum class Finish : std::uint8_t {
@@ -147,14 +140,10 @@ enum class Finish : std::uint8_t {
   entries,  // what sort_crowded.cl has parted
   larger,   // larger buckets, in larger work-groups; and the next ones
 };
-inline constexpr unsigned larger_most = 3;
+inline constexpr unsigned larger_most = 2;
 constexpr Finish larger(unsigned number) noexcept {
   return static_cast<Finish>(static_cast<unsigned>(Finish::larger) + number);
 }
-
-struct FinishShape : Shape {
-  unsigned bin_bits = 0;
-};
 
 // Constants of the kernels for a device, by its local memory: all of a compute unit of a GPU, or 48 KiB.
 struct Tuning {
@@ -227,7 +216,7 @@ inline constexpr unsigned levels_word = 8;
 inline constexpr unsigned singles_word = 41;
 inline constexpr unsigned full_word = 42;
 inline constexpr unsigned by_digits_word = 43;  // and the next
-inline constexpr unsigned larger_word = 47;     // and the next two
+inline constexpr unsigned larger_word = 47;     // and the next
 
 inline constexpr unsigned special_group = 256;
 inline constexpr unsigned special_chunks = 4096;
@@ -325,9 +314,9 @@ namespace masu::sort_counting {
 
 // Whether counting takes less than passes for keys alone, in one piece: all counts are scanned, however many keys there
 // are.
-[[nodiscard]] constexpr bool serves(Dtype dtype, std::uint64_t keys) noexcept {
-  constexpr std::array<std::uint64_t, 3> least = {0, std::uint64_t{1} << 16, std::uint64_t{1} << 19};
-  return !is_float(dtype) && size_of(dtype) <= 2 && keys >= least[size_of(dtype)];
+[[nodiscard]] inline bool serves(Dtype dtype, std::uint64_t keys) noexcept {
+  if (is_float(dtype) || size_of(dtype) > 2) return false;
+  return keys >= (size_of(dtype) == 1 ? sort_plan::tuned.counted_bytes : sort_plan::tuned.counted_shorts);
 }
 
 // Bytes of temporary memory.

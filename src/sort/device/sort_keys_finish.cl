@@ -3,39 +3,30 @@
 // CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in
 // front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP      work-items in a work-group
-// - MASU_ITEMS      keys of a work-item
-// - MASU_RESIDENT   work-groups that share a compute unit
-// - MASU_MOST       keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
-// - MASU_LISTED     0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
-// - MASU_JOIN_BITS  a bucket is 2^this neighbouring ones of sort_keys.cl, joined
-// - MASU_BIN_KEYS   that may share a bin, where keys are compared within their bins
-// - MASU_BIN_BITS   of a key, by which it goes into a bin
-// - MASU_ENTRY_MOST  keys that sort_finish.cl takes
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 // Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
-#define MASU_LIST_PARAMETERS const ulong entries_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
-#define MASU_LIST_ARGUMENTS entries_at, opens_at, rows_at, tiles_at,
+#define SORT_LIST_PARAMETERS const ulong entries_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
+#define SORT_LIST_ARGUMENTS entries_at, opens_at, rows_at, tiles_at,
 // Two counters of 16 bits a word.
-#define MASU_WORDS (1 << (MASU_BIN_BITS - 1))
-inline uint bin_at(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & (2 * MASU_WORDS - 1); }
-inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, MASU_REST_BITS - MASU_BIN_BITS); }
-inline uint bin_word(const uint bin) { return bin & (MASU_WORDS - 1); }
-inline uint bin_upper(const uint bin) { return bin / MASU_WORDS * 16; }
+#define SORT_WORDS (1 << (MASU_BIN_BITS - 1))
+inline uint bin_at(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & (2 * SORT_WORDS - 1); }
+inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, SORT_REST_BITS - MASU_BIN_BITS); }
+inline uint bin_word(const uint bin) { return bin & (SORT_WORDS - 1); }
+inline uint bin_upper(const uint bin) { return bin / SORT_WORDS * 16; }
 inline uint bin_begin(const uint bin, __local const uint *counters) {
   return counters[bin_word(bin)] >> bin_upper(bin) & 0xffff;
 }
 inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
-  return bin == 2 * MASU_WORDS - 1 ? size : bin_begin(bin + 1, counters);
+  return bin == 2 * SORT_WORDS - 1 ? size : bin_begin(bin + 1, counters);
 }
 
-#if MASU_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
-#define MASU_WINDOW_KEYS 9   // keys of a bin that lie in one window
-#define MASU_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
-#define MASU_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
-#define MASU_EDGE 8      // least keys in front of a bucket's
-#define MASU_BEHIND 192  // room after it, for greatest keys, and for what changes places with the last ones
+#if SORT_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
+#define SORT_WINDOW_KEYS 9   // keys of a bin that lie in one window
+#define SORT_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
+#define SORT_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
+#define SORT_EDGE 8      // least keys in front of a bucket's
+#define SORT_BEHIND 192  // room after it, for greatest keys, and for what changes places with the last ones
 // Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
 // neighbours read lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> 6 & 1) << 3; }
@@ -46,19 +37,19 @@ inline void exchange(uint *a, uint *b) {
   *b = masu_max_pair(*a, *b);
   *a = low;
 }
-#define MASU_X(i, k) exchange(&v[i], &v[k]);
+#define SORT_X(i, k) exchange(&v[i], &v[k]);
 // Sorts 16 pairs of numbers of 16 bits by M. W. Green's network (1969), of 60 exchanges.
 MASU_INLINE void sort_16(uint *v) {
-  MASU_X(0, 1) MASU_X(2, 3) MASU_X(4, 5) MASU_X(6, 7) MASU_X(8, 9) MASU_X(10, 11) MASU_X(12, 13) MASU_X(14, 15)
-  MASU_X(0, 2) MASU_X(1, 3) MASU_X(4, 6) MASU_X(5, 7) MASU_X(8, 10) MASU_X(9, 11) MASU_X(12, 14) MASU_X(13, 15)
-  MASU_X(0, 4) MASU_X(1, 5) MASU_X(2, 6) MASU_X(3, 7) MASU_X(8, 12) MASU_X(9, 13) MASU_X(10, 14) MASU_X(11, 15)
-  MASU_X(0, 8) MASU_X(1, 9) MASU_X(2, 10) MASU_X(3, 11) MASU_X(4, 12) MASU_X(5, 13) MASU_X(6, 14) MASU_X(7, 15)
-  MASU_X(5, 10) MASU_X(6, 9) MASU_X(3, 12) MASU_X(13, 14) MASU_X(4, 8) MASU_X(7, 11) MASU_X(1, 2)
-  MASU_X(1, 4) MASU_X(7, 13) MASU_X(2, 8) MASU_X(11, 14)
-  MASU_X(2, 4) MASU_X(5, 6) MASU_X(9, 10) MASU_X(11, 13) MASU_X(3, 8) MASU_X(7, 12)
-  MASU_X(6, 8) MASU_X(10, 12) MASU_X(3, 5) MASU_X(7, 9)
-  MASU_X(3, 4) MASU_X(5, 6) MASU_X(7, 8) MASU_X(9, 10) MASU_X(11, 12)
-  MASU_X(6, 7) MASU_X(8, 9)
+  SORT_X(0, 1) SORT_X(2, 3) SORT_X(4, 5) SORT_X(6, 7) SORT_X(8, 9) SORT_X(10, 11) SORT_X(12, 13) SORT_X(14, 15)
+  SORT_X(0, 2) SORT_X(1, 3) SORT_X(4, 6) SORT_X(5, 7) SORT_X(8, 10) SORT_X(9, 11) SORT_X(12, 14) SORT_X(13, 15)
+  SORT_X(0, 4) SORT_X(1, 5) SORT_X(2, 6) SORT_X(3, 7) SORT_X(8, 12) SORT_X(9, 13) SORT_X(10, 14) SORT_X(11, 15)
+  SORT_X(0, 8) SORT_X(1, 9) SORT_X(2, 10) SORT_X(3, 11) SORT_X(4, 12) SORT_X(5, 13) SORT_X(6, 14) SORT_X(7, 15)
+  SORT_X(5, 10) SORT_X(6, 9) SORT_X(3, 12) SORT_X(13, 14) SORT_X(4, 8) SORT_X(7, 11) SORT_X(1, 2)
+  SORT_X(1, 4) SORT_X(7, 13) SORT_X(2, 8) SORT_X(11, 14)
+  SORT_X(2, 4) SORT_X(5, 6) SORT_X(9, 10) SORT_X(11, 13) SORT_X(3, 8) SORT_X(7, 12)
+  SORT_X(6, 8) SORT_X(10, 12) SORT_X(3, 5) SORT_X(7, 9)
+  SORT_X(3, 4) SORT_X(5, 6) SORT_X(7, 8) SORT_X(9, 10) SORT_X(11, 12)
+  SORT_X(6, 7) SORT_X(8, 9)
 }
 // Two vectors of 8 numbers each from two windows: pairs of one number of each, and back.
 inline void pair_up(const uint a, const uint b, uint *v) {
@@ -78,8 +69,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint begin = bin_begin(bin, counters);
-      if (bin_end(bin, size, counters) - begin > MASU_SPAN_KEYS) {
-        const uint value = (begin + 1) / 2 * 2 + (keys[i] & MASU_VALUE_MASK);
+      if (bin_end(bin, size, counters) - begin > SORT_SPAN_KEYS) {
+        const uint value = (begin + 1) / 2 * 2 + (keys[i] & SORT_VALUE_MASK);
         const uint upper = (value & 1) << 4;
         const uint rank = atomic_add(&kept[value / 2], 1U << upper) >> upper & 0xffff;
         keys[i] = (keys[i] & 0xffff) | rank << 16;
@@ -92,11 +83,11 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint begin = bin_begin(bin, counters);
-      if (bin_end(bin, size, counters) - begin > MASU_SPAN_KEYS) {
-        const uint value = keys[i] & MASU_VALUE_MASK;
+      if (bin_end(bin, size, counters) - begin > SORT_SPAN_KEYS) {
+        const uint value = keys[i] & SORT_VALUE_MASK;
         __local const uint *const words = kept + (begin + 1) / 2;
         uint before = (value & 1) != 0 ? words[value / 2] & 0xffff : 0;
-        MASU_ROLLED
+        SORT_ROLLED
         for (uint word = 0; word < value / 2; ++word) before += (words[word] & 0xffff) + (words[word] >> 16);
         keys[i] += before << 16;
       }
@@ -109,8 +100,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
 // fewer lies in one of them; where there are larger ones, the first windows are sorted again. In place.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, const uint bucket, const uint begin,
                                const uint size, const uint flipped, __local uint *counters, const uint lid) {
-  __local ushort *const kept = (__local ushort *)(counters + MASU_WORDS);
-  __local uint *const partial = counters + MASU_WORDS + (MASU_MOST + MASU_EDGE + MASU_BEHIND) / 2;
+  __local ushort *const kept = (__local ushort *)(counters + SORT_WORDS);
+  __local uint *const partial = counters + SORT_WORDS + (MASU_MOST + SORT_EDGE + SORT_BEHIND) / 2;
   __local uint *const crowded = partial + MASU_GROUP;
   __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
   const uint flip = flipped != 0 ? MASU_ALL_BITS : 0;
@@ -123,7 +114,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
     keys[i] = place < size ? keys_at[place] & 0xffff : first;
     differ |= keys[i] ^ first;
   }
-  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < SORT_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid < 2) crowded[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
   // Equal keys would wait for each other at one counter.
@@ -142,28 +133,28 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
-  const uint own_most = scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total);
-  if (own_most > MASU_WINDOW_KEYS) atomic_max(crowded, own_most);
+  const uint own_most = scan_counter_pairs(counters, SORT_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total);
+  if (own_most > SORT_WINDOW_KEYS) atomic_max(crowded, own_most);
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint most = *crowded;
-  if (most > MASU_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
+  if (most > SORT_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
-      kept[kept_at(MASU_EDGE + place)] = (ushort)keys[i];
+      kept[kept_at(SORT_EDGE + place)] = (ushort)keys[i];
     }
   }
-  for (uint i = lid; i < MASU_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
-  for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(MASU_EDGE + size + i)] = 0xffff;
+  for (uint i = lid; i < SORT_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
+  for (uint i = lid; i < SORT_BEHIND - 16; i += MASU_GROUP) kept[kept_at(SORT_EDGE + size + i)] = 0xffff;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Each work-item takes two windows at once, one of either half of all.
   const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
-  MASU_ROLLED
-  for (uint round = 0; round < (most > MASU_WINDOW_KEYS ? 3U : 2U); ++round) {
-    MASU_ROLLED
+  SORT_ROLLED
+  for (uint round = 0; round < (most > SORT_WINDOW_KEYS ? 3U : 2U); ++round) {
+    SORT_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
       const uint at = 1 + 2 * window + (round & 1);
       uint4 a = vectors[vector_at(at)];
@@ -206,42 +197,42 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(MASU_EDGE + place)], flip);
+    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(SORT_EDGE + place)], flip);
   }
 }
 
-#define MASU_FINISH(bucket, begin, size) \
+#define SORT_FINISH(bucket, begin, size) \
   finish_bucket(sorted, sorted_at, bucket, begin, size, flipped, (__local uint *)local_memory, lid)
 
 #else
 // Gives a bucket with too many keys in a bin to sort_crowded.cl, where it is a larger one, or to sort_finish.cl.
-inline void list_bucket(__global uchar *workspace, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
+inline void list_bucket(__global uchar *workspace, const ulong header_at, SORT_LIST_PARAMETERS const uint begin,
                         const uint size, const uint bits, __local uint *noted, const uint lid) {
-  __global uint *const header = MASU_AT(uint, header_at);
+  __global uint *const header = SORT_AT(uint, header_at);
 #if MASU_MOST > MASU_ENTRY_MOST
   if (size > MASU_ENTRY_MOST) {
-    open_buckets(lid == 0, begin, size, bits, 0, workspace, header + MASU_LEVELS, opens_at, rows_at, tiles_at, noted, lid,
+    open_buckets(lid == 0, begin, size, bits, 0, workspace, header + SORT_LEVELS, opens_at, rows_at, tiles_at, noted, lid,
                  MASU_GROUP);
     return;
   }
 #endif
   if (lid != 0) return;
-  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_FULL_ENTRIES]) * 3;
+  __global uint *const entry = SORT_AT(uint, entries_at) + (size_t)atomic_inc(&header[SORT_FULL_ENTRIES]) * 3;
   entry[0] = begin;
   entry[1] = size;
   entry[2] = bits;
 }
 
 // Sorts a bucket: into bins, then each key to its place among those of its bin. `bits`: the bits in which the keys differ, and
-// MASU_OTHER where they are in `others`, and their values in `other_values`. What is sorted goes to the result.
+// SORT_OTHER where they are in `others`, and their values in `other_values`. What is sorted goes to the result.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global const uchar *others,
-                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace,
-                               const ulong header_at, MASU_LIST_PARAMETERS const uint begin, const uint size,
+                               const ulong others_at, SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global uchar *workspace,
+                               const ulong header_at, SORT_LIST_PARAMETERS const uint begin, const uint size,
                                const uint bits, const uint flipped, __local uint *counters, const uint lid) {
-  const uint shift = max(bits & ~MASU_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
-  const bool other = (bits & MASU_OTHER) != 0;
-  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(counters + MASU_WORDS);
-  __local uint *const partial = counters + MASU_WORDS + MASU_MOST * (MASU_ELEMENT_BYTES / 4);
+  const uint shift = max(bits & ~SORT_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
+  const bool other = (bits & SORT_OTHER) != 0;
+  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(counters + SORT_WORDS);
+  __local uint *const partial = counters + SORT_WORDS + MASU_MOST * (MASU_ELEMENT_BYTES / 4);
   __local uint *const crowded = partial + MASU_GROUP;
   __global const MASU_ELEMENT *const from =
       (__global const MASU_ELEMENT *)(other ? others + others_at : sorted + sorted_at) + begin;
@@ -252,7 +243,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
     const uint place = i * MASU_GROUP + lid;
     keys[i] = place < size ? from[place] : 0;
   }
-  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < SORT_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid == 0) *crowded = 0;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
   MASU_UNROLLED
@@ -265,10 +256,10 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
-  if (scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
+  if (scan_counter_pairs(counters, SORT_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (*crowded != 0) {
-    list_bucket(workspace, header_at, MASU_LIST_ARGUMENTS begin, size, bits, counters, lid);
+    list_bucket(workspace, header_at, SORT_LIST_ARGUMENTS begin, size, bits, counters, lid);
     return;
   }
   MASU_UNROLLED
@@ -279,9 +270,9 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
+  const SORT_SOURCE flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
 #if MASU_PACKED
-  __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + begin;
+  __global SORT_RESULT *const to = (__global SORT_RESULT *)(result + result_at) + begin;
 #else
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
 #endif
@@ -291,7 +282,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
       (__global const MASU_VALUE *)(other ? other_values + other_values_at : moved + moved_at) + begin;
   __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + begin;
 #endif
-  MASU_ROLLED
+  SORT_ROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint here = i * MASU_GROUP + lid;
     if (here < size) {
@@ -300,12 +291,12 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
       const uint first = bin_begin(bin, counters);
       const uint end = bin_end(bin, size, counters);
       uint place = first;
-      MASU_ROLLED
+      SORT_ROLLED
       for (uint k = first; k < end; ++k) {
         const MASU_ELEMENT key = kept[k];
         place += key < own || (key == own && k < here) ? 1 : 0;
       }
-      to[place] = MASU_RESULT_OF(own, flip, (__global const MASU_SOURCE *)(source + source_at));
+      to[place] = SORT_RESULT_OF(own, flip, (__global const SORT_SOURCE *)(source + source_at));
 #if MASU_PAYLOAD_BYTES > 0
       places[here] = (ushort)place;
 #endif
@@ -334,40 +325,40 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
 #endif
 #endif
 }
-#define MASU_FINISH(bucket, begin, size) MASU_FINISH_BITS(begin, size, MASU_REST_BITS)
-#define MASU_FINISH_BITS(begin, size, bits)                                                                     \
-  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS workspace, \
-                header_at, MASU_LIST_ARGUMENTS begin, size, bits, flipped, (__local uint *)local_memory, lid)
+#define SORT_FINISH(bucket, begin, size) SORT_FINISH_BITS(begin, size, SORT_REST_BITS)
+#define SORT_FINISH_BITS(begin, size, bits)                                                                     \
+  finish_bucket(sorted, sorted_at, others, others_at, SORT_RESULT_ARGUMENTS SORT_OTHER_VALUE_ARGUMENTS workspace, \
+                header_at, SORT_LIST_ARGUMENTS begin, size, bits, flipped, (__local uint *)local_memory, lid)
 #endif
 
 // `list_at` and `listed_at`: a list, and how much it holds.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace, const ulong header_at, const ulong counts_at,
-    const ulong starts_at, const ulong list_at, const ulong listed_at, MASU_LIST_PARAMETERS const uint flipped,
+    SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global uchar *workspace, const ulong header_at, const ulong counts_at,
+    const ulong starts_at, const ulong list_at, const ulong listed_at, SORT_LIST_PARAMETERS const uint flipped,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
 #if MASU_LISTED
-  const uint listed = MASU_AT(const uint, listed_at)[0];
+  const uint listed = SORT_AT(const uint, listed_at)[0];
   for (uint i = (uint)get_group_id(0); i < listed; i += (uint)get_num_groups(0)) {
 #if MASU_LISTED == 2
-    __global const uint *const entry = MASU_AT(const uint, list_at) + (size_t)i * 3;
-    MASU_FINISH_BITS(entry[0], entry[1], entry[2]);
+    __global const uint *const entry = SORT_AT(const uint, list_at) + (size_t)i * 3;
+    SORT_FINISH_BITS(entry[0], entry[1], entry[2]);
 #else
-    const uint bucket = MASU_AT(const uint, list_at)[i];
-    const uint size = MASU_AT(const uint, counts_at)[bucket];
-    const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
-    MASU_FINISH(bucket, begin, size);
+    const uint bucket = SORT_AT(const uint, list_at)[i];
+    const uint size = SORT_AT(const uint, counts_at)[bucket];
+    const uint begin = SORT_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
+    SORT_FINISH(bucket, begin, size);
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 #else
   const uint bucket = (uint)get_group_id(0);
   const uint first = bucket << MASU_JOIN_BITS;
-  const uint begin = MASU_AT(const uint, starts_at)[first] - MASU_AT(const uint, counts_at)[first];
-  const uint size = MASU_AT(const uint, starts_at)[first + (1U << MASU_JOIN_BITS) - 1] - begin;
+  const uint begin = SORT_AT(const uint, starts_at)[first] - SORT_AT(const uint, counts_at)[first];
+  const uint size = SORT_AT(const uint, starts_at)[first + (1U << MASU_JOIN_BITS) - 1] - begin;
   if (size == 0 || size > MASU_MOST) return;
-  MASU_FINISH(bucket, begin, size);
+  SORT_FINISH(bucket, begin, size);
 #endif
 }

@@ -2,38 +2,33 @@
 // What the kernels of sort_keys.cl tell each other by device memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA
 // C++). sort_key.cl stands in front of this file.
 //
-// Defines beside those of this, all given by sort_keys_plan.cpp:
-// - MASU_PART_TILE    keys that a work-group parts at once
-// - MASU_BUCKET_BITS  uppermost bits of a key, which are its bucket: 10 to 16
-// - MASU_PAYLOAD_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
-// - MASU_VALUE        its type
-// - MASU_MOST_LISTED  zeros, and NaNs, that keys_count lists
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-#define MASU_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
+#define SORT_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
-#define MASU_ZEROS 0
-#define MASU_MINUSES 1
-#define MASU_NANS 2
-#define MASU_ENTRIES 3  // of sort_crowded.cl
-#define MASU_TALLIES 5  // for sort_tally.cl
-#define MASU_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
-#define MASU_HUGE_KEYS 7  // their keys
-#define MASU_LEVELS 8     // of each level of sort_crowded.cl: its buckets, and their tiles
-#define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
-#define MASU_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
-#define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
-#define MASU_LARGER 47      // buckets for each kind of larger work-groups of keys_finish
-#define MASU_LISTED_ZEROS 45  // zeros that were to be listed by keys_count, and, in the next word, NaNs
-#define MASU_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
+#define SORT_ZEROS 0
+#define SORT_MINUSES 1
+#define SORT_NANS 2
+#define SORT_ENTRIES 3  // of sort_crowded.cl
+#define SORT_TALLIES 5  // for sort_tally.cl
+#define SORT_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
+#define SORT_HUGE_KEYS 7  // their keys
+#define SORT_LEVELS 8     // of each level of sort_crowded.cl: its buckets, and their tiles
+#define SORT_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
+#define SORT_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
+#define SORT_SINGLES 41     // buckets that were to be joined, but are finished one by one
+#define SORT_LARGER 47      // buckets for each kind of larger work-groups of keys_finish
+#define SORT_LISTED_ZEROS 45  // zeros that were to be listed by keys_count, and, in the next word, NaNs
+#define SORT_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_BUFFERS \
+#define SORT_VALUE_BUFFERS \
   __global uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
 #else
-#define MASU_VALUE_BUFFERS
+#define SORT_VALUE_BUFFERS
 #endif
 
 // Where a word of counters is kept, so that values with many bits in common lie in different banks. Its own inverse.
@@ -42,20 +37,20 @@ inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 1
 // Gives a bucket to sort_tally.cl.
 inline void list_tally(__global uchar *workspace, __global uint *header, const ulong tallies_at, const uint begin,
                        const uint size, const uint in_parted) {
-  __global uint *const entry = MASU_AT(uint, tallies_at) + (size_t)atomic_inc(&header[MASU_TALLIES]) * 3;
+  __global uint *const entry = SORT_AT(uint, tallies_at) + (size_t)atomic_inc(&header[SORT_TALLIES]) * 3;
   entry[0] = begin;
   entry[1] = size;
   entry[2] = in_parted;
 }
 
 // A crowded bucket: its first key, its keys, the bits in which they may differ, and where they are and go.
-#define MASU_OPEN 4  // words
-#define MASU_IN_PARTED 1
+#define SORT_OPEN 4  // words
+#define SORT_IN_PARTED 1
 // What the keys of a crowded bucket are: how many have each digit, then bits that are 1 in some key, and 0 in some, lower
 // words first.
-#define MASU_ONES 256
-#define MASU_NONES 258
-#define MASU_ROW 260  // words
+#define SORT_ONES 256
+#define SORT_NONES 258
+#define SORT_ROW 260  // words
 
 // Gives crowded buckets to a level of sort_crowded.cl: of each work-item of `group` one, or none. `noted` holds 1 + 4 * group
 // words.
@@ -66,7 +61,7 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   barrier(CLK_LOCAL_MEM_FENCE);
   if (opens) {
     const uint index = atomic_inc(&level[0]);
-    __global uint *const record = MASU_AT(uint, opens_at) + (size_t)index * MASU_OPEN;
+    __global uint *const record = SORT_AT(uint, opens_at) + (size_t)index * SORT_OPEN;
     record[0] = begin;
     record[1] = size;
     record[2] = bits;
@@ -82,10 +77,10 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   for (uint k = 0; k < number; ++k) {
     __local const uint *const note = noted + 1 + 4 * k;
     const uint index = note[0];
-    for (uint i = lid; i < MASU_ROW; i += group) MASU_AT(uint, rows_at)[(size_t)index * MASU_ROW + i] = 0;
+    for (uint i = lid; i < SORT_ROW; i += group) SORT_AT(uint, rows_at)[(size_t)index * SORT_ROW + i] = 0;
     const uint all = note[3];
     for (uint i = lid; i < (all + MASU_PART_TILE - 1) / MASU_PART_TILE; i += group) {
-      __global uint *const tile = MASU_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
+      __global uint *const tile = SORT_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
       tile[0] = note[2] + i * MASU_PART_TILE;
       tile[1] = min(all - i * MASU_PART_TILE, (uint)MASU_PART_TILE);
       tile[2] = index;

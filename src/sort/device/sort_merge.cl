@@ -8,22 +8,16 @@
 // each by many work-items that look at as many places of its diagonal: few reads of memory wait for each other. A tile
 // is read while the one before it is merged.
 //
-// Defines, all given by sort_merge.cpp:
-// - MASU_GROUP          work-items in a work-group
-// - MASU_ITEMS          keys that each work-item merges
-// - MASU_TILES          tiles of a work-group, at most
-// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs, so that they lie in registers
-// - MASU_PAYLOAD_UNITS  units that move with each key; 0: nothing does
-// - MASU_PAYLOAD        the type of a unit
+// kernels.md has the parameters, which sort_merge.cpp gives.
 
-#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
-#define MASU_BORDERS (MASU_TILES + 1)
+#define SORT_TILE (MASU_GROUP * MASU_ITEMS)
+#define SORT_BORDERS (MASU_TILES + 1)
 // Work-groups of 256 that share a multiprocessor: without this the registers left room for two.
 #define MASU_RESIDENT (MASU_PAYLOAD_UNITS == 0 ? 4 : 5)
 // Work-items that seek a border.
-#define MASU_SEEKERS (MASU_GROUP / MASU_BORDERS)
+#define SORT_SEEKERS (MASU_GROUP / SORT_BORDERS)
 // Places lie with one between those of each work-item, so that neighbours do not share a bank.
-#define MASU_PADDED(i) ((i) + (i) / MASU_ITEMS)
+#define SORT_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
 // A tile, and the two runs whose part it is.
 typedef struct {
@@ -44,7 +38,7 @@ typedef struct {
 } masu_part;
 
 // Reads the keys of `part` into registers.
-#define MASU_READ_TILE                                                                 \
+#define SORT_READ_TILE                                                                 \
   MASU_UNROLLED                                                                        \
   for (uint i = 0; i < MASU_ITEMS; ++i) {                                              \
     const uint at = i * MASU_GROUP + lane;                                             \
@@ -55,21 +49,21 @@ inline masu_tile tile_of(const ulong number, const ulong piece_length, const ulo
                          const ulong right_length) {
   masu_tile tile;
   const ulong piece = number / piece_tiles;
-  const ulong within = (number - piece * piece_tiles) * MASU_TILE;
+  const ulong within = (number - piece * piece_tiles) * SORT_TILE;
   const ulong base = within / (left_length + right_length) * (left_length + right_length);
   tile.first = piece * piece_length + base;
   tile.a_length = min(left_length, piece_length - base);
   tile.b_length = min(right_length, piece_length - base - tile.a_length);
   tile.begin = within - base;
-  tile.end = min(tile.begin + MASU_TILE, tile.a_length + tile.b_length);
+  tile.end = min(tile.begin + SORT_TILE, tile.a_length + tile.b_length);
   return tile;
 }
 
 // `pieces` of piece_length keys each. In a piece, runs of left_length and right_length keys alternate; the last may be
-// shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of MASU_TILE, or the whole piece.
+// shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of SORT_TILE, or the whole piece.
 // The second run of a pair begins right_place keys after the first.
-// A group makes `tiles_each` tiles of the first `tiles`. `memory` has room for MASU_TILE + MASU_GROUP keys or, where
-// something moves with them and that is more, words. `parts` has MASU_TILES, `borders` MASU_BORDERS, and `below` three
+// A group makes `tiles_each` tiles of the first `tiles`. `memory` has room for SORT_TILE + MASU_GROUP keys or, where
+// something moves with them and that is more, words. `parts` has MASU_TILES, `borders` SORT_BORDERS, and `below` three
 // times as many words, one for each border in each of three rounds: the probes of one are counted in it, while those of
 // the one before are cleared and those of the next are clear.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
@@ -87,12 +81,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   const uint lane = (uint)get_local_id(0);
   const ulong own_tile = first_tile + get_group_id(0) * (ulong)tiles_each;
   const uint here = (uint)min((ulong)tiles_each, tiles - own_tile);
-  for (uint i = lane; i < 3 * MASU_BORDERS; i += MASU_GROUP) below[i] = 0;
+  for (uint i = lane; i < 3 * SORT_BORDERS; i += MASU_GROUP) below[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 
   // Border k is where tile k begins, the last one where the last tile ends.
-  const uint border = lane / MASU_SEEKERS;
-  const uint seeker = lane - border * MASU_SEEKERS;
+  const uint border = lane / SORT_SEEKERS;
+  const uint seeker = lane - border * SORT_SEEKERS;
   const bool seeks = border <= here;
   const masu_tile own = tile_of(own_tile + min(border, here - 1), piece_length, piece_tiles, left_length, right_length);
   __global const MASU_ELEMENT* const a = source + own.first;
@@ -102,22 +96,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   ulong low = diagonal - min(diagonal, own.b_length);
   ulong high = min(diagonal, own.a_length);
   uint round = 0;
-  for (ulong most = min(left_length, right_length); most != 0; most /= MASU_SEEKERS + 1) {
+  for (ulong most = min(left_length, right_length); most != 0; most /= SORT_SEEKERS + 1) {
     // Probe i is after the i-th step. Those that lie before the place that is sought are the first ones.
     const ulong width = high - low;
-    const ulong step = width / (MASU_SEEKERS + 1) + 1;
+    const ulong step = width / (SORT_SEEKERS + 1) + 1;
     const ulong within = (seeker + 1) * step;
     if (seeks && within <= width) {
       const ulong middle = low + within - 1;
       if (sort_key(b[diagonal - 1 - middle]) >= sort_key(a[middle])) {
-        atomic_inc(&below[round * MASU_BORDERS + border]);
+        atomic_inc(&below[round * SORT_BORDERS + border]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint probes = seeks ? below[round * MASU_BORDERS + border] : 0;
+    const uint probes = seeks ? below[round * SORT_BORDERS + border] : 0;
     round = round == 2 ? 0 : round + 1;
-    if (lane < MASU_BORDERS) below[(round == 2 ? 0 : round + 1) * MASU_BORDERS + lane] = 0;
-    if (probes < MASU_SEEKERS) high = low + min(width, (probes + 1) * step - 1);
+    if (lane < SORT_BORDERS) below[(round == 2 ? 0 : round + 1) * SORT_BORDERS + lane] = 0;
+    if (probes < SORT_SEEKERS) high = low + min(width, (probes + 1) * step - 1);
     low += probes * step;
   }
   const bool first_seeker = seeks && seeker == 0;
@@ -138,7 +132,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   __local MASU_ELEMENT* const keys = (__local MASU_ELEMENT*)memory;
   MASU_ELEMENT next[MASU_ITEMS];
   masu_part part = parts[0];
-  MASU_READ_TILE
+  SORT_READ_TILE
   for (uint tile = 0; tile < here; ++tile) {
     const uint a_count = part.a_count;
     const uint count = part.count;
@@ -157,7 +151,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
     barrier(CLK_LOCAL_MEM_FENCE);
     if (tile + 1 < here) {
       part = parts[tile + 1];
-      MASU_READ_TILE
+      SORT_READ_TILE
     }
 
     // The same search within the tile, for each work-item's part of it.
@@ -198,7 +192,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint at = i * MASU_GROUP + lane;
-      if (at < count) target[at] = keys[MASU_PADDED(at)];
+      if (at < count) target[at] = keys[SORT_PADDED(at)];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_PAYLOAD_UNITS != 0
@@ -213,7 +207,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint at = i * MASU_GROUP + lane;
       if (at >= count) continue;
-      const uint place = words[MASU_PADDED(at)];
+      const uint place = words[SORT_PADDED(at)];
       const ulong from = (place < a_count ? a_from : b_from) + place;
       for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) {
         moved[at * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];

@@ -48,17 +48,6 @@ TEST_P(SortRadixNvrtc, Passes) {
   }
 }
 
-TEST_P(SortRadixNvrtc, Local) {
-  std::uint64_t longest = 16000;
-  for (const Kind& kind :
-       here({{Dtype::f32, 4}, {Dtype::u32, 0}, {Dtype::i8, 16}, {Dtype::f16, 1}, {Dtype::f64, 2}, {Dtype::i64, 8}})) {
-    const auto plan =
-        sort_plan::make_local(test::nvrtc_gpu(), kind.dtype, kind.value_bytes, longest, kind.value_bytes > 2);
-    expect_compiles(sort_plan::local_files, plan.defines(), {"sort_local"});
-    longest /= 2;
-  }
-}
-
 TEST_P(SortRadixNvrtc, Orders) {
   for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u8, 0}, {Dtype::i16, 0}, {Dtype::f64, 0}})) {
     expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype), {"sort_check", "sort_neighbours"});
@@ -92,8 +81,8 @@ TEST_P(SortRadixNvrtc, Keys) {
           names.insert(names.end(), {"crowd_count", "crowd_split", "crowd_scatter"});
           expect_compiles(sort_keys::crowded_files, defines, names);
         }
-        for (const Finish which : {Finish::all, Finish::singles, Finish::entries, sort_keys::larger(0),
-                                   sort_keys::larger(1), sort_keys::larger(2)}) {
+        for (const Finish which :
+             {Finish::all, Finish::singles, Finish::entries, sort_keys::larger(0), sort_keys::larger(1)}) {
           if (which == Finish::singles && tuning.join_bits == 0) continue;
           if (tuning.shape(which).group == 0) continue;
           if (which == Finish::entries && tuning.tallies) continue;

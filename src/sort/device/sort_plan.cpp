@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 
 namespace masu::sort_plan {
 
@@ -17,19 +16,9 @@ std::vector<runtime::Define> key_defines(Dtype dtype) {
   return sort_kernels::key_defines(dtype, Order::ascending);
 }
 
-// Work-group sizes and keys of a work-item, from the largest tile to the smallest.
-struct Shape {
-  unsigned group;
-  unsigned items;
-  unsigned resident;
-};
-constexpr std::array<Shape, 5> gpu_shapes = {{{512, 32, 1}, {512, 16, 2}, {512, 8, 2}, {256, 8, 4}, {256, 4, 4}}};
-constexpr std::array<Shape, 5> local_shapes = {{{256, 4, 4}, {256, 8, 4}, {256, 16, 4}, {512, 16, 2}, {1024, 16, 1}}};
-// Where processors run work-groups, small tiles gain little, and each shape is a program that takes long to build.
-constexpr std::array<Shape, 1> processor_shapes = {{{256, 16, 4}}};
-
-std::span<const Shape> shapes_of_local(const DeviceInfo& info) {
-  return info.gpu ? std::span<const Shape>(local_shapes) : processor_shapes;
+// From the largest tile to the smallest.
+std::array<Shape, 5> gpu_shapes() {
+  return {tuned.tile_1, tuned.tile_2, tuned.tile_3, tuned.tile_4, tuned.tile_5};
 }
 
 Plan plan_for(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, const Shape& shape) {
@@ -81,13 +70,12 @@ std::vector<runtime::Define> Plan::defines() const {
   add("MASU_OFFSET_BYTES", offset_bytes());
   add("MASU_PIECES", pieces ? 1 : 0);
   add("MASU_CHUNK_TILES", chunk_tiles);
-  add("MASU_KEY_BITS", 8 * size_of(dtype));
   return list;
 }
 
 Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t count, bool pieces) {
   const std::size_t widest = std::max(size_of(dtype), value_bytes);
-  for (const Shape& shape : gpu_shapes) {
+  for (const Shape& shape : gpu_shapes()) {
     if (widest > 2 && shape.items > 16) continue;  // registers
     if (widest > 4 && shape.items > 8 && info.kind != DeviceKind::cuda) continue;
     Plan plan = plan_for(info, dtype, value_bytes, shape);
@@ -97,27 +85,6 @@ Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uin
   }
   throw Error(ErrorCode::unsupported,
               "sort: work-groups of 256 work-items and 24 KiB of local memory are needed on " + info.id);
-}
-
-Plan make_local(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t longest, bool pieces) {
-  Plan best = make(info, dtype, value_bytes, 0, pieces);
-  for (const Shape& shape : shapes_of_local(info)) {  // the smallest tile that is large enough, else the largest
-    Plan plan = plan_for(info, dtype, value_bytes, shape);
-    plan.pieces = pieces;
-    if (!fits(info, plan)) continue;
-    best = plan;
-    if (plan.tile() >= longest) break;
-  }
-  return best;
-}
-
-std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes) {
-  std::uint64_t most = 0;
-  for (const Shape& shape : shapes_of_local(info)) {
-    const Plan plan = plan_for(info, dtype, value_bytes, shape);
-    if (fits(info, plan)) most = std::max(most, plan.tile());
-  }
-  return most;
 }
 
 bool carried(std::size_t value_bytes) noexcept {

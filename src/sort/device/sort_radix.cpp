@@ -38,7 +38,6 @@ bool may_carry(const Payload& payload) {
 // What a sort needs beside its input and its result, in one piece of temporary memory.
 struct Needs {
   Plan plan;
-  Plan local;                      // for pieces that fit a tile
   std::uint64_t record_bytes = 0;  // of records that are gathered at the end; 0: none
   std::uint64_t most_tiles = 0;
   std::uint64_t most_chunks = 0;
@@ -55,7 +54,9 @@ struct Needs {
   std::uint64_t bytes = 0;
 };
 
-Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job, bool may_carry = true) {
+// Pieces of up to `others` keys are left out.
+Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job, std::uint64_t others,
+               bool may_carry) {
   Needs needs;
   const std::uint64_t count = job.pieces.count;
   const bool records = payload.kind == Payload::Kind::records;
@@ -68,14 +69,12 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
   needs.record_bytes = gathered ? payload.bytes : 0;
   needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
   const std::uint64_t tile = needs.plan.tile();
-  const std::uint64_t most_local = sort_plan::most_local_keys(info, dtype, value_bytes);
-  needs.local = sort_plan::make_local(info, dtype, value_bytes, std::min(job.pieces.longest(), most_local), pieces);
-  const bool local_only = job.pieces.longest() <= needs.local.tile();
-  if (!local_only) {
-    // A piece that is not local has a ragged tile and a ragged chunk at most.
-    const std::uint64_t long_pieces = std::min(job.pieces.size(), count / needs.local.tile() + 1);
-    needs.most_tiles = count / tile + long_pieces;
-    needs.most_chunks = needs.most_tiles / sort_plan::chunk_tiles + long_pieces;
+  const bool passes = job.pieces.longest() > others;
+  if (passes) {
+    // A piece has a ragged tile and a ragged chunk at most.
+    const std::uint64_t most_pieces = std::min(job.pieces.size(), count / (others + 1) + 1);
+    needs.most_tiles = count / tile + most_pieces;
+    needs.most_chunks = needs.most_tiles / sort_plan::chunk_tiles + most_pieces;
   }
   std::uint64_t end = 0;
   const auto reserve = [&](std::uint64_t bytes) {
@@ -84,7 +83,7 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
     return begin;
   };
   const bool indices = payload.kind == Payload::Kind::indices;
-  if (!local_only) {
+  if (passes) {
     needs.keys = reserve(count * size_of(dtype));
     if (indices) needs.keys_too = reserve(count * size_of(dtype));
     if (value_bytes != 0) needs.values = reserve(count * value_bytes);
@@ -188,16 +187,14 @@ class RadixSorter {
     const Pieces& pieces = job_.pieces;
     if (tables_ == nullptr) {
       const std::uint64_t length = pieces.length(0);
-      if (length <= needs_.local.tile()) return launch_local(task, pieces.rows, 0);
       const std::uint64_t tiles = (length + needs_.plan.tile() - 1) / needs_.plan.tile();
       const std::uint64_t chunks = (tiles + sort_plan::chunk_tiles - 1) / sort_plan::chunk_tiles;
       return launch_passes(task, {pieces.rows * tiles, pieces.rows * chunks, pieces.rows, length, tiles, tiles, chunks},
                            may_wait);
     }
-    if (tables_->local_pieces() != 0) launch_local(task, tables_->local_pieces(), tables_->local_at());
     if (tables_->tiles() != 0) {
       launch_passes(task,
-                    {tables_->tiles(), tables_->chunks(), tables_->long_pieces().size(), 0, tables_->tiles_at(),
+                    {tables_->tiles(), tables_->chunks(), tables_->pieces().size(), 0, tables_->tiles_at(),
                      tables_->chunks_at(), tables_->pieces_at()},
                     may_wait);
     }
@@ -206,18 +203,6 @@ class RadixSorter {
   // Something of the tables; without them, a number in its place.
   [[nodiscard]] call::Arguments table(std::uint64_t at) const {
     return call::Arguments(tables_ != nullptr ? call::memory_of(tables_->memory()) : memory_, at);
-  }
-
-  void launch_local(const Task& task, std::uint64_t groups, std::uint64_t table_at) {
-    const Plan& plan = needs_.local;
-    call::Kernels kernels(device_, sort_plan::local_files, plan.defines(), plan.group);
-    call::Arguments values;
-    if (plan.value_bytes != 0)
-      values.add(call::Arguments((task.values ? *task.values : *task.moved).argument(), task.moved->argument()));
-    done(kernels.launch(stream_, "sort_local", groups, task.keys.argument(),
-                        (task.result ? *task.result : task.keys).argument(), values, table(table_at),
-                        static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.length(0)), flip(),
-                        task.flags() | (task.result ? 0 : flag_drop_keys), LocalMemory{plan.scatter_bytes()}));
   }
 
   // How many tiles, chunks and pieces there are, and where their tables begin; without tables, the keys of a row, and
@@ -283,7 +268,7 @@ class RadixSorter {
 
   void launch_passes(const Task& task, const Extent& extent, bool may_wait) {
     call::Kernels kernels(device_, sort_plan::sort_files, needs_.plan.defines(), needs_.plan.group);
-    const bool counted = may_wait && job_.pieces.count >= sort_plan::facts_keys;
+    const bool counted = may_wait && job_.pieces.count >= sort_plan::tuned.shared_bits_keys;
     std::vector<unsigned> shifts;
     if (counted) {
       shifts = useful_shifts(kernels, extent, task.keys);
@@ -340,7 +325,7 @@ class RadixSorter {
   // Brings pieces back from the temporary memory: those that went through passes.
   void copy_back(std::uint64_t from, const Place& to, std::size_t size) {
     if (tables_ == nullptr) return copy(to, workspace(from), job_.pieces.count * size);
-    for (const Run& piece : tables_->long_pieces()) {
+    for (const Run& piece : tables_->pieces()) {
       const std::uint64_t begin = piece.first * size;
       copy({to.buffer, to.at + begin}, workspace(from + begin), piece.size() * size);
     }
@@ -361,43 +346,37 @@ class RadixSorter {
 
 namespace sort_radix {
 
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
-  const std::uint64_t bytes = needs_of(info, dtype, payload, job, may_carry(payload)).bytes;
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
+                              std::uint64_t others) {
+  const std::uint64_t bytes = needs_of(info, dtype, payload, job, others, may_carry(payload)).bytes;
   if (payload.buffer != nullptr) return bytes;
-  return std::max(bytes, needs_of(info, dtype, payload, job, false).bytes);  // records may lie at odd places
+  return std::max(bytes, needs_of(info, dtype, payload, job, others, false).bytes);  // records may lie at odd places
 }
 
 SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
                      std::uint64_t others) {
-  const Needs needs = needs_of(device.info(), dtype, payload, job, may_carry(payload));
-  return {device, job.pieces, needs.plan.tile(), needs.local.tile(), others};
+  const Needs needs = needs_of(device.info(), dtype, payload, job, others, may_carry(payload));
+  return {device, job.pieces, needs.plan.tile(), others};
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work) {
-  RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), workspace,
-              tables, work)
-      .run(keys, result, payload, may_wait);
+  const std::uint64_t others = tables != nullptr ? tables->others() : 0;
+  const Needs needs = needs_of(stream.device().info(), dtype, payload, job, others, may_carry(payload));
+  RadixSorter(stream, dtype, job, needs, workspace, tables, work).run(keys, result, payload, may_wait);
 }
 
 }  // namespace sort_radix
 
-SortTables::SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t local,
-                       std::uint64_t others)
-    : memory_(device, 0) {
-  std::vector<std::uint64_t> words;  // of local pieces, then all
+SortTables::SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t others)
+    : others_(others), memory_(device, 0) {
   std::vector<std::uint64_t> tiles;
   std::vector<std::uint64_t> chunks;
   std::vector<std::uint64_t> longs;
   for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) {
     const std::uint64_t begin = pieces.begin(piece);
     const std::uint64_t length = pieces.length(piece);
-    if (length == 0 || (length > 1 && length <= others)) continue;
-    if (length <= local) {
-      words.push_back(begin);
-      words.push_back(length);
-      continue;
-    }
+    if (length <= others) continue;
     const std::uint64_t first_chunk = chunks.size();
     for (std::uint64_t at = 0, number = 0; at < length; at += tile, ++number) {
       if (number % sort_plan::chunk_tiles == 0) chunks.push_back(tiles.size() / 3);
@@ -406,13 +385,13 @@ SortTables::SortTables(const Device& device, const Pieces& pieces, std::uint64_t
       tiles.push_back(at);
       tiles.push_back(std::min(tile, length - at) | (chunks.size() - 1) << 32);
     }
-    long_.push_back({begin, begin + length});
+    pieces_.push_back({begin, begin + length});
     longs.push_back(begin);
     longs.push_back(first_chunk | (chunks.size() - first_chunk) << 32);
   }
-  local_ = words.size() / 2;
   tiles_ = tiles.size() / 3;
   chunks_ = chunks.size();
+  std::vector<std::uint64_t> words;
   for (const auto* const part : {&tiles, &chunks, &longs}) words.insert(words.end(), part->begin(), part->end());
   if (!words.empty()) memory_ = device.upload(words);
 }

@@ -7,51 +7,42 @@
 // turn, so that a counter is added to in the order of the keys: the old value is the key's place among its equals in the
 // column. The counters, two of 16 bits a word, are then summed: digit by digit, column by column.
 //
-// Defines beside those of sort_key.cl, all given by sort_plan.cpp:
-// - MASU_GROUP          work-items in a work-group, 256, 512 or 1024
-// - MASU_ITEMS          keys of a work-item; a tile is MASU_GROUP * MASU_ITEMS keys, fewer than 65536
-// - MASU_RESIDENT       work-groups that share a compute unit
-// - MASU_PAD_SHIFT      a word is left free after each 2^this in local memory, so that columns lie in other banks
-// - MASU_PAYLOAD_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
-// - MASU_VALUE          its type
-// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler is left
-//   to itself, since Intel's (2026.2) compiles sort_local wrongly with such hints
-// - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
+// kernels.md has the parameters, which sort_plan.cpp gives.
 
-#define MASU_DIGITS 256
+#define SORT_DIGITS 256
 #define MASU_COLUMNS 32
-#define MASU_ROWS (MASU_GROUP / MASU_COLUMNS)
-#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
-#define MASU_COUNTERS (MASU_DIGITS / 2 * MASU_COLUMNS)
-#define MASU_COUNTERS_EACH (MASU_COUNTERS / MASU_GROUP)
-#define MASU_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
+#define SORT_ROWS (MASU_GROUP / MASU_COLUMNS)
+#define SORT_TILE (MASU_GROUP * MASU_ITEMS)
+#define SORT_COUNTERS (SORT_DIGITS / 2 * MASU_COLUMNS)
+#define SORT_COUNTERS_EACH (SORT_COUNTERS / MASU_GROUP)
+#define SORT_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 
-// `flip` is 0, or MASU_DIGITS - 1 where greater keys come first.
+// `flip` is 0, or SORT_DIGITS - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
-  return ((uint)(sort_key(key) >> shift) & (MASU_DIGITS - 1)) ^ flip;
+  return ((uint)(sort_key(key) >> shift) & (SORT_DIGITS - 1)) ^ flip;
 }
 
 // The counter of a digit in a column: the word, and whether it is the word's upper half.
 inline uint counter_of(const uint digit, const uint column) {
-  return (digit & (MASU_DIGITS / 2 - 1)) * MASU_COLUMNS + column;
+  return (digit & (SORT_DIGITS / 2 - 1)) * MASU_COLUMNS + column;
 }
 inline uint shift_of(const uint digit) { return digit >> 7 << 4; }
 
 inline void clear_counters(__local uint *counters, const uint lid) {
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH; ++i) counters[i * MASU_GROUP + lid] = 0;
+  for (uint i = 0; i < SORT_COUNTERS_EACH; ++i) counters[i * MASU_GROUP + lid] = 0;
 }
 
 // Counters become the counts of all before: digit by digit, column by column. `partial` holds MASU_GROUP * 17 / 16 + 32
 // words.
 inline void scan_counters(__local uint *counters, __local uint *partial, const uint lid) {
-  __local uint4 *const own = (__local uint4 *)(counters + lid * MASU_COUNTERS_EACH);
-  uint4 held[MASU_COUNTERS_EACH / 4];
+  __local uint4 *const own = (__local uint4 *)(counters + lid * SORT_COUNTERS_EACH);
+  uint4 held[SORT_COUNTERS_EACH / 4];
   uint sum = 0;
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH / 4; ++i) {
+  for (uint i = 0; i < SORT_COUNTERS_EACH / 4; ++i) {
     held[i] = own[i];
     sum += held[i].x + held[i].y + held[i].z + held[i].w;
   }
@@ -85,7 +76,7 @@ inline void scan_counters(__local uint *counters, __local uint *partial, const u
   barrier(CLK_LOCAL_MEM_FENCE);
   before = totals[lid / 16] + partial[lid + lid / 16];
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH / 4; ++i) {
+  for (uint i = 0; i < SORT_COUNTERS_EACH / 4; ++i) {
     uint4 sums;
     sums.x = before;
     sums.y = sums.x + held[i].x;
@@ -104,11 +95,11 @@ inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint fli
   const uint column = lid % MASU_COLUMNS;
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint row = 0; row < MASU_ROWS; ++row) {
+  for (uint row = 0; row < SORT_ROWS; ++row) {
     if (lid / MASU_COLUMNS == row) {
       MASU_UNROLLED
       for (uint i = 0; i < MASU_ITEMS; ++i) {
-        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : MASU_DIGITS - 1;
+        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : SORT_DIGITS - 1;
         const uint upper = shift_of(digit);
         const uint old = atomic_add(&counters[counter_of(digit, column)], 1U << upper);
         ranks[i] = (old >> upper & 0xffff) | digit << 16;
@@ -126,13 +117,13 @@ inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint fli
 
 // Bits of `flags`: the values are the places of the keys in their piece, not read; the keys are not written; places are
 // counted from the first of all keys.
-#define MASU_FLAG_INDICES 1
-#define MASU_FLAG_DROP_KEYS 2
-#define MASU_FLAG_WHOLE 4
+#define SORT_FLAG_INDICES 1
+#define SORT_FLAG_DROP_KEYS 2
+#define SORT_FLAG_WHOLE 4
 
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_PARAMETERS                                                                                 \
+#define SORT_VALUE_PARAMETERS                                                                                 \
   __global const uchar *restrict values, const ulong values_at, __global uchar *restrict moved, const ulong moved_at,
 #else
-#define MASU_VALUE_PARAMETERS
+#define SORT_VALUE_PARAMETERS
 #endif

@@ -12,88 +12,74 @@
 // through local memory. An item is what is compared: a key, or a key with its index below it, so that no two are equal.
 // 8-byte keys leave no room for the index, which is then a word of its own.
 //
-// Defines, all given by sort_rows.cpp:
-// - MASU_GROUP          work-items in a work-group, a power of two
-// - MASU_ITEMS          items of each work-item, a power of two from 2 on
-// - MASU_LANES          work-items that share a row, a power of two up to MASU_GROUP
-// - MASU_INDEXED        1: items have an index
-// - MASU_SEGMENTS       1: rows begin and end where arrays say; 0: they lie one after the other
-// - MASU_WHOLE          1: every row has MASU_LANES * MASU_ITEMS keys
-// - MASU_LISTED         1: the tiles to sort are those of the list
-// - MASU_MOVES_KEYS     1: keys are written (always where items have no index)
-// - MASU_INDEX_BYTES    bytes of the indices that are written: 0, 4 or 8
-// - MASU_INDEX          their type
-// - MASU_RECORD_UNIT    records are moved in units of this many bytes, 1, 2, 4 or 8; 0: there are none
-// - MASU_RECORD         the type of a unit
-// - MASU_GROUPS_A_UNIT  work-groups that a multiprocessor has registers for
-// - MASU_LOCAL_PAD      see MASU_STRIDE
+// kernels.md has the parameters, which sort_rows.cpp gives.
 
-#define MASU_INDEX_APART (MASU_INDEXED && MASU_ELEMENT_BYTES == 8)
+#define SORT_INDEX_APART (MASU_INDEXED && MASU_ELEMENT_BYTES == 8)
 #if MASU_INDEXED && MASU_ELEMENT_BYTES < 4
-#define MASU_ITEM uint
+#define SORT_ITEM uint
 #define MASU_INDEX_BITS 16
 #elif MASU_INDEXED && MASU_ELEMENT_BYTES == 4
-#define MASU_ITEM ulong
+#define SORT_ITEM ulong
 #define MASU_INDEX_BITS 32
 #else
-#define MASU_ITEM MASU_BITS
+#define SORT_ITEM MASU_BITS
 #define MASU_INDEX_BITS 0
 #endif
 
-// Local memory: item e of lane l at e * MASU_STRIDE + l. The stride keeps neighbours in a row, too, from sharing a bank.
-#define MASU_STRIDE (MASU_GROUP + MASU_LOCAL_PAD)
+// Local memory: item e of lane l at e * SORT_STRIDE + l. The stride keeps neighbours in a row, too, from sharing a bank.
+#define SORT_STRIDE (MASU_GROUP + MASU_LOCAL_PAD)
 
 // In these, `items` and `indices` are arrays of MASU_ITEMS in registers: every subscript is known when compiled.
-#if MASU_INDEX_APART
-#define MASU_COMES_FIRST(a, a_index, b, b_index) ((a) < (b) || ((a) == (b) && (a_index) < (b_index)))
+#if SORT_INDEX_APART
+#define SORT_COMES_FIRST(a, a_index, b, b_index) ((a) < (b) || ((a) == (b) && (a_index) < (b_index)))
 // The lesser of items i and j goes to i.
-#define MASU_IN_ORDER(i, j)                                                                  \
+#define SORT_IN_ORDER(i, j)                                                                  \
   {                                                                                          \
-    const MASU_ITEM a = items[i], b = items[j];                                              \
+    const SORT_ITEM a = items[i], b = items[j];                                              \
     const uint a_index = indices[i], b_index = indices[j];                                   \
-    const bool exchanged = MASU_COMES_FIRST(b, b_index, a, a_index);                         \
+    const bool exchanged = SORT_COMES_FIRST(b, b_index, a, a_index);                         \
     items[i] = exchanged ? b : a, items[j] = exchanged ? a : b;                              \
     indices[i] = exchanged ? b_index : a_index, indices[j] = exchanged ? a_index : b_index;  \
   }
 // Item i becomes the lesser of itself and another where `lower`, else the greater.
-#define MASU_KEEP(i, other, other_index, lower)                                            \
-  if (MASU_COMES_FIRST(other, other_index, items[i], indices[i]) == (lower)) {             \
+#define SORT_KEEP(i, other, other_index, lower)                                            \
+  if (SORT_COMES_FIRST(other, other_index, items[i], indices[i]) == (lower)) {             \
     items[i] = other;                                                                      \
     indices[i] = other_index;                                                              \
   }
 #else
-#define MASU_IN_ORDER(i, j)                     \
+#define SORT_IN_ORDER(i, j)                     \
   {                                             \
-    const MASU_ITEM a = items[i], b = items[j]; \
+    const SORT_ITEM a = items[i], b = items[j]; \
     items[i] = min(a, b), items[j] = max(a, b); \
   }
-#define MASU_KEEP(i, other, other_index, lower) \
+#define SORT_KEEP(i, other, other_index, lower) \
   if ((other < items[i]) == (lower)) items[i] = other;
 #endif
 
-MASU_INLINE MASU_ITEM shuffled(const MASU_ITEM x, const uint mask) {
+MASU_INLINE SORT_ITEM shuffled(const SORT_ITEM x, const uint mask) {
 #if MASU_SHUFFLE_LANES == 1
   return x;
 #else
-  if (sizeof x == 4) return (MASU_ITEM)masu_shuffle_xor((uint)x, mask);
-  return (MASU_ITEM)((ulong)masu_shuffle_xor((uint)((ulong)x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask));
+  if (sizeof x == 4) return (SORT_ITEM)masu_shuffle_xor((uint)x, mask);
+  return (SORT_ITEM)((ulong)masu_shuffle_xor((uint)((ulong)x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask));
 #endif
 }
 
 // All passes of a stage within each work-item, from the distance MASU_ITEMS / 2 on.
-MASU_INLINE void merge_own(MASU_ITEM *items, uint *indices) {
+MASU_INLINE void merge_own(SORT_ITEM *items, uint *indices) {
   MASU_PRAGMA_UNROLL
   for (int distance = MASU_ITEMS / 2; distance > 0; distance /= 2) {
     MASU_PRAGMA_UNROLL
     for (int i = 0; i < MASU_ITEMS; ++i) {
-      if ((i & distance) == 0) MASU_IN_ORDER(i, i + distance)
+      if ((i & distance) == 0) SORT_IN_ORDER(i, i + distance)
     }
   }
 }
 
 // Sorts the items of each work-item: by Batcher's odd-even merging, which needs fewer comparisons than the bitonic one, and
 // whose irregular pairs cost nothing here.
-MASU_INLINE void sort_own(MASU_ITEM *items, uint *indices) {
+MASU_INLINE void sort_own(SORT_ITEM *items, uint *indices) {
   MASU_PRAGMA_UNROLL
   for (int width = 1; width < MASU_ITEMS; width *= 2) {
     MASU_PRAGMA_UNROLL
@@ -104,28 +90,28 @@ MASU_INLINE void sort_own(MASU_ITEM *items, uint *indices) {
         const bool compared =
             distance == width ? within < width
                              : within >= distance && within < 2 * width - distance && (within / distance & 1) != 0;
-        if (compared) MASU_IN_ORDER(i, i + distance)
+        if (compared) SORT_IN_ORDER(i, i + distance)
       }
     }
   }
 }
 
 // One pass between lanes `mask` apart (as bits). A mirrored pass compares with the other's items in reverse order.
-MASU_INLINE void pass_between(MASU_ITEM *items, uint *indices, const uint lane, const uint mask, const bool lower,
-                              const bool mirrored, __local MASU_ITEM *shared, __local uint *shared_indices) {
+MASU_INLINE void pass_between(SORT_ITEM *items, uint *indices, const uint lane, const uint mask, const bool lower,
+                              const bool mirrored, __local SORT_ITEM *shared, __local uint *shared_indices) {
 #if MASU_SHUFFLE_LANES > 1
   if (MASU_LANES <= MASU_SHUFFLE_LANES || mask < MASU_SHUFFLE_LANES) {
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS / 2; ++e) {
       const int f = MASU_ITEMS - 1 - e;
-      const MASU_ITEM left = shuffled(items[mirrored ? f : e], mask);
-      const MASU_ITEM right = shuffled(items[mirrored ? e : f], mask);
-#if MASU_INDEX_APART
+      const SORT_ITEM left = shuffled(items[mirrored ? f : e], mask);
+      const SORT_ITEM right = shuffled(items[mirrored ? e : f], mask);
+#if SORT_INDEX_APART
       const uint left_index = masu_shuffle_xor(indices[mirrored ? f : e], mask);
       const uint right_index = masu_shuffle_xor(indices[mirrored ? e : f], mask);
 #endif
-      MASU_KEEP(e, left, left_index, lower)
-      MASU_KEEP(f, right, right_index, lower)
+      SORT_KEEP(e, left, left_index, lower)
+      SORT_KEEP(f, right, right_index, lower)
     }
     return;
   }
@@ -133,26 +119,26 @@ MASU_INLINE void pass_between(MASU_ITEM *items, uint *indices, const uint lane, 
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_PRAGMA_UNROLL
   for (int e = 0; e < MASU_ITEMS; ++e) {
-    shared[e * MASU_STRIDE + lane] = items[e];
-#if MASU_INDEX_APART
-    shared_indices[e * MASU_STRIDE + lane] = indices[e];
+    shared[e * SORT_STRIDE + lane] = items[e];
+#if SORT_INDEX_APART
+    shared_indices[e * SORT_STRIDE + lane] = indices[e];
 #endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_PRAGMA_UNROLL
   for (int e = 0; e < MASU_ITEMS; ++e) {
-    const uint at = (uint)(mirrored ? MASU_ITEMS - 1 - e : e) * MASU_STRIDE + (lane ^ mask);
-    const MASU_ITEM other = shared[at];
-#if MASU_INDEX_APART
+    const uint at = (uint)(mirrored ? MASU_ITEMS - 1 - e : e) * SORT_STRIDE + (lane ^ mask);
+    const SORT_ITEM other = shared[at];
+#if SORT_INDEX_APART
     const uint other_index = shared_indices[at];
 #endif
-    MASU_KEEP(e, other, other_index, lower)
+    SORT_KEEP(e, other, other_index, lower)
   }
 }
 
 // Sorts the items of each MASU_LANES neighbouring work-items: lane l of them gets items l * MASU_ITEMS on, in order.
 // Every work-item of the group comes here.
-MASU_INLINE void sort_lanes(MASU_ITEM *items, uint *indices, const uint lane, __local MASU_ITEM *shared,
+MASU_INLINE void sort_lanes(SORT_ITEM *items, uint *indices, const uint lane, __local SORT_ITEM *shared,
                             __local uint *shared_indices) {
   sort_own(items, indices);
   for (uint width = 1; width < MASU_LANES; width *= 2) {
@@ -172,54 +158,54 @@ MASU_INLINE void sort_lanes(MASU_ITEM *items, uint *indices, const uint lane, __
   }
 }
 
-#define MASU_TILE_ROWS (MASU_GROUP / MASU_LANES)
+#define SORT_TILE_ROWS (MASU_GROUP / MASU_LANES)
 
 // A key's bits as an unsigned integer in the order of keys, and back. Of floats each has its own, and those with a
 // minus before NaN come before the infinity: that is mended below.
 #if MASU_ELEMENT_BYTES == 8
-#define MASU_SPREAD_SIGN(bits) ((ulong)((long)(bits) >> 63))
+#define SORT_SPREAD_SIGN(bits) ((ulong)((long)(bits) >> 63))
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_SPREAD_SIGN(bits) ((uint)((int)(bits) >> 31))
+#define SORT_SPREAD_SIGN(bits) ((uint)((int)(bits) >> 31))
 #else
-#define MASU_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31) & MASU_ALL_BITS)
+#define SORT_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31) & MASU_ALL_BITS)
 #endif
 #if MASU_ELEMENT_CLASS == 0
-#define MASU_TO_ORDER(bits) (MASU_BITS)(bits)
-#define MASU_FROM_ORDER(key) (key)
+#define SORT_TO_ORDER(bits) (MASU_BITS)(bits)
+#define SORT_FROM_ORDER(key) (key)
 #elif MASU_ELEMENT_CLASS == 1
-#define MASU_TO_ORDER(bits) ((bits) ^ MASU_SIGN)
-#define MASU_FROM_ORDER(key) ((key) ^ MASU_SIGN)
+#define SORT_TO_ORDER(bits) ((bits) ^ MASU_SIGN)
+#define SORT_FROM_ORDER(key) ((key) ^ MASU_SIGN)
 #else
-#define MASU_TO_ORDER(bits) ((bits) ^ (MASU_SPREAD_SIGN(bits) | MASU_SIGN))
-#define MASU_FROM_ORDER(key) ((key) ^ ((MASU_SPREAD_SIGN(key) ^ MASU_ALL_BITS) | MASU_SIGN))
+#define SORT_TO_ORDER(bits) ((bits) ^ (SORT_SPREAD_SIGN(bits) | MASU_SIGN))
+#define SORT_FROM_ORDER(key) ((key) ^ ((SORT_SPREAD_SIGN(key) ^ MASU_ALL_BITS) | MASU_SIGN))
 #endif
-#define MASU_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
+#define SORT_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
 MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) {
-  return MASU_TO_ORDER(bits) ^ MASU_TURN;
+  return SORT_TO_ORDER(bits) ^ SORT_TURN;
 }
 MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) {
-  const MASU_BITS key = item ^ MASU_TURN;
-  return (MASU_ELEMENT)MASU_FROM_ORDER(key);
+  const MASU_BITS key = item ^ SORT_TURN;
+  return (MASU_ELEMENT)SORT_FROM_ORDER(key);
 }
 
-#define MASU_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
-#if MASU_CAN_DIFFER
+#define SORT_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
+#if SORT_CAN_DIFFER
 // What a tile holds of keys that are equal, but not in their bits.
-#define MASU_PLUS_ZERO 1U
-#define MASU_MINUS_ZERO 2U
-#define MASU_PLUS_NAN 4U
-#define MASU_MINUS_NAN 8U
-#define MASU_OTHER_NAN 16U
-#define MASU_NANS (MASU_PLUS_NAN | MASU_MINUS_NAN | MASU_OTHER_NAN)
+#define SORT_PLUS_ZERO 1U
+#define SORT_MINUS_ZERO 2U
+#define SORT_PLUS_NAN 4U
+#define SORT_MINUS_NAN 8U
+#define SORT_OTHER_NAN 16U
+#define SORT_NANS (SORT_PLUS_NAN | SORT_MINUS_NAN | SORT_OTHER_NAN)
 MASU_INLINE uint kind_of_nan(const MASU_BITS bits) {
-  if (bits == MASU_QUIET_NAN) return MASU_PLUS_NAN;
-  return bits == (MASU_QUIET_NAN | MASU_SIGN) ? MASU_MINUS_NAN : MASU_OTHER_NAN;
+  if (bits == MASU_QUIET_NAN) return SORT_PLUS_NAN;
+  return bits == (MASU_QUIET_NAN | MASU_SIGN) ? SORT_MINUS_NAN : SORT_OTHER_NAN;
 }
 // Whether keys of these kinds may stand in an order that can be seen.
 MASU_INLINE bool differ(const uint kinds) {
-  const uint zeros = MASU_PLUS_ZERO | MASU_MINUS_ZERO;
-  const uint nans = MASU_PLUS_NAN | MASU_MINUS_NAN;
-  return (kinds & zeros) == zeros || (kinds & nans) == nans || (kinds & MASU_OTHER_NAN) != 0;
+  const uint zeros = SORT_PLUS_ZERO | SORT_MINUS_ZERO;
+  const uint nans = SORT_PLUS_NAN | SORT_MINUS_NAN;
+  return (kinds & zeros) == zeros || (kinds & nans) == nans || (kinds & SORT_OTHER_NAN) != 0;
 }
 #endif
 
@@ -227,24 +213,24 @@ MASU_INLINE bool differ(const uint kinds) {
 // MASU_SEGMENTS: row r has lengths[first_row + r]
 // keys from begins[first_row + r] on.
 #if MASU_SEGMENTS
-#define MASU_ROWS __global const ulong *begins, __global const uint *lengths, const ulong first_row, const ulong rows
+#define SORT_ROWS __global const ulong *begins, __global const uint *lengths, const ulong first_row, const ulong rows
 #else
-#define MASU_ROWS const ulong piece_length, const ulong piece_rows, const uint row_length, const ulong rows
+#define SORT_ROWS const ulong piece_length, const ulong piece_rows, const uint row_length, const ulong rows
 #endif
 
-#define MASU_INSIDE(i) (MASU_WHOLE ? length != 0 : (i) < length)
+#define SORT_INSIDE(i) (MASU_WHOLE ? length != 0 : (i) < length)
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     __global const uchar* source, const ulong source_offset, __global uchar* target, const ulong target_offset,
     __global const uchar* record_source, const ulong record_source_offset, __global uchar* record_target,
     const ulong record_target_offset, const uint record_units, __global uchar* index_target, const ulong index_offset,
-    MASU_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local MASU_ITEM* shared,
+    SORT_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local SORT_ITEM* shared,
     __local uint* shared_indices) {
-  MASU_LOCAL_POINTER(MASU_ITEM, shared);
+  MASU_LOCAL_POINTER(SORT_ITEM, shared);
   MASU_LOCAL_POINTER(uint, shared_indices);
   __global const MASU_ELEMENT* from = (__global const MASU_ELEMENT*)(source + source_offset);
   __global MASU_ELEMENT* to = (__global MASU_ELEMENT*)(target + target_offset);
-#if MASU_LISTED || MASU_CAN_DIFFER
+#if MASU_LISTED || SORT_CAN_DIFFER
   __global uint* list = (__global uint*)(list_memory + list_offset);
 #endif
   const uint lane = (uint)get_local_id(0);
@@ -256,7 +242,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
   {
     const ulong tile = first_tile + get_group_id(0);
 #endif
-    const ulong row = tile * MASU_TILE_ROWS + lane / MASU_LANES;
+    const ulong row = tile * SORT_TILE_ROWS + lane / MASU_LANES;
     ulong begin = 0;
 #if !MASU_SEGMENTS || MASU_INDEX_BYTES != 0
     ulong base = 0;   // where the row begins in its piece
@@ -279,38 +265,38 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
       keys[e] = 0;
-      if (MASU_INSIDE(i)) keys[e] = from[begin + i];
+      if (SORT_INSIDE(i)) keys[e] = from[begin + i];
     }
-    MASU_ITEM items[MASU_ITEMS];
+    SORT_ITEM items[MASU_ITEMS];
     uint indices[MASU_ITEMS];
-#if MASU_CAN_DIFFER
+#if SORT_CAN_DIFFER
     bool plus_zero = false, minus_zero = false, nan = false;
 #endif
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      const bool inside = MASU_INSIDE(i);
+      const bool inside = SORT_INSIDE(i);
       indices[e] = i;
 #if !MASU_INDEXED
       items[e] = inside ? item_of(keys[e]) : MASU_ALL_BITS;
-#elif MASU_INDEX_APART
+#elif SORT_INDEX_APART
       items[e] = inside ? sort_key(keys[e]) : MASU_ALL_BITS;
 #else
-    items[e] = (MASU_ITEM)(inside ? sort_key((MASU_ELEMENT)keys[e]) : MASU_ALL_BITS) << MASU_INDEX_BITS | i;
+    items[e] = (SORT_ITEM)(inside ? sort_key((MASU_ELEMENT)keys[e]) : MASU_ALL_BITS) << MASU_INDEX_BITS | i;
 #endif
-#if MASU_CAN_DIFFER
+#if SORT_CAN_DIFFER
       plus_zero |= inside & (keys[e] == 0);
       minus_zero |= inside & (keys[e] == MASU_SIGN);
       nan |= inside & ((keys[e] & (MASU_SIGN - 1)) > MASU_INFINITY_BITS);
 #endif
     }
-#if MASU_CAN_DIFFER
-    uint kinds = (plus_zero ? MASU_PLUS_ZERO : 0) | (minus_zero ? MASU_MINUS_ZERO : 0);
+#if SORT_CAN_DIFFER
+    uint kinds = (plus_zero ? SORT_PLUS_ZERO : 0) | (minus_zero ? SORT_MINUS_ZERO : 0);
     if (nan) {  // a minus is taken away for now
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         const MASU_BITS bits = key_of(items[e]);
-        if (MASU_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITY_BITS) {
+        if (SORT_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITY_BITS) {
           kinds |= kind_of_nan(bits);
           items[e] = item_of(MASU_QUIET_NAN);
         }
@@ -328,8 +314,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #endif
     sort_lanes(items, indices, lane, shared, shared_indices);
 
-#if MASU_CAN_DIFFER
-    if ((kinds & MASU_MINUS_NAN) != 0) {
+#if SORT_CAN_DIFFER
+    if ((kinds & SORT_MINUS_NAN) != 0) {
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         if (items[e] == item_of(MASU_QUIET_NAN)) items[e] = item_of(MASU_QUIET_NAN | MASU_SIGN);
@@ -341,10 +327,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
-#if MASU_INDEX_APART
-      shared_indices[e * MASU_STRIDE + lane] = indices[e];
+#if SORT_INDEX_APART
+      shared_indices[e * SORT_STRIDE + lane] = indices[e];
 #else
-      shared[e * MASU_STRIDE + lane] = items[e];
+      shared[e * SORT_STRIDE + lane] = items[e];
 #endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -352,13 +338,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         const uint i = e * MASU_LANES + row_lane;
-        const uint at = i % MASU_ITEMS * MASU_STRIDE + (lane - row_lane) + i / MASU_ITEMS;
+        const uint at = i % MASU_ITEMS * SORT_STRIDE + (lane - row_lane) + i / MASU_ITEMS;
 #if !MASU_INDEXED
         if ((MASU_WHOLE != 0) | (i < length)) to[begin + i] = key_of(shared[at]);
-#elif MASU_INDEX_APART
+#elif SORT_INDEX_APART
         indices[e] = shared_indices[at];
 #else
-      indices[e] = (uint)(shared[at] & (((MASU_ITEM)1 << MASU_INDEX_BITS) - 1));
+      indices[e] = (uint)(shared[at] & (((SORT_ITEM)1 << MASU_INDEX_BITS) - 1));
 #endif
       }
     }
@@ -368,7 +354,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      if (MASU_INSIDE(i))
+      if (SORT_INSIDE(i))
         ((__global MASU_INDEX*)(index_target + index_offset))[begin + i] = (MASU_INDEX)(base + indices[e]);
     }
 #endif
@@ -376,13 +362,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #if MASU_MOVES_KEYS
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
-      if (MASU_INSIDE(e * MASU_LANES + row_lane)) keys[e] = from[begin + indices[e]];
+      if (SORT_INSIDE(e * MASU_LANES + row_lane)) keys[e] = from[begin + indices[e]];
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      if (MASU_INSIDE(i)) to[begin + i] = (MASU_ELEMENT)keys[e];
+      if (SORT_INSIDE(i)) to[begin + i] = (MASU_ELEMENT)keys[e];
     }
 #endif
 #if MASU_RECORD_UNIT != 0
@@ -393,13 +379,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         units[e] = 0;
-        if (MASU_INSIDE(e * MASU_LANES + row_lane)) units[e] = records[(begin + indices[e]) * record_units + unit];
+        if (SORT_INSIDE(e * MASU_LANES + row_lane)) units[e] = records[(begin + indices[e]) * record_units + unit];
       }
       barrier(CLK_GLOBAL_MEM_FENCE);
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         const uint i = e * MASU_LANES + row_lane;
-        if (MASU_INSIDE(i)) moved[(begin + i) * record_units + unit] = units[e];
+        if (SORT_INSIDE(i)) moved[(begin + i) * record_units + unit] = units[e];
       }
     }
 #endif

@@ -46,7 +46,7 @@ bool wants_indices(const Arrays& arrays) {
   return arrays.has_records() || arrays.has_indices();
 }
 
-// What says where the rows are: the kernel's MASU_ROWS.
+// What says where the rows are: the kernel's SORT_ROWS.
 struct Where {
   call::Arguments arguments;
   std::uint64_t rows = 0;
@@ -208,7 +208,9 @@ Segments::Segments(const Device& device, Dtype dtype, bool indexed, std::span<co
   const std::uint64_t segments = offsets.size() - 1;
   const auto class_of = [&](std::uint64_t segment) {
     const std::uint64_t length = offsets[segment + 1] - offsets[segment];
-    return length < 2 || length > most ? 0U : static_cast<unsigned>(std::bit_width(length - 1));
+    // A key alone is in order, but its index has to be written.
+    if (length == 1) return indexed ? 1U : 0U;
+    return length == 0 || length > most ? 0U : static_cast<unsigned>(std::bit_width(length - 1));
   };
   // How many of each class a task has, then where it puts them.
   std::vector<std::array<std::uint64_t, most_classes>> places((segments + task_segments - 1) / task_segments);
