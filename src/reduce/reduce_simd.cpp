@@ -73,24 +73,23 @@ HWY_INLINE hn::TFromD<D> GreatestLane(D d, V v) {
 }
 
 // Runs through the blocks; a block is looked at closely only where it is outside of `least` and `most` so far.
-// D: of the elements; C: of what they are compared as. note(begin, least, most) tells new bounds to beat, or says that
-// nothing better can come.
-template <bool low, bool high, class D, class C, class Map, class Note>
-HWY_INLINE void EachBetterBlock(D d, C c, const hn::TFromD<D>* x, std::size_t count, const Map& map,
-                                hn::TFromD<C> least, hn::TFromD<C> most, const Note& note) {
-  using T = hn::TFromD<C>;
+// note(begin, least, most) tells new bounds to beat, or says that nothing better can come.
+template <bool low, bool high, class D, class Map, class Note>
+HWY_INLINE void EachBetterBlock(D d, const hn::TFromD<D>* x, std::size_t count, const Map& map, hn::TFromD<D> least,
+                                hn::TFromD<D> most, const Note& note) {
+  using T = hn::TFromD<D>;
   constexpr std::size_t block = block_bytes / sizeof(T);
-  const auto top = hn::Set(c, std::numeric_limits<T>::max());
-  const auto bottom = hn::Set(c, std::numeric_limits<T>::lowest());
+  const auto top = hn::Set(d, std::numeric_limits<T>::max());
+  const auto bottom = hn::Set(d, std::numeric_limits<T>::lowest());
   for (std::size_t begin = 0; begin < count; begin += block) {
     const std::size_t end = std::min(count, begin + block);
     // A short rest takes elements of the block before with it, which are no better than what was met.
     const std::size_t from = end - begin < hn::Lanes(d) ? end - std::min(end, hn::Lanes(d)) : begin;
     const auto bounds = BlockBounds<low, high>(d, x + from, end - from, map, top, bottom);
     bool better = begin == 0;
-    if constexpr (low) better = better || !hn::AllFalse(c, hn::Lt(bounds.least, hn::Set(c, least)));
-    if constexpr (high) better = better || !hn::AllFalse(c, hn::Lt(hn::Set(c, most), bounds.most));
-    if (HWY_UNLIKELY(better)) note(begin, LeastLane(c, bounds.least), GreatestLane(c, bounds.most), least, most);
+    if constexpr (low) better = better || !hn::AllFalse(d, hn::Lt(bounds.least, hn::Set(d, least)));
+    if constexpr (high) better = better || !hn::AllFalse(d, hn::Lt(hn::Set(d, most), bounds.most));
+    if (HWY_UNLIKELY(better)) note(begin, LeastLane(d, bounds.least), GreatestLane(d, bounds.most), least, most);
   }
 }
 
@@ -111,11 +110,11 @@ BestBlocks BestIntegers(const T* x, std::size_t count, ReduceOp op) {
     }
   };
   if (op == ReduceOp::min) {
-    EachBetterBlock<true, false>(d, d, x, count, same, best[0], best[1], note);
+    EachBetterBlock<true, false>(d, x, count, same, best[0], best[1], note);
   } else if (op == ReduceOp::max) {
-    EachBetterBlock<false, true>(d, d, x, count, same, best[0], best[1], note);
+    EachBetterBlock<false, true>(d, x, count, same, best[0], best[1], note);
   } else {
-    EachBetterBlock<true, true>(d, d, x, count, same, best[0], best[1], note);
+    EachBetterBlock<true, true>(d, x, count, same, best[0], best[1], note);
   }
   found.of[0].rank = ExtremeRule{false, false}(best[0]);
   found.of[1].rank = ExtremeRule{true, false}(best[1]);
@@ -173,7 +172,7 @@ void FindFloats(const T* elements, std::size_t count, bool largest, bool skip, B
   };
   const auto* x = reinterpret_cast<const Signed*>(elements);
   const auto find = [&](const auto& map) HWY_ATTR {
-    EachBetterBlock<true, both>(d, d, x, count, map, std::numeric_limits<Signed>::max(),
+    EachBetterBlock<true, both>(d, x, count, map, std::numeric_limits<Signed>::max(),
                                 std::numeric_limits<Signed>::lowest(), note);
   };
   if (largest) find(down);

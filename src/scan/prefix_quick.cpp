@@ -13,22 +13,34 @@
 #include <optional>
 #include <type_traits>
 
+#ifndef MASU_MOST_SUM
+#define MASU_MOST_SUM
+namespace masu::cpu {
+namespace {
+// Numbers that hold those of T.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+// Sums that are larger may have overflowed on the way.
+template <class T>
+inline constexpr double most_sum = std::is_same_v<T, double> ? 0x1p1000 : 0x1p120;
+
+}  // namespace
+}  // namespace masu::cpu
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scan/prefix_quick.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "sum/sum_quick-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using PD = hn::CappedTag<double, 8>;
-using PV = hn::Vec<PD>;
-
 constexpr std::size_t side = quick_prefix_lines;
 constexpr std::size_t half_side = side / 2;
-constexpr std::size_t few_elements = 32;    // that are not worth pieces
 constexpr std::size_t half_elements = 512;  // up to which half as many pieces are faster
 
 // Sums side by side, each as sum + error + d, |d| <= 2 * lost: those before the next elements of their lines.
@@ -37,11 +49,8 @@ struct SideSums {
   HWY_ALIGN double error[side] = {};
   HWY_ALIGN double lost[side] = {};
 };
-// Numbers that hold those of T.
 template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-template <class T>
-using WD = hn::Rebind<Wide<T>, PD>;
+using WD = hn::Rebind<Wide<T>, QD>;
 // Elements of lines side by side, a row of them after the other; then their prefixes.
 template <class T>
 struct SideRows {
@@ -49,57 +58,42 @@ struct SideRows {
   HWY_ALIGN Wide<T> numbers[rows * side];
 };
 
-// Sums that are larger may have overflowed on the way.
-template <class T>
-inline constexpr double most_sum = std::is_same_v<T, double> ? 0x1p1000 : 0x1p120;
-
-// What the rounded sum of two numbers lacks, exactly.
-HWY_INLINE PV Lost(PV a, PV b, PV sum) {
-  const PV part = hn::Sub(sum, a);
-  return hn::Add(hn::Sub(a, hn::Sub(sum, part)), hn::Sub(b, part));
-}
-
 // To a whole number of the unit that halves of this size have.
-HWY_INLINE PV RoundedToHalf(PV x) {
-  const PD d;
-  const PV power = hn::And(x, hn::BitCast(d, hn::Set(hn::RebindToUnsigned<PD>(), 0x7ff0000000000000)));
-  const PV cut = hn::Mul(hn::Max(hn::Mul(power, hn::Set(d, 0x1p-10)), hn::Set(d, 0x1p-24)), hn::Set(d, 0x1.8p52));
+HWY_INLINE QV RoundedToHalf(QV x) {
+  const QD d;
+  const QV power = hn::And(x, hn::BitCast(d, hn::Set(hn::RebindToUnsigned<QD>(), 0x7ff0000000000000)));
+  const QV cut = hn::Mul(hn::Max(hn::Mul(power, hn::Set(d, 0x1p-10)), hn::Set(d, 0x1p-24)), hn::Set(d, 0x1.8p52));
   return hn::Sub(hn::Add(x, cut), cut);
 }
 template <class T>
-HWY_INLINE hn::Vec<WD<T>> RoundedTo(PV x) {
+HWY_INLINE hn::Vec<WD<T>> RoundedTo(QV x) {
   if constexpr (std::is_same_v<T, double>) return x;
   else if constexpr (std::is_same_v<T, Half>) return hn::DemoteTo(WD<T>(), RoundedToHalf(x));
   else return hn::DemoteTo(WD<T>(), x);
-}
-template <class T>
-HWY_INLINE PV LoadWide(const Wide<T>* from) {
-  const auto numbers = hn::LoadU(WD<T>(), from);
-  if constexpr (std::is_same_v<T, double>) return numbers;
-  else return hn::PromoteTo(PD(), numbers);
 }
 
 // The sums sum + error + d, |d| <= 2 * lost, rounded to T: both ends of what each may be. They differ in a bit of
 // `open` where that is not certain. A zero is +0.
 template <class T>
-HWY_INLINE hn::Vec<WD<T>> Rounded(PV sum, PV error, PV lost, hn::Vec<WD<T>>& open) {
-  const PD d;
-  const PV zero = hn::Zero(d);
-  const PV total = hn::Add(sum, error);
-  const PV bound =
+HWY_INLINE hn::Vec<WD<T>> Rounded(const QuickTwice& at, hn::Vec<WD<T>>& open) {
+  const QD d;
+  const QV zero = hn::Zero(d);
+  const QV lost = at.size;
+  QV total = at.sum;
+  [[maybe_unused]] const QV rest = QuickMoments::AddTo(total, at.error);
+  const QV bound =
       hn::MulAdd(hn::Set(d, 2), lost, hn::Set(d, 0x1p-900));  // more than `lost` can lack, as it is rounded
-  PV low;
-  PV high;
+  QV low;
+  QV high;
   if constexpr (std::is_same_v<T, double>) {
-    const PV rest = Lost(sum, error, total);
-    const PV wide = hn::MulAdd(hn::Add(hn::Abs(rest), bound), hn::Set(d, 0x1p-50), bound);
-    const PV reach = hn::IfThenZeroElse(hn::Eq(lost, zero), wide);
+    const QV wide = hn::MulAdd(hn::Add(hn::Abs(rest), bound), hn::Set(d, 0x1p-50), bound);
+    const QV reach = hn::IfThenZeroElse(hn::Eq(lost, zero), wide);
     low = hn::Add(total, hn::Sub(rest, reach));
     high = hn::Add(total, hn::Add(rest, reach));
   } else {
     // What the total rounds, and more.
-    const PV wide = hn::MulAdd(hn::Abs(total), hn::Set(d, 0x1p-51), bound);
-    const PV reach = hn::IfThenZeroElse(hn::Eq(hn::Or(error, lost), zero), wide);
+    const QV wide = hn::MulAdd(hn::Abs(total), hn::Set(d, 0x1p-51), bound);
+    const QV reach = hn::IfThenZeroElse(hn::Eq(hn::Or(at.error, lost), zero), wide);
     low = hn::Sub(total, reach);
     high = hn::Add(total, reach);
   }
@@ -114,41 +108,31 @@ HWY_INLINE hn::Vec<WD<T>> Rounded(PV sum, PV error, PV lost, hn::Vec<WD<T>>& ope
 template <class T>
 bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive,
              SideSums& sums, Wide<T>* results) {
-  const PD d;
+  const QD d;
   const std::size_t lanes = hn::Lanes(d);
-  const PV zero = hn::Zero(d);
+  const QV zero = hn::Zero(d);
   auto inside = hn::Eq(zero, zero);
   auto open = hn::Zero(WD<T>());
   for (std::size_t lane = 0; lane < width; lane += lanes) {
-    PV sum = hn::Load(d, sums.sum + lane);
-    PV error = hn::Load(d, sums.error + lane);
-    PV lost = hn::Load(d, sums.lost + lane);
-    const auto add = [&](PV number) HWY_ATTR {
-      const PV after = hn::Add(sum, number);
-      const PV rest = Lost(sum, number, after);
-      sum = after;
-      const PV all = hn::Add(error, rest);
-      lost = hn::Add(lost, hn::Abs(Lost(error, rest, all)));
-      error = all;
-    };
-    const auto write = [&](Wide<T>* to) HWY_ATTR { hn::StoreU(Rounded<T>(sum, error, lost, open), WD<T>(), to); };
+    QuickTwice at(hn::Load(d, sums.sum + lane), hn::Load(d, sums.error + lane), hn::Load(d, sums.lost + lane));
+    const auto write = [&](Wide<T>* to) HWY_ATTR { hn::StoreU(Rounded<T>(at, open), WD<T>(), to); };
     const Wide<T>* from = numbers + lane;
     if (results == nullptr) {
-      for (std::uint64_t row = 0; row < rows; ++row, from += stride) add(LoadWide<T>(from));
+      for (std::uint64_t row = 0; row < rows; ++row, from += stride) at.Add(QuickLoad(from));
     } else {
       Wide<T>* to = results + lane;
       for (std::uint64_t row = 0; row < rows; ++row, from += stride, to += stride) {
-        const PV number = LoadWide<T>(from);
+        const QV number = QuickLoad(from);  // which `to` may be
         if (exclusive) write(to);
-        add(number);
+        at.Add(number);
         if (!exclusive) write(to);
       }
     }
-    const PV most = hn::Set(d, most_sum<T>);
-    inside = hn::And(inside, hn::And(hn::Le(hn::Abs(sum), most), hn::Le(hn::Abs(error), most)));
-    hn::Store(sum, d, sums.sum + lane);
-    hn::Store(error, d, sums.error + lane);
-    hn::Store(lost, d, sums.lost + lane);
+    const QV most = hn::Set(d, most_sum<T>);
+    inside = hn::And(inside, hn::And(hn::Le(hn::Abs(at.sum), most), hn::Le(hn::Abs(at.error), most)));
+    hn::Store(at.sum, d, sums.sum + lane);
+    hn::Store(at.error, d, sums.error + lane);
+    hn::Store(at.size, d, sums.lost + lane);
   }
   const hn::RebindToUnsigned<WD<T>> bits;
   return hn::AllTrue(d, inside) && hn::AllTrue(bits, hn::Eq(hn::BitCast(bits, open), hn::Zero(bits)));
@@ -166,34 +150,9 @@ void FromColumn(const SideRows<T>& from, std::size_t line, std::size_t count, st
   for (std::size_t i = 0; i < count; ++i, at += side, y += step) *y = *at;
 }
 
-// Few elements of a line, one after the other.
-template <class T>
-bool FewPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
-  Compensated sum{state.sum, state.error, state.bound / 2};
-  Wide<T> found[few_elements];
-  for (std::size_t i = 0; i < count; ++i) {
-    const Compensated before = sum;
-    sum.add(static_cast<double>(x[i]));
-    const Compensated& at = exclusive ? before : sum;
-    std::optional<double> rounded = at.sum + 0.0;  // of f16 all are exact
-    if constexpr (std::is_same_v<T, Half>) {
-      *rounded = to_double(rounded_to<Half>(*rounded));
-    } else {
-      if (at.error != 0 || at.lost != 0) rounded = at.template rounded<T>();
-      if (!rounded) return false;
-    }
-    found[i] = static_cast<Wide<T>>(*rounded);
-  }
-  if (!(std::fabs(sum.sum) <= most_sum<T>) || !(std::fabs(sum.error) <= most_sum<T>)) return false;
-  std::copy_n(found, count, y);
-  state = {sum.sum, sum.error, sum.bound()};
-  return true;
-}
-
 // A line in pieces side by side: their totals first, from which the sums before each follow.
 template <class T>
 bool QuickPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusive, NearSum& state) {
-  if (count <= few_elements) return FewPrefixes<T>(x, y, count, exclusive, state);
   const std::size_t width = count <= half_elements ? half_side : side;
   const std::size_t rows = (count + width - 1) / width;
   const auto each_piece = [&](const auto& f) HWY_ATTR {
@@ -277,15 +236,49 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace masu::cpu {
+namespace {
+
+constexpr std::size_t few_elements = 32;  // that are not worth pieces
+
+// Few elements of a line, one after the other.
+template <class T>
+bool few_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) {
+  Compensated sum{state.sum, state.error, state.bound / 2};
+  T found[few_elements];
+  bool sure = true;
+  const auto round = [&](T& to) {
+    if (is_stored<T> || (sum.error == 0 && sum.lost == 0)) {  // sums of stored ones are exact
+      to = rounded_to<T>(sum.sum + 0.0);
+      return;
+    }
+    const std::optional<double> rounded = sum.rounded<Wide<T>>();
+    sure = sure && rounded;
+    to = rounded_to<T>(rounded.value_or(0));
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (exclusive) round(found[i]);
+    if constexpr (is_stored<T>) sum.add(to_double(x[i]));
+    else sum.add(static_cast<double>(x[i]));
+    if (!exclusive) round(found[i]);
+  }
+  if (!sure || !(std::fabs(sum.sum) <= most_sum<T>) || !(std::fabs(sum.error) <= most_sum<T>)) return false;
+  std::copy_n(found, count, y);
+  state = {sum.sum, sum.error, sum.bound()};
+  return true;
+}
+
+}  // namespace
 
 HWY_EXPORT(QuickPrefixesF16);
 bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
+  if (count <= few_elements) return few_prefixes(x, y, count, exclusive, state);
   return HWY_DYNAMIC_DISPATCH(QuickPrefixesF16)(x, y, count, exclusive, state);
 }
 #define MASU_QUICK_PREFIXES(name, T)                                                         \
   HWY_EXPORT(QuickPrefixes##name);                                                           \
   HWY_EXPORT(QuickLines##name);                                                              \
   bool quick_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
+    if (count <= few_elements) return few_prefixes(x, y, count, exclusive, state);           \
     return HWY_DYNAMIC_DISPATCH(QuickPrefixes##name)(x, y, count, exclusive, state);         \
   }                                                                                          \
   bool quick_lines(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \

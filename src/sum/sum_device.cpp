@@ -131,7 +131,7 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
       count_(count),
       columns_(columns),
       returns_(returns),
-      teams_(plan_.teams(rows, count)) {
+      teams_(by_column() ? plan_.column_teams(rows, columns, count) : plan_.teams(rows, count)) {
   call::check_fp64(rule.name(), device_, rule.dtype);
 }
 
@@ -209,20 +209,15 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, co
     const std::uint64_t end = reads_status ? status_at() + sizeof(std::uint32_t) : results_at();
     if (end > first) call::clear(stream, workspace, first, end - first);
   };
-  if (plan.layout == sum_plan::Layout::rows) {
-    make_zeros(status_at());
-    finish("sum_rows", slots(), call::Arguments(std::uint32_t{teams_.bits}, std::uint32_t{teams_.rounds}),
-           1 + plan.rows_of_group(teams_));
-    return launches;
-  }
   const std::uint64_t parts_at = begin + this->parts_at();
   // Where the parts that are left are counted, and what is decided for rows after that: zeros.
   const std::uint64_t left = flags_at() + 3 * slots() * sizeof(std::uint32_t);
-  if (by_column()) {
-    const std::uint32_t bits = plan.column_bits(rows_, columns_, count_);
-    if (targets.zeros == nullptr) make_zeros(shares > 1 ? left : status_at());
-    finish("sum_columns", slots(), call::Arguments(bits, parts_at, place_of(targets.zeros, left)),
-           1 + (plan.group >> bits));
+  if (plan.layout != sum_plan::Layout::shared) {
+    make_zeros(shares > 1 && targets.zeros == nullptr ? left : status_at());
+    finish("sum_teams", slots(),
+           call::Arguments(std::uint32_t{teams_.bits}, std::uint32_t{teams_.rounds}, parts_at,
+                           place_of(targets.zeros, left)),
+           1 + plan.rows_of_group(teams_));
     return launches;
   }
   // The most additions that an element goes through.

@@ -3,31 +3,12 @@
 // row needs, so that a work-item makes a result in registers. Rounded once, by the rules of sum_number.cl. After
 // sum_finish.cl and sum_integers.cl.
 
-#if MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1
-#define SUM_NARROW_WORDS 5
-
-// Shifts the highest bit to the top; by how much. Zero stays.
-MASU_INLINE int to_the_top(uint* words) {
-  int shift = 0;
-  for (int moves = 1; moves < SUM_NARROW_WORDS && words[SUM_NARROW_WORDS - 1] == 0; ++moves) {
-    MASU_UNROLLED
-    for (int w = SUM_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
-    words[0] = 0;
-    shift += 32;
-  }
-  const int bits = words[SUM_NARROW_WORDS - 1] == 0 ? 0 : (int)clz(words[SUM_NARROW_WORDS - 1]);
-  if (bits == 0) return shift;
-  MASU_UNROLLED
-  for (int w = SUM_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
-  words[0] <<= bits;
-  return shift + bits;
-}
-
+#if SUM_IN_FEW_WORDS
 // words *= factor.
 MASU_INLINE void multiply_narrow(uint* words, const uint factor) {
   ulong carry = 0;
   MASU_UNROLLED
-  for (int w = 0; w < SUM_NARROW_WORDS; ++w) {
+  for (int w = 0; w < SUM_REGISTER_WORDS; ++w) {
     carry += (ulong)words[w] * factor;
     words[w] = (uint)carry;
     carry >>= 32;
@@ -41,50 +22,13 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
   for (int i = 0; i < 3; ++i) {
     ulong carry = 0;
     MASU_UNROLLED
-    for (int w = i; w < SUM_NARROW_WORDS; ++w) {
+    for (int w = i; w < SUM_REGISTER_WORDS; ++w) {
       const ulong product = w - i < 3 ? (ulong)value[i] * value[w - i < 3 ? w - i : 0] + carry : carry;
       const ulong rest = (ulong)words[w] - (product & 0xffffffffu);
       words[w] = (uint)rest;
       carry = (product >> 32) + (rest >> 63);
     }
   }
-}
-
-// words /= divisor, rounded down. Whether something is left.
-MASU_INLINE bool divide_narrow(uint* words, const uint divisor) {
-  ulong rest = 0;
-  MASU_UNROLLED
-  for (int w = SUM_NARROW_WORDS - 1; w >= 0; --w) {
-    const ulong upper = rest << 32 | words[w];
-    const ulong quotient = upper / divisor;
-    rest = upper - quotient * divisor;
-    words[w] = (uint)quotient;
-  }
-  return rest != 0;
-}
-
-// The number or its root, words[0] standing for 2^lowest, in a format as in finished(). Takes words' content.
-MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool root, const uint precision,
-                                  const int least, const uint bits) {
-  lowest -= to_the_top(words);
-  if (words[SUM_NARROW_WORDS - 1] == 0) return 0;
-  ulong upper = (ulong)words[4] << 32 | words[3];
-  ulong lower = (ulong)words[2] << 32 | words[1];
-  more = more || words[0] != 0;
-  lowest += 32;
-  if (root) {  // of an even power of two
-    const uint odd = (uint)lowest & 1;
-    more = more || (lower & odd) != 0;
-    lower = lower >> odd | (upper << 63) * odd;
-    upper >>= odd;
-    lowest += (int)odd;
-    upper = root_of(upper, lower, &more);
-    lowest /= 2;
-  } else {
-    more = more || lower != 0;
-    lowest += 64;
-  }
-  return rounded_top(upper, more, lowest, precision, least, bits);
 }
 
 // `wide`: the products' sum, three words of 64 bits; `low` and `high`: that of the values.
@@ -97,7 +41,7 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
     *fits = wide[1] == sign && wide[2] == sign;
     return true;
   }
-  uint words[SUM_NARROW_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
+  uint words[SUM_REGISTER_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
                                    (uint)wide[2]};
 #if MASU_BOTH
   if (MASU_SIGNED && as_long(high) < 0) {
@@ -108,12 +52,12 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
   subtract_narrow_square(words, low, high);
   // From the top on the quotient has 128 bits.
   const int lowest = -to_the_top(words);
-  const bool more = divide_narrow(words, (uint)(count * (count - divisor)));
-  *found = finished_narrow(words, lowest, more, what == SUM_AS_DEVIATION, precision, least, bits);
+  const bool more = divide_words(words, (uint)(count * (count - divisor)));
+  *found = finished_words(words, lowest, more, what == SUM_AS_DEVIATION, precision, least, bits);
   return true;
 #else
   if (what != SUM_AS_ROOT) return false;
-  *found = finished_narrow(words, 0, false, true, precision, least, bits);
+  *found = finished_words(words, 0, false, true, precision, least, bits);
   return true;
 #endif
 }

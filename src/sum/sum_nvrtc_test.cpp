@@ -4,6 +4,8 @@
 
 #include "sum/sum_plan.h"
 
+#include <bit>
+
 namespace masu {
 namespace {
 
@@ -25,17 +27,32 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
         expect_compiles(plan.files(false), plan.defines(false), {"sum_add"});
       // Long rows of these have a program of their own, without clusters.
       const bool streams = is_float(dtype) && inputs == Inputs::values;
-      if (streams) expect_compiles(plan.files(true), plan.defines(true), {"sum_rows", "sum_shared"});
+      if (streams) expect_compiles(plan.files(true), plan.defines(true), {"sum_teams", "sum_shared"});
       const sum_plan::Plan usual =
           streams ? sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, 1024) : plan;
-      std::vector<std::string> kernels{"sum_rows", "sum_shared"};
+      std::vector<std::string> kernels{"sum_teams", "sum_shared"};
       EXPECT_EQ(usual.cluster > 1, usual.quick && GetParam() >= 90);
       if (usual.cluster > 1) kernels.emplace_back("sum_clusters");
       expect_compiles(usual.files(true), usual.defines(true), kernels);
       if (inputs == Inputs::products) continue;
       const sum_plan::Plan columns =
           sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, count, sum_plan::Layout::columns);
-      expect_compiles(columns.files(true), columns.defines(true), {"sum_columns"});
+      expect_compiles(columns.files(true), columns.defines(true), {"sum_teams"});
+    }
+  }
+}
+
+// Sums that become f64, and columns of few elements.
+TEST_P(SumNvrtc, FineSumsAndShortColumns) {
+  if (GetParam() != 90) return;
+  for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {
+    const sum_plan::Plan rows = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, 1024);
+    expect_compiles(rows.files(true), rows.defines(true), {"sum_teams", "sum_shared", "sum_clusters"});
+    for (const std::uint64_t count : {1, 3}) {
+      const sum_plan::Plan columns =
+          sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, count, sum_plan::Layout::columns);
+      EXPECT_EQ(columns.unroll, std::bit_ceil(count));
+      expect_compiles(columns.files(true), columns.defines(true), {"sum_teams"});
     }
   }
 }

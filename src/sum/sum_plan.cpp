@@ -68,9 +68,14 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
     return count < tuned.stream_f32_elements ? tuned.stream_f32_few : tuned.stream_f32;
   }
   if (layout == Layout::columns) {
-    if (count != 0 && count < tuned.short_columns) return tuned.columns_short;
-    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return tuned.columns_stored;
-    return size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow;
+    // Loads are of one element; short columns have no more.
+    const auto fitted = [&](Shape shape) {
+      if (count != 0 && count < shape.unroll) shape.unroll = std::bit_ceil(static_cast<unsigned>(count));
+      return shape;
+    };
+    if (count != 0 && count < tuned.short_columns) return fitted(tuned.columns_short);
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return fitted(tuned.columns_stored);
+    return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow);
   }
   if (inputs == Inputs::products) {
     if (!quick) return tuned.products;
@@ -119,8 +124,8 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
 
 namespace {
 
-// The files of a program, in their order: `finishes`: of the kernels that make results, of rows or of columns.
-std::vector<std::string_view> program(bool finishes, bool floats, bool columns) {
+// The files of a program, in their order: `finishes`: of the kernels that make results.
+std::vector<std::string_view> program(bool finishes, bool floats) {
   std::vector<std::string_view> files{"src/elements/elements.cl", "src/elements/totals.cl"};
   const auto add = [&](std::initializer_list<std::string_view> more) { files.insert(files.end(), more); };
   if (finishes) add({"src/elements/last_group.cl", "src/sum/sum_number.cl"});
@@ -131,19 +136,16 @@ std::vector<std::string_view> program(bool finishes, bool floats, bool columns) 
   }
   add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
   if (!floats) add({"src/sum/sum_narrow.cl"});
-  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", columns ? "src/sum/sum_columns.cl" : "src/sum/sum_rows.cl"});
+  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
   return files;
 }
 
 }  // namespace
 
 std::span<const std::string_view> Plan::files(bool finishes) const {
-  static const auto programs = [] {
-    std::array<std::vector<std::string_view>, 8> all;
-    for (unsigned i = 0; i < all.size(); ++i) all[i] = program((i & 1) != 0, (i & 2) != 0, (i & 4) != 0);
-    return all;
-  }();
-  return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0) + (layout == Layout::columns ? 4 : 0)];
+  static const std::array programs{program(false, false), program(true, false), program(false, true),
+                                   program(true, true)};
+  return programs[(finishes ? 1 : 0) + (is_float(dtype) ? 2 : 0)];
 }
 
 // Words of the number, without its sign, that the totals' rows up to `last_row` stand for.
@@ -266,8 +268,16 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
   return std::clamp<std::uint64_t>(most_groups / std::max<std::uint64_t>(all, 1), 1, most);
 }
 
+Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  constexpr std::uint64_t few = 64;  // elements, which are soon added
+  const unsigned bits = column_bits(rows, columns, count);
+  const std::uint64_t passes = rows / (std::uint64_t{group >> bits} * most_groups);
+  if (bits != 0 || count >= few || !quick) return {bits, 1};
+  return {0, static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(passes, 1, most_column_rounds)))};
+}
+
 std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
-  const std::uint64_t teams = group >> column_bits(rows, columns, count);
+  const std::uint64_t teams = rows_of_group(column_teams(rows, columns, count));
   const std::uint64_t all = std::max<std::uint64_t>((rows + teams - 1) / teams, 1);
   const std::uint64_t passes = (all + most_groups - 1) / most_groups;
   return (all + passes - 1) / passes;
@@ -287,7 +297,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   const bool streaming = streams(device, dtype, inputs, layout, tried);
   plan.cluster = plan.quick && layout == Layout::shared && !streaming ? cluster_groups(device) : 1;
   // Through OpenCL no work-group reads what others wrote without atomics in the same launch.
-  plan.shares_columns = plan.quick && device.kind == DeviceKind::cuda;
+  plan.shares_columns = layout == Layout::columns && plan.quick && device.kind == DeviceKind::cuda;
   plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;

@@ -35,6 +35,8 @@ inline constexpr unsigned words_below_variances = 8;
 // Elements of a row whose squares and products, as integers, sum_narrow.cl takes.
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
+// Short columns that a work-item takes before others are waited for, at most.
+inline constexpr unsigned most_column_rounds = 4;
 // Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
 struct Shape {
   unsigned group;
@@ -101,8 +103,9 @@ struct Plan {
   }
   [[nodiscard]] std::uint64_t team_groups(const Teams& teams, std::uint64_t rows) const noexcept;
   [[nodiscard]] unsigned part_words() const noexcept;
-  // By column, where the rows are columns of matrices of so many: that logarithm, the work-groups that share a strip of
-  // neighbours, and the strips that are taken at a time.
+  // By column, where the rows are columns of matrices of so many: the same, that logarithm alone, the work-groups that
+  // share a strip of neighbours, and the strips that are taken at a time.
+  [[nodiscard]] Teams column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
   [[nodiscard]] unsigned column_bits(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t column_shares(std::uint64_t rows, std::uint64_t columns,
                                             std::uint64_t count) const noexcept;
@@ -112,8 +115,9 @@ struct Plan {
   // totals, the parts of work-items, a word for each row that a work-group takes, and what lies between these.
   [[nodiscard]] std::size_t finish_bytes() const noexcept {
     constexpr std::size_t between = 128;
+    const unsigned most_rounds = layout == Layout::columns ? most_column_rounds : 1;
     return local_bytes() + std::size_t{12} * words() + std::size_t{4} * value_words() + std::size_t{8} * table_rows +
-           (std::size_t{8} * part_words() + 4) * group + between;
+           (std::size_t{8} * part_words() + std::size_t{4} * most_rounds) * group + between;
   }
   // The size of a row's totals.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {

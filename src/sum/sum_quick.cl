@@ -51,8 +51,6 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 }
 #endif
 
-#define SUM_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
-
 // What a work-item knows of its part of a row, as SUM_PART_WORDS words.
 #if !SUM_IN_FEW_WORDS
 #undef SUM_ADD

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of floats below f64 in registers: a few words of 64 bits hold any sum. For rows that one work-group ends and
-// for which no bound proves the rounding. Included after sum_certain.cl, before sum_quick.cl.
+// Exact numbers in registers, of few words. Sums of floats below f64, for rows that one work-group ends and for which no
+// bound proves the rounding; sum_narrow.cl has those of integers. Rounded once, by the rules of sum_number.cl. Included
+// after sum_certain.cl, before sum_narrow.cl and sum_quick.cl.
 
 // Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight.
 #define SUM_AGAIN 8
@@ -20,9 +21,78 @@
   }
 
 #define SUM_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
-#if SUM_IN_REGISTERS
+#define SUM_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
+#if MASU_FLOAT
 // Bits of all elements, 40 for their number, and a sign.
 #define SUM_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
+#define SUM_REGISTER_WORDS (2 * SUM_EXACT_WORDS)
+#define SUM_DIVIDED_BITS 16  // at a time: divisors have up to 48
+#else
+#define SUM_REGISTER_WORDS 5
+#define SUM_DIVIDED_BITS 32  // divisors have as many
+#endif
+
+#if SUM_IN_REGISTERS || SUM_IN_FEW_WORDS
+// Shifts the highest bit to the top; by how much. Zero stays.
+MASU_INLINE int to_the_top(uint* words) {
+  int shift = 0;
+  for (int moves = 1; moves < SUM_REGISTER_WORDS && words[SUM_REGISTER_WORDS - 1] == 0; ++moves) {
+    MASU_UNROLLED
+    for (int w = SUM_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    words[0] = 0;
+    shift += 32;
+  }
+  const int bits = words[SUM_REGISTER_WORDS - 1] == 0 ? 0 : (int)clz(words[SUM_REGISTER_WORDS - 1]);
+  if (bits == 0) return shift;
+  MASU_UNROLLED
+  for (int w = SUM_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
+  words[0] <<= bits;
+  return shift + bits;
+}
+
+// words /= divisor, rounded down. Whether something is left.
+MASU_INLINE bool divide_words(uint* words, const ulong divisor) {
+  ulong rest = 0;
+  MASU_UNROLLED
+  for (int w = SUM_REGISTER_WORDS - 1; w >= 0; --w) {
+    uint quotient = 0;
+    for (int at = 32 - SUM_DIVIDED_BITS; at >= 0; at -= SUM_DIVIDED_BITS) {
+      const ulong dividend = rest << SUM_DIVIDED_BITS | (words[w] >> at & 0xffffffffu >> (32 - SUM_DIVIDED_BITS));
+      const ulong part = dividend / divisor;
+      rest = dividend - part * divisor;
+      quotient |= (uint)part << at;
+    }
+    words[w] = quotient;
+  }
+  return rest != 0;
+}
+
+// The number or its root, words[0] standing for 2^lowest, in a format as in finished(). Takes words' content.
+MASU_INLINE ulong finished_words(uint* words, int lowest, bool more, const bool root, const uint precision,
+                                 const int least, const uint bits) {
+  lowest += 32 * (SUM_REGISTER_WORDS - 4) - to_the_top(words);
+  if (words[SUM_REGISTER_WORDS - 1] == 0) return 0;
+  ulong upper = (ulong)words[SUM_REGISTER_WORDS - 1] << 32 | words[SUM_REGISTER_WORDS - 2];
+  ulong lower = (ulong)words[SUM_REGISTER_WORDS - 3] << 32 | words[SUM_REGISTER_WORDS - 4];
+  MASU_UNROLLED
+  for (int w = 0; w < SUM_REGISTER_WORDS - 4; ++w) more = more || words[w] != 0;
+  if (root) {  // of an even power of two
+    const uint odd = (uint)lowest & 1;
+    more = more || (lower & odd) != 0;
+    lower = lower >> odd | (upper << 63) * odd;
+    upper >>= odd;
+    lowest += (int)odd;
+    upper = root_of(upper, lower, &more);
+    lowest /= 2;
+  } else {
+    more = more || lower != 0;
+    lowest += 64;
+  }
+  return rounded_top(upper, more, lowest, precision, least, bits);
+}
+#endif
+
+#if SUM_IN_REGISTERS
 // The exponent of the lowest bit.
 #define SUM_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
 
@@ -47,58 +117,24 @@ MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {
   }
 }
 
-// The number divided by `divisor`, rounded once. Takes its content. `kinds`: of what was not finite.
-inline ulong rounded_exact(ulong *number, const uint kinds, const ulong divisor, const uint precision, const int least,
+// The number divided by `divisor`, rounded once. `kinds`: of what was not finite.
+inline ulong rounded_exact(const ulong *number, const uint kinds, const ulong divisor, const uint precision, const int least,
                            const uint bits) {
   if (kinds != 0) return special_bits(kinds, precision, bits);
   const bool negative = number[SUM_EXACT_WORDS - 1] >> 63 != 0;
+  uint words[SUM_REGISTER_WORDS];
   ulong add = negative ? 1 : 0;
   MASU_UNROLLED
   for (int w = 0; w < SUM_EXACT_WORDS; ++w) {
-    number[w] = (negative ? ~number[w] : number[w]) + add;
-    add = number[w] < add ? 1 : 0;
+    const ulong word = (negative ? ~number[w] : number[w]) + add;
+    add = word < add ? 1 : 0;
+    words[2 * w] = (uint)word;
+    words[2 * w + 1] = (uint)(word >> 32);
   }
-  // The highest bit to the top.
-  int lowest = SUM_EXACT_LOWEST + 64 * (SUM_EXACT_WORDS - 2);
-  for (int moves = 1; moves < SUM_EXACT_WORDS && number[SUM_EXACT_WORDS - 1] == 0; ++moves) {
-    MASU_UNROLLED
-    for (int w = SUM_EXACT_WORDS - 1; w > 0; --w) number[w] = number[w - 1];
-    number[0] = 0;
-    lowest -= 64;
-  }
-  ulong upper = number[SUM_EXACT_WORDS - 1];
-  ulong lower = number[SUM_EXACT_WORDS - 2];
-  if (upper == 0) return 0;
-  bool more = false;
-  MASU_UNROLLED
-  for (int w = 0; w < SUM_EXACT_WORDS - 3; ++w) more = more || number[w] != 0;
-  ulong below = SUM_EXACT_WORDS > 2 ? number[SUM_EXACT_WORDS > 2 ? SUM_EXACT_WORDS - 3 : 0] : 0;
-  const int up = (int)clz(upper);
-  if (up != 0) {
-    upper = upper << up | lower >> (64 - up);
-    lower = lower << up | below >> (64 - up);
-    below <<= up;
-    lowest -= up;
-  }
-  more = more || below != 0;
-  if (divisor > 1) {
-    ulong rest = 0;
-    for (int part = 7; part >= 0; --part) {
-      const ulong word = part > 3 ? upper : lower;
-      const int at = part % 4 * 16;
-      const ulong dividend = rest << 16 | (word >> at & 65535u);
-      const ulong quotient = dividend / divisor;
-      rest = dividend - quotient * divisor;
-      if (part > 3) upper = (upper & ~((ulong)65535u << at)) | quotient << at;
-      else lower = (lower & ~((ulong)65535u << at)) | quotient << at;
-    }
-    more = more || rest != 0;
-    const int again = (int)clz(upper);
-    if (again != 0) upper = upper << again | lower >> (64 - again);
-    lower <<= again;
-    lowest -= again;
-  }
-  const ulong found = rounded_top(upper, more || lower != 0, lowest + 64, precision, least, bits);
+  // From the top on the quotient has bits enough.
+  const int lowest = SUM_EXACT_LOWEST - to_the_top(words);
+  const bool more = divisor > 1 && divide_words(words, divisor);
+  const ulong found = finished_words(words, lowest, more, false, precision, least, bits);
   return negative && found != 0 ? found | (ulong)1 << (bits - 1) : found;
 }
 

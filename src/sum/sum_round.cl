@@ -119,24 +119,28 @@ inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t 
 }
 #endif
 
-// For each of a work-group's rows from `begin` on, one work-item, whose `any` is true, has the part in `own`: of row `mine`, whose
-// elements have gone through at most `depth` additions. Stores the certain results. The other rows are added again, exactly, with
-// SUM_BY_DIFFERENCES after a try by differences. `unsure` has their count, then their numbers: 1 + the rows that a work-group
-// takes, one for each team in each of `turns`.
+// Stores the result of row `mine`, of which this work-item has the part in `own`, if it is certain. Else it is listed: `unsure` has
+// the count of such rows, then their numbers from `begin` on. Elements have gone through at most `depth` additions.
+inline void round_row(const ulong count, SUM_RESULT_PARAMETERS, const size_t begin, const size_t mine, const ulong *own,
+                      const ulong depth, __local uint *unsure) {
+  bool sure = false;
+#if MASU_QUICK
+  ulong found = 0;
+  bool fits = true;
+  sure = result_of(own, count, depth, what, divisor, precision, least, bits, &found, &fits);
+  if (sure) store_result(results + results_at + mine * (bits / 8), bits, found);
+  if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
+#endif
+  if (!sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
+}
+
+// The same for those of a work-group's rows that are not rounded yet, by the work-items whose `any` is true. Then the rows
+// that are listed are added again, exactly, with SUM_BY_DIFFERENCES after a try by differences. A work-group takes a row for
+// each team in each of `turns`.
 inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
                        const ulong *own, const ulong depth, const uint team_bits, const uint turns, __local uint *table,
                        SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
-  bool sure = false;
-#if MASU_QUICK
-  if (any) {
-    ulong found = 0;
-    bool fits = true;
-    sure = result_of(own, count, depth, what, divisor, precision, least, bits, &found, &fits);
-    if (sure) store_result(results + results_at + mine * (bits / 8), bits, found);
-    if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
-  }
-#endif
-  if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
+  if (any) round_row(count, SUM_RESULT_ARGUMENTS, begin, mine, own, depth, unsure);
   barrier(CLK_LOCAL_MEM_FENCE);
 #if SUM_IN_REGISTERS || SUM_BY_DIFFERENCES
   const uint number = unsure[0];

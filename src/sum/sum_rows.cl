@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of results of rows on the device, after sum_round.cl.
 //
-// - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
-//   the bound proves nothing are added again exactly, by sum_round.cl.
+// - sum_teams: rows that one work-group each is enough for, and the columns of matrices, in one launch. A team of
+//   work-items adds a row, or its share of a column. Those for which the bound proves nothing are added again exactly, by
+//   sum_round.cl.
 // - sum_shared: rows that several work-groups share. Each leaves a part; the last one of a row puts them together and stores
 //   what they prove. Where they prove nothing, all that are still there add the row exactly, share after share, and the
 //   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: they
@@ -13,37 +14,49 @@
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
-// 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
-// which then waits for no other, and has at least that many work-items, each of which rounds one.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
-    SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
-    SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+// 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
+// team is no more than a sub-group, which then waits for no other, and has at least that many work-items, each of which
+// rounds one; or, of columns, where it is one work-item, which rounds all, and there are no shares. Where there are shares each leaves its parts, and the last one puts them together. left_at: where those that
+// were there are counted, in zeros that are left as zeros.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
+    SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const uint team_bits, const uint rounds, const ulong parts_at,
+    __global uint *left, const ulong left_at, __local uint *table, SUM_FINISH_PARAMETERS, __local ulong *parts,
+    __local uint *unsure) {
   MASU_LOCAL_POINTER(ulong, parts);  // SUM_PART_WORDS * MASU_GROUP with MASU_QUICK
   MASU_LOCAL_POINTER(uint, unsure);  // 1 + the rows that a work-group takes
   const uint me = (uint)get_local_id(0);
-  const uint team = me >> team_bits;
+  const uint team = SUM_TEAM(me, team_bits);
   const uint teams = MASU_GROUP >> team_bits;
-  const uint lane = me & ((1u << team_bits) - 1u);
-#if SUM_JOINS_LANES
+  const uint lane = SUM_TEAM_LANE(me, team_bits);
+#if SUM_JOINS_LANES || MASU_BY_COLUMN
   const uint turns = rounds;
 #else
   const uint turns = 1;
 #endif
-  for (size_t begin = get_group_id(0) * teams * turns; begin < rows; begin += get_num_groups(0) * teams * turns) {
+#if MASU_SHARES_COLUMNS
+  const size_t members = shares;
+#else
+  const size_t members = 1;
+#endif
+  const uint strip = (uint)(get_group_id(0) / members);
+  const size_t share = get_group_id(0) - strip * members;
+  const size_t strips = get_num_groups(0) / members;
+  const ulong depth = (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
+  for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const size_t mine = begin + lane * teams + team;
-    const bool any = lane < turns && mine < rows;
+    const size_t mine = begin + (MASU_BY_COLUMN ? turns - 1 : lane) * (size_t)teams + team;
+    bool last = true;
     ulong own[SUM_PART_WORDS] = {0};
 #if MASU_QUICK
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[SUM_PART_WORDS];
+      const size_t wanted = begin + turn * teams + team;
       {
         // A team without a row reads the last one again.
-        const size_t wanted = begin + turn * teams + team;
         const size_t row = wanted < rows ? wanted : (size_t)rows - 1;
-        const size_t stride = (size_t)1 << team_bits;
-        const size_t first = lane;
+        const size_t stride = members << team_bits;
+        const size_t first = (share << team_bits) + lane;
         SUM_ROW
         SUM_START_PART
         SUM_ADD_VECTORS(first, vectors)
@@ -51,15 +64,48 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
         SUM_END_PART
       }
       join_parts(part, team_bits, parts);
-      for (int w = 0; w < SUM_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
+#if MASU_BY_COLUMN
+      if (turn + 1 < turns && wanted < rows) {
+        round_row(count, SUM_RESULT_ARGUMENTS, begin, wanted, part, depth, unsure);
+      }
+#endif
+      for (int w = 0; w < SUM_PART_WORDS; ++w) {
+        own[w] = MASU_BY_COLUMN || turn == 0 || lane == turn ? part[w] : own[w];
+      }
     }
 #endif
-    const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
+#if MASU_SHARES_COLUMNS
+    if (members > 1) {
+      __global ulong *kept = (__global ulong *)(totals + parts_at / 4) + (mine < rows ? mine : (size_t)rows - 1);
+      if (lane == 0 && mine < rows) {
+        for (int w = 0; w < SUM_PART_WORDS; ++w) kept[(share * SUM_PART_WORDS + w) * rows] = own[w];
+      }
+      __global uint *strip_left = left + left_at / 4 + strip;
+      last = is_last_group(strip_left, members, true, unsure + 1);
+      barrier(CLK_LOCAL_MEM_FENCE);  // all know before `unsure` is written to
+      if (last) {
+        if (me == 0) *strip_left = 0;
+        ulong part[SUM_PART_WORDS];
+        SUM_START_PART
+        SUM_END_PART
+        for (size_t i = lane; i < members; i += (size_t)1 << team_bits) {
+          ulong other[SUM_PART_WORDS];
+          for (int w = 0; w < SUM_PART_WORDS; ++w)
+            other[w] = ((__global const volatile ulong *)kept)[(i * SUM_PART_WORDS + w) * rows];
+          add_part(part, other);
+        }
+        join_parts(part, team_bits, parts);
+        for (int w = 0; w < SUM_PART_WORDS; ++w) own[w] = part[w];
+      }
+    }
+#endif
+    const bool any = last && lane < turns && mine < rows;
     round_rows(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
                SUM_FINISH_ARGUMENTS, parts, unsure);
   }
 }
 
+#if !MASU_BY_COLUMN
 // What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
 // shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
 #define SUM_KINDS(row) (totals + flags_at / 4 + (row))
@@ -192,4 +238,5 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) MASU_CLUSTERS(MASU_CLU
   join_row(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, row, first, depth, SUM_KEPT, parts, shared_state);
   add_shares(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, row, table, SUM_FINISH_ARGUMENTS, shared_state);
 }
+#endif
 #endif

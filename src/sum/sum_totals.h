@@ -67,7 +67,7 @@ struct SumParts {
     return result;
   }
   static std::uint64_t& bits(SumResult& result, std::uint64_t row) { return result.bits_[row]; }
-  // Of a result with one row more than it has: the memory for results in the bytes of their dtype, then a word; and the
+  // A result with one row more than it has: its memory for results in the bytes of their dtype, then a word; and the
   // result, once they are there.
   static std::byte* memory(SumResult& result) { return reinterpret_cast<std::byte*>(result.bits_.data()); }
   static void settle(SumResult& result);
