@@ -86,7 +86,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
   add("MASU_ITEMS", plan.items);
   add("MASU_LOADS", plan.loads);
   add("MASU_BINS", bins);
-  add("MASU_LOCAL_BITS", local_bits);
+  add("MASU_BIN_BITS", local_bits);
   defines.push_back(sort_keys::unrolled_define(info));
   return defines;
 }

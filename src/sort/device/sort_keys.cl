@@ -81,7 +81,8 @@ inline uint digit_begin(const uint digit, const uint column, __local const uint 
 MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
   uint size;
-  scan_counter_pairs(counters, MASU_COUNTERS / MASU_GROUP, MASU_GROUP, MASU_PARTIAL(memory), lid, &size);
+  uint pairs;
+  scan_counter_pairs(counters, MASU_COUNTERS / MASU_GROUP, MASU_GROUP, MASU_PARTIAL(memory), lid, &size, &pairs);
   for (uint digit = lid; digit < 256; digit += MASU_GROUP) {
     const uint before = digit_begin(digit, 0, counters);
     const uint next_begin = digit == 255 ? size : digit_begin(digit + 1, 0, counters);
@@ -91,12 +92,7 @@ MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, co
 }
 
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
-#define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
 #define MASU_KEPT_VALUES(memory) ((__local MASU_VALUE *)(MASU_PARTIAL(memory) + MASU_GROUP + 4))
-#else
-#define MASU_VALUE_PARAMETERS
-#define MASU_VALUES(from, to)
 #endif
 
 // Writes a key of a tile that lies in order in local memory, and its value: neighbours of equal digits to neighbours.

@@ -22,7 +22,6 @@
 #define MASU_HUGE_KEYS 7  // their keys
 #define MASU_LEVELS 8     // of each level of sort_crowded.cl: its buckets, and their tiles
 #define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
-#define MASU_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
 #define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
 #define MASU_LARGER 47      // buckets for each kind of larger work-groups of keys_finish
 #define MASU_LISTED_ZEROS 45  // zeros that were to be listed by keys_count, and, in the next word, NaNs
@@ -91,39 +90,4 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
       tile[2] = index;
     }
   }
-}
-
-// Counters of 16 bits, two in each of `group` * `each` words, become the sums of those before: lower halves first, then
-// upper ones; *total is that of all. Each work-item takes `each` words, a multiple of 4 up to 16. Returns the greatest count
-// that it met. Ends with a barrier.
-MASU_INLINE uint scan_counter_pairs(__local uint *counters, const uint each, const uint group, __local uint *partial,
-                                    const uint lid, uint *total) {
-  __local uint4 *const own = (__local uint4 *)(counters + lid * each);
-  uint4 held[4];
-  uint sum = 0;
-  uint most = 0;
-  MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < 4; ++i) {
-    if (i >= each / 4) continue;
-    held[i] = own[i];
-    sum += held[i].x + held[i].y + held[i].z + held[i].w;
-    most = masu_max_pair(most, masu_max_pair(masu_max_pair(held[i].x, held[i].y), masu_max_pair(held[i].z, held[i].w)));
-  }
-  uint all;
-  uint before = group_scan(sum, group, partial, lid, &all) - sum;
-  before += all << 16;
-  *total = (all & 0xffff) + (all >> 16);
-  MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < 4; ++i) {
-    if (i >= each / 4) continue;
-    uint4 sums;
-    sums.x = before;
-    sums.y = sums.x + held[i].x;
-    sums.z = sums.y + held[i].y;
-    sums.w = sums.z + held[i].z;
-    before = sums.w + held[i].w;
-    own[i] = sums;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return max(most & 0xffff, most >> 16);
 }

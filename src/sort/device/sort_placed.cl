@@ -104,11 +104,15 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 #define MASU_RESULT_BUFFERS
 #define MASU_RESULT_ARGUMENTS
 #endif
-// Values of keys that have not been moved back to where the result goes.
+// Values that move from one place to another; and those of keys that have not been moved back to where the result goes.
 #if MASU_PAYLOAD_BYTES > 0
+#define MASU_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
+#define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
 #define MASU_OTHER_VALUES __global const uchar *other_values, const ulong other_values_at,
 #define MASU_OTHER_VALUE_ARGUMENTS other_values, other_values_at,
 #else
+#define MASU_VALUE_PARAMETERS
+#define MASU_VALUES(from, to)
 #define MASU_OTHER_VALUES
 #define MASU_OTHER_VALUE_ARGUMENTS
 #endif

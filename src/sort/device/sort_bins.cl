@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys that a work-group holds, put in order in local memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
+// each key goes into a bin, and then to its place among those of its bin. Where that takes too many comparisons, a sorting
+// network sorts all. Equal keys may change places. sort_key.cl, sort_placed.cl, group_scan.cl and sort_counters.cl stand in
+// front of this file.
+//
+// Defines beside those of these, given by sort_keys_plan.cpp and sort_few.cpp:
+// - MASU_GROUP          work-items in a work-group
+// - MASU_ITEMS          keys of a work-item
+// - MASU_BIN_BITS       there are 2^this bins
+// - MASU_PAYLOAD_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
+// - MASU_VALUE          its type
+
+enum {
+  bin_count = 1 << MASU_BIN_BITS,
+  bin_words = bin_count / 2,                    // two counters of 16 bits a word
+  bin_keys = 24,                                // of equal keys there may be more in a bin
+  most_comparisons = 20 * MASU_GROUP * MASU_ITEMS  // of all keys: about as many take as long as the network
+};
+inline uint bin_at(const MASU_ELEMENT key, const MASU_ELEMENT lowest, const uint shift) {
+  return (uint)((key - lowest) >> shift) & (bin_count - 1);
+}
+inline uint bin_begin(const uint bin, __local const uint *counters) {
+  return counters[bin & (bin_words - 1)] >> bin / bin_words * 16 & 0xffff;
+}
+inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
+  return bin == bin_count - 1 ? size : bin_begin(bin + 1, counters);
+}
+// Counts a key in its bin. The number of those that came before it there.
+inline uint count_in_bin(const uint bin, __local uint *counters) {
+  const uint upper = bin / bin_words * 16;
+  return atomic_add(&counters[bin & (bin_words - 1)], 1U << upper) >> upper & 0xffff;
+}
+
+// Where the local memory is used for what: the counters of bins, room for their sums, four words of what is found, keys.
+#define MASU_BIN_PARTIAL(memory) ((memory) + bin_words)
+#define MASU_BIN_FOUND(memory) (MASU_BIN_PARTIAL(memory) + MASU_GROUP)
+#define MASU_BIN_KEYS_AT(memory) ((__local MASU_ELEMENT *)(MASU_BIN_FOUND(memory) + 4))
+
+// Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
+// after the last key takes no part.
+MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
+  for (uint span = 2; span < 2 * size; span *= 2) {
+    for (uint distance = span / 2; distance != 0; distance /= 2) {
+      const uint mirror = distance == span / 2 ? span - 1 : distance;
+      for (uint i = lid; i < (size + 2 * distance - 1) / (2 * distance) * distance; i += MASU_GROUP) {
+        const uint a = i / distance * 2 * distance + i % distance;
+        const uint b = a ^ mirror;
+        if (b < size) {
+          const MASU_ELEMENT low = kept[a];
+          const MASU_ELEMENT high = kept[b];
+          if (high < low) {
+            kept[a] = high;
+            kept[b] = low;
+          }
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+  }
+}
+
+// Writes `size` keys in order to `to`, as the result has them, and their values to values_to. `keys` are those that begin at
+// `from`; what stands there may be overwritten if all work-items have passed a barrier since they were read. A key's bin is
+// what it is more than `lowest`, shifted. The counters, and what is found, are zeros; a barrier has followed.
+MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEMENT *from, __global MASU_RESULT *to,
+                             MASU_VALUE_PARAMETERS __global const MASU_SOURCE *source, const MASU_ELEMENT lowest,
+                             const uint shift, const uint size, const MASU_SOURCE flip, __local uint *memory,
+                             const uint lid) {
+  __local uint *const counters = memory;
+  __local uint *const found = MASU_BIN_FOUND(memory);
+  __local MASU_ELEMENT *const kept = MASU_BIN_KEYS_AT(memory);
+  uint ranks[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    ranks[i] = i * MASU_GROUP + lid < size ? count_in_bin(bin_at(keys[i], lowest, shift), counters) : 0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint total;
+  uint comparisons;
+  scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, MASU_BIN_PARTIAL(memory), lid, &total, &comparisons);
+  if (comparisons > 2 * bin_words / MASU_GROUP * bin_keys) atomic_add(&found[2], comparisons);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const bool crowded = found[2] > most_comparisons;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      ranks[i] += bin_begin(bin_at(keys[i], lowest, shift), counters);
+      kept[ranks[i]] = keys[i];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#if MASU_PAYLOAD_BYTES > 0
+  __local ushort *const places = (__local ushort *)(kept + MASU_MOST);  // of the keys of `kept`
+#else
+  (void)from;
+#endif
+  bool in_order = false;
+  if (crowded) {
+    // The keys of a full bin may be equal.
+    bool differ = false;
+    for (uint here = lid; here < size; here += MASU_GROUP) {
+      const uint bin = bin_at(kept[here], lowest, shift);
+      const uint first = bin_begin(bin, counters);
+      differ = differ || (bin_end(bin, size, counters) - first > bin_keys && kept[here] != kept[first]);
+    }
+    if (differ) found[3] = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    in_order = found[3] != 0;
+    if (in_order) sort_network(kept, size, lid);
+  }
+  if (in_order) {
+    for (uint i = lid; i < size; i += MASU_GROUP) to[i] = MASU_RESULT_OF(kept[i], flip, source);
+#if MASU_PAYLOAD_BYTES > 0
+    MASU_ROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      if (i * MASU_GROUP + lid < size) {
+        const MASU_ELEMENT own = from[i * MASU_GROUP + lid];
+        uint place = 0;  // no two are equal
+        for (uint step = 1U << (31 - clz(size)); step != 0; step /= 2) {
+          place += place + step < size && kept[place + step] <= own ? step : 0;
+        }
+        places[ranks[i]] = (ushort)place;
+      }
+    }
+#endif
+  } else {
+    MASU_ROLLED
+    for (uint here = lid; here < size; here += MASU_GROUP) {
+      const MASU_ELEMENT own = kept[here];
+      const uint bin = bin_at(own, lowest, shift);
+      const uint first = bin_begin(bin, counters);
+      const uint end = bin_end(bin, size, counters);
+      uint place = first;
+      if (crowded && end - first > bin_keys) {  // they are equal
+        place = here;
+      } else {
+        MASU_ROLLED
+        for (uint k = first; k < end; ++k) {
+          const MASU_ELEMENT key = kept[k];
+          place += key < own || (key == own && k < here) ? 1 : 0;
+        }
+      }
+      to[place] = MASU_RESULT_OF(own, flip, source);
+#if MASU_PAYLOAD_BYTES > 0
+      places[here] = (ushort)place;
+#endif
+    }
+  }
+#if MASU_PAYLOAD_BYTES > 0
+  MASU_VALUE values[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) values[i] = values_from[i * MASU_GROUP + lid];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#if MASU_PAYLOAD_BYTES <= MASU_ELEMENT_BYTES  // they lie in local memory after the keys
+  __local MASU_VALUE *const staged = (__local MASU_VALUE *)kept;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) staged[places[ranks[i]]] = values[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lid; i < size; i += MASU_GROUP) values_to[i] = staged[i];
+#else
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) values_to[places[ranks[i]]] = values[i];
+  }
+#endif
+#endif
+}
