@@ -147,7 +147,7 @@ enum class Finish : std::uint8_t {
   entries,  // what sort_crowded.cl has parted
   larger,   // larger buckets, in larger work-groups; and the next ones
 };
-inline constexpr unsigned larger_most = 3;
+inline constexpr unsigned larger_most = 2;
 constexpr Finish larger(unsigned number) noexcept {
   return static_cast<Finish>(static_cast<unsigned>(Finish::larger) + number);
 }
@@ -213,7 +213,7 @@ inline constexpr unsigned entries_word = 3;
 inline constexpr unsigned levels_word = 8;
 inline constexpr unsigned singles_word = 41;
 inline constexpr unsigned by_digits_word = 43;  // and the next
-inline constexpr unsigned larger_word = 47;     // and the next two
+inline constexpr unsigned larger_word = 47;     // and the next
 
 inline constexpr unsigned special_group = 256;
 inline constexpr unsigned special_chunks = 4096;

@@ -12,8 +12,8 @@
 // - MASU_TWO_STEPS     1: local memory does not hold a counter for each bucket
 // - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
 // - MASU_MOST   keys of a bucket that a work-group of keys_finish takes
-// - MASU_LARGER_MOST_0 … MASU_LARGER_MOST_2  the same of each kind of larger work-groups, which take turns; the one before
-//   where there is none
+// - MASU_LARGER_MOST_0, MASU_LARGER_MOST_1  the same of each kind of larger work-groups, which take turns; the one before where
+//   there is none
 // - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
 // - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
 // - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
@@ -373,7 +373,7 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
 // Gives a bucket to the smallest of the larger work-groups of keys_finish that have room for it.
 inline void list_larger(__global uchar *workspace, __global uint *header, const ulong larger_at, const uint bucket,
                         const uint size) {
-  const uint which = (size > MASU_LARGER_MOST_0 ? 1 : 0) + (size > MASU_LARGER_MOST_1 ? 1 : 0);
+  const uint which = size > MASU_LARGER_MOST_0 ? 1 : 0;
   MASU_AT(uint, larger_at)[which * MASU_BUCKETS + atomic_inc(&header[MASU_LARGER + which])] = bucket;
 }
 
@@ -419,7 +419,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   if (joined <= MASU_MOST) return;
   if (own <= MASU_MOST) {
     if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[MASU_SINGLES])] = bucket;
-  } else if (own <= MASU_LARGER_MOST_2) {
+  } else if (own <= MASU_LARGER_MOST_1) {
     list_larger(workspace, header, larger_at, bucket, own);
   } else if (own <= tally_most) {
     list_tally(workspace, header, tallies_at, start, own, 0);
@@ -431,8 +431,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
     atomic_add(&header[MASU_HUGE_KEYS], own);
   }
 #else
-  if (own > MASU_MOST && own <= MASU_LARGER_MOST_2) list_larger(workspace, header, larger_at, bucket, own);
-  open_buckets(own > MASU_LARGER_MOST_2, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,
+  if (own > MASU_MOST && own <= MASU_LARGER_MOST_1) list_larger(workspace, header, larger_at, bucket, own);
+  open_buckets(own > MASU_LARGER_MOST_1, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif
 }

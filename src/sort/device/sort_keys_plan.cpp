@@ -28,8 +28,7 @@ constexpr unsigned most_tallied = 1U << 21;
 constexpr unsigned crowded_keys = 8;
 constexpr unsigned crowded_wide_keys = 64;
 constexpr unsigned crowded_orders = 2;
-constexpr std::array<std::string_view, larger_most> larger_names = {"MASU_LARGER_MOST_0", "MASU_LARGER_MOST_1",
-                                                                    "MASU_LARGER_MOST_2"};
+constexpr std::array<std::string_view, larger_most> larger_names = {"MASU_LARGER_MOST_0", "MASU_LARGER_MOST_1"};
 
 Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool wide = subject.key_bytes() == 8;
@@ -38,14 +37,7 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
       const unsigned tally_group = subject.packed() ? 0 : 1024;
       return {{512, 12, 2}, {{512, 9, 3}, 12}, {{{{1024, 12, 1}, 14}}}, tally_group, 1, 1024, false, 256};
     }
-    return {{512, 20, 2},
-            {{256, 18, 6}, 12},
-            {{{{512, 18, 3}, 13}, {{512, 40, 2}, 14}, {{1024, 24, 1}, 14}}},
-            1024,
-            1,
-            1024,
-            false,
-            256};
+    return {{512, 20, 2}, {{256, 18, 6}, 12}, {{{{512, 18, 3}, 13}, {{512, 48, 2}, 14}}}, 1024, 1, 1024, false, 256};
   }
   if (wide) return {{256, 12, 1}, {{256, subject.packed() ? 12U : 18, 1}, 12}, {}, 0, 1, 256, true, 256};
   const bool large = info.max_work_group_size >= 512;
