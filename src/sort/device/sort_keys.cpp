@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 
 #include "call/operands.h"
 

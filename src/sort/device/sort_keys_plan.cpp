@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 
 #include "elements/elements.h"
 #include "sort/device/sort_device.h"
@@ -248,10 +249,6 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
   return layout;
 }
 
-runtime::Define unrolled_define(const DeviceInfo& info) {
-  return {"MASU_UNROLLED", info.gpu ? "MASU_PRAGMA_UNROLL" : "_Pragma(\"nounroll\")"};
-}
-
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits) {
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
@@ -271,7 +268,7 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
   add(defines, "MASU_STAGED_VALUES", tuning.staged_values ? 1 : 0);
   add(defines, "MASU_WHOLE_TILES", info.gpu ? 1 : 0);
-  defines.push_back(unrolled_define(info));
+  defines.push_back(sort_kernels::unrolled_define(info));
   return defines;
 }
 
@@ -285,7 +282,7 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   add(defines, "MASU_MOST", tuning.most_of(which));
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
   add(defines, "MASU_JOIN_BITS", join_bits);
-  defines.push_back(unrolled_define(info));
+  defines.push_back(sort_kernels::unrolled_define(info));
   return defines;
 }
 

@@ -2,6 +2,7 @@
 // The sort from an exact histogram on, on every device with kernels, against std::stable_sort: sizes around those of
 // its tiles, buckets and lists, keys that crowd, and what moves with keys.
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 
 #include "each_device.h"
 #include "sort/device/sort_keys_test.h"

@@ -2,9 +2,14 @@
 // The kernels of radix sort, and of what stands beside an order, compile as CUDA C++ for each architecture that masu
 // supports, without a GPU.
 #include "each_architecture.h"
+#include "sort/device/sort_counting.h"
 #include "sort/device/sort_device.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_merge.h"
+#include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
+#include "sort/device/sort_rows.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
 #include "sort/device/sort_plan.h"
+#include "sort/device/sort_few.h"
 
 #include "sort/device/sort_keys.h"
 

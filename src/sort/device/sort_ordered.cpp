@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_ordered.h"
+
+#include "call/operands.h"
+#include "gather/gather_plan.h"
+#include "runtime/backend.h"
+#include "sort/device/sort_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace masu::sort_ordered {
+
+namespace {
+
+// Looking at a few takes 10 us, which is little beside so many keys (H200, 2026-11).
+constexpr std::uint64_t least_keys = std::uint64_t{1} << 25;
+constexpr std::uint64_t few_keys = std::uint64_t{1} << 16;
+
+// What is found of neighbours, as in sort_order.cl.
+constexpr std::uint32_t some_out_of_order = 1;
+constexpr std::uint32_t some_not_turned = 2;
+
+std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order order, std::uint64_t count,
+                   const Buffer<std::byte>& workspace, DeviceWork& work) {
+  std::uint32_t found = 0;
+  work.done(call::clear(stream, workspace, 0, sizeof found));
+  constexpr unsigned group = sort_plan::order_group;
+  call::Kernels kernels(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype), group);
+  const std::uint64_t groups =
+      std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
+  work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, std::uint32_t{order == Order::descending},
+                           workspace));
+  call::fetch(stream, workspace, 0, &found, sizeof found);
+  stream.finish();
+  return found;
+}
+
+void keep(DeviceWork& work, Events events) {
+  for (Event& event : events) work.done(std::move(event));
+}
+
+void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::size_t bytes, std::uint64_t count,
+          DeviceWork& work) {
+  const auto plan = gather_plan::make(stream.device().info(), bytes, call::place_of(from) | call::place_of(to));
+  gather_plan::Move move;
+  move.operation = gather_plan::Operation::reverse;
+  move.element_bytes = bytes;
+  move.in_row = count;
+  move.out_row = count;
+  move.in_place = call::same_place(from, to);
+  keep(work, reverse_on_device(stream, move, from, to, plan));
+}
+
+}  // namespace
+
+bool serves(const SortJob& job, bool may_wait) {
+  return may_wait && job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows == 1 &&
+         job.pieces.count >= least_keys;
+}
+
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
+          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work) {
+  const std::uint64_t count = job.pieces.count;
+  constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
+  std::uint32_t found = look(stream, keys, dtype, job.order, std::min(count, few_keys), workspace, work);
+  if (found != neither && count > few_keys) found = look(stream, keys, dtype, job.order, count, workspace, work);
+  if (found == neither) return false;
+  const bool turned = (found & some_out_of_order) != 0;
+  if (result != nullptr) {
+    if (turned) turn(stream, keys, *result, size_of(dtype), count, work);
+    else if (!call::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
+  }
+  if (payload.kind == Payload::Kind::records && turned) {
+    turn(stream, *payload.buffer, *payload.buffer, payload.bytes, count, work);
+  } else if (payload.kind == Payload::Kind::indices) {
+    const Dtype index = payload.bytes == 8 ? Dtype::u64 : Dtype::u32;
+    const auto plan = gather_plan::make(stream.device().info(), payload.bytes, payload.buffer->byte_offset());
+    keep(work, iota_on_device(stream, index, count, *payload.buffer, turned ? count - 1 : 0,
+                              turned ? ~std::uint64_t{0} : 1, plan));
+  }
+  return true;
+}
+
+}  // namespace masu::sort_ordered
