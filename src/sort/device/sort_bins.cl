@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys that a work-group holds, put in order in local memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
-// each key goes into a bin, and then to its place among those of its bin. Where that takes too many comparisons, a sorting
-// network sorts all. Equal keys may change places. sort_key.cl, sort_placed.cl, group_scan.cl and sort_counters.cl stand in
+// each key goes into a bin, and then to its place among those of its bin. Where that takes too many comparisons, all are
+// sorted by merging. Equal keys may change places. sort_key.cl, sort_placed.cl, group_scan.cl and sort_counters.cl stand in
 // front of this file.
 //
 // Defines beside those of these, given by sort_keys_plan.cpp and sort_few.cpp:
@@ -15,7 +15,7 @@ enum {
   bin_count = 1 << MASU_BIN_BITS,
   bin_words = bin_count / 2,                    // two counters of 16 bits a word
   bin_keys = 24,                                // of equal keys there may be more in a bin
-  most_comparisons = 20 * MASU_GROUP * MASU_ITEMS  // of all keys: about as many take as long as the network
+  most_comparisons = 20 * MASU_GROUP * MASU_ITEMS  // of all keys: about as many take as long as merging
 };
 inline uint bin_at(const MASU_ELEMENT key, const MASU_ELEMENT lowest, const uint shift) {
   return (uint)((key - lowest) >> shift) & (bin_count - 1);
@@ -37,27 +37,50 @@ inline uint count_in_bin(const uint bin, __local uint *counters) {
 #define MASU_BIN_FOUND(memory) (MASU_BIN_PARTIAL(memory) + MASU_GROUP)
 #define MASU_BIN_KEYS_AT(memory) ((__local MASU_ELEMENT *)(MASU_BIN_FOUND(memory) + 4))
 
-// Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
-// after the last key takes no part.
-MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
-  for (uint span = 2; span < 2 * size; span *= 2) {
-    for (uint distance = span / 2; distance != 0; distance /= 2) {
-      const uint mirror = distance == span / 2 ? span - 1 : distance;
-      for (uint i = lid; i < (size + 2 * distance - 1) / (2 * distance) * distance; i += MASU_GROUP) {
-        const uint a = i / distance * 2 * distance + i % distance;
-        const uint b = a ^ mirror;
-        if (b < size) {
-          const MASU_ELEMENT low = kept[a];
-          const MASU_ELEMENT high = kept[b];
-          if (high < low) {
-            kept[a] = high;
-            kept[b] = low;
-          }
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
+// Sorts the MASU_GROUP * MASU_ITEMS keys of `kept`: those of each work-item in registers, then runs are merged, two into one.
+// Each work-item finds where its part of a merged run begins in both, and merges as many keys as it holds.
+MASU_INLINE void sort_by_merging(__local MASU_ELEMENT *kept, const uint lid) {
+  MASU_ELEMENT keys[MASU_ITEMS];
+  __local MASU_ELEMENT *const own = kept + lid * MASU_ITEMS;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = own[i];
+  MASU_ROLLED
+  for (uint round = 0; round < MASU_ITEMS; ++round) {  // exchanges of neighbours, in turns
+    MASU_UNROLLED
+    for (uint i = 0; i + 1 < MASU_ITEMS; ++i) {
+      const MASU_ELEMENT low = min(keys[i], keys[i + 1]);
+      const bool exchanged = (i & 1) == (round & 1);
+      keys[i + 1] = exchanged ? max(keys[i], keys[i + 1]) : keys[i + 1];
+      keys[i] = exchanged ? low : keys[i];
     }
   }
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) own[i] = keys[i];
+  for (uint run = MASU_ITEMS; run < MASU_GROUP * MASU_ITEMS; run *= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint before = lid * MASU_ITEMS % (2 * run);  // merged keys before this work-item's
+    __local const MASU_ELEMENT *const a = kept + (lid * MASU_ITEMS - before);
+    __local const MASU_ELEMENT *const b = a + run;
+    uint low = before > run ? before - run : 0;
+    uint high = min(before, run);
+    while (low < high) {
+      const uint half = (low + high) / 2;
+      if (a[half] <= b[before - 1 - half]) low = half + 1;
+      else high = half;
+    }
+    uint other = before - low;
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const bool first = other >= run || (low < run && a[low] <= b[other]);
+      keys[i] = first ? a[low] : b[other];
+      if (first) ++low;
+      else ++other;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) own[i] = keys[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // Writes `size` keys in order to `to`, as the result has them, and their values to values_to. `keys` are those that begin at
@@ -73,7 +96,10 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
   uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    ranks[i] = i * MASU_GROUP + lid < size ? count_in_bin(bin_at(keys[i], lowest, shift), counters) : 0;
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_at(keys[i], lowest, shift);
+      ranks[i] = bin << 16 | count_in_bin(bin, counters);
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
@@ -85,7 +111,7 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
-      ranks[i] += bin_begin(bin_at(keys[i], lowest, shift), counters);
+      ranks[i] = bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff);
       kept[ranks[i]] = keys[i];
     }
   }
@@ -107,7 +133,11 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
     if (differ) found[3] = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
     in_order = found[3] != 0;
-    if (in_order) sort_network(kept, size, lid);
+    if (in_order) {
+      for (uint i = size + lid; i < MASU_GROUP * MASU_ITEMS; i += MASU_GROUP) kept[i] = MASU_ALL_BITS;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      sort_by_merging(kept, lid);
+    }
   }
   if (in_order) {
     for (uint i = lid; i < size; i += MASU_GROUP) to[i] = MASU_RESULT_OF(kept[i], flip, source);
