@@ -13,9 +13,9 @@
 // - MASU_CHUNK_TILES   tiles of a chunk
 
 #if MASU_OFFSET_BYTES == 4
-#define MASU_OFFSET uint
+typedef uint Offset;
 #else
-#define MASU_OFFSET ulong
+typedef ulong Offset;
 #endif
 
 #define MASU_TABLE(type, at) ((__global const type *)(tables + (at)))
@@ -36,9 +36,9 @@
   const uint row_tiles = (uint)tiles_at;                                        \
   const uint row = (uint)tile / row_tiles;                                      \
   const uint number = (uint)tile - row * row_tiles;                             \
-  const size_t index = (size_t)number * MASU_TILE;                              \
+  const size_t index = (size_t)number * tile_keys;                              \
   const size_t first = row * (size_t)count + index;                             \
-  const uint size = (uint)min(count - index, (ulong)MASU_TILE);                 \
+  const uint size = (uint)min(count - index, (ulong)tile_keys);                 \
   const uint chunk = row * MASU_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
 #endif
 
@@ -58,12 +58,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   (void)index;
   (void)chunk;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at) + first;
-  __local uint *const partial = counters + MASU_COUNTERS;
+  __local uint *const partial = counters + counter_words;
   clear_counters(counters, lid);
   if (lid < 4) partial[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const uint column = lid % MASU_COLUMNS;
+  const uint column = lid % column_count;
   MASU_BITS zeros = 0;
   MASU_BITS ones = 0;
   MASU_ELEMENT loaded[MASU_ITEMS];
@@ -76,7 +76,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const MASU_BITS key = sort_key(loaded[i]);
-      const uint digit = ((uint)(key >> shift) & (MASU_DIGITS - 1)) ^ flip;
+      const uint digit = ((uint)(key >> shift) & (digit_count - 1)) ^ flip;
       atomic_add(&counters[counter_of(digit, column)], 1U << shift_of(digit));
       zeros |= ~key;
       ones |= key;
@@ -96,19 +96,19 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 
   // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
   uint sum = 0;
-  const uint row_of_counters = lid * MASU_COUNTERS_EACH / MASU_COLUMNS;
+  const uint row_of_counters = lid * counters_each / column_count;
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH; ++i) {
-    sum += counters[lid * MASU_COUNTERS_EACH + ((i + row_of_counters) & (MASU_COUNTERS_EACH - 1))];
+  for (uint i = 0; i < counters_each; ++i) {
+    sum += counters[lid * counters_each + ((i + row_of_counters) & (counters_each - 1))];
   }
   partial[lid] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint digit = lid; digit < MASU_DIGITS; digit += MASU_GROUP) {
+  for (uint digit = lid; digit < digit_count; digit += MASU_GROUP) {
     uint total = 0;
-    for (uint i = 0; i < 2 * MASU_GROUP / MASU_DIGITS; ++i) {
-      total += partial[(digit & (MASU_DIGITS / 2 - 1)) * (2 * MASU_GROUP / MASU_DIGITS) + i];
+    for (uint i = 0; i < 2 * MASU_GROUP / digit_count; ++i) {
+      total += partial[(digit & (digit_count / 2 - 1)) * (2 * MASU_GROUP / digit_count) + i];
     }
-    MASU_AT(uint, counts_at)[tile * MASU_DIGITS + digit] = total >> shift_of(digit) & 0xffff;
+    MASU_AT(uint, counts_at)[tile * digit_count + digit] = total >> shift_of(digit) & 0xffff;
   }
 }
 
@@ -122,16 +122,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
     for (; i + 8 <= (end); i += 8) {                                                  \
       uint loaded[8];                                                                 \
       MASU_UNROLLED                                                                   \
-      for (uint k = 0; k < 8; ++k) loaded[k] = (from)[(i + k) * MASU_DIGITS];         \
+      for (uint k = 0; k < 8; ++k) loaded[k] = (from)[(i + k) * digit_count];         \
       MASU_UNROLLED                                                                   \
       for (uint k = 0; k < 8; ++k) {                                                  \
-        (to)[(i + k) * MASU_DIGITS] = (before);                                       \
+        (to)[(i + k) * digit_count] = (before);                                       \
         (before) += loaded[k];                                                        \
       }                                                                               \
     }                                                                                 \
     for (; i < (end); ++i) {                                                          \
-      const uint own = (from)[i * MASU_DIGITS];                                       \
-      (to)[i * MASU_DIGITS] = (before);                                               \
+      const uint own = (from)[i * digit_count];                                       \
+      (to)[i * digit_count] = (before);                                               \
       (before) += own;                                                                \
     }                                                                                 \
   }
@@ -139,7 +139,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 // A work-group for each chunk: the counts of its tiles become the counts of the tiles before, within the chunk; `sums`
 // gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles. Without tables
 // chunks_at is the number of tiles of a row.
-__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *workspace,
+__kernel MASU_WORK_GROUP(2 * digit_count) void sort_scan_tiles(__global uchar *workspace,
                                                                __global const uchar *restrict tables,
                                                                const ulong chunks_at, const ulong counts_at,
                                                                const ulong sums_at, __local uint *halves) {
@@ -156,48 +156,48 @@ __kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *w
   const size_t first = row * (size_t)row_tiles + before_chunk;
   const uint size = min(row_tiles - before_chunk, (uint)MASU_CHUNK_TILES);
 #endif
-  const uint digit = lid % MASU_DIGITS;
-  const uint part = lid / MASU_DIGITS;
+  const uint digit = lid % digit_count;
+  const uint part = lid / digit_count;
   const uint middle = (size + 1) / 2;
   const uint begin = part == 0 ? 0 : middle;
   const uint end = part == 0 ? middle : size;
-  __global uint *const counts = MASU_AT(uint, counts_at) + first * MASU_DIGITS + digit;
+  __global uint *const counts = MASU_AT(uint, counts_at) + first * digit_count + digit;
   uint sum = 0;
-  for (uint i = begin; i < end; ++i) sum += counts[i * MASU_DIGITS];
+  for (uint i = begin; i < end; ++i) sum += counts[i * digit_count];
   halves[lid] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint before = part == 0 ? 0 : halves[digit];
-  if (part == 1) MASU_AT(uint, sums_at)[chunk * MASU_DIGITS + digit] = before + sum;
+  if (part == 1) MASU_AT(uint, sums_at)[chunk * digit_count + digit] = before + sum;
   MASU_SUMS_BEFORE(counts, counts, begin, end, before)
 }
 
 // A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
 // pieces is two ulong: the first key, and the first chunk + 2^32 * chunks. Without tables pieces_at is the number of
 // chunks of a row, and `count` of its keys.
-__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *workspace,
+__kernel MASU_WORK_GROUP(digit_count) void sort_scan_chunks(__global uchar *workspace,
                                                             __global const uchar *restrict tables,
                                                             const ulong pieces_at, const ulong sums_at,
                                                             const ulong bases_at, const ulong count,
-                                                            __local MASU_OFFSET *scanned) {
-  MASU_LOCAL_POINTER(MASU_OFFSET, scanned);
+                                                            __local Offset *scanned) {
+  MASU_LOCAL_POINTER(Offset, scanned);
   const uint digit = (uint)get_local_id(0);
 #if MASU_PIECES
   __global const ulong *const row = MASU_TABLE(ulong, pieces_at) + 2 * get_group_id(0);
-  const MASU_OFFSET begin = (MASU_OFFSET)row[0];
+  const Offset begin = (Offset)row[0];
   const size_t first = (uint)row[1];
   const uint chunks = (uint)(row[1] >> 32);
 #else
   const uint chunks = (uint)pieces_at;
-  const MASU_OFFSET begin = (MASU_OFFSET)(get_group_id(0) * count);
+  const Offset begin = (Offset)(get_group_id(0) * count);
   const size_t first = get_group_id(0) * chunks;
 #endif
-  __global const uint *const sums = MASU_AT(const uint, sums_at) + first * MASU_DIGITS + digit;
-  __global MASU_OFFSET *const bases = MASU_AT(MASU_OFFSET, bases_at) + first * MASU_DIGITS + digit;
-  MASU_OFFSET total = 0;
-  for (uint i = 0; i < chunks; ++i) total += sums[i * MASU_DIGITS];
+  __global const uint *const sums = MASU_AT(const uint, sums_at) + first * digit_count + digit;
+  __global Offset *const bases = MASU_AT(Offset, bases_at) + first * digit_count + digit;
+  Offset total = 0;
+  for (uint i = 0; i < chunks; ++i) total += sums[i * digit_count];
   scanned[digit] = total;
-  MASU_LOCAL_PREFIXES(MASU_OFFSET, scanned, MASU_DIGITS, digit, MASU_SUM_OF)
-  MASU_OFFSET before = begin + scanned[digit] - total;
+  MASU_LOCAL_PREFIXES(Offset, scanned, digit_count, digit, MASU_SUM_OF)
+  Offset before = begin + scanned[digit] - total;
   MASU_SUMS_BEFORE(sums, bases, 0, chunks, before)
 }
 
@@ -215,12 +215,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   MASU_FIND_TILE
   (void)index;
   __local uint *const partial = counters + MASU_STAGING_WORDS;
-  __local MASU_OFFSET *const bases = (__local MASU_OFFSET *)(partial + MASU_GROUP * 17 / 16 + 64);
+  __local Offset *const bases = (__local Offset *)(partial + MASU_GROUP * 17 / 16 + 64);
   __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)counters;
 
   // Keys come in the order of memory and are taken column by column.
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys_from + keys_at) + first;
-  const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
+  const uint own = lid % column_count * (row_count * MASU_ITEMS) + lid / column_count * MASU_ITEMS;
   MASU_ELEMENT keys[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -236,10 +236,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
 
   uint ranks[MASU_ITEMS];
   rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
-  for (uint digit = lid; digit < MASU_DIGITS; digit += MASU_GROUP) {
+  for (uint digit = lid; digit < digit_count; digit += MASU_GROUP) {
     const uint before = counters[counter_of(digit, 0)] >> shift_of(digit) & 0xffff;
-    bases[digit] = MASU_AT(const MASU_OFFSET, bases_at)[(size_t)chunk * MASU_DIGITS + digit] +
-                   MASU_AT(const uint, counts_at)[tile * MASU_DIGITS + digit] - before;
+    bases[digit] = MASU_AT(const Offset, bases_at)[(size_t)chunk * digit_count + digit] +
+                   MASU_AT(const uint, counts_at)[tile * digit_count + digit] - before;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
@@ -247,16 +247,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
 #if MASU_PAYLOAD_BYTES > 0
-  MASU_OFFSET places[MASU_ITEMS];
+  Offset places[MASU_ITEMS];
 #endif
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
     const MASU_ELEMENT key = staging[MASU_PADDED(place)];
-    const MASU_OFFSET there = bases[digit_of(key, shift, flip)] + place;
+    const Offset there = bases[digit_of(key, shift, flip)] + place;
 #if MASU_PAYLOAD_BYTES > 0
     places[i] = there;
-    if (place < size && (flags & MASU_FLAG_DROP_KEYS) == 0) to[there] = key;
+    if (place < size && (flags & flag_drop_keys) == 0) to[there] = key;
 #else
     if (place < size) to[there] = key;
 #endif
@@ -267,8 +267,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   __global MASU_VALUE *const moved_to = (__global MASU_VALUE *)(moved + moved_at);
   barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_PAYLOAD_BYTES == 4 || MASU_PAYLOAD_BYTES == 8
-  if ((flags & MASU_FLAG_INDICES) != 0) {
-    const size_t start = ((flags & MASU_FLAG_WHOLE) != 0 ? first : index) + own;
+  if ((flags & flag_indices) != 0) {
+    const size_t start = ((flags & flag_whole) != 0 ? first : index) + own;
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = (MASU_VALUE)(start + i);
   } else

@@ -33,9 +33,9 @@ inline uint count_in_bin(const uint bin, __local uint *counters) {
 }
 
 // Where the local memory is used for what: the counters of bins, room for their sums, four words of what is found, keys.
-#define MASU_BIN_PARTIAL(memory) ((memory) + bin_words)
-#define MASU_BIN_FOUND(memory) (MASU_BIN_PARTIAL(memory) + MASU_GROUP)
-#define MASU_BIN_KEYS_AT(memory) ((__local MASU_ELEMENT *)(MASU_BIN_FOUND(memory) + 4))
+inline __local uint *bin_partial(__local uint *memory) { return memory + bin_words; }
+inline __local uint *bin_found(__local uint *memory) { return bin_partial(memory) + MASU_GROUP; }
+inline __local MASU_ELEMENT *bin_kept(__local uint *memory) { return (__local MASU_ELEMENT *)(bin_found(memory) + 4); }
 
 // Sorts the MASU_GROUP * MASU_ITEMS keys of `kept`: those of each work-item in registers, then runs are merged, two into one.
 // Each work-item finds where its part of a merged run begins in both, and merges as many keys as it holds.
@@ -86,13 +86,13 @@ MASU_INLINE void sort_by_merging(__local MASU_ELEMENT *kept, const uint lid) {
 // Writes `size` keys in order to `to`, as the result has them, and their values to values_to. `keys` are those that begin at
 // `from`; what stands there may be overwritten if all work-items have passed a barrier since they were read. A key's bin is
 // what it is more than `lowest`, shifted. The counters, and what is found, are zeros; a barrier has followed.
-MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEMENT *from, __global MASU_RESULT *to,
-                             MASU_VALUE_PARAMETERS __global const MASU_SOURCE *source, const MASU_ELEMENT lowest,
-                             const uint shift, const uint size, const MASU_SOURCE flip, __local uint *memory,
+MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEMENT *from, __global Result *to,
+                             MASU_VALUE_PARAMETERS __global const Source *source, const MASU_ELEMENT lowest,
+                             const uint shift, const uint size, const Source flip, __local uint *memory,
                              const uint lid) {
   __local uint *const counters = memory;
-  __local uint *const found = MASU_BIN_FOUND(memory);
-  __local MASU_ELEMENT *const kept = MASU_BIN_KEYS_AT(memory);
+  __local uint *const found = bin_found(memory);
+  __local MASU_ELEMENT *const kept = bin_kept(memory);
   uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -104,7 +104,7 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
   uint comparisons;
-  scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, MASU_BIN_PARTIAL(memory), lid, &total, &comparisons);
+  scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, bin_partial(memory), lid, &total, &comparisons);
   if (comparisons > 2 * bin_words / MASU_GROUP * bin_keys) atomic_add(&found[2], comparisons);
   barrier(CLK_LOCAL_MEM_FENCE);
   const bool crowded = found[2] > most_comparisons;

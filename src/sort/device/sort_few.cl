@@ -14,12 +14,14 @@
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.
-#define MASU_LEFT 0
-#define MASU_LOWEST 2
-#define MASU_SHIFT 3
-#define MASU_SPECIALS 4
+enum {
+  few_left = 0,
+  few_lowest = 2,
+  few_shift = 3,
+  few_specials = 4,
+};
 
-#define MASU_EACH (MASU_BINS / MASU_GROUP)  // buckets of a work-item: a multiple of 4
+enum { buckets_each = MASU_BINS / MASU_GROUP };  // buckets of a work-item: a multiple of 4
 
 // The uppermost 32 bits of a key, by which it goes into a bucket.
 inline uint head_of(const MASU_ELEMENT key) { return (uint)(key >> (8 * MASU_ELEMENT_BYTES - 32)); }
@@ -64,7 +66,7 @@ inline uint shift_of(const uint span, const uint bins) {
 // Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `shares`: of each
 // work-group and bucket, how many keys it has, and, in the upper bits, how many others of the bucket come before them, or as
 // many as these bits say at most: then the bucket is too large anyway.
-#define MASU_OWN_BITS 14
+enum { own_bits = 14 };
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restrict keys, const ulong keys_at,
                                                     __global uchar *workspace, const ulong header_at, const ulong totals_at,
                                                     const ulong shares_at, const uint count, const uint tile,
@@ -91,8 +93,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   const uint lowest = below < 0 ? 0 : (uint)below;
   const uint shift = shift_of((uint)min(above, (long)0xffffffffU) - lowest, MASU_BINS);
   if (group == 0 && lid == 0) {
-    header[MASU_LOWEST] = lowest;
-    header[MASU_SHIFT] = shift;
+    header[few_lowest] = lowest;
+    header[few_shift] = shift;
   }
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
@@ -110,17 +112,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
       atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
     }
   }
-  if (specials != 0) atomic_or(&header[MASU_SPECIALS], specials);
+  if (specials != 0) atomic_or(&header[few_specials], specials);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
     const uint own = counters[i];
     const uint before = own == 0 ? 0 : atomic_add(&MASU_AT(uint, totals_at)[i], own);
-    MASU_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> MASU_OWN_BITS) << MASU_OWN_BITS;
+    MASU_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> own_bits) << own_bits;
   }
 }
 
 // Keys that share buckets more often are left: a network would sort what they make of bins.
-#define MASU_FULLER 16
+enum { most_fuller = 16 };
 
 inline void unpack_words(const uint4 four, uint *words) {
   words[0] = four.x;
@@ -148,34 +150,34 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
   __global MASU_ELEMENT *const to = MASU_AT(MASU_ELEMENT, parted_at);
   __global uint *const header = MASU_AT(uint, header_at);
-  __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
-  __global const uint4 *const shares = MASU_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
+  __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (buckets_each / 4);
+  __global const uint4 *const shares = MASU_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (buckets_each / 4);
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
-  const uint lowest = header[MASU_LOWEST];
-  const uint shift = header[MASU_SHIFT];
-  const uint specials = header[MASU_SPECIALS];
+  const uint lowest = header[few_lowest];
+  const uint shift = header[few_shift];
+  const uint specials = header[few_specials];
   MASU_ELEMENT held[MASU_LOADS];
   MASU_UNROLLED
   for (uint k = 0; k < MASU_LOADS; ++k) {
     const uint place = k * MASU_GROUP + lid;
     if (place < size) held[k] = from[begin + place];
   }
-  uint sizes[MASU_EACH];
-  uint mine[MASU_EACH];
+  uint sizes[buckets_each];
+  uint mine[buckets_each];
   uint all_keys = 0;
   uint own_keys = 0;
   uint greatest = 0;
   float pairs = 0;
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH / 4; ++k) {
+  for (uint k = 0; k < buckets_each / 4; ++k) {
     unpack_words(totals[k], sizes + 4 * k);
     unpack_words(shares[k], mine + 4 * k);
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH; ++k) {
+  for (uint k = 0; k < buckets_each; ++k) {
     all_keys += sizes[k];
-    own_keys += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    own_keys += mine[k] & ((1U << own_bits) - 1);
     greatest = max(greatest, sizes[k]);
     pairs += (float)sizes[k] * ((float)sizes[k] - 1);
   }
@@ -190,10 +192,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   barrier(CLK_LOCAL_MEM_FENCE);
   uint place = group_scan(own_keys, MASU_GROUP, partial, lid, &total) - own_keys;
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH; ++k) {
-    places[MASU_EACH * lid + k] = place;
-    goes[MASU_EACH * lid + k] = begins + (mine[k] >> MASU_OWN_BITS) - place;
-    place += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+  for (uint k = 0; k < buckets_each; ++k) {
+    places[buckets_each * lid + k] = place;
+    goes[buckets_each * lid + k] = begins + (mine[k] >> own_bits) - place;
+    place += mine[k] & ((1U << own_bits) - 1);
     if (group == 0 && sizes[k] != 0) {
       // Each part that begins where this bucket ends, and in it.
       const uint bucket_end = begins + sizes[k];
@@ -206,8 +208,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     MASU_AT(uint, begins_at)[0] = 0;
     MASU_AT(uint, begins_at)[(count + part - 1) / part] = count;
   }
-  if (found[0] != 0 || found[1] > 64 * MASU_FULLER) {
-    if (group == 0 && lid == 0) header[MASU_LEFT] = 1;
+  if (found[0] != 0 || found[1] > 64 * most_fuller) {
+    if (group == 0 && lid == 0) header[few_left] = 1;
     return;
   }
   MASU_UNROLLED
@@ -235,11 +237,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
                                                          __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const memory = (__local uint *)local_memory;
-  __local uint *const found = MASU_BIN_FOUND(memory);
+  __local uint *const found = bin_found(memory);
   const uint lid = (uint)get_local_id(0);
   const uint begin = MASU_AT(const uint, begins_at)[get_group_id(0)];
   const uint size = MASU_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
-  if (MASU_AT(const uint, header_at)[MASU_LEFT] != 0 || size == 0) return;
+  if (MASU_AT(const uint, header_at)[few_left] != 0 || size == 0) return;
   __global const MASU_ELEMENT *const from = MASU_AT(const MASU_ELEMENT, parted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
   uint least = 0xffffffffU;

@@ -12,11 +12,13 @@
 inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, 0, MASU_REST_BITS - MASU_BIN_BITS); }
 
 #if MASU_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
-#define MASU_WINDOW_KEYS 9   // keys of a bin that lie in one window
-#define MASU_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
-#define MASU_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
-#define MASU_EDGE 8      // least keys in front of a bucket's
-#define MASU_BEHIND 192  // room after it, for greatest keys, and for what changes places with the last ones
+enum {
+  window_keys = 9,   // keys of a bin that lie in one window
+  span_keys = 17,    // keys of a bin that lie in two windows and the half between them
+  value_mask = ((1U << (16 - MASU_BIN_BITS)) - 1),  // the bits of a key below its bin
+  room_before = 8,      // least keys in front of a bucket's
+  room_after = 192,  // room after it, for greatest keys, and for what changes places with the last ones
+};
 // Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
 // neighbours read lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> 6 & 1) << 3; }
@@ -59,8 +61,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint begin = bin_begin(bin, counters);
-      if (bin_end(bin, size, counters) - begin > MASU_SPAN_KEYS) {
-        const uint value = (begin + 1) / 2 * 2 + (keys[i] & MASU_VALUE_MASK);
+      if (bin_end(bin, size, counters) - begin > span_keys) {
+        const uint value = (begin + 1) / 2 * 2 + (keys[i] & value_mask);
         const uint upper = (value & 1) << 4;
         const uint rank = atomic_add(&kept[value / 2], 1U << upper) >> upper & 0xffff;
         keys[i] = (keys[i] & 0xffff) | rank << 16;
@@ -73,8 +75,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint begin = bin_begin(bin, counters);
-      if (bin_end(bin, size, counters) - begin > MASU_SPAN_KEYS) {
-        const uint value = keys[i] & MASU_VALUE_MASK;
+      if (bin_end(bin, size, counters) - begin > span_keys) {
+        const uint value = keys[i] & value_mask;
         __local const uint *const words = kept + (begin + 1) / 2;
         uint before = (value & 1) != 0 ? words[value / 2] & 0xffff : 0;
         MASU_ROLLED
@@ -91,7 +93,7 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, const uint bucket, const uint begin,
                                const uint size, const uint flipped, __local uint *counters, const uint lid) {
   __local ushort *const kept = (__local ushort *)(counters + bin_words);
-  __local uint *const partial = counters + bin_words + (MASU_MOST + MASU_EDGE + MASU_BEHIND) / 2;
+  __local uint *const partial = counters + bin_words + (MASU_MOST + room_before + room_after) / 2;
   __local uint *const crowded = partial + MASU_GROUP;
   __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
   const uint flip = flipped != 0 ? MASU_ALL_BITS : 0;
@@ -126,26 +128,26 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   uint comparisons;
   const uint own_most =
       scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, partial, lid, &total, &comparisons);
-  if (own_most > MASU_WINDOW_KEYS) atomic_max(crowded, own_most);
+  if (own_most > window_keys) atomic_max(crowded, own_most);
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint most = *crowded;
-  if (most > MASU_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
+  if (most > span_keys) rank_values(keys, (__local uint *)kept, counters, size, lid);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint place = bin_begin(bin, counters) + (keys[i] >> 16);
-      kept[kept_at(MASU_EDGE + place)] = (ushort)keys[i];
+      kept[kept_at(room_before + place)] = (ushort)keys[i];
     }
   }
-  for (uint i = lid; i < MASU_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
-  for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(MASU_EDGE + size + i)] = 0xffff;
+  for (uint i = lid; i < room_before; i += MASU_GROUP) kept[kept_at(i)] = 0;
+  for (uint i = lid; i < room_after - 16; i += MASU_GROUP) kept[kept_at(room_before + size + i)] = 0xffff;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Each work-item takes two windows at once, one of either half of all.
   const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
   MASU_ROLLED
-  for (uint round = 0; round < (most > MASU_WINDOW_KEYS ? 3U : 2U); ++round) {
+  for (uint round = 0; round < (most > window_keys ? 3U : 2U); ++round) {
     MASU_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
       const uint at = 1 + 2 * window + (round & 1);
@@ -189,7 +191,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(MASU_EDGE + place)], flip);
+    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(room_before + place)], flip);
   }
 }
 
@@ -213,19 +215,19 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
     keys[i] = place < size ? from[place] : 0;
   }
   for (uint i = lid; i < bin_words; i += MASU_GROUP) memory[i] = 0;
-  if (lid < 4) MASU_BIN_FOUND(memory)[lid] = 0;
+  if (lid < 4) bin_found(memory)[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
 #if MASU_PACKED
-  __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + begin;
+  __global Result *const to = (__global Result *)(result + result_at) + begin;
 #else
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
 #endif
 #if MASU_PAYLOAD_BYTES > 0
   __global uchar *const values_to = moved + moved_at + begin * sizeof(MASU_VALUE);
   __global const uchar *const values_from = other ? other_values + other_values_at + begin * sizeof(MASU_VALUE) : values_to;
-  __global const MASU_SOURCE *const unsorted = (__global const MASU_SOURCE *)(source + source_at);
+  __global const Source *const unsorted = (__global const Source *)(source + source_at);
 #else
-  __global const MASU_SOURCE *const unsorted = 0;
+  __global const Source *const unsorted = 0;
 #endif
   finish_keys(keys, from, to, MASU_VALUES(values_from, values_to) unsorted, 0, shift, size,
               flipped != 0 ? MASU_SOURCE_ALL_BITS : 0, memory, lid);

@@ -13,19 +13,21 @@
 
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
-#define MASU_ZEROS 0
-#define MASU_MINUSES 1
-#define MASU_NANS 2
-#define MASU_ENTRIES 3  // of sort_crowded.cl
-#define MASU_TALLIES 5  // for sort_tally.cl
-#define MASU_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
-#define MASU_HUGE_KEYS 7  // their keys
-#define MASU_LEVELS 8     // of each level of sort_crowded.cl: its buckets, and their tiles
-#define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
-#define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
-#define MASU_LARGER 47      // buckets for each kind of larger work-groups of keys_finish
-#define MASU_LISTED_ZEROS 45  // zeros that were to be listed by keys_count, and, in the next word, NaNs
-#define MASU_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
+enum {
+  header_zeros = 0,
+  header_minuses = 1,
+  header_nans = 2,
+  header_entries = 3,  // of sort_crowded.cl
+  header_tallies = 5,  // for sort_tally.cl
+  header_huges = 6,      // buckets that all work-groups of sort_tally.cl count together
+  header_huge_keys = 7,  // their keys
+  header_levels = 8,     // of each level of sort_crowded.cl: its buckets, and their tiles
+  header_next_tally = 40,  // the entry that a work-group of sort_tally.cl takes next
+  header_singles = 41,     // buckets that were to be joined, but are finished one by one
+  header_larger = 47,      // buckets for each kind of larger work-groups of keys_finish
+  header_listed_zeros = 45,  // zeros that were to be listed by keys_count, and, in the next word, NaNs
+  header_by_digits = 43,   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
+};
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
 #if MASU_PAYLOAD_BYTES > 0
@@ -41,20 +43,20 @@ inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 1
 // Gives a bucket to sort_tally.cl.
 inline void list_tally(__global uchar *workspace, __global uint *header, const ulong tallies_at, const uint begin,
                        const uint size, const uint in_parted) {
-  __global uint *const entry = MASU_AT(uint, tallies_at) + (size_t)atomic_inc(&header[MASU_TALLIES]) * 3;
+  __global uint *const entry = MASU_AT(uint, tallies_at) + (size_t)atomic_inc(&header[header_tallies]) * 3;
   entry[0] = begin;
   entry[1] = size;
   entry[2] = in_parted;
 }
 
 // A crowded bucket: its first key, its keys, the bits in which they may differ, and where they are and go.
-#define MASU_OPEN 4  // words
-#define MASU_IN_PARTED 1
+enum { open_words = 4 };  // words
+enum { state_in_parted = 1 };
 // What the keys of a crowded bucket are: how many have each digit, then bits that are 1 in some key, and 0 in some, lower
 // words first.
-#define MASU_ONES 256
-#define MASU_NONES 258
-#define MASU_ROW 260  // words
+enum { row_ones = 256 };
+enum { row_nones = 258 };
+enum { row_words = 260 };  // words
 
 // Gives crowded buckets to a level of sort_crowded.cl: of each work-item of `group` one, or none. `noted` holds 1 + 4 * group
 // words.
@@ -65,7 +67,7 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   barrier(CLK_LOCAL_MEM_FENCE);
   if (opens) {
     const uint index = atomic_inc(&level[0]);
-    __global uint *const record = MASU_AT(uint, opens_at) + (size_t)index * MASU_OPEN;
+    __global uint *const record = MASU_AT(uint, opens_at) + (size_t)index * open_words;
     record[0] = begin;
     record[1] = size;
     record[2] = bits;
@@ -81,7 +83,7 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   for (uint k = 0; k < number; ++k) {
     __local const uint *const note = noted + 1 + 4 * k;
     const uint index = note[0];
-    for (uint i = lid; i < MASU_ROW; i += group) MASU_AT(uint, rows_at)[(size_t)index * MASU_ROW + i] = 0;
+    for (uint i = lid; i < row_words; i += group) MASU_AT(uint, rows_at)[(size_t)index * row_words + i] = 0;
     const uint all = note[3];
     for (uint i = lid; i < (all + MASU_PART_TILE - 1) / MASU_PART_TILE; i += group) {
       __global uint *const tile = MASU_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;

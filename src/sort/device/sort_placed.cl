@@ -23,7 +23,7 @@
 #endif
 
 #if MASU_PACKED
-#define MASU_SOURCE uint  // a key as the caller has it
+typedef uint Source;  // a key as the caller has it
 #define MASU_SOURCE_BYTES 4
 #define MASU_SOURCE_ALL_BITS 0xffffffffU
 #define MASU_SOURCE_SIGN 0x80000000U
@@ -61,7 +61,7 @@ inline uint unpacked_key(const ulong packed, const uint flip, __global const uin
 }
 
 #else
-#define MASU_SOURCE MASU_ELEMENT
+typedef MASU_ELEMENT Source;
 #define MASU_SOURCE_BYTES MASU_ELEMENT_BYTES
 #define MASU_SOURCE_ALL_BITS MASU_ALL_BITS
 
@@ -121,13 +121,13 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 
 // What the result holds of a placed key.
 #if MASU_INDEX_BYTES == 8
-#define MASU_RESULT ulong
+typedef ulong Result;
 #define MASU_RESULT_OF(placed, flip, source) ((void)(flip), MASU_INDEX_OF(placed))
 #elif MASU_INDEX_BYTES == 4
-#define MASU_RESULT uint
+typedef uint Result;
 #define MASU_RESULT_OF(placed, flip, source) ((void)(flip), MASU_INDEX_OF(placed))
 #else
-#define MASU_RESULT MASU_SOURCE
+typedef Source Result;
 #if MASU_PACKED
 #define MASU_RESULT_OF(placed, flip, source) unpacked_key(placed, flip, source)
 #else

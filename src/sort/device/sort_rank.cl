@@ -18,40 +18,42 @@
 //   to itself
 // - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
 
-#define MASU_DIGITS 256
-#define MASU_COLUMNS 32
-#define MASU_ROWS (MASU_GROUP / MASU_COLUMNS)
-#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
-#define MASU_COUNTERS (MASU_DIGITS / 2 * MASU_COLUMNS)
-#define MASU_COUNTERS_EACH (MASU_COUNTERS / MASU_GROUP)
+enum {
+  digit_count = 256,
+  column_count = 32,
+  row_count = MASU_GROUP / column_count,
+  tile_keys = MASU_GROUP * MASU_ITEMS,
+  counter_words = digit_count / 2 * column_count,
+  counters_each = counter_words / MASU_GROUP,
+};
 #define MASU_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 
-// `flip` is 0, or MASU_DIGITS - 1 where greater keys come first.
+// `flip` is 0, or digit_count - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
-  return ((uint)(sort_key(key) >> shift) & (MASU_DIGITS - 1)) ^ flip;
+  return ((uint)(sort_key(key) >> shift) & (digit_count - 1)) ^ flip;
 }
 
 // The counter of a digit in a column: the word, and whether it is the word's upper half.
 inline uint counter_of(const uint digit, const uint column) {
-  return (digit & (MASU_DIGITS / 2 - 1)) * MASU_COLUMNS + column;
+  return (digit & (digit_count / 2 - 1)) * column_count + column;
 }
 inline uint shift_of(const uint digit) { return digit >> 7 << 4; }
 
 inline void clear_counters(__local uint *counters, const uint lid) {
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH; ++i) counters[i * MASU_GROUP + lid] = 0;
+  for (uint i = 0; i < counters_each; ++i) counters[i * MASU_GROUP + lid] = 0;
 }
 
 // Counters become the counts of all before: digit by digit, column by column. `partial` holds MASU_GROUP * 17 / 16 + 32
 // words.
 inline void scan_counters(__local uint *counters, __local uint *partial, const uint lid) {
-  __local uint4 *const own = (__local uint4 *)(counters + lid * MASU_COUNTERS_EACH);
-  uint4 held[MASU_COUNTERS_EACH / 4];
+  __local uint4 *const own = (__local uint4 *)(counters + lid * counters_each);
+  uint4 held[counters_each / 4];
   uint sum = 0;
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH / 4; ++i) {
+  for (uint i = 0; i < counters_each / 4; ++i) {
     held[i] = own[i];
     sum += held[i].x + held[i].y + held[i].z + held[i].w;
   }
@@ -85,7 +87,7 @@ inline void scan_counters(__local uint *counters, __local uint *partial, const u
   barrier(CLK_LOCAL_MEM_FENCE);
   before = totals[lid / 16] + partial[lid + lid / 16];
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_COUNTERS_EACH / 4; ++i) {
+  for (uint i = 0; i < counters_each / 4; ++i) {
     uint4 sums;
     sums.x = before;
     sums.y = sums.x + held[i].x;
@@ -101,14 +103,14 @@ inline void scan_counters(__local uint *counters, __local uint *partial, const u
 // What stands after the tile's keys stays there. Ends with the scanned counters.
 inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint flip, const uint own, const uint size,
                       uint *ranks, __local uint *counters, __local uint *partial, const uint lid) {
-  const uint column = lid % MASU_COLUMNS;
+  const uint column = lid % column_count;
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint row = 0; row < MASU_ROWS; ++row) {
-    if (lid / MASU_COLUMNS == row) {
+  for (uint row = 0; row < row_count; ++row) {
+    if (lid / column_count == row) {
       MASU_UNROLLED
       for (uint i = 0; i < MASU_ITEMS; ++i) {
-        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : MASU_DIGITS - 1;
+        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : digit_count - 1;
         const uint upper = shift_of(digit);
         const uint old = atomic_add(&counters[counter_of(digit, column)], 1U << upper);
         ranks[i] = (old >> upper & 0xffff) | digit << 16;
@@ -126,9 +128,9 @@ inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint fli
 
 // Bits of `flags`: the values are the places of the keys in their piece, not read; the keys are not written; places are
 // counted from the first of all keys.
-#define MASU_FLAG_INDICES 1
-#define MASU_FLAG_DROP_KEYS 2
-#define MASU_FLAG_WHOLE 4
+enum { flag_indices = 1 };
+enum { flag_drop_keys = 2 };
+enum { flag_whole = 4 };
 
 #if MASU_PAYLOAD_BYTES > 0
 #define MASU_VALUE_PARAMETERS                                                                                 \

@@ -11,17 +11,19 @@
 // - MASU_GROUP    work-items in a work-group: a power of two from 256 on
 // - MASU_RANGES   of values, which are counted one by one: 1 or 4
 
-#define MASU_RANGE (65536 / MASU_RANGES)        // values that are counted at a time
-#define MASU_TALLY_WORDS (MASU_RANGE / 2)       // two counters of 16 bits a word
-#define MASU_PLACES 16                          // places that a work-item writes at once
-#define MASU_WINDOW (MASU_GROUP * MASU_PLACES)
+enum {
+  range_values = 65536 / MASU_RANGES,        // values that are counted at a time
+  tally_words = range_values / 2,       // two counters of 16 bits a word
+  places_each = 16,                          // places that a work-item writes at once
+  window_places = MASU_GROUP * places_each,
+};
 
 // Where the local memory is used for what. huge_fill has no counters.
-#define MASU_MARKS(memory) ((__local ushort *)(memory))
-#define MASU_PARTIAL(memory) ((memory) + MASU_WINDOW / 2)
-#define MASU_BEGINS(memory) (MASU_PARTIAL(memory) + MASU_GROUP)  // of each block, and what is found once
-#define MASU_TALLY_COUNTERS(memory) (MASU_BEGINS(memory) + MASU_GROUP + 4)
-#define MASU_RUN_OVER(memory) (MASU_TALLY_COUNTERS(memory) + MASU_TALLY_WORDS)
+inline __local ushort *tally_marks(__local uint *memory) { return (__local ushort *)memory; }
+inline __local uint *tally_partial(__local uint *memory) { return memory + window_places / 2; }
+inline __local uint *tally_begins(__local uint *memory) { return tally_partial(memory) + MASU_GROUP; }  // of each block, and what is found once
+inline __local uint *tally_counters(__local uint *memory) { return tally_begins(memory) + MASU_GROUP + 4; }
+inline __local uint *tally_overflows(__local uint *memory) { return tally_counters(memory) + tally_words; }
 
 // The greatest x of the work-items before this one, and `least`; *most is that of all.
 MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *partial, const uint lid, uint *most) {
@@ -62,21 +64,21 @@ inline void settle_value(const uint value, const uint least, __local uint *count
   else overflows[1 + atomic_inc(&overflows[0])] = value;
 }
 
-#define MASU_HELD 8  // values that a work-item counts at once
+enum { held_values = 8 };  // values that a work-item counts at once
 // Counts those of `values` that are in the range from `least` on, by their places there. All are added before any is looked
 // at: an addition takes long to return.
 MASU_INLINE void tally_values(const uint *values, const uint least, __local uint *memory, __global uint *table,
                               const bool halves, const uint lid) {
-  __local uint *const counters = MASU_TALLY_COUNTERS(memory);
-  __local uint *const overflows = MASU_RUN_OVER(memory);
-  uint olds[MASU_HELD];
+  __local uint *const counters = tally_counters(memory);
+  __local uint *const overflows = tally_overflows(memory);
+  uint olds[held_values];
   bool full = false;
   // Where a lane's first keys agree, others may.
   if (masu_lanes_agree(values[0])) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_HELD; ++k) {
+    for (uint k = 0; k < held_values; ++k) {
       const bool agree = masu_lanes_agree(values[k]);
-      if (values[k] < MASU_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
+      if (values[k] < range_values && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
         const uint number = agree ? MASU_SHUFFLE_LANES : 1;
         const uint old = add_to_value(values[k], number, counters);
         if (old < 0x8000 && old + number >= 0x8000) settle_value(values[k], least, counters, overflows, table, halves);
@@ -85,15 +87,15 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
     return;
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_HELD; ++k) {
+  for (uint k = 0; k < held_values; ++k) {
     olds[k] = 0;
-    if (values[k] < MASU_RANGE) olds[k] = add_to_value(values[k], 1, counters);
+    if (values[k] < range_values) olds[k] = add_to_value(values[k], 1, counters);
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_HELD; ++k) full = full || olds[k] == 0x7fff;
+  for (uint k = 0; k < held_values; ++k) full = full || olds[k] == 0x7fff;
   if (full) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_HELD; ++k) {
+    for (uint k = 0; k < held_values; ++k) {
       if (olds[k] == 0x7fff) settle_value(values[k], least, counters, overflows, table, halves);
     }
   }
@@ -102,19 +104,19 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
 // Counts those of `size` keys that are in the range from `least` on. Begins without a barrier and ends with one.
 MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, const uint least, __local uint *memory,
                             __global uint *table, const bool halves, const uint lid) {
-  __local uint *const counters = MASU_TALLY_COUNTERS(memory);
-  __local uint *const overflows = MASU_RUN_OVER(memory);
-  for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
+  __local uint *const counters = tally_counters(memory);
+  __local uint *const overflows = tally_overflows(memory);
+  for (uint i = lid; i < tally_words; i += MASU_GROUP) counters[i] = 0;
   if (lid == 0) overflows[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint done = 0;
-  uint values[MASU_HELD];
+  uint values[held_values];
 #if MASU_ELEMENT_BYTES == 4
   // Vectors of 16 bytes, four of each work-item, as long as all have some.
   const uint head = (uint)((16 - ((size_t)from & 15)) & 15) / 4;
   if (size >= head + 16 * MASU_GROUP) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_HELD; ++k) values[k] = (k == 0 && lid < head ? (uint)from[lid] & 0xffff : 0x10000) - least;
+    for (uint k = 0; k < held_values; ++k) values[k] = (k == 0 && lid < head ? (uint)from[lid] & 0xffff : 0x10000) - least;
     tally_values(values, least, memory, table, halves, lid);
     __global const uint4 *vectors = (__global const uint4 *)(from + head) + lid;
     for (done = head; size - done >= 16 * MASU_GROUP; done += 16 * MASU_GROUP) {
@@ -137,9 +139,9 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
     }
   }
 #endif
-  for (uint first = done; first < size; first += MASU_HELD * MASU_GROUP) {
+  for (uint first = done; first < size; first += held_values * MASU_GROUP) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_HELD; ++k) {
+    for (uint k = 0; k < held_values; ++k) {
       const uint place = first + k * MASU_GROUP + lid;
       values[k] = (place < size ? (uint)from[place] & 0xffff : 0x10000) - least;
     }
@@ -163,11 +165,11 @@ inline uint keys_of(const uint value, __local const uint *counters, __local cons
 MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const uint limit, const uint all,
                               const MASU_ELEMENT base, const MASU_ELEMENT flip, __local uint *memory,
                               __global const uint *table, const bool halves, const uint lid) {
-  __local ushort *const marks = MASU_MARKS(memory);
-  __local uint *const partial = MASU_PARTIAL(memory);
-  __local uint *const counters = MASU_TALLY_COUNTERS(memory);
-  __local uint *const overflows = MASU_RUN_OVER(memory);
-  __local uint *const begins = MASU_BEGINS(memory);
+  __local ushort *const marks = tally_marks(memory);
+  __local uint *const partial = tally_partial(memory);
+  __local uint *const counters = tally_counters(memory);
+  __local uint *const overflows = tally_overflows(memory);
+  __local uint *const begins = tally_begins(memory);
   __local uint *const found = begins + MASU_GROUP;
   const uint lane = lid % MASU_SHUFFLE_LANES;
   const uint lane_values = all / MASU_GROUP / MASU_SHUFFLE_LANES;
@@ -189,9 +191,9 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   begins[lid] = begin;
   const uint hi = min(limit, total);
   uint carried = 0;  // the value at the place before the window
-  for (uint window = lo; window < hi; window += MASU_WINDOW) {
-    const uint places = min(hi - window, (uint)MASU_WINDOW);
-    for (uint i = lid; i < (places + MASU_PLACES - 1) / MASU_PLACES * (MASU_PLACES / 8); i += MASU_GROUP) {
+  for (uint window = lo; window < hi; window += window_places) {
+    const uint places = min(hi - window, (uint)window_places);
+    for (uint i = lid; i < (places + places_each - 1) / places_each * (places_each / 8); i += MASU_GROUP) {
       uint4 clear;
       clear.x = 0;
       clear.y = 0;
@@ -220,12 +222,12 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint own[MASU_PLACES];
+    uint own[places_each];
     uint most = 0;
-    if (lid * MASU_PLACES < places) {
+    if (lid * places_each < places) {
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_PLACES / 8; ++k) {
-        const uint4 eight = ((__local uint4 *)marks)[lid * (MASU_PLACES / 8) + k];
+      for (uint k = 0; k < places_each / 8; ++k) {
+        const uint4 eight = ((__local uint4 *)marks)[lid * (places_each / 8) + k];
         own[8 * k] = eight.x & 0xffff;
         own[8 * k + 1] = eight.x >> 16;
         own[8 * k + 2] = eight.y & 0xffff;
@@ -236,23 +238,23 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
         own[8 * k + 7] = eight.w >> 16;
       }
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_PLACES; ++k) most = own[k] = max(most, own[k]);
+      for (uint k = 0; k < places_each; ++k) most = own[k] = max(most, own[k]);
     }
     const uint least = greatest_before(most, carried, partial, lid, &carried);
-    if (lid * MASU_PLACES < places) {
+    if (lid * places_each < places) {
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_PLACES / 8; ++k) {
+      for (uint k = 0; k < places_each / 8; ++k) {
         uint4 eight;
         eight.x = max(least, own[8 * k]) | max(least, own[8 * k + 1]) << 16;
         eight.y = max(least, own[8 * k + 2]) | max(least, own[8 * k + 3]) << 16;
         eight.z = max(least, own[8 * k + 4]) | max(least, own[8 * k + 5]) << 16;
         eight.w = max(least, own[8 * k + 6]) | max(least, own[8 * k + 7]) << 16;
-        ((__local uint4 *)marks)[lid * (MASU_PLACES / 8) + k] = eight;
+        ((__local uint4 *)marks)[lid * (places_each / 8) + k] = eight;
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_PLACES; ++k) {
+    for (uint k = 0; k < places_each; ++k) {
       const uint i = k * MASU_GROUP + lid;
       if (i < places) to[window + i] = natural_key(base + marks[i], flip);
     }
@@ -272,11 +274,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
   const uint groups = (uint)get_num_groups(0);
-  const uint found = MASU_AT(const uint, header_at)[MASU_TALLIES];
+  const uint found = MASU_AT(const uint, header_at)[header_tallies];
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
-  __local uint *const next = MASU_BEGINS(memory) + MASU_GROUP + 2;
+  __local uint *const next = tally_begins(memory) + MASU_GROUP + 2;
   for (;;) {  // buckets differ in size: who is done takes the next one
-    if (lid == 0) *next = atomic_inc(&MASU_AT(uint, header_at)[MASU_NEXT_TALLY]);
+    if (lid == 0) *next = atomic_inc(&MASU_AT(uint, header_at)[header_next_tally]);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint entry = *next;
     if (entry >= found) break;
@@ -290,21 +292,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
     const MASU_ELEMENT base = from[0] & ~(MASU_ELEMENT)0xffff;
 #if MASU_RANGES == 1
     tally_keys(from, size, 0, memory, 0, false, lid);
-    write_values(to, 0, size, MASU_RANGE, base, flip, memory, 0, false, lid);
+    write_values(to, 0, size, range_values, base, flip, memory, 0, false, lid);
 #else
     // What is written must not be read again: it goes to `parted` first.
     __global MASU_ELEMENT *const other = (__global MASU_ELEMENT *)(parted + parted_at) + begin;
     uint done = 0;
-    for (uint least = 0; least < 65536; least += MASU_RANGE) {
+    for (uint least = 0; least < 65536; least += range_values) {
       tally_keys(from, size, least, memory, 0, false, lid);
-      done += write_values(other + done, 0, size, MASU_RANGE, base + least, flip, memory, 0, false, lid);
+      done += write_values(other + done, 0, size, range_values, base + least, flip, memory, 0, false, lid);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (uint i = lid; i < size; i += MASU_GROUP) to[i] = other[i];
 #endif
   }
   // The tables of huge_count.
-  const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];
+  const uint huges = MASU_AT(const uint, header_at)[header_huges];
   for (uint i = 0; i < huges; ++i) {
     __global uint *const table =
         (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
@@ -316,8 +318,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
 // For each part of the huge buckets that is this work-group's share: the bucket's first key, its table, which lies in
 // `parted` where its keys were, and the part [lo, hi) of its keys. As many neighbouring work-groups as `ranges` share one.
 #define MASU_EACH_SHARE(ranges, work)                                                                               \
-  const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];                                            \
-  const ulong all = MASU_AT(const uint, header_at)[MASU_HUGE_KEYS];                                         \
+  const uint huges = MASU_AT(const uint, header_at)[header_huges];                                            \
+  const ulong all = MASU_AT(const uint, header_at)[header_huge_keys];                                         \
   const ulong first = all * (get_group_id(0) / (ranges)) / (get_num_groups(0) / (ranges));                  \
   const ulong limit = all * (get_group_id(0) / (ranges) + 1) / (get_num_groups(0) / (ranges));             \
   ulong passed = 0;                                                                                         \
@@ -341,12 +343,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
-  const uint least = (uint)get_group_id(0) % MASU_RANGES * MASU_RANGE;
+  const uint least = (uint)get_group_id(0) % MASU_RANGES * range_values;
   MASU_EACH_SHARE(MASU_RANGES,
     tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, least, memory, table,
                halves, lid);
-    for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) {
-      const uint pair = MASU_TALLY_COUNTERS(memory)[spread_word(i)];
+    for (uint i = lid; i < tally_words; i += MASU_GROUP) {
+      const uint pair = tally_counters(memory)[spread_word(i)];
       if (halves) {
         if (pair != 0) atomic_add(&table[least / 2 + i], pair);
         continue;
