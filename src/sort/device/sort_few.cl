@@ -7,7 +7,7 @@
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
 // sort_placed.cl, group_scan.cl, sort_counters.cl and sort_bins.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_few.cpp:
+// Defines beside those of these, given by sort_few.cpp:
 // - MASU_LOADS   the most keys of a work-item that few_count and few_part take
 // - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
 
@@ -121,7 +121,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   }
 }
 
-// Keys that share buckets more often are left: a network would sort what they make of bins.
+// Keys that share buckets more often are left: their bins would be full.
 enum { most_fuller = 16 };
 
 inline void unpack_words(const uint4 four, uint *words) {

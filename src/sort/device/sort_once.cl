@@ -21,7 +21,7 @@
 //
 // Passes in which all keys agree are left out. Every work-group finds them by itself from the counts of all digits.
 //
-// Defines beside those of these, all given by sort_few.cpp:
+// Defines beside those of these, all given by sort_once.cpp:
 // - MASU_GROUP        work-items in a work-group: at least 256, a multiple of 64
 // - MASU_ITEMS        keys of a work-item
 // - MASU_RESIDENT     work-groups that share a compute unit

@@ -26,7 +26,7 @@ inline constexpr unsigned chunk_tiles = 128;
 // From so many keys on, the bits that all keys share are looked for, and passes are saved.
 inline constexpr std::uint64_t facts_keys = std::uint64_t{1} << 20;
 // Without a GPU, sorting so many pieces by digits takes longer than building the programs for their lengths.
-inline constexpr std::uint64_t many_pieces = 4096;
+inline constexpr std::uint64_t many_pieces = 512;
 inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
 
 // The files of a program: those with the order of keys, and `more`.
