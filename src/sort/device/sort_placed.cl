@@ -65,30 +65,13 @@ typedef MASU_ELEMENT Source;
 #define MASU_SOURCE_BYTES MASU_ELEMENT_BYTES
 #define MASU_SOURCE_ALL_BITS MASU_ALL_BITS
 
-inline MASU_ELEMENT upper_key(const MASU_ELEMENT bits, const MASU_ELEMENT flip) {
-#if MASU_ELEMENT_CLASS == 0
-  return bits ^ flip;
-#elif MASU_ELEMENT_CLASS == 1
-  return bits ^ (MASU_SIGN ^ flip);
-#else
-  return ((bits & MASU_SIGN) != 0 ? ~bits : bits ^ MASU_SIGN) ^ flip;
-#endif
-}
+inline MASU_ELEMENT upper_key(const MASU_ELEMENT bits, const MASU_ELEMENT flip) { return distinct_key(bits) ^ flip; }
 inline MASU_ELEMENT indexed_key(const MASU_ELEMENT upper, const uint index) {
   (void)index;
   return upper;
 }
 // The bits of a placed key.
-inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT flip) {
-  const MASU_ELEMENT key = placed ^ flip;
-#if MASU_ELEMENT_CLASS == 0
-  return key;
-#elif MASU_ELEMENT_CLASS == 1
-  return key ^ MASU_SIGN;
-#else
-  return (key & MASU_SIGN) != 0 ? key ^ MASU_SIGN : ~key;
-#endif
-}
+inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT flip) { return bits_of_distinct(placed ^ flip); }
 #endif
 
 // Where what is sorted goes, if it is not in place: the result, what moves with the keys, in place, and the keys as they were.

@@ -174,33 +174,11 @@ MASU_INLINE void sort_lanes(Item *items, uint *indices, const uint lane, __local
 
 enum { tile_rows = MASU_GROUP / MASU_LANES };
 
-// A key's bits as an unsigned integer in the order of keys, and back. Of floats each has its own, and those with a
-// minus before NaN come before the infinity: that is mended below.
-#if MASU_ELEMENT_BYTES == 8
-#define MASU_SPREAD_SIGN(bits) ((ulong)((long)(bits) >> 63))
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_SPREAD_SIGN(bits) ((uint)((int)(bits) >> 31))
-#else
-#define MASU_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31) & MASU_ALL_BITS)
-#endif
-#if MASU_ELEMENT_CLASS == 0
-#define MASU_TO_ORDER(bits) (MASU_BITS)(bits)
-#define MASU_FROM_ORDER(key) (key)
-#elif MASU_ELEMENT_CLASS == 1
-#define MASU_TO_ORDER(bits) ((bits) ^ MASU_SIGN)
-#define MASU_FROM_ORDER(key) ((key) ^ MASU_SIGN)
-#else
-#define MASU_TO_ORDER(bits) ((bits) ^ (MASU_SPREAD_SIGN(bits) | MASU_SIGN))
-#define MASU_FROM_ORDER(key) ((key) ^ ((MASU_SPREAD_SIGN(key) ^ MASU_ALL_BITS) | MASU_SIGN))
-#endif
+// Keys as they are compared without an index, and back. Floats each have their own, and those with a minus before NaN come before
+// the infinity: that is mended below.
 #define MASU_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
-MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) {
-  return MASU_TO_ORDER(bits) ^ MASU_TURN;
-}
-MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) {
-  const MASU_BITS key = item ^ MASU_TURN;
-  return (MASU_ELEMENT)MASU_FROM_ORDER(key);
-}
+MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) { return distinct_key(bits) ^ MASU_TURN; }
+MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) { return (MASU_ELEMENT)bits_of_distinct(item ^ MASU_TURN); }
 
 #define MASU_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
 #if MASU_CAN_DIFFER
