@@ -70,6 +70,10 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
   in.add_flag("--strict", options.strict, "Text input: an entry or a line that cannot be read is an error");
 }
 
+void add_rows_option(const Subcommand& app, ArrayOptions& options) {
+  app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
+}
+
 void add_alpha_option(const Subcommand& app, InputOptions& options) {
   options.alpha = false;
   app.group("Input").add_flag("--alpha", options.alpha, "Image input: read the alpha channel too, else left out");

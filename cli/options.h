@@ -46,12 +46,22 @@ struct InputOptions {
   bool places = false;    // of numbers in a text will be asked for
 };
 
+// Of commands that take one INPUT as an array.
+struct ArrayOptions {
+  CommonOptions common;
+  InputOptions input;
+  std::string rows;
+};
+
 // --device and --threads, for commands that compute.
 void add_device_options(const Subcommand& app, CommonOptions& options);
 // All the others of CommonOptions, for commands that turn inputs into a result.
 void add_common_options(const Subcommand& app, CommonOptions& options);
 // INPUT… and how it is read.
 void add_input_options(const Subcommand& app, InputOptions& options);
+
+// --rows, for commands that find something of each row.
+void add_rows_option(const Subcommand& app, ArrayOptions& options);
 
 // --alpha, for commands that take all numbers of an image alike: without it they leave alpha out.
 void add_alpha_option(const Subcommand& app, InputOptions& options);

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace masu::cli {
@@ -37,15 +37,8 @@ std::uint64_t Ranks::sum(std::string_view what, std::uint64_t mine) {
 }
 
 std::uint64_t Ranks::before(std::string_view what, std::uint64_t mine) {
-  const auto bytes = std::as_bytes(std::span(&mine, 1));
-  const std::vector<Bytes> all = from_each(what, {bytes.begin(), bytes.end()});
-  std::uint64_t result = 0;
-  for (int r = 0; r < rank(); ++r) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, all[static_cast<std::size_t>(r)].data(), sizeof number);
-    result += number;
-  }
-  return result;
+  const std::vector<std::uint64_t> all = join_ranks(what, std::vector{mine});
+  return std::accumulate(all.begin(), all.begin() + rank(), std::uint64_t{0});
 }
 
 Ranks::Bytes Ranks::of_first(std::string_view what, Bytes mine) {

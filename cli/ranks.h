@@ -11,12 +11,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace masu::cli {
@@ -87,16 +89,32 @@ class RanksScope {
   Ranks* before_;
 };
 
-// Merges what accumulators of all ranks hold: `mine` becomes an accumulator of all of it.
-template <class Accumulator>
-void merge_states(std::string_view what, const Device& device, Accumulator& mine) {
+// Merges what accumulators of all ranks hold: `mine` becomes an accumulator of all of it, on the device where it has
+// one.
+template <class Accumulator, class... OnDevice>
+void merge_states(std::string_view what, Accumulator& mine, const OnDevice&... device) {
   if (!ranks().several()) return;
   const auto both = [&](const Ranks::Bytes& before, const Ranks::Bytes& after) {
-    Accumulator merged = Accumulator::from_bytes(device, before);
-    merged.merge(Accumulator::from_bytes(device, after));
+    Accumulator merged = Accumulator::from_bytes(device..., before);
+    merged.merge(Accumulator::from_bytes(device..., after));
     return merged.bytes();
   };
-  mine = Accumulator::from_bytes(device, ranks().merge(what, mine.bytes(), both));
+  mine = Accumulator::from_bytes(device..., ranks().merge(what, mine.bytes(), both));
+}
+
+// The values of all ranks, one rank after the other, on every rank.
+template <class T>
+std::vector<T> join_ranks(std::string_view what, std::vector<T> mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (!ranks().several()) return mine;
+  const auto bytes = std::as_bytes(std::span(mine));
+  std::vector<T> all;
+  for (const Ranks::Bytes& part : ranks().from_each(what, {bytes.begin(), bytes.end()})) {
+    const std::size_t before = all.size();
+    all.resize(before + part.size() / sizeof(T));
+    if (!part.empty()) std::memcpy(all.data() + before, part.data(), part.size());
+  }
+  return all;
 }
 
 // The sum of the numbers of all ranks, as many on each.

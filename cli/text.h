@@ -63,15 +63,6 @@ class TextSink {
     }
     add("]");
   }
-  // The entries of a histogram of several columns as lists in lists, one depth for each column from `column` on.
-  template <class Joint, class Entry>
-  void grid(const Joint& joint, const Entry& entry, unsigned column = 0, std::uint64_t first = 0) {
-    list(joint.size(column), [&](std::uint64_t i) {
-      const std::uint64_t joint_bin = first * joint.size(column) + i;
-      if (column + 1 == joint.dimensions()) add(entry(joint_bin));
-      else grid(joint, entry, column + 1, joint_bin);
-    });
-  }
 
  private:
   const Sink& sink_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram with atomics in local memory. Each work-group counts its own block of the values in a table of its own;
-// a second kernel adds the tables up.
+// a second kernel adds the tables up. Beside them, the loop that all this replaces.
 
 // Work-group g counts values[g * block] … values[(g + 1) * block - 1], as far as there are values, into
 // tables[g * bins] … . `table` is local memory for `bins` counters. Values that have no bin are counted in `outside`,
@@ -34,4 +34,12 @@ __kernel void merge_tables(__global const uint* tables, uint groups, uint bins, 
   ulong sum = 0;
   for (uint group = 0; group < groups; ++group) sum += tables[(ulong)group * bins + bin];
   counts[bin] = sum;
+}
+
+// One work-item, one loop, one table: nothing is atomic, and nothing hides the latency of the memory. The host sets the
+// counts to 0. Values that have no bin are left out.
+__kernel void count_in_one_loop(__global const uint* values, ulong length, uint bins, __global ulong* counts) {
+  for (ulong i = 0; i < length; ++i) {
+    if (values[i] < bins) ++counts[values[i]];
+  }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram with atomics in local memory: 64 work-groups of 128 work-items count 256 values each, which are 0 to 3.
-// Each group leaves a table of its own; every bin of every table, and their sum, is compared with plain C++.
+// Each group leaves a table of its own; every bin of every table, and their sum, is compared with plain C++. So are
+// the counts of a single work-item that goes through all values in one loop.
 //
 //   atomic_histogram [--device ID] [--values N] [--groups N] [--items N] [--bins N] [--distinct N]
 #include "options.h"
@@ -32,6 +33,7 @@ int run(const Settings& settings) {
   const masu::Program program = masu::Program::from_source(device, atomic_histogram_cl);
   masu::Kernel count = program.kernel("count_in_groups");
   masu::Kernel merge = program.kernel("merge_tables");
+  masu::Kernel loop = program.kernel("count_in_one_loop");
 
   // The device says what it can do: this one may not run 128 items in a group, or lack local memory for the table.
   const std::uint64_t items = example::items_for(device, count, settings.items);
@@ -49,10 +51,13 @@ int run(const Settings& settings) {
   auto tables = device.allocate<std::uint32_t>(settings.groups * settings.bins);
   auto outside = device.allocate<std::uint32_t>(1);
   auto counts = device.allocate<std::uint64_t>(settings.bins);
+  auto loop_counts = device.allocate<std::uint64_t>(settings.bins);
   stream.fill(outside, 0U);
+  stream.fill(loop_counts, std::uint64_t{0});
   count(stream, masu::NDRange(settings.groups * items, items), input, settings.values, block, bins,
         masu::LocalMemory{settings.bins * sizeof(std::uint32_t)}, tables, outside);
   merge(stream, masu::NDRange(settings.bins), tables, groups, bins, counts);
+  loop(stream, masu::NDRange(1), input, settings.values, bins, loop_counts);
   stream.finish();
   const std::vector<std::uint32_t> got_tables = tables.read();
   const std::vector<std::uint64_t> got_counts = counts.read();
@@ -79,7 +84,8 @@ int run(const Settings& settings) {
   std::cout << "total " << total << '\n';
   std::cout << "all " << settings.groups << " tables of " << settings.bins << " bins: ";
   return example::end("atomic_histogram",
-                      got_tables == expected_tables && got_counts == expected_counts && got_outside == expected_outside,
+                      got_tables == expected_tables && got_counts == expected_counts &&
+                          loop_counts.read() == expected_counts && got_outside == expected_outside,
                       "", device);
 }
 

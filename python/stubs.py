@@ -186,10 +186,10 @@ def described_class(node, name):
 
 
 def sources(package):
-    """(the names in __all__, the definitions that the package imports by name)."""
+    """(the public names, which the package imports, and the definitions in the files that they come from)."""
     tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
-    public = next(ast.literal_eval(node.value) for node in tree.body
-                  if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    public = sorted(one.asname or one.name for node in tree.body if isinstance(node, ast.ImportFrom) for one in node.names
+                    if (one.asname or one.name)[0] != "_")
     definitions = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:

@@ -79,6 +79,10 @@ void check_array_ending(std::string_view option, const std::string& path) {
   check_ending(option, path, ".npy .txt .csv");
 }
 
+namespace {
+
+constexpr std::size_t sent_bytes = std::size_t{4} << 20U;
+
 ArrayForm array_form(const std::string& path, const io::SourceInfo& from) {
   if (is_standard_output(path))
     return from.format == "text" || is_terminal(STDOUT_FILENO) ? ArrayForm::text : ArrayForm::raw;
@@ -86,22 +90,83 @@ ArrayForm array_form(const std::string& path, const io::SourceInfo& from) {
   return path.ends_with(".txt") || path.ends_with(".csv") ? ArrayForm::text : ArrayForm::raw;
 }
 
+}  // namespace
+
 ArrayOutput::ArrayOutput(const std::string& path, const io::SourceInfo& from)
-    : form_(array_form(path, from)), csv_(path.ends_with(".csv")), file_(is_standard_output(path) ? "-" : path) {}
+    : form_(array_form(path, from)), csv_(path.ends_with(".csv")) {
+  if (ranks().first()) file_.emplace(is_standard_output(path) ? "-" : path);
+  if (ranks().several()) open_part();
+}
+
+// Without a name of the file where all ranks find it so: then nothing is left of it however they end.
+void ArrayOutput::open_part() {
+  for (const bool named : {false, true}) {
+    const Ranks::Bytes bytes = ranks().of_first("output", file_ ? bytes_of(file_->place(named)) : Ranks::Bytes());
+    in_place_ = bytes.empty();
+    if (!in_place_ && !ranks().first()) {
+      try {
+        part_.emplace(text_in(bytes));
+      } catch (const Error&) {
+        if (named) throw;
+      }
+    }
+    const std::uint64_t opened = in_place_ || ranks().first() || part_ ? 1 : 0;
+    if (ranks().sum("opened", opened) == static_cast<std::uint64_t>(ranks().size())) return;
+    part_.reset();
+  }
+}
 
 void ArrayOutput::set_columns(std::uint64_t columns, const io::TextReport& from) {
   lines_ = {std::max<std::uint64_t>(columns, 1), from.delimiter != '\0' ? from.delimiter : csv_ ? ',' : ' ', 0};
 }
 
 void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
-  if (form_ == ArrayForm::npy) file_.write(io::npy_header(dtype, shape, fortran_order));
+  if (form_ == ArrayForm::npy) head_ = io::npy_header(dtype, shape, fortran_order);
+  if (!ranks().several()) file_->write(head_);
+}
+
+void ArrayOutput::each_bytes(const ArrayView& piece, const Lines& take) {
+  if (form_ == ArrayForm::text) write_lines(piece, take, &lines_);
+  else take({static_cast<const char*>(piece.data), piece.count * size_of(piece.dtype)});
 }
 
 void ArrayOutput::write(const ArrayView& piece) {
-  if (form_ == ArrayForm::text)
-    write_lines(
-        piece, [&](std::string_view lines) { file_.write(lines); }, &lines_);
-  else file_.write(piece.data, piece.count * size_of(piece.dtype));
+  if (ranks().several()) return write_part(piece);
+  each_bytes(piece, [&](std::string_view bytes) { file_->write(bytes); });
+}
+
+void ArrayOutput::write_part(const ArrayView& mine) {
+  if (in_place_) {
+    if (file_) file_->write(head_);
+    if (file_) each_bytes(mine, [&](std::string_view bytes) { file_->write(bytes); });
+    const auto give = [&](const Ranks::Send& send) {
+      each_bytes(mine, [&](std::string_view bytes) {
+        for (std::size_t done = 0; done < bytes.size(); done += sent_bytes) {
+          const std::string_view some = bytes.substr(done, sent_bytes);
+          send(std::as_bytes(std::span(some)));
+        }
+      });
+    };
+    return ranks().to_first("output", give, [&](int /*rank*/, std::span<const std::byte> bytes) {
+      file_->write(bytes.data(), bytes.size());
+    });
+  }
+  // Text is made twice, as its length has to be known first.
+  std::uint64_t length = 0;
+  each_bytes(mine, [&](std::string_view bytes) { length += bytes.size(); });
+  std::uint64_t position = head_.size() + ranks().before("output", length);
+  each_bytes(mine, [&](std::string_view bytes) {
+    if (file_) file_->write_at(position, bytes.data(), bytes.size());
+    else part_->write_at(position, bytes.data(), bytes.size());
+    position += bytes.size();
+  });
+  if (file_) file_->write_at(0, head_.data(), head_.size());
+  if (part_) part_->finish();
+}
+
+void ArrayOutput::commit() {
+  ranks().agree("output");
+  if (file_) file_->commit();
 }
 
 void check_array_output(const CommonOptions& common) {
@@ -109,9 +174,10 @@ void check_array_output(const CommonOptions& common) {
   if (common.json && is_standard_output(common.output)) usage_error("--json needs standard output; give -o FILE");
 }
 
-std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common, std::uint64_t rows) {
+std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common) {
   const bool is_counted = stream.info().count || common.output.ends_with(".npy");
   const std::uint64_t count = is_counted ? stream.count() : 0;
+  const std::uint64_t rows = stream.rows();
   return rows == 1 ? std::vector{count} : std::vector{rows, count / rows};
 }
 
@@ -119,11 +185,10 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
   Seconds seconds = stream.seconds(done.times);
   seconds.total -= done.verifying;
   if (common.json) {
-    print_text(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}\"device\":{}{},{}}}\n", done.count,
-                           to_string(stream.info().dtype), done.json_more, json_string(stream.device().id()),
-                           json_report(stream.report(), stream.info().notes), json_seconds(seconds)));
+    print_text(fmt::format("{{\"n\":{},\"dtype\":\"{}\",{}{}}}\n", done.count, to_string(stream.info().dtype),
+                           done.json_more, stream.json_end(seconds)));
   }
-  note_result(common, stream, done.count, seconds);
+  stream.tell(done.count, seconds);
 }
 
 namespace {
@@ -156,7 +221,8 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
   const auto end_rows = [&] {
     for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
   };
-  to.write(fmt::format("\"{}\":[{}", result.heads[column].json, nested ? "[" : ""));
+  const std::string_view open = result.one ? "" : nested ? "[[" : "[";
+  to.write(fmt::format("\"{}\":{}", result.heads[column].json, open));
   if (nested) end_rows();
   result.pieces([&](std::span<const ArrayView> piece) {
     for (std::uint64_t i = 0; i < piece[column].count; ++i) {
@@ -168,7 +234,7 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
       else if (cursor.ended()) cursor.next_row();
     }
   });
-  to.write("],");
+  to.write(result.one ? "," : "],");
 }
 
 void json_columns(const ColumnsResult& result, io::OutputFile& to) {
@@ -210,6 +276,11 @@ void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to) {
+  if (result.bare) {
+    return each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+      to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
+    });
+  }
   std::vector<std::vector<std::string>> waiting{names_of(result)};
   std::vector<std::size_t> widths(waiting.front().size());
   const auto line = [&](const std::vector<std::string>& texts) {

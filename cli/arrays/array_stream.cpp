@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
 
+#include "runtime/environment.h"
+
 #include <fmt/format.h>
 #include <array>
 #include <limits>
@@ -242,6 +244,15 @@ std::vector<std::byte> read_and_rewind(io::Source& source) {
   return all;
 }
 
+std::uint64_t memory_budget(const CommonOptions& common) {
+  constexpr std::uint64_t least = std::uint64_t{64} << 10U;
+  constexpr std::uint64_t unknown = std::uint64_t{1} << 30U;
+  if (const std::optional<std::uint64_t> allowed = memory_limit(common)) return std::max(*allowed, least);
+  const std::uint64_t available = runtime::available_memory();
+  if (available == 0) return unknown;
+  return std::max(available / 4 * 3 / static_cast<std::uint64_t>(ranks().local_size()), least);
+}
+
 std::string progress_mode(const CommonOptions& common) {
   if (!ranks().first()) return "never";
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
@@ -253,31 +264,40 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
   return info.notes.size();
 }
 
-ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
-                         bool whole_rows)
-    : what_(std::move(what)),
-      input_(input.inputs.front()),
-      options_(source_options(input, common)),
-      quiet_(common.quiet),
-      shared_(open_array(input, common, true, !whole_rows)),
+namespace {
+
+// A row is a number of entries, so each of them counts.
+InputOptions input_of(const ArrayOptions& asked) {
+  InputOptions input = asked.input;
+  if (!asked.rows.empty()) input.needed_by = "--rows";
+  return input;
+}
+
+}  // namespace
+
+ArrayStream::ArrayStream(const ArrayOptions& asked, Work work, std::string what)
+    : asked_(asked),
+      what_(std::move(what)),
+      rows_(row_count(asked.rows)),
+      input_(input_of(asked)),
+      shared_(open_array(input_, asked.common, true, asked.rows.empty())),
       opening_(since(began_)),
       known_count_(shared_count(*source_, shared_.way)),
       device_(device_of_rank(
-          common.device, work,
+          asked.common.device, work,
           known_count_.value_or(0) * size_of(info().dtype) / static_cast<std::uint64_t>(ranks().size()))),
-      progress_(progress_mode(common)),
-      piece_bytes_(chunk_bytes(device_, 1, memory_limit(common))) {
-  if (!input.columns.empty()) options_.column = input.columns.front();
-}
+      progress_(progress_mode(asked.common)),
+      piece_bytes_(chunk_bytes(device_, 1, memory_limit(asked.common))) {}
 
 std::vector<std::byte> ArrayStream::whole() {
   const auto began = Clock::now();
   std::vector<std::byte> all;
+  if (!asked_.common.verify) return all;
   if (shared_.way == Way::first) {
     all = read_and_rewind(*source_);
   } else if (ranks().first()) {
-    const std::unique_ptr<io::Source> source = io::open(input_, options_);
-    all = io::read_all(*source);
+    const RanksScope alone;
+    all = io::read_all(*open_array(input_, asked_.common, true, false).source);
   }
   aside_ += since(began);
   return all;
@@ -288,14 +308,13 @@ std::uint64_t ArrayStream::count() {
   return *known_count_;
 }
 
-std::uint64_t ArrayStream::row_length(std::uint64_t rows) {
+std::optional<std::uint64_t> ArrayStream::row_length() {
+  if (asked_.rows.empty()) return std::nullopt;
   const std::uint64_t all = count();
-  if (all % rows == 0) {
-    rows_ = cut_shared({&source_, 1}, {&shared_.way, 1}, {.rows = rows});
-    cut_ = true;
-    return all / rows;
-  }
-  usage_error("--rows {} must divide the {} values of {}", rows, all, info().name);
+  if (all % rows_ != 0) usage_error("--rows {} must divide the {} values of {}", rows_, all, info().name);
+  own_rows_ = cut_shared({&source_, 1}, {&shared_.way, 1}, {.rows = rows_});
+  cut_ = true;
+  return all / rows_;
 }
 
 void ArrayStream::each(const std::function<void(const ArrayView&)>& take) {
@@ -317,7 +336,7 @@ void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
     if (!take(piece)) break;
   }
   progress_.finish();
-  if (!quiet_) noted_ = tell_notes(info(), noted_);
+  if (!asked_.common.quiet) noted_ = tell_notes(info(), noted_);
 }
 
 std::uint64_t ArrayStream::settle(std::uint64_t counted) {
@@ -328,15 +347,21 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   bytes_ = sums[1];
   if (sums[0] == 0 && info().format == "text") {
     data_error("{}: {}has no number", info().name,
-               options_.column.empty() ? "" : fmt::format("column {} ", options_.column));
+               input_.columns.empty() ? "" : fmt::format("column {} ", input_.columns.front()));
   }
   return sums[0];
 }
 
-void note_result(const CommonOptions& common, const ArrayStream& stream, std::uint64_t count, const Seconds& seconds) {
-  if (!common.quiet) note_report(stream.info().name, stream.report());
+void ArrayStream::tell(std::uint64_t count, const Seconds& seconds) const {
+  const CommonOptions& common = asked_.common;
+  if (!common.quiet) note_report(info().name, report());
   if (common.verify && !common.quiet) note(fmt::format("verified: {} values", count));
-  if (common.time) note_times(seconds, stream.bytes());
+  if (common.time) note_times(seconds, bytes());
+}
+
+std::string ArrayStream::json_end(const Seconds& seconds, const std::string& more) const {
+  return fmt::format(R"("device":{}{}{},{})", json_string(device_.id()), more, json_report(report(), info().notes),
+                     json_seconds(seconds));
 }
 
 Seconds ArrayStream::seconds(const Times& times) const {

@@ -136,6 +136,9 @@ std::uint64_t measure(io::Source& source);
 // All of the elements; then the source stands at its beginning again.
 std::vector<std::byte> read_and_rewind(io::Source& source);
 
+// Bytes that a command may hold: those of --memory, else most of what the machine has free.
+std::uint64_t memory_budget(const CommonOptions& common);
+
 // Whether the bar is drawn, as the options say it.
 std::string progress_mode(const CommonOptions& common);
 
@@ -172,23 +175,25 @@ class Places {
 // A pass, or several, over the one input of a command that takes its numbers piece by piece.
 class ArrayStream {
  public:
-  // Runs on --device, or on what device_for() says. `whole_rows`: row_length() will be called.
-  ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
-              bool whole_rows = false);
+  // Runs on --device, or on what device_for() says. `asked` must outlive it. With --rows, each rank gets whole rows.
+  ArrayStream(const ArrayOptions& asked, Work work, std::string what);
 
   [[nodiscard]] const io::SourceInfo& info() const { return source_->info(); }
   [[nodiscard]] const Device& device() const { return device_; }
   // Where the data of streams must be kept to be read again, this is said before the first pass.
   void keep() { source_->keep_for_rewind(); }
-  // All of it in memory, for --verify; the time does not count. Rank 0 alone has it.
+  // All of it in memory, where --verify is given; the time does not count. Rank 0 alone has it.
   [[nodiscard]] std::vector<std::byte> whole();
   // The number of elements of all ranks where it is known; count() reads through where it is not.
   [[nodiscard]] std::optional<std::uint64_t> known_count() const { return known_count_; }
   std::uint64_t count();
-  // Elements of each of so many rows; a usage error where they do not come out even. Each rank gets whole rows.
-  std::uint64_t row_length(std::uint64_t rows);
-  // How many of these rows this rank has.
+  // Elements of each of the rows, where --rows is given; a usage error where they do not come out even.
+  std::optional<std::uint64_t> row_length();
+  // How many rows there are, 1 where nothing is said, and how many of them this rank has after row_length().
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  [[nodiscard]] std::uint64_t own_rows() const { return own_rows_; }
+  // Bytes that the command may hold.
+  [[nodiscard]] std::uint64_t memory() const { return memory_budget(asked_.common); }
   // Bytes of the largest piece that next passes give.
   void limit_pieces(std::uint64_t bytes) { piece_bytes_ = std::min(piece_bytes_, bytes); }
   // The same of the smallest, before the first pass, whatever little memory is allowed.
@@ -209,13 +214,17 @@ class ArrayStream {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // What it took since the beginning.
   [[nodiscard]] Seconds seconds(const Times& times) const;
+  // The last members of JSON: the device, `more`, what was left out, the times.
+  [[nodiscard]] std::string json_end(const Seconds& seconds, const std::string& more = "") const;
+  // Prints what all these commands say on standard error after a result, unless --quiet is given.
+  void tell(std::uint64_t count, const Seconds& seconds) const;
 
  private:
   Clock::time_point began_ = Clock::now();
+  const ArrayOptions& asked_;
   std::string what_;
-  std::string input_;
-  io::SourceOptions options_;
-  bool quiet_;
+  std::uint64_t rows_;
+  InputOptions input_;
   SharedSource shared_;
   std::unique_ptr<io::Source>& source_ = shared_.source;
   double opening_;         // seconds: a text is parsed then
@@ -226,14 +235,11 @@ class ArrayStream {
   std::uint64_t piece_bytes_;
   std::optional<ChunkReader> reader_;
   bool cut_ = false;
-  std::uint64_t rows_ = 0;
+  std::uint64_t own_rows_ = 0;
   std::uint64_t bytes_ = 0;
   std::optional<io::TextReport> report_;  // of all ranks
   double aside_ = 0;
 };
-
-// Prints what all these commands say on standard error after a result, unless --quiet is given.
-void note_result(const CommonOptions& common, const ArrayStream& stream, std::uint64_t count, const Seconds& seconds);
 
 // An array written in pieces, whole or not at all, in the form that its path's ending says: .npy, .txt or .csv (one
 // number a line), else raw. On a terminal, and where the input is text, standard output is text.
@@ -266,28 +272,39 @@ struct LineForm {
 };
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullptr);
 
-// How an array is written to a path; "" and "-" are standard output. `from` is the input that it is made of.
+// How an array is written to a path; "" and "-" are standard output.
 enum class ArrayForm { raw, text, npy };
-ArrayForm array_form(const std::string& path, const io::SourceInfo& from);
 
+// Of an array that lies on several ranks, each writes its part of a file at its place, and the first one gives the file
+// its name when all have. What is no file of a name, like standard output, the first one writes. All of it is
+// collective then (ranks.h).
 class ArrayOutput {
  public:
-  // As array_form().
+  // In the form that the path says. `from` is the input that it is made of.
   ArrayOutput(const std::string& path, const io::SourceInfo& from);
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
+  // With several ranks once: the elements of this rank, after those of the ranks before.
   void write(const ArrayView& piece);
   // Called before the first piece: text gets rows of so many numbers, with the input's delimiter.
   void set_columns(std::uint64_t columns, const io::TextReport& from);
   // For several outputs that appear together: each is finished before the first is committed.
-  void finish() { file_.finish(); }
-  void commit() { file_.commit(); }
+  void finish() {
+    if (file_) file_->finish();
+  }
+  void commit();
 
  private:
+  void open_part();
+  void each_bytes(const ArrayView& piece, const Lines& take);
+  void write_part(const ArrayView& mine);
   ArrayForm form_;
   LineForm lines_;
   bool csv_;
-  io::OutputFile file_;
+  std::string head_;
+  std::optional<io::OutputFile> file_;  // of the first rank
+  std::optional<io::OutputPart> part_;  // of another
+  bool in_place_ = false;               // no file to which the other ranks have a way
 };
 
 // Whether that path is standard output.
@@ -307,7 +324,7 @@ void check_array_output(const CommonOptions& common);
 
 // The shape of an array without one: the number of its elements, or rows of equal length. Reads streams through where a
 // .npy file wants to know it first.
-std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common, std::uint64_t rows = 1);
+std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common);
 
 struct ArrayDone {
   std::uint64_t count = 0;
@@ -317,6 +334,21 @@ struct ArrayDone {
 };
 // JSON, notes and times, after the output was committed.
 void tell_array(const ArrayStream& stream, const CommonOptions& common, const ArrayDone& done);
+
+// Elements of one dtype in memory.
+struct Column {
+  Dtype dtype = Dtype::f64;
+  std::vector<std::byte> bytes;
+
+  Column() = default;
+  explicit Column(Dtype type) : dtype(type) {}
+  explicit Column(const ArrayView& values) : dtype(values.dtype) { append(values); }
+  void append(const ArrayView& values) {
+    const auto* from = static_cast<const std::byte*>(values.data);
+    bytes.insert(bytes.end(), from, from + values.count * size_of(values.dtype));
+  }
+  [[nodiscard]] ArrayView view() const { return {dtype, bytes.data(), bytes.size() / size_of(dtype)}; }
+};
 
 // A result of columns of equal length: a table for people, CSV, JSON, or one of the columns as .npy.
 
@@ -334,6 +366,8 @@ struct ColumnsResult {
   // (from 0), JSON a list for each row.
   std::vector<std::uint64_t> rows;
   std::size_t array = 0;  // the column that .npy has
+  bool one = false;       // there is one entry, so JSON has no lists
+  bool bare = false;      // the table is one number a line, without names
   std::string json_rest;  // the other members of JSON
 };
 

@@ -20,9 +20,7 @@ constexpr const char* dot_examples = R"(Examples:
   masu dot prices.csv --header --column price --column amount
   masu dot random:f32:100M random:f32:100M:seed=1 --time)";
 
-struct DotCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct DotCommandOptions : ArrayOptions {
   std::string result = "f64";
 };
 
@@ -107,7 +105,7 @@ Exit run_command(DotCommandOptions& asked) {
     const SumResult mine = result_of(sums, wanted, info.name);
     verify(reference, mine.dtype(), bits_of(mine));
   }
-  merge_states("dot", device, sums);
+  merge_states("dot", sums, device);
   const io::TextReport text = tell_source(*sources[0], common);
   if (sources[1]->info().name != info.name) tell_source(*sources[1], common);
   if (!ranks().first()) return Exit::done;
@@ -117,23 +115,15 @@ Exit run_command(DotCommandOptions& asked) {
   const std::uint64_t bits = bits_of(result);
   const Seconds seconds{pieces.seconds(), times.transfer, times.compute, since(began) - verifying};
   const ArrayView value(dtype, &bits, 1);
+  std::vector<std::string> notes;
+  for (const auto& source : sources)
+    for (const std::string& note : source->info().notes) notes.push_back(source->info().name + ": " + note);
+  ColumnsResult found{{{"dot", "dot"}}, [&](const ColumnsResult::Taker& take) { take({&value, 1}); }, {}};
+  found.one = found.bare = true;
+  found.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", sums.count(), to_string(info.dtype),
+                                json_string(device.id()), json_report(text, notes), json_seconds(seconds));
   const bool json = common.json || common.output.ends_with(".json");
-  io::OutputFile output(common.output.empty() ? "-" : common.output);
-  if (json) {
-    std::vector<std::string> notes;
-    for (const auto& source : sources)
-      for (const std::string& text : source->info().notes) notes.push_back(source->info().name + ": " + text);
-    output.write(fmt::format(R"({{"dot":{},"n":{},"dtype":"{}","device":{}{},{}}})", json_element(value, 0),
-                             sums.count(), to_string(info.dtype), json_string(device.id()), json_report(text, notes),
-                             json_seconds(seconds)));
-    output.write("\n");
-  } else if (common.output.ends_with(".npy")) {
-    output.write(io::npy_header(dtype, std::array<std::uint64_t, 1>{1}));
-    output.write(&bits, size_of(dtype));
-  } else {
-    output.write(table_element(value, 0) + "\n");
-  }
-  output.commit();
+  write_columns(found, json ? ColumnsForm::json : columns_form(common, true), common);
   if (common.verify && !common.quiet) note(fmt::format("verified: {} values", sums.count()));
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;

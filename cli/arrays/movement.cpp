@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu convert, scan and transpose: one array becomes another.
 #include "cli/arrays/array_stream.h"
-#include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 
 #include <fmt/format.h>
@@ -21,9 +20,7 @@ constexpr const char* convert_examples = R"(Examples:
   masu convert readings.txt --to u8 --saturate -o readings.raw
   masu convert big.raw --dtype u32 --endian big --to u32 -o little.raw)";
 
-struct ConvertCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct ConvertCommandOptions : ArrayOptions {
   std::string to;
   std::string rounding = std::string(to_string(Rounding::nearest_even));
   bool saturate = false;
@@ -57,7 +54,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   check_array_output(common);
   const Dtype to = dtype_from_name(asked.to);
   ConvertOptions how = conversion(asked);
-  ArrayStream stream(asked.input, common, Work::moving, "convert");
+  ArrayStream stream(asked, Work::moving, "convert");
   ArrayOutput output(common.output, stream.info());
   output.begin(to, shape_of(stream, common), stream.info().fortran_order);
   ArrayDone done;
@@ -91,11 +88,8 @@ constexpr const char* scan_examples = R"(Examples:
 
 constexpr std::uint64_t scan_row_copies = 4;  // of a whole row and its result, that memory has to hold
 
-struct ScanCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct ScanCommandOptions : ArrayOptions {
   std::string op = "sum";
-  std::string rows;
   bool exclusive = false;
 };
 
@@ -105,8 +99,9 @@ class ScanJob {
       : stream_(stream), how_(how), verify_(common.verify), output_(common.output, stream.info()) {}
 
   // Rows of `row_length` elements, or all as one.
-  ArrayDone operator()(std::uint64_t row_length, std::uint64_t memory, std::vector<std::uint64_t> shape) {
+  ArrayDone operator()(std::uint64_t row_length, const std::vector<std::uint64_t>& shape) {
     output_.begin(stream_.info().dtype, shape);
+    const std::uint64_t memory = stream_.memory();
     const std::uint64_t row_bytes = row_length * size_of(stream_.info().dtype);
     const bool whole = row_bytes <= memory / scan_row_copies;
     if (row_length > 0 && whole) stream_.limit_pieces(memory / scan_row_copies);
@@ -180,13 +175,10 @@ Exit run_command(ScanCommandOptions& asked) {
   ScanOptions how;
   how.op = named("--op", "sum, min or max", asked.op, scan_op_from_name);
   how.exclusive = asked.exclusive;
-  const std::uint64_t rows = row_count(asked.rows);
-  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
-  ArrayStream stream(asked.input, common, Work::moving, "scan");
-  const std::uint64_t row_length = asked.rows.empty() ? 0 : stream.row_length(rows);
-  const std::vector<std::uint64_t> shape = flat_shape(stream, common, rows);
-  ArrayDone done = ScanJob(stream, how, common)(row_length, memory_budget(memory_limit(common)), shape);
-  done.json_more = fmt::format(R"("op":"{}","exclusive":{},"rows":{},)", asked.op, asked.exclusive, rows);
+  ArrayStream stream(asked, Work::moving, "scan");
+  const std::uint64_t row_length = stream.row_length().value_or(0);
+  ArrayDone done = ScanJob(stream, how, common)(row_length, flat_shape(stream, common));
+  done.json_more = fmt::format(R"("op":"{}","exclusive":{},"rows":{},)", asked.op, asked.exclusive, stream.rows());
   tell_array(stream, common, done);
   return Exit::done;
 }
@@ -201,9 +193,7 @@ constexpr const char* transpose_examples = R"(Examples:
   masu transpose table.csv -o transposed.csv
   masu transpose samples.raw --dtype f32 --shape 1000,250 -o channels.raw)";
 
-struct TransposeCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct TransposeCommandOptions : ArrayOptions {
   std::string shape;
 };
 
@@ -263,19 +253,17 @@ class TransposeJob {
       : stream_(stream),
         matrix_(matrix),
         output_(common.output, stream.info()),
-        pixel_(matrix.depth * size_of(stream.info().dtype)) {
-    if (!common.verify) return;
-    reference_ = stream.whole();
-  }
+        pixel_(matrix.depth * size_of(stream.info().dtype)),
+        reference_(stream.whole()) {}
 
   // As many columns at a time as memory holds, each time reading all of the data.
-  ArrayDone operator()(std::uint64_t memory) {
+  ArrayDone operator()() {
     output_.begin(stream_.info().dtype, matrix_.turned_shape());
     output_.set_columns(matrix_.rows * matrix_.depth, stream_.report());
     const bool copied = matrix_.by_columns || matrix_.rows <= 1 || matrix_.columns <= 1;
     if (copied) copy();
     const std::uint64_t column_bytes = std::max<std::uint64_t>(1, matrix_.rows * pixel_);
-    const std::uint64_t width = std::max<std::uint64_t>(1, memory / 2 / column_bytes);
+    const std::uint64_t width = std::max<std::uint64_t>(1, stream_.memory() / 2 / column_bytes);
     if (!copied && width < matrix_.columns) {
       stream_.keep();
       stream_.least_pieces(least_piece);  // by single elements so many passes would take hours
@@ -365,12 +353,12 @@ Exit run_command(TransposeCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   check_array_output(common);
   asked.input.needed_by = "transpose";
-  ArrayStream stream(asked.input, common, Work::moving, "transpose");
+  ArrayStream stream(asked, Work::moving, "transpose");
   const bool text = stream.info().format == "text";
   const Matrix matrix = !asked.shape.empty() ? asked_matrix(asked.shape, stream.info(), stream.count())
                         : text               ? text_matrix(stream)
                                              : own_matrix(stream.info());
-  ArrayDone done = TransposeJob(stream, matrix, common)(memory_budget(memory_limit(common)));
+  ArrayDone done = TransposeJob(stream, matrix, common)();
   done.json_more = fmt::format(R"("shape":[{}],)", fmt::join(matrix.turned_shape(), ","));
   tell_array(stream, common, done);
   return Exit::done;

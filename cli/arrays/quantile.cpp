@@ -3,7 +3,6 @@
 #include "cli/verify/references.h"
 
 #include "cli/arrays/array_stream.h"
-#include "cli/sort/sort_job.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
@@ -55,7 +54,7 @@ void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_
     });
     if (shared) {
       found.times += finder.times();
-      merge_states("quantiles", stream.device(), finder);
+      merge_states("quantiles", finder, stream.device());
     }
     if (finder.count() == 0) {
       data_error("{}: there are no values, so no quantiles", stream.info().name);
@@ -66,21 +65,6 @@ void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_
   found.count += finder.count();
   if (shared) (void)stream.settle(at);
   else found.times += finder.times();
-}
-
-// The rows of all ranks, in their order.
-void join_rows(ArrayStream& stream, QuantileFound& found) {
-  if (!ranks().several()) return;
-  static_assert(std::is_trivially_copyable_v<Quantile>);
-  const auto bytes = std::as_bytes(std::span(found.quantiles));
-  const std::vector<Ranks::Bytes> all = ranks().from_each("rows", {bytes.begin(), bytes.end()});
-  found.quantiles.clear();
-  for (const Ranks::Bytes& part : all) {
-    const std::size_t before = found.quantiles.size();
-    found.quantiles.resize(before + part.size() / sizeof(Quantile));
-    if (!part.empty()) std::memcpy(found.quantiles.data() + before, part.data(), part.size());
-  }
-  found.count = stream.settle(found.count);
 }
 
 void find_whole_rows(ArrayStream& stream, const QuantileRequest& request, QuantileFound& found) {
@@ -106,18 +90,18 @@ QuantileFound find_quantiles(ArrayStream& stream, const QuantileRequest& request
   const std::uint64_t row_bytes = length * size_of(stream.info().dtype);
   if (length > 0 && row_bytes <= request.memory / row_copies) {
     find_whole_rows(stream, request, found);
-    join_rows(stream, found);
-    return found;
-  }
-  if (size_of(stream.info().dtype) > 1) stream.keep();  // one pass finds bytes
-  if (length == 0) {
-    find_part(stream, request, 0, std::numeric_limits<std::uint64_t>::max(), ranks().several(), found);
   } else {
-    for (std::uint64_t row = 0; row < stream.rows(); ++row) {
+    if (size_of(stream.info().dtype) > 1) stream.keep();  // one pass finds bytes
+    if (length == 0) {
+      find_part(stream, request, 0, std::numeric_limits<std::uint64_t>::max(), ranks().several(), found);
+      return found;
+    }
+    for (std::uint64_t row = 0; row < stream.own_rows(); ++row) {
       find_part(stream, request, row * length, (row + 1) * length, false, found);
     }
-    join_rows(stream, found);
   }
+  found.quantiles = join_ranks("rows", std::move(found.quantiles));
+  found.count = stream.settle(found.count);
   return found;
 }
 
@@ -127,12 +111,9 @@ constexpr const char* quantile_examples = R"(Examples:
   masu quantile ages.csv --header --column age --dtype u8 --method lower
   masu quantile table.raw --dtype f32 --rows 1000 -q 0.5 -o medians.npy)";
 
-struct QuantileCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct QuantileCommandOptions : ArrayOptions {
   std::string q = "0,0.25,0.5,0.75,1";
   std::string method = "linear";
-  std::string rows;
 };
 
 std::vector<double> parse_q(const std::string& text) {
@@ -158,19 +139,13 @@ void verify(const ArrayView& data, const QuantileRequest& request, const Quantil
 }
 
 // The results, as elements of the data where the method chooses such, else as f64.
-struct Values {
-  Dtype dtype = Dtype::f64;
-  std::vector<std::byte> bytes;
-  Values(Dtype elements, const std::vector<Quantile>& quantiles) {
-    if (!quantiles.empty() && quantiles.front().is_element) dtype = elements;
-    const std::size_t size = size_of(dtype);
-    bytes.resize(quantiles.size() * size);
-    for (std::size_t i = 0; i < quantiles.size(); ++i) {
-      const Quantile& one = quantiles[i];
-      std::memcpy(bytes.data() + i * size, one.is_element ? static_cast<const void*>(&one.bits) : &one.value, size);
-    }
+Column values_of(const std::vector<Quantile>& quantiles, Dtype elements) {
+  Column column(!quantiles.empty() && quantiles.front().is_element ? elements : Dtype::f64);
+  for (const Quantile& one : quantiles) {
+    column.append({column.dtype, one.is_element ? static_cast<const void*>(&one.bits) : &one.value, 1});
   }
-};
+  return column;
+}
 
 Exit run_command(QuantileCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
@@ -178,35 +153,32 @@ Exit run_command(QuantileCommandOptions& asked) {
   QuantileRequest request;
   request.q = parse_q(asked.q);
   request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
-  request.rows = row_count(asked.rows);
-  request.memory = memory_budget(memory_limit(common));
-  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
-  ArrayStream stream(asked.input, common, Work::reading, "quantile", !asked.rows.empty());
+  ArrayStream stream(asked, Work::reading, "quantile");
+  request.rows = stream.rows();
+  request.row_length = stream.row_length();
+  request.memory = stream.memory();
   const Dtype dtype = stream.info().dtype;
-  if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
-  const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
+  const std::vector<std::byte> reference = stream.whole();
   const QuantileFound found = find_quantiles(stream, request);
   const Seconds seconds = stream.seconds(found.times);
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
 
-  const Values values(dtype, found.quantiles);
+  const Column values = values_of(found.quantiles, dtype);
   const std::size_t number = request.q.size();
   ColumnsResult result;
   result.heads = {{"q", "q", true}, {"value", "values"}};
   result.array = 1;
   result.pieces = [&](const ColumnsResult::Taker& take) {
-    const ArrayView all(values.dtype, values.bytes.data(), found.quantiles.size());
     for (std::uint64_t row = 0; row < request.rows; ++row) {
-      take(std::array{ArrayView(request.q), part_of(all, row * number, number)});
+      take(std::array{ArrayView(request.q), part_of(values.view(), row * number, number)});
     }
   };
   if (request.row_length) result.rows.assign(request.rows, number);
-  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}","device":{}{},{})", asked.method, found.count,
-                                 to_string(dtype), json_string(stream.device().id()),
-                                 json_report(stream.report(), stream.info().notes), json_seconds(seconds));
+  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}",{})", asked.method, found.count, to_string(dtype),
+                                 stream.json_end(seconds));
   write_columns(result, form, common);
-  note_result(common, stream, found.count, seconds);
+  stream.tell(found.count, seconds);
   return Exit::done;
 }
 
@@ -219,7 +191,7 @@ Command add_quantile(CommandLine& line) {
         app.add_option("-q", options.q, "LIST", "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)");
         app.add_option("--method", options.method, "METHOD",
                        "How to interpolate between two values (linear): " + words_of("METHOD"));
-        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
+        add_rows_option(app, options);
         add_alpha_option(app, options.input);
       });
 }

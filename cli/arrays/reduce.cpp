@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu reduce: sums, means, extremes and the like.
 #include "cli/arrays/array_stream.h"
-#include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 #include "options.h"
 #include "program.h"
@@ -21,7 +20,7 @@ namespace {
 // Several operations in one pass.
 
 struct ReduceFound {
-  std::vector<ReduceColumn> columns;  // in the order of the operations
+  std::vector<Column> columns;  // in the order of the operations
   std::uint64_t count = 0;
   std::uint64_t own_count = 0;  // of this rank
   Times times;
@@ -32,11 +31,11 @@ constexpr std::uint64_t reduce_row_copies = 8;  // of a whole row, that memory h
 // What one kind of reduction found for each row so far.
 struct Reduced {
   explicit Reduced(Dtype dtype) : least(dtype), greatest(dtype) {}
-  ReduceColumn least;
-  ReduceColumn greatest;
-  ReduceColumn least_place{Dtype::u64};
-  ReduceColumn greatest_place{Dtype::u64};
-  ReduceColumn nonzero{Dtype::u64};
+  Column least;
+  Column greatest;
+  Column least_place{Dtype::u64};
+  Column greatest_place{Dtype::u64};
+  Column nonzero{Dtype::u64};
 
   void append(const ReduceResult& result) {
     const bool both = result.op() == ReduceOp::minmax;
@@ -59,8 +58,8 @@ struct Totals {
   Reduced reduced;
 };
 
-ReduceColumn column_of(const SumResult& found) {
-  ReduceColumn column(found.dtype());
+Column column_of(const SumResult& found) {
+  Column column(found.dtype());
   for (std::uint64_t row = 0; row < found.rows(); ++row) {
     const std::uint64_t bits = bits_of(found, row);
     column.append({column.dtype, &bits, 1});
@@ -74,7 +73,7 @@ struct Operation {
   std::optional<SumKind> sums;
   std::optional<ReduceOp> reduction;
   bool of_nothing;  // whether data without elements have it
-  ReduceColumn (*column)(const Totals& totals);
+  Column (*column)(const Totals& totals);
 };
 
 constexpr std::array<Operation, 10> operations{{
@@ -158,9 +157,9 @@ class ReduceJob {
     if (request_.row_length == 0) return of_empty_rows();
     const bool no_rows = none && request_.row_length;  // of a rank: there are some
     for (const std::string& name : request_.ops) {
-      found_.columns.push_back(no_rows ? ReduceColumn() : operation(name).column(totals_));
+      found_.columns.push_back(no_rows ? Column() : operation(name).column(totals_));
     }
-    if (request_.row_length && ranks().several()) join_rows();
+    if (request_.row_length) join_rows();
     return std::move(found_);
   }
 
@@ -193,24 +192,21 @@ class ReduceJob {
   // The one row of all elements, of all ranks.
   void end_all() {
     if (row_.empty()) start_row();
-    if (totals_.sums) merge_states("sums", stream_.device(), *totals_.sums);
+    if (totals_.sums) merge_states("sums", *totals_.sums, stream_.device());
     for (ReduceAccumulator& one : row_) {
       found_.times += one.times();
-      merge_states("extremes", stream_.device(), one);
+      merge_states("extremes", one, stream_.device());
     }
     end_row();
   }
   // The rows of all ranks, in their order.
   void join_rows() {
-    for (ReduceColumn& column : found_.columns) {
-      const std::vector<Ranks::Bytes> all = ranks().from_each("rows", std::move(column.bytes));
+    for (Column& column : found_.columns) {
       // A rank without rows does not know the dtype.
-      const auto has = std::find_if(all.begin(), all.end(), [](const Ranks::Bytes& part) { return !part.empty(); });
-      const auto from = static_cast<std::uint64_t>(has - all.begin());
-      const bool tells = static_cast<std::uint64_t>(ranks().rank()) == from;
-      column.dtype = static_cast<Dtype>(ranks().sum("dtype", tells ? static_cast<std::uint64_t>(column.dtype) : 0));
-      column.bytes.clear();
-      for (const Ranks::Bytes& part : all) column.bytes.insert(column.bytes.end(), part.begin(), part.end());
+      std::vector<Dtype> dtypes;
+      if (!column.bytes.empty()) dtypes.push_back(column.dtype);
+      column.dtype = join_ranks("dtype", std::move(dtypes)).front();
+      column.bytes = join_ranks("rows", std::move(column.bytes));
     }
   }
   // Elements of each row.
@@ -229,7 +225,7 @@ class ReduceJob {
     const bool integers = !is_float(stream_.info().dtype);
     const Dtype total = is_signed(stream_.info().dtype) ? Dtype::i64 : Dtype::u64;
     for (const std::string& name : request_.ops) {
-      ReduceColumn column(name == "count-nonzero" ? Dtype::u64 : name == "sum" && integers ? total : request_.result);
+      Column column(name == "count-nonzero" ? Dtype::u64 : name == "sum" && integers ? total : request_.result);
       column.bytes.resize(request_.rows * size_of(column.dtype));
       found_.columns.push_back(std::move(column));
     }
@@ -260,12 +256,9 @@ constexpr const char* reduce_examples = R"(Examples:
   masu reduce prices.csv --header --column price --op mean,variance --ddof 1 --json
   masu reduce table.raw --dtype f32 --rows 1000 --op norm2 -o norms.npy)";
 
-struct ReduceCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct ReduceCommandOptions : ArrayOptions {
   std::string ops = "sum,mean,min,max";
   std::string ddof = "0";
-  std::string rows;
   std::string result = "f64";
 };
 
@@ -286,54 +279,12 @@ bool is_place(const std::string& op) {
 }
 
 void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFound& found) {
-  const std::vector<ReduceColumn> expected = reference_reduce(data, request);
+  const std::vector<Column> expected = reference_reduce(data, request);
   for (std::size_t op = 0; op < expected.size(); ++op) {
-    const ReduceColumn& got = found.columns[op];
+    const Column& got = found.columns[op];
     if (got.dtype == expected[op].dtype && got.bytes == expected[op].bytes) continue;
     differs("the {} differs from the reference's", request.ops[op]);
   }
-}
-
-std::string json_values(const ReduceColumn& column, bool rows) {
-  if (!rows) return json_element(column.view(), 0);
-  std::string text = "[";
-  for (std::uint64_t row = 0; row < column.view().count; ++row) {
-    text += (row == 0 ? "" : ",") + json_element(column.view(), row);
-  }
-  return text + "]";
-}
-
-// As lines of one value, or as one line of JSON.
-void write_values(const ReduceRequest& request, const ReduceFound& found, const std::string& json_rest,
-                  const CommonOptions& common, ColumnsForm form) {
-  io::OutputFile output(common.output.empty() ? "-" : common.output);
-  if (form == ColumnsForm::json) {
-    output.write("{");
-    for (std::size_t op = 0; op < request.ops.size(); ++op) {
-      output.write(
-          fmt::format("\"{}\":{},", request.ops[op], json_values(found.columns[op], request.row_length.has_value())));
-    }
-    output.write(json_rest + "}\n");
-  } else {
-    for (std::uint64_t row = 0; row < request.rows; ++row) {
-      for (const ReduceColumn& column : found.columns) output.write(table_element(column.view(), row) + "\n");
-    }
-  }
-  output.commit();
-}
-
-// As CSV with a line for each row, or as an array of one operation's values.
-void write_table(const ReduceRequest& request, const ReduceFound& found, const CommonOptions& common,
-                 ColumnsForm form) {
-  ColumnsResult result;
-  for (const std::string& name : request.ops) result.heads.push_back({name, name});
-  result.pieces = [&](const ColumnsResult::Taker& take) {
-    std::vector<ArrayView> views;
-    for (const ReduceColumn& column : found.columns) views.push_back(column.view());
-    take(views);
-  };
-  if (request.row_length && form == ColumnsForm::csv) result.rows.assign(request.rows, 1);
-  write_columns(result, form, common);
 }
 
 Exit run_command(ReduceCommandOptions& asked) {
@@ -343,13 +294,12 @@ Exit run_command(ReduceCommandOptions& asked) {
   const ColumnsForm form = columns_form(common, request.ops.size() == 1);
   request.result = parse_result(asked.result);
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
-  request.rows = row_count(asked.rows);
-  request.memory = memory_budget(memory_limit(common));
-  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
   asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
-  ArrayStream stream(asked.input, common, Work::reading, "reduce", !asked.rows.empty());
-  if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
-  const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
+  ArrayStream stream(asked, Work::reading, "reduce");
+  request.rows = stream.rows();
+  request.row_length = stream.row_length();
+  request.memory = stream.memory();
+  const std::vector<std::byte> reference = stream.whole();
   // A total that no integer of 64 bits holds is the data's fault.
   ReduceFound found = with_data(stream.info().name, [&] { return ReduceJob(stream, request)(); });
   const Seconds seconds = stream.seconds(found.times);
@@ -360,17 +310,24 @@ Exit run_command(ReduceCommandOptions& asked) {
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
   for (std::size_t op = 0; places && op < request.ops.size(); ++op) {
     if (!is_place(request.ops[op])) continue;
-    ReduceColumn& column = found.columns[op];
+    Column& column = found.columns[op];
     const std::vector<std::uint64_t> moved = places->of(column.bytes.data(), column.view().count);
     std::memcpy(column.bytes.data(), moved.data(), column.bytes.size());
   }
 
-  const std::string rest = fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", found.count, to_string(dtype),
-                                       json_string(stream.device().id()),
-                                       json_report(stream.report(), stream.info().notes), json_seconds(seconds));
-  if (form == ColumnsForm::table || form == ColumnsForm::json) write_values(request, found, rest, common, form);
-  else write_table(request, found, common, form);
-  note_result(common, stream, found.count, seconds);
+  ColumnsResult result;
+  for (const std::string& name : request.ops) result.heads.push_back({name, name});
+  result.pieces = [&](const ColumnsResult::Taker& take) {
+    std::vector<ArrayView> views;
+    for (const Column& column : found.columns) views.push_back(column.view());
+    take(views);
+  };
+  if (request.row_length && form == ColumnsForm::csv) result.rows.assign(request.rows, 1);
+  result.one = !request.row_length;
+  result.bare = true;
+  result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", found.count, to_string(dtype), stream.json_end(seconds));
+  write_columns(result, form, common);
+  stream.tell(found.count, seconds);
   return Exit::done;
 }
 
@@ -383,7 +340,7 @@ Command add_reduce(CommandLine& line) {
         app.add_option("--op", options.ops, "OP",
                        "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"));
         app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
-        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
+        add_rows_option(app, options);
         add_result_option(app, options.result);
         add_alpha_option(app, options.input);
       });

@@ -85,7 +85,7 @@ class RowTopk {
           fmt::format("topk: with several ranks the {} values must fit the memory of each (--memory)", request_.k));
     }
     times_ = accumulator_->times();
-    merge_states("topk", request_.device, *accumulator_);
+    merge_states("topk", *accumulator_, request_.device);
   }
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
@@ -241,12 +241,9 @@ constexpr const char* topk_examples = R"(Examples:
   masu topk table.raw --dtype f32 --rows 1000 -k 3 -o best.npy
   masu topk huge.raw --dtype f32 -k 1M --memory 1Gi --json)";
 
-struct TopkCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct TopkCommandOptions : ArrayOptions {
   std::string k;
   std::string nan = "skip";
-  std::string rows;
   bool smallest = false;
   bool index = false;
 };
@@ -307,36 +304,33 @@ Exit run_command(TopkCommandOptions& asked) {
   how.nan = is_second("--nan", asked.nan, "last", "skip") ? NanPolicy::skip : NanPolicy::last;
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
   asked.input.places = asked.rows.empty();
-  if (!asked.rows.empty()) asked.input.needed_by = "--rows";
-  ArrayStream stream(asked.input, common, Work::reading, "topk", !asked.rows.empty());
+  ArrayStream stream(asked, Work::reading, "topk");
   const Dtype dtype = stream.info().dtype;
-  const std::uint64_t rows = row_count(asked.rows);
-  std::optional<std::uint64_t> row_length;
-  if (!asked.rows.empty()) row_length = stream.row_length(rows);
+  const std::optional<std::uint64_t> row_length = stream.row_length();
   const std::optional<std::uint64_t> most = row_length ? row_length : stream.known_count();
   if (most) k = std::clamp<std::uint64_t>(*most, 1, k);
-  const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
+  const std::vector<std::byte> reference = stream.whole();
 
-  TopkTable table({stream.device(), dtype, k, how, memory_budget(memory_limit(common)), common.tmpdir}, row_length);
+  TopkTable table({stream.device(), dtype, k, how, stream.memory(), common.tmpdir}, row_length);
   stream.each([&](const ArrayView& piece) { table.add(piece); });
   const std::uint64_t count = stream.settle(table.count());
   TopkTable::Result found = table.finish();
-  if (row_length == 0) found.found.assign(rows, 0);  // rows of nothing
-  if (row_length == 0) found.skipped.assign(rows, 0);
+  if (row_length == 0) found.found.assign(stream.rows(), 0);  // rows of nothing
+  if (row_length == 0) found.skipped.assign(stream.rows(), 0);
   const Seconds seconds = stream.seconds(table.times());
   std::optional<Places> places;
   if (asked.input.places) places.emplace(stream.places(table.count()));
   if (!ranks().first()) return Exit::done;
-  if (common.verify) verify({dtype, reference.data(), count}, rows, k, how, found);
+  if (common.verify) verify({dtype, reference.data(), count}, stream.rows(), k, how, found);
 
   ColumnsResult result = columns_of(asked, found, places);
-  result.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{},"nan_skipped":{}{},{})", count, to_string(dtype),
-                                 json_string(stream.device().id()), json_skipped(asked, found.skipped),
-                                 json_report(stream.report(), stream.info().notes), json_seconds(seconds));
+  result.json_rest =
+      fmt::format(R"("n":{},"dtype":"{}",{})", count, to_string(dtype),
+                  stream.json_end(seconds, fmt::format(R"(,"nan_skipped":{})", json_skipped(asked, found.skipped))));
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
   if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", stream.info().name, skipped));
-  note_result(common, stream, count, seconds);
+  stream.tell(count, seconds);
   return Exit::done;
 }
 
@@ -349,7 +343,7 @@ Command add_topk(CommandLine& line) {
         app.add_option("-k", options.k, "K", "Number of values; all, in order, where the input has fewer").required();
         app.add_flag("--smallest", options.smallest, "The smallest values, the smallest first");
         app.add_option("--nan", options.nan, "last|skip", "NaNs are left out (skip), or greater than all else (last)");
-        app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
+        add_rows_option(app, options);
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
         add_alpha_option(app, options.input);
       });

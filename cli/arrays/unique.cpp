@@ -165,7 +165,7 @@ class UniqueTable {
     const std::uint64_t fits = all[0] == 0 && (narrow || all[1] <= request_.memory / 4) ? 1 : 0;
     if (ranks().sum("room", fits) == static_cast<std::uint64_t>(ranks().size())) {
       times_ += accumulator_->times();
-      merge_states("distinct values", request_.device, *accumulator_);
+      merge_states("distinct values", *accumulator_, request_.device);
       return;
     }
     if (ranks().first() && accumulator_) spill();
@@ -208,9 +208,7 @@ constexpr const char* unique_examples = R"(Examples:
   masu unique table.csv --header --column country --dtype u16 --json
   masu unique huge.raw --dtype u64 --memory 4Gi -o counts.csv)";
 
-struct UniqueCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct UniqueCommandOptions : ArrayOptions {
   std::string by = "value";
   std::string limit;
 };
@@ -241,11 +239,11 @@ Exit run_command(UniqueCommandOptions& asked) {
   const bool by_count = is_second("--by", asked.by, "value", "count");
   const std::uint64_t limit =
       asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
-  ArrayStream stream(asked.input, common, Work::sorting, "unique");
+  ArrayStream stream(asked, Work::sorting, "unique");
   const Dtype dtype = stream.info().dtype;
-  const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
+  const std::vector<std::byte> reference = stream.whole();
 
-  const std::uint64_t memory = memory_budget(memory_limit(common));
+  const std::uint64_t memory = stream.memory();
   stream.limit_pieces(memory / pieces_in_memory);
   UniqueTable table({stream.device(), dtype, memory, common.tmpdir});
   stream.each([&](const ArrayView& piece) { table.add(piece); });
@@ -260,14 +258,13 @@ Exit run_command(UniqueCommandOptions& asked) {
   result.pieces = [&](const ColumnsResult::Taker& take) {
     found.entries.each([&](const ArrayView& values, const ArrayView& counts) { take(std::array{values, counts}); });
   };
-  result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", count,
-                                 found.distinct, to_string(dtype), json_string(stream.device().id()), table.runs(),
-                                 json_report(stream.report(), stream.info().notes), json_seconds(seconds));
+  result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}",{})", count, found.distinct, to_string(dtype),
+                                 stream.json_end(seconds, fmt::format(R"(,"runs":{})", table.runs())));
   write_columns(result, form, common);
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
   }
-  note_result(common, stream, count, seconds);
+  stream.tell(count, seconds);
   return Exit::done;
 }
 

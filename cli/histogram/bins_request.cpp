@@ -188,14 +188,7 @@ void BinsFinder::add(const ArrayView& piece) {
 
 // Far values make bins by the billion of little data.
 void BinsFinder::end_estimate() {
-  if (ranks().several()) {
-    const auto both = [](const Ranks::Bytes& before, const Ranks::Bytes& after) {
-      BinEstimator merged = BinEstimator::from_bytes(before);
-      merged.merge(BinEstimator::from_bytes(after));
-      return merged.bytes();
-    };
-    estimator_ = BinEstimator::from_bytes(ranks().merge("bins of a rule", estimator_->bytes(), both));
-  }
+  merge_states("bins of a rule", *estimator_);
   if (estimator_->next_pass()) return;
   if (!(estimator_->bins_found() <= most_estimated_bins)) {
     data_error(
@@ -206,21 +199,13 @@ void BinsFinder::end_estimate() {
   bins_ = estimator_->bins();
 }
 
-void BinsFinder::merge_ranges() {
-  if (!ranks().several()) return;
-  Ranks::Bytes mine(range_ ? sizeof(ValueRange) : 0);
-  if (range_) std::memcpy(mine.data(), &*range_, sizeof(ValueRange));
-  range_.reset();
-  for (const Ranks::Bytes& part : ranks().from_each("range", std::move(mine))) {
-    if (part.empty()) continue;
-    ValueRange one{};
-    std::memcpy(&one, part.data(), sizeof one);
-    range_ = merge(range_, one);
-  }
-}
-
 void BinsFinder::end_pass() {
-  if (!estimator_) merge_ranges();
+  if (!estimator_) {
+    std::vector<ValueRange> mine;
+    if (range_) mine.push_back(*range_);
+    range_.reset();
+    for (const ValueRange& each : join_ranks("range", std::move(mine))) range_ = merge(range_, each);
+  }
   if (estimator_) {
     end_estimate();
   } else if (request_.log) {

@@ -30,13 +30,7 @@ namespace {
 // A form of the result.
 struct Format {
   std::string_view name;
-  using Write = void (*)(const HistogramResult&, const WriteOptions&, const Sink&);
-  Write write_counts;
-  Write write_totals;  // with --weights
-
-  void write(const HistogramResult& result, const WriteOptions& options, const Sink& sink) const {
-    (result.weighted ? write_totals : write_counts)(result, options, sink);
-  }
+  void (*write)(const HistogramResult&, const WriteOptions&, const Sink&);
 };
 
 struct HistogramCommandOptions {
@@ -73,14 +67,13 @@ struct HistogramCommandOptions {
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
 void write_chart(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  if (result.weighted) return write_weighted_table(result, options, sink);
   if (options.several && !options.first) sink("\n");
   write_table(result, {output_width(), utf8_locale(), options.density, options.cumulative, options.log_counts}, sink);
 }
 
-constexpr std::array<Format, 4> formats{{{"table", write_chart, write_weighted_table},
-                                         {"json", write_json, write_weighted_json},
-                                         {"csv", write_csv, write_weighted_csv},
-                                         {"npy", write_npy, write_weighted_npy}}};
+constexpr std::array<Format, 4> formats{
+    {{"table", write_chart}, {"json", write_json}, {"csv", write_csv}, {"npy", write_npy}}};
 
 const Format* find_format(std::string_view name) {
   const auto* const found =

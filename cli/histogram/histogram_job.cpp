@@ -315,7 +315,7 @@ class WeightedCounter final : public Counter {
   }
   void share(HistogramResult& result) override {
     if (!ranks().several()) return;
-    merge_states("weighted histogram", device_, accumulator_);
+    merge_states("weighted histogram", accumulator_, device_);
     take(result);
   }
   void compare(const HistogramResult& result) const override { reference_->compare(name_, *result.weighted); }

@@ -85,16 +85,16 @@ struct HistogramResult {
   NamedReports texts;
   std::uint64_t bytes = 0;
 
-  // What channels and rows have in common. `row` is 0 where there are no rows.
+  // What all shapes but `weighted` have in common. `row` and `channel` are 0 where there are none.
   struct Block {
     std::span<const std::uint64_t> counts;
-    std::uint64_t below = 0;
+    std::uint64_t below = 0;  // of a joint histogram: outside
     std::uint64_t above = 0;
     std::uint64_t nan = 0;
     [[nodiscard]] std::uint64_t n() const;
   };
   [[nodiscard]] const Histogram& first() const { return rows ? *first_row : channels.front(); }
-  [[nodiscard]] std::uint64_t row_count() const { return rows ? rows->rows() : 1; }
+  [[nodiscard]] std::uint64_t row_count() const;
   [[nodiscard]] unsigned channel_count() const;
   [[nodiscard]] Block block(std::uint64_t row, unsigned channel) const;
   [[nodiscard]] std::vector<double> density(std::uint64_t row, unsigned channel) const;
@@ -128,14 +128,11 @@ void write_row_table(const HistogramResult& result, const TableOptions& options,
 void write_joint_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
 void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 void write_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-// The counts (or, as asked, the cumulative counts) as u64, the density as f64: of shape (bins), (channels, bins),
-// (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
+// The counts (or, as asked, the cumulative counts) as u64, totals, or the density as f64: of shape (bins),
+// (channels, bins), (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-// The same forms of a weighted histogram; .npy has the totals, or the density.
+// Of a weighted histogram.
 void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-void write_weighted_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-void write_weighted_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-void write_weighted_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 
 // Which bins the options --bins, --range, --edges, --integers and --log ask for.
 
@@ -183,7 +180,6 @@ class BinsFinder {
 
  private:
   void end_estimate();
-  void merge_ranges();
   void check_width() const;
   BinsRequest request_;
   std::string name_;

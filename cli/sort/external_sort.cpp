@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/sort_job.h"
 
-#include "ranks.h"
-#include "runtime/environment.h"
 #include "sort/sort_job.h"
 #include "text.h"
 
@@ -269,19 +267,10 @@ void ExternalRuns::merge(const RecordSink& sink, const std::function<void(std::u
 
 namespace {
 
-constexpr std::uint64_t least_sort_memory = std::uint64_t{64} << 10U;
-constexpr std::uint64_t unknown_memory = std::uint64_t{1} << 30U;
 constexpr std::uint64_t first_reserve = std::uint64_t{1} << 20U;
 constexpr std::uint64_t least_run = 4096;  // records: less is not parted when a device has no memory for it
 
 }  // namespace
-
-std::uint64_t memory_budget(std::optional<std::uint64_t> allowed) {
-  if (allowed) return std::max(*allowed, least_sort_memory);
-  const std::uint64_t available = runtime::available_memory();
-  if (available == 0) return unknown_memory;
-  return std::max(available / 4 * 3 / static_cast<std::uint64_t>(ranks().local_size()), least_sort_memory);
-}
 
 // Sorting takes a copy of the records and a quarter more, beside the records themselves.
 std::uint64_t ExternalSort::capacity(const Device& device, const RecordShape& shape, std::uint64_t memory) {
@@ -393,7 +382,7 @@ void ExternalSort::spill(std::uint64_t first, std::uint64_t count) {
 
 void ExternalSort::finish(const RecordSink& sink, std::uint64_t rows) {
   const bool index_only = request_.payload == Payload::index;
-  if (runs_.count() == 0 && filled_ > 0) {
+  if (runs_.count() == 0) {  // without records too: the device may lack the algorithm
     try {
       sort_in_memory(0, filled_, rows, index_only);
       sink({{request_.shape.keys, keys_.get(), filled_}, payload_.get()});

@@ -85,12 +85,6 @@ struct OrderCheck {
   std::optional<std::uint64_t> out_of_order;  // the first element that comes before the one in front of it
   std::string element;                        // that one, and the one in front of it
   std::string before;
-  std::string name;
-  Dtype dtype = Dtype::u8;
-  std::string device;
-  io::TextReport text;
-  std::vector<std::string> notes;
-  Seconds seconds;
 };
 
 constexpr std::uint64_t least_for_device = 4096;  // elements: less is looked at one by one
@@ -109,11 +103,11 @@ std::uint64_t first_fall(const ArrayView& data, Order order) {
 class Check {
  public:
   Check(const SortCommandOptions& asked, ArrayStream& stream)
-      : order_(asked.order()), plain_(asked.common.verify), device_(stream.device()) {
-    const std::uint64_t rows = asked.row_count();
-    if (rows == 1) return;
-    row_length_ = std::max<std::uint64_t>(1, stream.row_length(rows));
-  }
+      : order_(asked.order()),
+        plain_(asked.common.verify),
+        device_(stream.device()),
+        dtype_(stream.info().dtype),
+        row_length_(std::max<std::uint64_t>(1, stream.row_length().value_or(none))) {}
 
   // The next piece of the data; false where it is out of order.
   bool add(const ArrayView& piece, OrderCheck& found) {
@@ -140,7 +134,7 @@ class Check {
   // What all ranks have found, one after the other.
   void share(OrderCheck& found) {
     if (!ranks().several()) return;
-    const bool parted = row_length_ != std::numeric_limits<std::uint64_t>::max();
+    const bool parted = row_length_ != none;
     Part mine{found.count, found.out_of_order.value_or(none), {}, {}};
     std::memcpy(mine.first, first_, sizeof first_);
     std::memcpy(mine.last, last_, sizeof last_);
@@ -157,9 +151,9 @@ class Check {
       std::memcpy(&part, from.data(), sizeof part);
       if (part.count != 0 || part.fall != none) {
         std::memcpy(first_, part.first, sizeof first_);
-        const ArrayView begin(all.dtype, first_, 1);
+        const ArrayView begin(dtype_, first_, 1);
         if (any && !parted && !all.out_of_order && !follows(begin))
-          tell(all, element_text({all.dtype, last_, 1}, 0), begin, 0);
+          tell(all, element_text({dtype_, last_, 1}, 0), begin, 0);
         if (part.fall != none && !all.out_of_order) {
           const std::vector<std::string> said = split(text_in(std::span(from).subspan(sizeof part)), '\n');
           all.out_of_order = all.count + part.fall;
@@ -207,16 +201,17 @@ class Check {
   Order order_;
   bool plain_;
   Device device_;
-  std::uint64_t row_length_ = std::numeric_limits<std::uint64_t>::max();
+  Dtype dtype_;
+  std::uint64_t row_length_;  // `none`: all is one row
   alignas(8) std::byte first_[8] = {};
   alignas(8) std::byte last_[8] = {};
 };
 
 // Stops at the first element that is out of order. Throws Differs where the reference finds another one.
-OrderCheck check_order(const SortCommandOptions& asked) {
-  ArrayStream stream(asked.input, asked.common, Work::sorting, "is-sorted", asked.row_count() > 1);
+Exit check(const SortCommandOptions& asked) {
+  ArrayStream stream(asked, Work::sorting, "is-sorted");
+  const Dtype dtype = stream.info().dtype;
   OrderCheck found;
-  found.dtype = stream.info().dtype;
   Check check(asked, stream);
   double computing = 0;
   stream.pass([&](const ArrayView& piece) {
@@ -230,28 +225,19 @@ OrderCheck check_order(const SortCommandOptions& asked) {
   const Places places = stream.places(seen);
   check.share(found);
   if (found.out_of_order && asked.row_count() == 1) places.apply({&*found.out_of_order, 1});
-  found.name = stream.info().name;
-  found.device = stream.device().id();
-  found.text = stream.report();
-  found.notes = stream.info().notes;
-  found.seconds = stream.seconds({0, computing});
-  return found;
-}
-
-Exit check(const SortCommandOptions& asked) {
-  const OrderCheck found = check_order(asked);
+  const Seconds seconds = stream.seconds({0, computing});
   if (!ranks().first()) return Exit::done;
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
-    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
-                           to_string(found.dtype), json_string(found.device), place,
-                           json_report(found.text, found.notes), json_seconds(found.seconds)));
+    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",{}}}\n", !found.out_of_order, to_string(dtype),
+                           stream.json_end(seconds, place)));
   }
-  if (!asked.common.quiet) note_report(found.name, found.text);
-  if (asked.common.time) note_times(found.seconds, found.count * size_of(found.dtype));
+  const std::string& name = stream.info().name;
+  if (!asked.common.quiet) note_report(name, stream.report());
+  if (asked.common.time) note_times(seconds, found.count * size_of(dtype));
   if (!found.out_of_order) return Exit::done;
   if (!asked.common.json && !asked.common.quiet) {
-    note(fmt::format("masu: {}: not sorted: element {} is {}, after {}", found.name, *found.out_of_order, found.element,
+    note(fmt::format("masu: {}: not sorted: element {} is {}, after {}", name, *found.out_of_order, found.element,
                      found.before));
   }
   return Exit::differs;
@@ -262,6 +248,7 @@ Exit run_command(SortCommandOptions& asked) {
   apply(asked.common);
   if (!asked.values.empty()) asked.input.needed_by = "--values";
   if (asked.row_count() > 1) asked.input.needed_by = "--rows";
+  else asked.rows.clear();
   asked.input.places = asked.index || asked.is_sorted;
   if (asked.is_sorted) return check(asked);
   Progress progress(progress_mode(asked.common));

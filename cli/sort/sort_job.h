@@ -2,6 +2,7 @@
 // `masu sort`: its options, and from opening its inputs to writing its outputs.
 #pragma once
 
+#include "cli/arrays/array_stream.h"
 #include "io/reader.h"
 #include "options.h"
 #include "program.h"
@@ -73,9 +74,6 @@ class ExternalRuns {
   std::uint64_t records_ = 0;
 };
 
-// Bytes that a command may hold: those of --memory, else most of what the machine has free.
-std::uint64_t memory_budget(std::optional<std::uint64_t> allowed);
-
 class ExternalSort {
  public:
   // What goes with the keys: nothing, bytes of the caller's, or each key's own number (u64, from 0).
@@ -141,14 +139,11 @@ class ExternalSort {
   Times times_;
 };
 
-struct SortCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct SortCommandOptions : ArrayOptions {
   std::string algorithm = "auto";
   std::string values;
   std::string values_dtype;
   std::string values_output;
-  std::string rows;
   bool descending = false;
   bool index = false;
   bool is_sorted = false;
@@ -176,7 +171,5 @@ struct SortSummary {
 
 // Throws Differs when it is to verify and the reference sorts otherwise; no file is left then.
 SortSummary run_sort(const SortCommandOptions& asked, Progress& progress);
-// The same of an input that the ranks share: each sorts what it has read, and gets its share of the order of all.
-SortSummary run_shared_sort(const SortCommandOptions& asked, Progress& progress);
 
 }  // namespace masu::cli

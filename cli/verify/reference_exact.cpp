@@ -217,9 +217,9 @@ struct Row {
   const ReduceRequest& request;
 };
 
-ReduceColumn rounded(double value, Dtype to) {
+Column rounded(double value, Dtype to) {
   const std::uint64_t bits = bits_of(value, to);
-  return ReduceColumn(ArrayView(to, &bits, 1));
+  return Column(ArrayView(to, &bits, 1));
 }
 
 ReferenceSum sum_of(const Row& row) {
@@ -234,42 +234,42 @@ ReferenceSum squares_of(const Row& row) {
   return sum;
 }
 
-ReduceColumn reference_sum(const Row& row) {
+Column reference_sum(const Row& row) {
   const ReferenceSum sum = sum_of(row);
   if (is_float(row.data.dtype)) return rounded(sum.sum(row.request.result), row.request.result);
   const bool with_sign = is_signed(row.data.dtype);
   std::uint64_t bits = 0;
   if (!sum.integer(with_sign, bits)) throw Error(ErrorCode::io, "the reference's sum does not fit into 64 bits");
-  return ReduceColumn(ArrayView(with_sign ? Dtype::i64 : Dtype::u64, &bits, 1));
+  return Column(ArrayView(with_sign ? Dtype::i64 : Dtype::u64, &bits, 1));
 }
 
 template <double (ReferenceSum::*spread)(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const>
-ReduceColumn reference_spread(const Row& row) {
+Column reference_spread(const Row& row) {
   return rounded((sum_of(row).*spread)(squares_of(row), row.request.ddof, row.request.result), row.request.result);
 }
 
 template <bool greatest>
-ReduceColumn reference_place(const Row& row) {
+Column reference_place(const Row& row) {
   const std::uint64_t place = place_of(row.data, greatest);
-  return ReduceColumn(ArrayView(Dtype::u64, &place, 1));
+  return Column(ArrayView(Dtype::u64, &place, 1));
 }
 
 template <bool greatest>
-ReduceColumn reference_extreme(const Row& row) {
-  return ReduceColumn(part_of(row.data, place_of(row.data, greatest), 1));
+Column reference_extreme(const Row& row) {
+  return Column(part_of(row.data, place_of(row.data, greatest), 1));
 }
 
-ReduceColumn reference_nonzero(const Row& row) {
+Column reference_nonzero(const Row& row) {
   const std::uint64_t zero = 0;
   const ArrayView nothing(row.data.dtype, &zero, 1);
   std::uint64_t count = 0;
   for (std::uint64_t i = 0; i < row.data.count; ++i) count += differ(row.data, i, nothing, 0) ? 1 : 0;
-  return ReduceColumn(ArrayView(Dtype::u64, &count, 1));
+  return Column(ArrayView(Dtype::u64, &count, 1));
 }
 
 struct Reference {
   std::string_view name;
-  ReduceColumn (*of)(const Row& row);
+  Column (*of)(const Row& row);
 };
 constexpr Reference references[] = {
     {"sum", reference_sum},
@@ -285,16 +285,16 @@ constexpr Reference references[] = {
 
 }  // namespace
 
-std::vector<ReduceColumn> reference_reduce(const ArrayView& data, const ReduceRequest& request) {
-  std::vector<ReduceColumn> columns;
+std::vector<Column> reference_reduce(const ArrayView& data, const ReduceRequest& request) {
+  std::vector<Column> columns;
   const std::uint64_t length = data.count / request.rows;
   for (const std::string& name : request.ops) {
-    ReduceColumn column;
+    Column column;
     for (std::uint64_t row = 0; row < request.rows; ++row) {
       const ArrayView part = part_of(data, row * length, length);
       for (const Reference& one : references) {
         if (one.name != name) continue;
-        const ReduceColumn found = one.of({part, request});
+        const Column found = one.of({part, request});
         column.dtype = found.dtype;
         column.append(found.view());
       }

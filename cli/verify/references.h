@@ -2,6 +2,7 @@
 // What --verify and selftest compare with: plain sequential programs that share no code with what they check.
 #pragma once
 
+#include "cli/arrays/array_stream.h"
 #include "elements/stored_float.h"
 #include "histogram/bins/natural.h"
 #include "histogram/histogram_reference.h"
@@ -119,23 +120,8 @@ struct ReduceRequest {
   std::uint64_t memory = 0;
 };
 
-// What one operation gives: an element for each row.
-struct ReduceColumn {
-  Dtype dtype = Dtype::f64;
-  std::vector<std::byte> bytes;
-
-  ReduceColumn() = default;
-  explicit ReduceColumn(Dtype type) : dtype(type) {}
-  explicit ReduceColumn(const ArrayView& values) : dtype(values.dtype) { append(values); }
-  void append(const ArrayView& values) {
-    const auto* from = static_cast<const std::byte*>(values.data);
-    bytes.insert(bytes.end(), from, from + values.count * size_of(values.dtype));
-  }
-  [[nodiscard]] ArrayView view() const { return {dtype, bytes.data(), bytes.size() / size_of(dtype)}; }
-};
-
-// One column for each operation.
-std::vector<ReduceColumn> reference_reduce(const ArrayView& data, const ReduceRequest& request);
+// One column for each operation, with an element for each row.
+std::vector<Column> reference_reduce(const ArrayView& data, const ReduceRequest& request);
 
 // Scans element by element, for --verify and selftest: it shares no code with what it checks.
 class ReferenceScan {

@@ -44,14 +44,13 @@ namespace masu {
 /// How a histogram is counted. Every strategy gives the same counts; where its tables do not fit, the error names the
 /// limit. The names, but for `automatic` ("auto"), are the steps of a GPU textbook.
 enum class Strategy {
-  automatic,   ///< "auto": the plan chooses
-  sequential,  ///< one loop, one table
-  global,      ///< atomic adds to the result in global memory
-  private_,    ///< "private": a table for each thread or work-item, then merged
-  local,       ///< one table for each work-group in local memory, then merged
-  lanes,       ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp use one memory bank
-  packed,      ///< a table of a share of the bins for each work-group, two 16-bit counters a word where no value is too
-               ///< frequent; groups of other shares, if there are several, read the same values
+  automatic,  ///< "auto": the plan chooses
+  global,     ///< atomic adds to the result in global memory
+  private_,   ///< "private": a table for each thread or work-item, then merged
+  local,      ///< one table for each work-group in local memory, then merged
+  lanes,      ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp use one memory bank
+  packed,     ///< a table of a share of the bins for each work-group, two 16-bit counters a word where no value is too
+              ///< frequent; groups of other shares, if there are several, read the same values
   partitioned,  ///< values are first sorted into parts of the bins, each of which fits a table; then each part is
                 ///< counted
 };
@@ -162,7 +161,7 @@ class MASU_EXPORT Histogram {
  private:
   friend struct CountShape;
   explicit Histogram(detail::Counts counts) noexcept : all_(std::move(counts)) {}
-  detail::Counts all_{.strategy = Strategy::sequential};
+  detail::Counts all_{.strategy = Strategy::global};
 };
 
 struct CountState;

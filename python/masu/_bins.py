@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 
 import numpy as np
@@ -50,6 +51,16 @@ def edges_of(dtype, bins, range, extremes):
 
 def edges_and_spec(dtype, bins, range, extremes):
     """`edges_of` and their `spec`."""
+    if range is None and type(bins) is int and dtype.kind in "iuf":
+        ends = extremes()
+        if ends.size and (own := _masu.own_bins(ends, bins, False)) is not None:
+            return own
+        return _numpys(dtype, bins, range, lambda: ends)
+    return _numpys(dtype, bins, range, extremes)
+
+
+def _numpys(dtype, bins, range, extremes):
+    """The same as NumPy says it."""
     kept = _kept(dtype, bins, range)
     if kept is not None:
         return kept[0].copy(), kept[1]
@@ -57,11 +68,14 @@ def edges_and_spec(dtype, bins, range, extremes):
     return edges, spec(dtype.newbyteorder("="), edges, np.ndim(bins) == 0, range)
 
 
-def of_array(dtype, bins, range, ends):
-    """The same for an array of the host, whose least and greatest value `ends` has as bytes; None for what NumPy counts."""
+def plain_bins(dtype, bins, range, ends):
+    """The same for plain arguments, data of native byte order, or a code of NumPy for its dtype; `ends` has its least and
+    greatest value as bytes. None for what NumPy counts.
+    """
+    dtype = np.dtype(dtype)
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
-            found = edges_and_spec(dtype, bins, range, lambda: np.frombuffer(ends, dtype))
+            found = _numpys(dtype, bins, range, lambda: np.frombuffer(ends, dtype))
     except FloatingPointError:  # NumPy's to warn of
         return None
     return None if found[1] is None else found
@@ -77,20 +91,6 @@ def _kept(dtype, bins, range):
         except FloatingPointError:  # NumPy's to warn of
             pass
     return None
-
-
-def between(dtype, bins, low, high):
-    """Edges and spec of even bins for data on a device, named by a code of NumPy; None for bins that NumPy counts."""
-    kept = _kept(np.dtype(dtype), bins, (low, high))
-    return None if kept is None or kept[1] is None else (np.require(kept[0], kept[0].dtype.newbyteorder("="), "C"), kept[1])
-
-
-def over(dtype, bins, ends):
-    """The same from the least to the greatest value of the data, which `ends` has as bytes."""
-    dtype = np.dtype(dtype)
-    edges = np.histogram_bin_edges(np.frombuffer(ends, dtype), bins)
-    counted = spec(dtype, edges, True, None)
-    return None if counted is None else (edges, counted)
 
 
 @functools.lru_cache(64)
@@ -131,7 +131,17 @@ def spec(dtype, edges, uniform, range):
 
 
 def _even(dtype, numbers, ends, of_data=False, joint=False):
+    if dtype == np.float16 and in_place(dtype, numbers) and _are_far_apart(numbers):
+        return _masu.bins_between(numbers)  # sooner prepared than float16's arithmetic
     return _masu.even_bins(numbers, np.empty(0, dtype), *ends, of_data, joint)
+
+
+def _are_far_apart(numbers):
+    """Whether edges of float16 are so far from each other that NumPy's guess of a bin, whose three roundings are float16's, and
+    its one correction end where a search in the edges does."""
+    low, high = _ends(numbers)
+    unit = 2.0 ** (max(math.frexp(max(abs(low), abs(high)))[1] - 1, -14) - 10)
+    return len(numbers) <= 128 and high - low >= 4 * unit * len(numbers)
 
 
 def ends(range):

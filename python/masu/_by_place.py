@@ -35,32 +35,6 @@ def histogram(data, bins, range, weights, device):
     return totals.astype(weights.dtype if uniform else weights.dtype.newbyteorder("="), copy=False), edges
 
 
-def even(data, bins, range, weights):
-    """(totals, edges) of few elements in even bins; None where another way is to find them."""
-    if weights.shape != data.shape or not data.size:
-        return None
-    try:
-        with np.errstate(divide="raise", over="raise", invalid="raise"):
-            edges = np.histogram_bin_edges(data, bins, range)
-    except FloatingPointError:  # NumPy's to warn of
-        return None
-    if not _bins.in_place(edges.dtype, edges.astype(np.float64)):
-        return None
-    totals = _masu.few_weights((data,), (edges,), weights, range, False)
-    return None if totals is None else (totals.astype(weights.dtype, copy=False), edges)
-
-
-def even_joint(columns, bins, weights):
-    """[totals, edges …] of few points in `bins` bins along each column, over the range of the data; None likewise."""
-    try:
-        with np.errstate(divide="raise", over="raise", invalid="raise"):
-            edges = tuple(np.histogram_bin_edges(column, bins) for column in columns)
-    except (FloatingPointError, ValueError):  # which np.histogramdd has in its own words
-        return None
-    totals = _masu.few_weights(columns, edges, weights, None, True)
-    return None if totals is None else [totals.reshape([bins] * len(edges)), *edges]
-
-
 def histogramdd(sample, bins, range, weights, device):
     """The same of np.histogramdd."""
     points = sample if len(getattr(sample, "shape", ())) == 2 else np.atleast_2d(sample).T

@@ -12,8 +12,6 @@ from . import _arrays, _bins, _by_place, _counts, _fallback, _host, _kinds, _mas
 from ._arrays import adapter, in_kind
 
 _MOST_BINS = 2**31
-_MANY_BINS = 16  # for one element
-_FEW = 2**14  # elements whose weights are added without preparing the bins
 
 
 @_masu.with_plain_calls
@@ -73,13 +71,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if on is _host and axis is None and data.dtype.kind in "iu" and np.ndim(bins) == 1:
         data, by = _counts.as_integers_of(np.asarray(bins), data, by)
         weights = weights if by is None else by
-    found = None
-    if (by is not None and axis is None and type(bins) is int and on is _host
-            and (data.size <= _FEW or bins > _MANY_BINS * data.size)
-            and on.device_for(device, data).kind == "cpu"):
-        found = _by_place.even(data, bins, range, by)
-    if found is None:
-        found = _count(on, data, bins, range, by, axis, device, there=on is not _host and not density)
+    found = _count(on, data, bins, range, by, axis, device, there=on is not _host and not density)
     if found is None and on is not _host:
         of = f", got edges of {_kinds.in_words(np.asarray(bins).dtype)}" if np.ndim(bins) else ""
         raise _counts.NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device{of}")

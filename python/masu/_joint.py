@@ -15,7 +15,6 @@ from ._arrays import adapter, in_kind, on_devices
 MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
 _FEW_CELLS = 4096  # for which NumPy counts in no time
-_FEW_POINTS = 2**14  # whose weights are added without preparing the bins
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, device=None):
@@ -124,12 +123,6 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     on = adapter(device, x, y, weights, *_each(bins))
     if on is not None:
         _bins.check_edges("histogram2d", bins := _rules.on_host(bins))
-    if (on is _host and type(bins) is int and range is None and not density and device is None
-            and type(x) is type(y) is type(weights) is np.ndarray
-            and x.shape == y.shape == weights.shape and 0 < x.size <= _FEW_POINTS and x.ndim == 1 and x.dtype == y.dtype):
-        found = _by_place.even_joint((x, y), bins, weights)
-        if found is not None:
-            return tuple(found)
     if on is None:
         return in_kind(histogram2d, locals(), 2)
     if len(x) != len(y):
@@ -232,8 +225,13 @@ def edges_and_specs(columns, bins, range, where, finite=False, alone=False):
     rules = [operator.index(rule) if even else rule for rule, even in zip(each, uniform)]
     proxies = [_counts.extremes(column, where, finite) if even and ends is None else np.zeros(2, column.dtype)
                for column, even, ends in zip(columns, uniform, ranges)]
-    edges = None
-    if math.prod(np.size(rule) if np.ndim(rule) else rule + 2 for rule in rules) <= _FEW_CELLS:
+    joint = not alone or len(columns) > 1
+    of_data = (ranges.count(None) == len(columns) and all(type(rule) is int and rule > 0 for rule in rules)
+               and all(proxy.size for proxy in proxies))
+    if of_data and None not in (own := [_masu.own_bins(proxy, rule, joint) for proxy, rule in zip(proxies, rules)]):
+        return tuple(zip(*own))
+    edges = [np.histogram_bin_edges(proxy, rule) for proxy, rule in zip(proxies, rules)] if of_data else None
+    if edges is None and math.prod(np.size(rule) if np.ndim(rule) else rule + 2 for rule in rules) <= _FEW_CELLS:
         try:
             edges = np.histogramdd(np.stack(proxies, 1), rules, ranges)[1]  # of extremes alone, all columns in one call
         except ValueError:
@@ -241,7 +239,7 @@ def edges_and_specs(columns, bins, range, where, finite=False, alone=False):
     if edges is None:
         edges = [np.histogramdd(proxy.reshape(-1, 1), [rule], [ends])[1][0]
                  for proxy, rule, ends in zip(proxies, rules, ranges)]
-    specs = [_bins.column_spec(column.dtype, found, even, ends, alone and len(columns) == 1)
+    specs = [_bins.column_spec(column.dtype, found, even, ends, not joint)
              for column, found, even, ends in zip(columns, edges, uniform, ranges)]
     return edges, specs
 

@@ -9,8 +9,6 @@ from ._arrays import adapter, in_kind
 from ._host import NUMPY
 from ._kinds import FLOATS
 
-__all__ = ["mean", "std", "var"]
-
 _NoValue = np._NoValue
 
 

@@ -11,8 +11,6 @@ from ._arrays import adapter, in_kind
 from ._axes import one_axis
 from ._host import NUMPY, check_out, written
 
-__all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
-
 _NoValue = np._NoValue
 _INTP = np.dtype(np.intp)
 _SORTS = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")

@@ -18,8 +18,6 @@ from ._device_array import in_memory
 from ._host import NUMPY
 from ._on_device import converted, empty
 
-__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
-
 _ndarray = np.ndarray
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
 _NARROW = _kinds.FLOATS.keys() - {12}  # float16 and float32

@@ -10,8 +10,6 @@ from ._axes import one_axis
 from ._host import NUMPY, contiguous, words
 from ._kinds import FLOATS, NATIVE, WIDE_FLOATS
 
-__all__ = ["cumsum", "dot", "sum"]
-
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 

@@ -113,6 +113,13 @@ bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept {
   return true;
 }
 
+std::optional<masu::ArrayView> plain_elements(PyObject* object) noexcept {
+  const NumpyArray* const array = numpy_array(object);
+  masu::Dtype dtype{};
+  if (array == nullptr || !array->is_plain() || !dtype_of(*array, dtype)) return std::nullopt;
+  return masu::ArrayView(dtype, array->data, array->count());
+}
+
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
   masu::Dtype dtype{};
   if (!dtype_of(array, dtype) || (dtype != masu::Dtype::i64 && dtype != masu::Dtype::u64)) return false;
@@ -141,8 +148,9 @@ PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) 
   return numpy().empty(static_cast<int>(shape.size()), shape.data(), dtype, 0);
 }
 
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype) {
-  return numpy().empty(static_cast<int>(shape.size()), shape.data(), numpy().dtype(number_of(dtype)), 0);
+PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean) {
+  NumpyDtype* const type = numpy().dtype(boolean ? 0 : number_of(dtype));
+  return numpy().empty(static_cast<int>(shape.size()), shape.data(), type, 0);
 }
 
 void* data_of(PyObject* array) noexcept {
@@ -183,19 +191,19 @@ bool dtype_of_format(std::string_view format, Py_ssize_t bytes, masu::Dtype& dty
 
 }  // namespace
 
-const NumpyArray* Array::take(PyObject* array, bool writable) noexcept {
+bool Array::take(PyObject* array, bool writable) noexcept {
   const NumpyArray* const known = any_numpy_array(array);
   if (known == nullptr || !known->is_plain() || (writable && !known->is_writable()) || !dtype_of(*known, dtype_)) {
-    return nullptr;
+    return false;
   }
   data_ = known->data;
   count_ = known->count();
   view_.obj = Py_NewRef(array);
-  return known;
+  return true;
 }
 
 Array::Array(nb::handle array, bool writable) {
-  if (take(array.ptr(), writable) != nullptr) return;
+  if (take(array.ptr(), writable)) return;
   if (nb::inst_check(array) && nb::isinstance<DeviceArray>(array)) {
     device_ = nb::inst_ptr<DeviceArray>(array);
     if (writable && device_->read_only) throw nb::value_error("array: read-only memory cannot be written");
@@ -215,28 +223,6 @@ Array::Array(nb::handle array, bool writable) {
   }
   data_ = view_.buf;
   count_ = static_cast<std::uint64_t>(view_.len / view_.itemsize);
-}
-
-MaybeInput::MaybeInput(nb::handle array) noexcept {
-  if (const NumpyArray* const known = take(array.ptr(), false)) {
-    view_.shape = known->lengths;
-    view_.ndim = known->dimensions;
-    boolean_ = known->is_bool();
-    if (boolean_ && !are_usable(*known)) count_ = 0;
-    return;
-  }
-  if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
-    PyErr_Clear();
-    view_.obj = nullptr;
-    return;
-  }
-  const std::string_view format = view_.format == nullptr ? "" : view_.format;
-  if (PyBuffer_IsContiguous(&view_, 'C') == 0 || !dtype_of_format(format, view_.itemsize, dtype_)) return;
-  if (reinterpret_cast<std::uintptr_t>(view_.buf) % static_cast<std::uintptr_t>(view_.itemsize) != 0) return;
-  boolean_ = format.find('?') != std::string_view::npos;
-  data_ = view_.buf;
-  count_ = static_cast<std::uint64_t>(view_.len / view_.itemsize);
-  if (boolean_ && !are_truth_values(static_cast<const std::uint8_t*>(data_), count_)) count_ = 0;
 }
 
 Array::~Array() {

@@ -85,12 +85,15 @@ bool are_truth_values(const std::uint8_t* bytes, std::uint64_t count) noexcept;
 // dtypes may have the characters of NumPy's.
 bool dtype_of(const NumpyArray& array, masu::Dtype& dtype) noexcept;
 
+// The elements of what numpy_array() gives, where they lie C-contiguous, aligned and native, of a dtype that masu has.
+std::optional<masu::ArrayView> plain_elements(PyObject* object) noexcept;
+
 // Whether NumPy compares the elements of an array with these numbers as doubles, although all are integers: of 64 bits,
 // some with a sign and some without. Then integers beyond 2^53 may compare as equal. False for other objects.
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept;
 
 // An uninitialised array of that shape and dtype; null with an exception set. Only where numpy_array() gave an array.
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype);
+PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean = false);
 PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype);
 void* data_of(PyObject* array) noexcept;  // of one that was made so
 // A scalar of NumPy's, f32 or f64.
@@ -124,8 +127,8 @@ class Array {
   Array() = default;
   Array(nb::handle array, bool writable);
   ~Array();
-  // An array of NumPy's in this shape, taken without a call of Python's; null where it is something else.
-  const NumpyArray* take(PyObject* array, bool writable) noexcept;
+  // Takes an array of NumPy's in this shape without a call of Python's; false where it is something else.
+  bool take(PyObject* array, bool writable) noexcept;
 
   Py_buffer view_{};
   DeviceArray* device_ = nullptr;
@@ -144,21 +147,6 @@ class Input : public Array {
   [[nodiscard]] const T* data() const noexcept {
     return static_cast<const T*>(data_);
   }
-};
-
-// Memory of the host that may be an array in this shape: elsewhere, and where numpy_array() is null, its count is 0.
-class MaybeInput : public Array {
- public:
-  explicit MaybeInput(nb::handle array) noexcept;
-  [[nodiscard]] masu::ArrayView view() const noexcept { return {dtype_, data_, count_}; }
-  [[nodiscard]] int dimensions() const noexcept { return view_.ndim; }
-  [[nodiscard]] std::span<const Py_ssize_t> shape() const noexcept {
-    return {view_.shape, static_cast<std::size_t>(view_.ndim)};
-  }
-  [[nodiscard]] bool is_bool() const noexcept { return boolean_; }
-
- private:
-  bool boolean_ = false;
 };
 
 // An array that is written.

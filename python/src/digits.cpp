@@ -2,7 +2,7 @@
 // Passes over elements as ordered keys, for exact selection in data that lies in several places.
 #include "arrays.h"
 #include "module.h"
-#include "quantile/key_passes.h"
+#include "select/key_passes.h"
 
 #include <masu/error.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of the arrays of tensors.h, enqueued: where what is counted between is known, and where it is found first.
+#include "between.h"
 #include "enqueue.h"
 #include "histogram/bins/ordinary_bins.h"
 
@@ -26,8 +27,6 @@ constexpr std::int64_t most_bins = 65536;
 // How many numbers a histogram leaves after the bins: below, above and NaN. Only the bins are given.
 constexpr std::int64_t outside = 3;
 
-using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
-
 // The least and the greatest element, which are waited for. done: the array is the one that it was before.
 Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
   static constexpr char extremes = 0;
@@ -40,99 +39,6 @@ Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
   });
   if (outcome != Outcome::done) return outcome;
   return call.is_still() ? Outcome::done : Outcome::again;
-}
-
-// A function of python/masu/_bins.py that gives NumPy's edges and what `spec` says of them, or None.
-nb::handle bins_function(const char* name) {
-  return nb::object(nb::module_::import_("masu._bins").attr(name)).release();
-}
-
-// Edges have the dtype of floats, but f64 for integers.
-Dtype dtype_of_edges(Dtype dtype) {
-  return masu::is_float(dtype) ? dtype : Dtype::f64;
-}
-
-[[noreturn]] void leave_to_numpy() {
-  throw masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts");
-}
-
-// NumPy's edges, and the bins with which masu counts between them what NumPy counts.
-struct Between {
-  std::vector<std::byte> edges;
-  masu::Bins bins;
-
-  // `parts`: the edges, and the bins of _bins.spec. Throws unsupported for what NumPy has to count.
-  Between(const nb::object& parts, Dtype dtype, std::int64_t count) : bins(masu::Bins::integers(1)) {
-    if (parts.is_none()) leave_to_numpy();
-    const Input numbers(parts[0]);
-    const Dtype edge = dtype_of_edges(dtype);
-    if (numbers.dtype() != edge || numbers.count() != static_cast<std::uint64_t>(count) + 1) leave_to_numpy();
-    bins = nb::cast<const masu::Bins&>(parts[1]);
-    edges.assign(numbers.data<std::byte>(), numbers.data<std::byte>() + numbers.count() * masu::size_of(edge));
-  }
-  // Where NumPy's edges are masu's.
-  Between(masu::Bins own, Dtype dtype) : bins(std::move(own)) {
-    const auto put = [this]<class T>(const std::vector<double>& numbers, T /*tag*/) {
-      edges.resize(numbers.size() * sizeof(T));
-      std::ranges::transform(numbers, reinterpret_cast<T*>(edges.data()), [](double x) { return static_cast<T>(x); });
-    };
-    if (dtype == Dtype::f32) put(masu::bin_edges(bins, dtype), float{});
-    else put(masu::bin_edges(bins, dtype), double{});
-  }
-};
-
-// NumPy's edges for these ends, and what _bins.spec says of them.
-nb::object ask_numpy(Dtype dtype, std::int64_t bins, const Ends& ends) {
-  static const nb::handle over = bins_function("over");
-  const std::size_t size = masu::size_of(dtype);
-  std::array<char, sizeof(ends)> bytes;
-  for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
-  return over(numpy_code(dtype), bins, nb::bytes(bytes.data(), 2 * size));
-}
-
-std::optional<masu::Bins> own_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {
-  return masu::ordinary_bins(dtype, static_cast<std::uint64_t>(bins), ends[0], ends[1]);
-}
-
-// Whether the running NumPy has these edges too, and counts between them alike: asked once, about some ranges. With the
-// GIL.
-bool numpy_agrees(Dtype dtype) {
-  enum class Known : std::uint8_t { no_answer, yes, no };
-  static std::array<Known, 16> known{};
-  Known& answer = known[static_cast<std::size_t>(dtype)];
-  if (answer != Known::no_answer) return answer == Known::yes;
-  std::minstd_rand random;
-  const auto end = [&]() -> std::uint64_t {
-    const double x = static_cast<double>(random()) / random.max() - 0.5;
-    const double scaled = x * (1 << random() % 12);
-    if (dtype == Dtype::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(scaled));
-    if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(scaled);
-    return random() % 100 + (random() % 2) * 27;
-  };
-  constexpr std::int64_t some[] = {1, 3, 7, 10, 49, 100, 255, 1000};
-  bool same = true;
-  for (int i = 0; i < 64 && same; ++i) {
-    const std::int64_t bins = some[i % std::size(some)];
-    const Ends ends{end(), end()};
-    const std::optional<masu::Bins> own = own_bins(dtype, bins, ends);
-    if (!own) continue;
-    const nb::object asked = ask_numpy(dtype, bins, ends);
-    if (asked.is_none()) {
-      same = false;
-      continue;
-    }
-    same = nb::cast<const masu::Bins&>(asked[1]).kind() == masu::Bins::Kind::even &&
-           Between(asked, dtype, bins).edges == Between(*own, dtype).edges;
-  }
-  answer = same ? Known::yes : Known::no;
-  return same;
-}
-
-// Throws masu::Error for what NumPy has to count, or to refuse.
-Between between(Dtype dtype, std::int64_t bins, const Ends& ends) {
-  std::optional<masu::Bins> own = own_bins(dtype, bins, ends);
-  if (own && numpy_agrees(dtype)) return {*std::move(own), dtype};
-  return {ask_numpy(dtype, bins, ends), dtype, bins};
 }
 
 // The results: counts of the bins, and edges.
@@ -208,8 +114,7 @@ Outcome count_in_range(EnqueuedCall& call, std::int64_t bins, PyObject* range) {
   call.option(std::bit_cast<std::uint64_t>(low));
   call.option(std::bit_cast<std::uint64_t>(high));
   return count_between(call, bins, [&] {
-    static const nb::handle between = bins_function("between");
-    return between(numpy_code(call.x.dtype), bins, nb::handle(ends[0]), nb::handle(ends[1]));
+    return ask_numpy(nb::str(numpy_code(call.x.dtype)), call.x.dtype, nb::int_(bins), nb::handle(range), {});
   });
 }
 
@@ -238,7 +143,9 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
       call.option(static_cast<std::uint64_t>(bins));
       for (const std::uint64_t end : ends) call.option(end);
       call.option(1);  // not those of given numbers
-      return count_between(call, bins, [&] { return ask_numpy(x.dtype, bins, ends); });
+      return count_between(call, bins, [&] {
+        return ask_numpy(nb::str(numpy_code(x.dtype)), x.dtype, nb::int_(bins), nb::none(), ends);
+      });
     }
     const Between found = between(x.dtype, bins, ends);
     call.input(found.edges);

@@ -18,19 +18,15 @@
 namespace masu_python {
 namespace {
 
-using SortForm = void (*)(Stream&, const Buffer<std::byte>&, Dtype, Buffer<std::byte>&, const masu::SortOptions&);
-constexpr SortForm sort_there = masu::sort_nans_last;
-constexpr SortForm argsort_there = masu::argsort_nans_last;
-
 // Sorted lines, or, with `places`, their orders.
-template <bool places>
-void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
+void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards, bool places) {
   std::optional<Buffer<std::byte>> memory;
   const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], lines, memory);
   const Dtype result = places ? Dtype::i64 : dtype;
   masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sorted) {
     const masu::SortOptions options = sort_options(lines.number(), backwards);
-    (places ? argsort_there : sort_there)(stream, rows, dtype, sorted, options);
+    if (places) masu::argsort_nans_last(stream, rows, dtype, sorted, options);
+    else masu::sort_nans_last(stream, rows, dtype, sorted, options);
   });
 }
 
@@ -39,9 +35,11 @@ bool names_algorithm(PyObject* kind) {
   return is_none(kind) || PyUnicode_CheckExact(kind) != 0;
 }
 
-template <bool places>
-Outcome sort_all(EnqueuedCall& call) {
+}  // namespace
+
+Outcome enqueued::sort(EnqueuedCall& call) {
   const Tensor& x = call.x;
+  const bool places = call.arguments.variant().places;
   PyObject* const kind = call.arguments[Name::kind];
   PyObject* const descending = call.arguments[Name::descending];
   if (!names_algorithm(kind) || (!is_none(kind) && descending != nullptr)) return Outcome::not_plain;
@@ -49,13 +47,13 @@ Outcome sort_all(EnqueuedCall& call) {
   call.option(backwards ? 1 : 0);
   call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, call.lines.alike(), call.arguments[Name::out]);
   return call.finish(
-      [&](Stream& stream, Buffers data) { sort_lines<places>(stream, data, x.dtype, call.lines, backwards); });
+      [&](Stream& stream, Buffers data) { sort_lines(stream, data, x.dtype, call.lines, backwards, places); });
 }
 
 // With one place: one line is parted, several are sorted.
-template <bool places>
-Outcome part(EnqueuedCall& call) {
+Outcome enqueued::partition(EnqueuedCall& call) {
   const Tensor& x = call.x;
+  const bool places = call.arguments.variant().places;
   Lines& lines = call.lines;
   std::int64_t kth = 0;
   if (!names_algorithm(call.arguments[Name::kind])) return Outcome::not_plain;
@@ -66,26 +64,27 @@ Outcome part(EnqueuedCall& call) {
   call.option(alone ? place : 0);
   call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, lines.alike(), call.arguments[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
-    if (!alone) return sort_lines<places>(stream, data, x.dtype, lines, false);
+    if (!alone) return sort_lines(stream, data, x.dtype, lines, false, places);
     const Buffer<std::byte> sizes(stream.device(), 2 * sizeof(std::uint64_t));
     const masu::PartitionTargets to{data[1], sizes};
-    if constexpr (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
+    if (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
     else static_cast<void>(masu::partition(stream, data[0], x.dtype, to, place));
   });
 }
 
-Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
+Outcome enqueued::quantile(EnqueuedCall& call) {
   const Tensor& x = call.x;
   Lines& lines = call.lines;
   const Arguments& given = call.arguments;
-  const Question question{x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), percent};
+  const Question question{
+      x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), given.variant().percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return Outcome::not_plain;
   if (!points->known) {
     answer(question, *points);
     if (!call.is_still()) return Outcome::again;
   }
-  const bool skips = skips_nan && masu::is_float(x.dtype);
+  const bool skips = given.variant().skips_nan && masu::is_float(x.dtype);
   if (points->list.empty() || (skips && points->q.empty())) return Outcome::not_plain;
   std::vector<std::int64_t> shape = points->shape;
   const auto reduced = lines.reduced(given[Name::keepdims] == Py_True);
@@ -101,40 +100,6 @@ Outcome quantile_of_lines(EnqueuedCall& call, bool percent, bool skips_nan) {
     if (skips) masu::nan_quantiles(stream, rows, x.dtype, points->method, points->q, data[1], result, options);
     else masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options);
   });
-}
-
-}  // namespace
-
-Outcome enqueued::sort(EnqueuedCall& call) {
-  return sort_all<false>(call);
-}
-
-Outcome enqueued::argsort(EnqueuedCall& call) {
-  return sort_all<true>(call);
-}
-
-Outcome enqueued::partition(EnqueuedCall& call) {
-  return part<false>(call);
-}
-
-Outcome enqueued::argpartition(EnqueuedCall& call) {
-  return part<true>(call);
-}
-
-Outcome enqueued::quantile(EnqueuedCall& call) {
-  return quantile_of_lines(call, false, false);
-}
-
-Outcome enqueued::nan_quantile(EnqueuedCall& call) {
-  return quantile_of_lines(call, false, true);
-}
-
-Outcome enqueued::percentile(EnqueuedCall& call) {
-  return quantile_of_lines(call, true, false);
-}
-
-Outcome enqueued::nan_percentile(EnqueuedCall& call) {
-  return quantile_of_lines(call, true, true);
 }
 
 // `out`: a tuple of two arrays.

@@ -66,12 +66,14 @@ bool takes_zeros(const Tensor& tensor) {
   return tensor.count * masu::size_of(tensor.dtype) >= least_bytes;
 }
 
-using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
-                                        const masu::SumOptions&);
+}  // namespace
 
-enum class Total : std::uint8_t { sum, mean, spread };
-
-Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
+Outcome enqueued::reduce(EnqueuedCall& call) {
+  using Form = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
+                                       const masu::SumOptions&);
+  constexpr Form forms[] = {masu::sum, masu::mean, masu::variance, masu::standard_deviation};
+  const Total what = call.arguments.variant().total;
+  const Form form = forms[static_cast<std::size_t>(what)];
   const Tensor& x = call.x;
   Lines& lines = call.lines;
   const Arguments& given = call.arguments;
@@ -95,7 +97,8 @@ Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
     if (rounded) options.result = result;
     // Columns as they lie; but squares of integers are added fast only in short ones.
     constexpr std::uint64_t short_lines = std::uint64_t{1} << 16;
-    const bool as_they_lie = lines.second == 1 && (floats || what != Total::spread || lines.length < short_lines);
+    const bool as_they_lie =
+        lines.second == 1 && (floats || what == Total::sum || what == Total::mean || lines.length < short_lines);
     if (as_they_lie) options.columns = lines.inner;
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows =
@@ -116,45 +119,17 @@ Outcome reduce(EnqueuedCall& call, Total what, SumForm form) {
   });
 }
 
-using MedianForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
-                                           const masu::SelectionOptions&);
-
-Outcome middle_of_lines(EnqueuedCall& call, MedianForm form) {
+Outcome enqueued::median(EnqueuedCall& call) {
   const Dtype dtype = call.x.dtype;
   call.output(masu::is_float(dtype) ? dtype : Dtype::f64, false,
               call.lines.reduced(call.arguments[Name::keepdims] == Py_True), call.arguments[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], call.lines, memory);
-    form(stream, rows, dtype, data[1], {.rows = call.lines.number()});
+    const masu::SelectionOptions options{.rows = call.lines.number()};
+    if (call.arguments.variant().skips_nan) masu::nan_median(stream, rows, dtype, data[1], options);
+    else masu::median(stream, rows, dtype, data[1], options);
   });
-}
-
-}  // namespace
-
-Outcome enqueued::sum(EnqueuedCall& call) {
-  return reduce(call, Total::sum, masu::sum);
-}
-
-Outcome enqueued::mean(EnqueuedCall& call) {
-  return reduce(call, Total::mean, masu::mean);
-}
-
-Outcome enqueued::variance(EnqueuedCall& call) {
-  return reduce(call, Total::spread, masu::variance);
-}
-
-Outcome enqueued::deviation(EnqueuedCall& call) {
-  return reduce(call, Total::spread, masu::standard_deviation);
-}
-
-Outcome enqueued::median(EnqueuedCall& call) {
-  return middle_of_lines(call, masu::median);
-}
-
-// NaNs are left out.
-Outcome enqueued::nan_median(EnqueuedCall& call) {
-  return middle_of_lines(call, masu::nan_median);
 }
 
 Outcome enqueued::dot(EnqueuedCall& call) {

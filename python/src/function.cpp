@@ -28,15 +28,16 @@ struct Function {
   std::size_t parameters;  // how many of the first parameters a plain call may have
   TensorCall* tensors;
   Along along;  // of a tensor
+  Variant variant = {};
 };
 
 namespace {
 
 constexpr Function functions[] = {
     {"sort", plain::sort, 5, enqueued::sort, Along::axis},
-    {"argsort", plain::argsort, 5, enqueued::argsort, Along::axis},
+    {"argsort", plain::argsort, 5, enqueued::sort, Along::axis, {.places = true}},
     {"partition", plain::partition, 5, enqueued::partition, Along::axis},
-    {"argpartition", plain::argpartition, 5, enqueued::argpartition, Along::axis},
+    {"argpartition", plain::partition, 5, enqueued::partition, Along::axis, {.places = true}},
     {"topk", plain::topk, 4, enqueued::topk, Along::axis},
     {"unique", plain::unique, 4, enqueued::unique, Along::nothing},
     {"searchsorted", plain::searchsorted, 4, enqueued::searchsorted, Along::nothing},
@@ -44,18 +45,18 @@ constexpr Function functions[] = {
     {"digitize", plain::digitize, 3, nullptr, Along::nothing},
     {"histogram", plain::histogram, 7, enqueued::histogram, Along::nothing},
     {"histogram_bin_edges", nullptr, 0, enqueued::bin_edges, Along::nothing},
-    {"sum", plain::sum, 7, enqueued::sum, Along::axes},
+    {"sum", plain::sum, 7, enqueued::reduce, Along::axes},
     {"dot", plain::dot, 2, enqueued::dot, Along::nothing},
     {"cumsum", plain::cumsum, 2, enqueued::cumsum, Along::axis},
-    {"mean", plain::mean, 5, enqueued::mean, Along::axes},
-    {"var", plain::var, 6, enqueued::variance, Along::axes},
-    {"std", plain::std, 6, enqueued::deviation, Along::axes},
+    {"mean", plain::moment, 5, enqueued::reduce, Along::axes, {.total = Total::mean}},
+    {"var", plain::moment, 6, enqueued::reduce, Along::axes, {.total = Total::variance}},
+    {"std", plain::moment, 6, enqueued::reduce, Along::axes, {.total = Total::deviation}},
     {"median", plain::median, 5, enqueued::median, Along::axes},
-    {"nanmedian", plain::nan_median, 5, enqueued::nan_median, Along::axes},
+    {"nanmedian", plain::median, 5, enqueued::median, Along::axes, {.skips_nan = true}},
     {"quantile", plain::quantile, 7, enqueued::quantile, Along::axes},
-    {"nanquantile", plain::nan_quantile, 7, enqueued::nan_quantile, Along::axes},
-    {"percentile", plain::percentile, 7, enqueued::percentile, Along::axes},
-    {"nanpercentile", plain::nan_percentile, 7, enqueued::nan_percentile, Along::axes},
+    {"nanquantile", plain::quantile, 7, enqueued::quantile, Along::axes, {.skips_nan = true}},
+    {"percentile", plain::quantile, 7, enqueued::quantile, Along::axes, {.percent = true}},
+    {"nanpercentile", plain::quantile, 7, enqueued::quantile, Along::axes, {.percent = true, .skips_nan = true}},
 };
 
 // By Name.
@@ -105,6 +106,7 @@ class Signature {
   // False for arguments that Python must refuse, and for names that are not interned: those in a program are.
   bool read(Arguments& arguments) const noexcept {
     if (arguments.positional_ > positional_) return false;
+    arguments.variant_ = &function_.variant;
     arguments.places_ = &places_;
     arguments.defaults_ = &defaults_;
     const auto put = [&](std::size_t place, PyObject* value) {

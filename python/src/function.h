@@ -36,6 +36,15 @@ enum class Name : std::uint8_t {
   count
 };
 
+// What tells apart the functions that share a call.
+enum class Total : std::uint8_t { sum, mean, variance, deviation };
+struct Variant {
+  Total total = Total::sum;
+  bool places = false;     // of elements, in place of these
+  bool percent = false;    // q is from 0 to 100
+  bool skips_nan = false;  // NaNs are left out
+};
+
 // The arguments of a call, at the places of the function's parameters. Null stands for an argument that is not given,
 // or is the default itself.
 class Arguments {
@@ -57,6 +66,7 @@ class Arguments {
     return values_[place] == nullptr ? (*defaults_)[place] : values_[place];
   }
   [[nodiscard]] const Values& values() const noexcept { return values_; }
+  [[nodiscard]] const Variant& variant() const noexcept { return *variant_; }
   // Calls a function of NumPy's with the arguments as they were given.
   [[nodiscard]] PyObject* call(PyObject* function) const {
     return PyObject_Vectorcall(function, given_, positional_, names_);
@@ -69,6 +79,7 @@ class Arguments {
   PyObject* names_;               // of the arguments after them; null where there are none
   std::size_t given_places_ = 0;  // up to the last one that is given, were it the default
   Values values_{};
+  const Variant* variant_ = nullptr;
   const Places* places_ = nullptr;
   const Values* defaults_ = nullptr;
 };
@@ -99,17 +110,17 @@ bool stays_here(std::uint64_t count);
 PyObject* numpy_function(const char* name);
 
 namespace plain {
-PlainCall sort, argsort, partition, argpartition, topk, unique, searchsorted;
+PlainCall sort, argsort, partition, topk, unique, searchsorted;
 PlainCall bincount, digitize, histogram;
-PlainCall sum, dot, cumsum, mean, var, std;
-PlainCall median, nan_median, quantile, nan_quantile, percentile, nan_percentile;
+PlainCall sum, dot, cumsum, moment;
+PlainCall median, quantile;
 }  // namespace plain
 
 namespace enqueued {
-TensorCall sort, argsort, partition, argpartition, topk, unique, searchsorted;
+TensorCall sort, partition, topk, unique, searchsorted;
 TensorCall bincount, histogram, bin_edges;
-TensorCall sum, dot, cumsum, mean, variance, deviation;
-TensorCall median, nan_median, quantile, nan_quantile, percentile, nan_percentile;
+TensorCall reduce, dot, cumsum;
+TensorCall median, quantile;
 }  // namespace enqueued
 
 }  // namespace masu_python

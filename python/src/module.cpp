@@ -69,7 +69,7 @@ NB_MODULE(_masu, m) {
   register_quantiles(m);
   register_digits(m);
   register_bincount(m);
-  register_few_weights(m);
+  register_bins(m);
   register_histogram(m);
   register_order(m);
   register_states(m);

@@ -6,6 +6,7 @@
 #include <masu/interrupt.h>
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace masu_python {
@@ -14,9 +15,8 @@ namespace nb = nanobind;
 
 // Each adds the functions and classes of a file.
 using Register = void(nb::module_& m);
-Register register_device, register_digits, register_device_array, register_quantiles, register_bincount,
-    register_few_weights, register_histogram, register_order, register_states, register_sums, register_program,
-    register_functions;
+Register register_device, register_digits, register_device_array, register_quantiles, register_bincount, register_bins,
+    register_histogram, register_order, register_states, register_sums, register_program, register_functions;
 
 // Puts the exception of Python in force that stands for masu's. With the GIL.
 void set_exception(const masu::Error& error);
@@ -42,6 +42,13 @@ auto call(F&& work) {
   const nb::gil_scoped_release released;
   const Stoppable stoppable;
   return std::forward<F>(work)();
+}
+
+// The same of work on so many elements in host memory: where they are few it is over soon, and the GIL is kept.
+template <class F>
+auto brief_call(std::uint64_t count, F&& work) {
+  constexpr std::uint64_t few = 16384;
+  return count <= few ? std::forward<F>(work)() : call(std::forward<F>(work));
 }
 
 }  // namespace masu_python

@@ -110,8 +110,8 @@ std::uint64_t count_true(nb::handle bytes) {
 
 // Whether there are zeros of both signs, or the array cannot be looked at.
 bool has_both_zeros(nb::handle array) {
-  const MaybeInput input(array);
-  return input.count() == 0 || masu::find_unordered(input.view()).both_zeros;
+  const std::optional<masu::ArrayView> elements = plain_elements(array.ptr());
+  return !elements || masu::find_unordered(*elements).both_zeros;
 }
 
 // Copies the elements of an array of NumPy's to another one of the same shape and element size, however they lie.

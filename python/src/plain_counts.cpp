@@ -2,6 +2,7 @@
 // Plain calls of counts of arrays of NumPy's, which NumPy makes where there are few elements, and totals of weights by
 // integers, in an array that takes the library's memory.
 #include "arrays.h"
+#include "between.h"
 #include "function.h"
 #include "histogram/cpu/little_data.h"
 #include "lines.h"
@@ -25,26 +26,33 @@
 namespace masu_python {
 namespace {
 
-constexpr std::uint64_t few_weights = 16384;  // so little work that the GIL is kept
+constexpr std::uint64_t few_totals = 16384;
+
+// An array of these numbers.
+template <class T>
+nb::object new_array(std::span<const T> numbers) {
+  const auto length = static_cast<Py_ssize_t>(numbers.size());
+  nb::object result = nb::steal(new_numpy_array({&length, 1}, masu::dtype_of<T>));
+  if (!result.is_valid()) throw nb::python_error();
+  std::ranges::copy(numbers, static_cast<T*>(data_of(result.ptr())));
+  return result;
+}
 
 // The totals of the weights of 0, 1, 2, …, at least `least` of them, as an array; invalid where another way must be
 // taken: for what are not two lines of equal length, integers that NumPy casts to intp and weights that are doubles.
 nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
-  const MaybeInput x(integers);
-  const MaybeInput by(weights);
-  if (x.count() == 0 || x.count() != by.count() || x.dimensions() != 1 || by.dimensions() != 1 || x.is_bool() ||
-      by.is_bool() || x.dtype() == masu::Dtype::u64) {
-    return {};
-  }
-  const auto work = [&] { return masu::weighted_bincount(x.view(), by.view(), least); };
-  std::optional<masu::IndexTotals> found = x.count() <= few_weights ? work() : call(work);
+  const auto elements = [](nb::handle array) -> std::optional<masu::ArrayView> {
+    const NumpyArray* const line = numpy_array(array.ptr());
+    return line == nullptr || line->dimensions != 1 || line->is_bool() ? std::nullopt : plain_elements(array.ptr());
+  };
+  const auto x = elements(integers);
+  const auto by = elements(weights);
+  if (!x || !by || x->count == 0 || x->count != by->count || x->dtype == masu::Dtype::u64) return {};
+  std::optional<masu::IndexTotals> found =
+      brief_call(x->count, [&] { return masu::weighted_bincount(*x, *by, least); });
   if (!found) return {};
-  if (found->count <= few_weights) {  // an array of NumPy's own is made sooner than one around other memory
-    static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
-    nb::object result = empty(found->count);
-    const Output to(result);
-    std::copy_n(found->totals.get(), found->count, to.data<double>());
-    return result;
+  if (found->count <= few_totals) {  // an array of NumPy's own is made sooner than one around other memory
+    return new_array(std::span<const double>(found->totals.get(), found->count));
   }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
@@ -132,53 +140,84 @@ bool are_plain_edges(PyObject* bins) {
   return true;
 }
 
-// (counts, edges) of an array, counted on the CPU; null without an exception where the function in Python goes on.
-PyObject* counted(const NumpyArray& a, PyObject* bins, bool even, PyObject* range) {
-  static const nb::handle ask = nb::object(nb::module_::import_("masu._bins").attr("of_array")).release();
-  masu::Dtype dtype{};
-  if (!a.is_plain() || a.is_bool() || !dtype_of(a, dtype) || a.count() == 0 || !stays_here(a.count())) return nullptr;
-  const masu::ArrayView data(dtype, a.data, a.count());
-  std::array<char, 2 * sizeof(std::uint64_t)> ends{};
-  if (even && is_none(range)) {
-    const auto found = call([&] { return masu::reduce(this_cpu(), data, masu::ReduceOp::minmax); });
-    std::memcpy(ends.data(), found.min_values().data, masu::size_of(dtype));
-    std::memcpy(ends.data() + masu::size_of(dtype), found.max_values().data, masu::size_of(dtype));
+// The counts of the elements between bins, or the totals of their weights, in the dtype of these.
+nb::object counted(const masu::ArrayView& data, const NumpyArray* by, const masu::Bins& bins) {
+  if (by == nullptr) {
+    const auto found = brief_call(data.count, [&] { return masu::histogram(this_cpu(), data, bins); });
+    const std::span<const std::uint64_t> counts = found.counts();
+    return new_array(std::span(reinterpret_cast<const std::int64_t*>(counts.data()), counts.size()));
   }
-  const nb::object parts = ask(nb::handle(reinterpret_cast<PyObject*>(a.dtype)), nb::handle(bins), nb::handle(range),
-                               nb::bytes(ends.data(), 2 * masu::size_of(dtype)));
-  if (parts.is_none()) return nullptr;
-  const nb::object second = parts[1];
-  const masu::Bins& which = nb::cast<const masu::Bins&>(second);
-  const auto found = call([&] { return masu::histogram(this_cpu(), data, which); });
-  const auto length = static_cast<Py_ssize_t>(found.size());
-  const nb::object counts = nb::steal(new_numpy_array({&length, 1}, masu::Dtype::i64));
-  if (!counts.is_valid()) return nullptr;
-  std::ranges::copy(found.counts(), static_cast<std::int64_t*>(data_of(counts.ptr())));
-  return nb::make_tuple(counts, parts[0]).release().ptr();
+  masu::Dtype weight{};
+  dtype_of(*by, weight);
+  const masu::ArrayView weights(weight, by->data, data.count);
+  const auto found =
+      brief_call(data.count, [&] { return masu::weighted_histogram(this_cpu(), data, weights, bins, {.wrap = true}); });
+  const nb::object totals = masu::is_float(weight)    ? new_array(found.totals())
+                            : masu::is_signed(weight) ? new_array(found.signed_totals())
+                                                      : new_array(found.unsigned_totals());
+  return masu::size_of(weight) == sizeof(double)
+             ? totals
+             : totals.attr("astype")(nb::handle(reinterpret_cast<PyObject*>(by->dtype)));
+}
+
+// The bits of the least and the greatest element; of a NaN if there is one.
+Ends ends_of(const masu::ArrayView& data) {
+  const auto found = brief_call(data.count, [&] { return masu::reduce(this_cpu(), data, masu::ReduceOp::minmax); });
+  Ends ends{};
+  std::memcpy(&ends[0], found.min_values().data, masu::size_of(data.dtype));
+  std::memcpy(&ends[1], found.max_values().data, masu::size_of(data.dtype));
+  return ends;
+}
+
+// Whether these are weights of an array that masu adds.
+bool are_weights(const NumpyArray* by, const NumpyArray& a) {
+  masu::Dtype dtype{};
+  return by != nullptr && by->is_plain() && !by->is_bool() && dtype_of(*by, dtype) &&
+         std::ranges::equal(by->shape(), a.shape());
 }
 
 }  // namespace
 
+// (counts, edges) of an array, found on the CPU. NumPy counts few elements between bins that take longer than these.
 PyObject* plain::histogram(const Arguments& values) {
   static PyObject* const numpys = numpy_function("histogram");
   static PyObject* const ten = PyLong_FromLong(10);
   constexpr std::uint64_t prepared = 16;
   const NumpyArray* const a = numpy_array(values[0]);
-  if (a == nullptr || !is_none(values[4]) || !is_none(values[5]) || !is_none(values[6])) return nullptr;
+  if (a == nullptr || !is_none(values[5]) || !is_none(values[6])) return nullptr;
   PyObject* const bins = values[1] == nullptr ? ten : values[1];
+  PyObject* const range = values[2] == nullptr ? Py_None : values[2];
+  const NumpyArray* const by = is_none(values[4]) ? nullptr : numpy_array(values[4]);
   std::int64_t count = 0;
   const bool even = integer(bins, count);
   if ((!even && !are_plain_edges(bins)) || a->dtype->code == 'O') return nullptr;
-  // Bins take longer than fewer elements, and NumPy's arithmetic of float16 is prepared for each of its values.
-  const bool slow = (even && count > static_cast<std::int64_t>(a->count())) || a->dtype->number == 23;
-  if (!even && compares_as_doubles(*a, bins)) return nullptr;
-  if (a->count() >= small_limit(slow ? prepared : 1) && !(even && beyond_exact(*a, values[2]))) {
-    const bool counts = is_none(values[3]) || values[3] == Py_False;
-    return counts ? counted(*a, bins, even, values[2] == nullptr ? Py_None : values[2]) : nullptr;
+  if ((!even && compares_as_doubles(*a, bins)) || (!is_none(values[4]) && !are_weights(by, *a))) return nullptr;
+  masu::Dtype dtype{};
+  const bool is_masus = a->is_plain() && !a->is_bool() && a->count() != 0 && dtype_of(*a, dtype) &&
+                        stays_here(a->count()) && (is_none(values[3]) || values[3] == Py_False);
+  const masu::ArrayView data(dtype, a->data, a->count());
+  const bool many_bins = even && count > static_cast<std::int64_t>(a->count());
+  std::optional<Ends> ends;
+  if (is_masus && even && is_none(range) && !many_bins && count > 0 && may_have_own_bins(dtype)) {
+    ends = ends_of(data);
+    if (const std::optional<Between> own = own_bins(dtype, count, *ends)) {
+      return nb::make_tuple(counted(data, by, own->bins), own->edges_array(dtype)).release().ptr();
+    }
   }
-  PyObject* const of[] = {values[0], bins, values[2] == nullptr ? Py_None : values[2],
-                          values[3] == nullptr ? Py_None : values[3]};
-  return PyObject_Vectorcall(numpys, of, 4, nullptr);
+  const bool is_beyond = even && beyond_exact(*a, values[2]);
+  // NumPy's arithmetic of float16 is prepared for each of its values.
+  const bool is_slow = many_bins || a->dtype->number == 23;
+  if (by == nullptr && (a->count() < small_limit(is_slow ? prepared : 1) || is_beyond)) {
+    PyObject* const of[] = {values[0], bins, range, values[3] == nullptr ? Py_None : values[3]};
+    return PyObject_Vectorcall(numpys, of, 4, nullptr);
+  }
+  if (!is_masus || is_beyond) return nullptr;
+  if (even && is_none(range) && !ends) ends = ends_of(data);
+  const nb::object parts =
+      ask_numpy(nb::handle(reinterpret_cast<PyObject*>(a->dtype)), dtype, bins, range, ends.value_or(Ends{}));
+  if (parts.is_none()) return nullptr;
+  const nb::object which = parts[1];
+  return nb::make_tuple(counted(data, by, nb::cast<const masu::Bins&>(which)), parts[0]).release().ptr();
 }
 
 PyObject* plain::digitize(const Arguments& values) {

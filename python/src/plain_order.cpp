@@ -202,8 +202,10 @@ bool find_places(PyObject* kth, std::int64_t length, Places& places) {
   return !places.empty();
 }
 
+}  // namespace
+
 // Little data whose last axis is parted, or the places of its elements.
-PyObject* part(const Arguments& values, bool indices) {
+PyObject* plain::partition(const Arguments& values) {
   if (!is_none(values[4])) return nullptr;
   if (values[3] != nullptr &&
       (PyUnicode_CheckExact(values[3]) == 0 || PyUnicode_CompareWithASCIIString(values[3], "introselect") != 0)) {
@@ -219,7 +221,7 @@ PyObject* part(const Arguments& values, bool indices) {
     return nullptr;
   }
   const std::uint64_t rows = lines.number();
-  if (indices) {
+  if (values.variant().places) {
     return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
       masu::argpartition_rows(data, rows, places, to);
     });
@@ -227,16 +229,6 @@ PyObject* part(const Arguments& values, bool indices) {
   return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
     masu::partition_rows(data, rows, places, masu::MutableArrayView{dtype, to, data.count});
   });
-}
-
-}  // namespace
-
-PyObject* plain::partition(const Arguments& values) {
-  return part(values, false);
-}
-
-PyObject* plain::argpartition(const Arguments& values) {
-  return part(values, true);
 }
 
 // Takes little data along its last axis.

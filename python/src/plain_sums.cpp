@@ -20,14 +20,8 @@ namespace {
 
 using masu::Dtype;
 
-// Elements: so little work that the GIL is kept.
 constexpr std::uint64_t brief_work = 16384;
 constexpr std::uint64_t few_running = std::uint64_t{1} << 17;
-
-template <class F>
-auto made(std::uint64_t count, const F& work) {
-  return count <= brief_work ? work() : call(work);
-}
 
 using SumFunction = masu::SumRule::Function;
 
@@ -78,7 +72,7 @@ class Reduction {
     const masu::SumRule rule = rule_of(function, dtype_, ddof);
     const masu::ArrayView data(dtype_, data_, count_);
     const auto write = [&](void* to) {
-      made(count_, [&] { return masu::sum_lines(rule, data, data, lines_.number(), lines_.inner, to); });
+      brief_call(count_, [&] { return masu::sum_lines(rule, data, data, lines_.number(), lines_.inner, to); });
     };
     if (shape_.empty()) return new_scalar(rule.result, write);
     nb::object result = nb::steal(new_numpy_array(shape_, rule.result));
@@ -100,7 +94,12 @@ class Reduction {
   std::span<const std::int64_t> shape_;  // of the results
 };
 
-PyObject* moment(const Arguments& values, SumFunction function) {
+}  // namespace
+
+PyObject* plain::moment(const Arguments& values) {
+  constexpr SumFunction functions[] = {SumFunction::sum, SumFunction::mean, SumFunction::variance,
+                                       SumFunction::standard_deviation};
+  const SumFunction function = functions[static_cast<std::size_t>(values.variant().total)];
   const bool is_mean = function == SumFunction::mean;
   if (!is_none(values[2]) || !is_none(values[3])) return nullptr;
   std::int64_t ddof = 0;
@@ -110,6 +109,8 @@ PyObject* moment(const Arguments& values, SumFunction function) {
   if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= reduction.length()) return nullptr;
   return reduction.reduced(function, static_cast<std::uint64_t>(ddof));
 }
+
+namespace {
 
 // The elements where a mask of the same shape is true, both plain.
 nb::object chosen(PyObject* array, PyObject* where) {
@@ -183,7 +184,9 @@ PyObject* plain::dot(const Arguments& values) {
   }
   const masu::SumRule rule = rule_of(SumFunction::dot, dtype);
   return new_scalar(dtype, [&](void* to) {
-    made(count, [&] { return masu::sum_lines(rule, {dtype, a->data, count}, {dtype, b->data, count}, 1, 1, to); });
+    brief_call(count, [&] {
+      return masu::sum_lines(rule, {dtype, a->data, count}, {dtype, b->data, count}, 1, 1, to);
+    });
   });
 }
 
@@ -209,18 +212,6 @@ PyObject* plain::cumsum(const Arguments& values) {
   if (!result.is_valid()) return nullptr;
   masu::running_sums({dtype, a->data, count}, data_of(result.ptr()), lines.outer, lines.length, lines.inner);
   return result.release().ptr();
-}
-
-PyObject* plain::mean(const Arguments& values) {
-  return moment(values, SumFunction::mean);
-}
-
-PyObject* plain::var(const Arguments& values) {
-  return moment(values, SumFunction::variance);
-}
-
-PyObject* plain::std(const Arguments& values) {
-  return moment(values, SumFunction::standard_deviation);
 }
 
 }  // namespace masu_python

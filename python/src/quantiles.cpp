@@ -154,18 +154,23 @@ using masu::Dtype;
 
 // A C-contiguous array whose lines along an axis, or all of whose elements, are rows.
 struct Rows {
-  const MaybeInput& input;
+  masu::ArrayView data{};
+  bool boolean = false;
+  std::size_t dimensions = 0;
   std::uint64_t number = 1;
   std::uint64_t length = 0;
-  masu::ArrayView data{};
   Lines lines{};
   std::vector<std::byte> kept{};  // rows, or what is no NaN
 
-  // `axis`: None or an int. False for what is empty.
-  bool find(PyObject* axis) {
-    data = input.view();
-    if (data.count == 0) return false;  // or not contiguous
-    if (!host_lines_of(input.shape(), axis, lines)) return false;
+  // False for what is empty, and for other axes than None and an int.
+  bool find(const Arguments& values) {
+    const std::optional<masu::ArrayView> elements = plain_elements(values[0]);
+    if (!elements) return false;
+    const NumpyArray& array = *any_numpy_array(values[0]);
+    data = *elements;
+    boolean = array.is_bool();
+    dimensions = array.shape().size();
+    if (!host_lines_of(array.shape(), values.value(Name::axis), lines)) return false;
     length = lines.length;
     number = lines.number();
     data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
@@ -188,41 +193,26 @@ struct Rows {
 template <class Work>
 PyObject* filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
                  const Work& work) {
-  static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
   if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nullptr;
   std::vector<std::int64_t> shape = front;
   const auto kept = rows.lines.reduced(false);
   shape.insert(shape.end(), kept.begin(), kept.end());
-  const nb::object lengths = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    PyTuple_SetItem(lengths.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
-  }
   if (nan && shape.empty()) dtype = rows.data.dtype;
-  nb::object result = empty(lengths, boolean ? "?" : numpy_code(dtype));
-  {
-    const Output output(result);
-    const std::span<std::byte> bytes(static_cast<std::byte*>(output.view().data),
-                                     output.count() * masu::size_of(dtype));
-    if (nan) {
-      masu::fill_with_nan(output.view());
-      return (shape.empty() ? nb::object(result[nb::tuple()]) : result).release().ptr();
-    }
+  nb::object result = nb::steal(new_numpy_array(shape, dtype, boolean));
+  if (!result.is_valid()) return nullptr;
+  const masu::MutableArrayView output(dtype, data_of(result.ptr()),
+                                      reinterpret_cast<const NumpyArray*>(result.ptr())->count());
+  if (nan) {
+    masu::fill_with_nan(output);
+  } else {
     const Device& cpu = this_cpu();
-    const masu::ArrayView from = rows.data;
-    const std::span<const std::byte> data(static_cast<const std::byte*>(from.data),
-                                          from.count * masu::size_of(from.dtype));
+    const auto bytes = [](const auto& view) { return view.count * masu::size_of(view.dtype); };
+    const auto there = Buffer<const std::byte>::wrap_host(
+        cpu, std::span(static_cast<const std::byte*>(rows.data.data), bytes(rows.data)));
+    auto to = Buffer<std::byte>::wrap_host(cpu, std::span(static_cast<std::byte*>(output.data), bytes(output)));
     masu::Stream stream(cpu, masu::Timing::off);
-    const auto there = Buffer<const std::byte>::wrap_host(cpu, data);
-    auto to = Buffer<std::byte>::wrap_host(cpu, bytes);
-    constexpr std::uint64_t most_held = 4096;  // elements for which the GIL is kept
-    if (from.count > most_held) {
-      read_environment();
-      const nb::gil_scoped_release released;
-      work(stream, there, to);
-    } else {
-      work(stream, there, to);
-    }
-    if (!masu::all_finite(output.view())) return nullptr;
+    brief_call(rows.data.count, [&] { work(stream, there, to); });
+    if (!masu::all_finite(output)) return nullptr;
   }
   return (shape.empty() ? nb::object(result[nb::tuple()]) : result).release().ptr();
 }
@@ -236,15 +226,16 @@ bool is_brief(const Arguments& values) {
          stays_here(a->count());
 }
 
-// `skip`: NaNs are left out. NumPy leaves them out along one of several axes by an arithmetic of its own.
-PyObject* median_of_rows(const Arguments& values, bool skip) {
+}  // namespace
+
+// NumPy leaves out NaNs along one of several axes by an arithmetic of its own.
+PyObject* plain::median(const Arguments& values) {
+  const bool skip = values.variant().skips_nan;
   if (!is_brief(values)) return nullptr;
-  const MaybeInput input(values[0]);
-  Rows rows{input};
-  PyObject* const axis = values.value(Name::axis);
-  if (!rows.find(axis)) return nullptr;
-  if (skip && axis != Py_None && input.shape().size() != 1) return nullptr;
-  const Dtype dtype = input.view().dtype;
+  Rows rows;
+  if (!rows.find(values)) return nullptr;
+  if (skip && !rows.lines.flat && rows.dimensions != 1) return nullptr;
+  const Dtype dtype = rows.data.dtype;
   bool nan = rows.have_nan();
   if (nan && skip) {
     if (!rows.leave_out_nans()) return nullptr;
@@ -256,13 +247,13 @@ PyObject* median_of_rows(const Arguments& values, bool skip) {
                 });
 }
 
-PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
+PyObject* plain::quantile(const Arguments& values) {
   if (!is_brief(values)) return nullptr;
-  const MaybeInput input(values[0]);
-  Rows rows{input};
-  if (!rows.find(values.value(Name::axis))) return nullptr;
-  const Dtype dtype = input.view().dtype;
-  const Question question{dtype, input.is_bool(), rows.length, values[Name::q], values.value(Name::method), percent};
+  Rows rows;
+  if (!rows.find(values)) return nullptr;
+  const Dtype dtype = rows.data.dtype;
+  const Question question{
+      dtype, rows.boolean, rows.length, values[Name::q], values.value(Name::method), values.variant().percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return nullptr;
   if (!points->known) {
@@ -274,42 +265,16 @@ PyObject* quantile_of_rows(const Arguments& values, bool percent, bool skip) {
   const Dtype to = points->result.value_or(dtype);
   bool nan = rows.have_nan();
   std::vector<masu::QuantilePoint> fewer;
-  if (nan && skip) {
+  if (nan && values.variant().skips_nan) {
     if (points->q.empty() || !rows.leave_out_nans()) return nullptr;
     fewer = masu::quantile_points(points->method, rows.length, points->q);
     nan = false;
   }
   const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
-  return filled(rows, nan, points->shape, to, input.is_bool() && !points->result,
+  return filled(rows, nan, points->shape, to, rows.boolean && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
-}
-
-}  // namespace
-
-PyObject* plain::median(const Arguments& values) {
-  return median_of_rows(values, false);
-}
-
-PyObject* plain::nan_median(const Arguments& values) {
-  return median_of_rows(values, true);
-}
-
-PyObject* plain::quantile(const Arguments& values) {
-  return quantile_of_rows(values, false, false);
-}
-
-PyObject* plain::nan_quantile(const Arguments& values) {
-  return quantile_of_rows(values, false, true);
-}
-
-PyObject* plain::percentile(const Arguments& values) {
-  return quantile_of_rows(values, true, false);
-}
-
-PyObject* plain::nan_percentile(const Arguments& values) {
-  return quantile_of_rows(values, true, true);
 }
 
 namespace {

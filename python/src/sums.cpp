@@ -22,8 +22,6 @@ nb::object number(const masu::SumResult& result) {
   return nb::float_(result.value());
 }
 
-constexpr std::uint64_t brief_elements = 16384;
-
 // Options for results that are rounded to a dtype; integers are modulo 2^64.
 masu::SumOptions rounded_to(Dtype dtype, std::uint64_t rows = 1, std::uint64_t ddof = 0) {
   masu::SumOptions options{.rows = rows, .ddof = ddof, .wrap = true};
@@ -31,10 +29,9 @@ masu::SumOptions rounded_to(Dtype dtype, std::uint64_t rows = 1, std::uint64_t d
   return options;
 }
 
-// Calls masu; the GIL is kept where the call is over soon.
 template <class F>
 auto brief_call(const Array& input, const F& work) {
-  return !input.on_device() && input.count() <= brief_elements ? work() : call(work);
+  return input.on_device() ? call(work) : masu_python::brief_call(input.count(), work);
 }
 
 // The sum of all elements in host memory.

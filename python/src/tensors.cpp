@@ -14,26 +14,11 @@ namespace {
 
 constexpr auto capsule_name = "dlpack_exchange_api";
 
-// References of Python's that are let go at the end of their scope.
-class Owned {
- public:
-  explicit Owned(PyObject* object) : object_(object) {}
-  ~Owned() { Py_XDECREF(object_); }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  [[nodiscard]] PyObject* get() const noexcept { return object_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
-  PyObject* release() { return std::exchange(object_, nullptr); }
-
- private:
-  PyObject* object_;
-};
-
 // An integer that is an attribute of an object; false with an exception set.
 bool number(PyObject* object, const char* name, std::uint64_t& value) {
-  const Owned attribute(object != nullptr ? PyObject_GetAttrString(object, name) : nullptr);
+  const nb::object attribute = nb::steal(object != nullptr ? PyObject_GetAttrString(object, name) : nullptr);
   if (!attribute) return false;
-  value = PyLong_AsUnsignedLongLong(attribute.get());
+  value = PyLong_AsUnsignedLongLong(attribute.ptr());
   return PyErr_Occurred() == nullptr;
 }
 
@@ -46,11 +31,11 @@ PyObject* current_device = nullptr;
 
 // False where the module is not as known.
 bool find(PyObject* module) {
-  const Owned cuda(PyObject_GetAttrString(module, "cuda"));
-  const Owned runtime(cuda ? PyObject_GetAttrString(cuda.get(), "runtime") : nullptr);
+  const nb::object cuda = nb::steal(PyObject_GetAttrString(module, "cuda"));
+  const nb::object runtime = nb::steal(cuda ? PyObject_GetAttrString(cuda.ptr(), "runtime") : nullptr);
   empty = PyObject_GetAttrString(module, "empty");
-  current_stream = cuda ? PyObject_GetAttrString(cuda.get(), "get_current_stream") : nullptr;
-  current_device = runtime ? PyObject_GetAttrString(runtime.get(), "getDevice") : nullptr;
+  current_stream = cuda ? PyObject_GetAttrString(cuda.ptr(), "get_current_stream") : nullptr;
+  current_device = runtime ? PyObject_GetAttrString(runtime.ptr(), "getDevice") : nullptr;
   PyErr_Clear();
   return empty != nullptr && current_stream != nullptr && current_device != nullptr;
 }
@@ -74,27 +59,27 @@ dlpack::Type type_of(std::string_view text) {
 int array_of(void* object, dlpack::Array* taken) {
   static std::array<std::int64_t, most_dimensions> lengths;
   auto* const array = static_cast<PyObject*>(object);
-  const Owned memory(PyObject_GetAttrString(array, "data"));
-  const Owned current(PyObject_CallNoArgs(current_device));
+  const nb::object memory = nb::steal(PyObject_GetAttrString(array, "data"));
+  const nb::object current = nb::steal(PyObject_CallNoArgs(current_device));
   std::uint64_t ordinal = 0;
-  if (!address_in(memory.get(), taken->data) || !number(memory.get(), "device_id", ordinal) || !current) return -1;
+  if (!address_in(memory.ptr(), taken->data) || !number(memory.ptr(), "device_id", ordinal) || !current) return -1;
   // New arrays come to the current device.
-  if (PyLong_AsUnsignedLongLong(current.get()) != ordinal) return -1;
-  const Owned flags(PyObject_GetAttrString(array, "flags"));
-  const Owned contiguous(flags ? PyObject_GetAttrString(flags.get(), "c_contiguous") : nullptr);
-  const Owned dtype(PyObject_GetAttrString(array, "dtype"));
-  const Owned kind(dtype ? PyObject_GetAttrString(dtype.get(), "str") : nullptr);
-  const Owned text(kind ? PyUnicode_AsUTF8String(kind.get()) : nullptr);
-  const Owned shape(PyObject_GetAttrString(array, "shape"));
-  if (contiguous.get() != Py_True || !text || !shape) return -1;
-  const Py_ssize_t dimensions = PyTuple_Size(shape.get());
+  if (PyLong_AsUnsignedLongLong(current.ptr()) != ordinal) return -1;
+  const nb::object flags = nb::steal(PyObject_GetAttrString(array, "flags"));
+  const nb::object contiguous = nb::steal(flags ? PyObject_GetAttrString(flags.ptr(), "c_contiguous") : nullptr);
+  const nb::object dtype = nb::steal(PyObject_GetAttrString(array, "dtype"));
+  const nb::object kind = nb::steal(dtype ? PyObject_GetAttrString(dtype.ptr(), "str") : nullptr);
+  const nb::object text = nb::steal(kind ? PyUnicode_AsUTF8String(kind.ptr()) : nullptr);
+  const nb::object shape = nb::steal(PyObject_GetAttrString(array, "shape"));
+  if (contiguous.ptr() != Py_True || !text || !shape) return -1;
+  const Py_ssize_t dimensions = PyTuple_Size(shape.ptr());
   if (dimensions < 0 || static_cast<std::size_t>(dimensions) > most_dimensions) return -1;
   for (Py_ssize_t axis = 0; axis < dimensions; ++axis) {
-    lengths[static_cast<std::size_t>(axis)] = PyLong_AsLongLong(PyTuple_GetItem(shape.get(), axis));
+    lengths[static_cast<std::size_t>(axis)] = PyLong_AsLongLong(PyTuple_GetItem(shape.ptr(), axis));
   }
   taken->device = {dlpack::cuda, static_cast<std::int32_t>(ordinal)};
   taken->ndim = static_cast<std::int32_t>(dimensions);
-  taken->dtype = type_of(PyBytes_AsString(text.get()));
+  taken->dtype = type_of(PyBytes_AsString(text.ptr()));
   taken->shape = lengths.data();
   taken->strides = nullptr;
   taken->byte_offset = 0;
@@ -115,25 +100,25 @@ void drop(dlpack::Managed* managed) {
 
 int allocate(dlpack::Array* prototype, dlpack::Managed** managed, void* /*context*/, dlpack::SetError /*set_error*/) {
   const auto dimensions = static_cast<std::size_t>(prototype->ndim);
-  const Owned lengths(PyTuple_New(prototype->ndim));
+  const nb::object lengths = nb::steal(PyTuple_New(prototype->ndim));
   for (std::size_t axis = 0; lengths && axis < dimensions; ++axis) {
     PyObject* const length = PyLong_FromLongLong(prototype->shape[axis]);
-    if (length == nullptr || PyTuple_SetItem(lengths.get(), static_cast<Py_ssize_t>(axis), length) != 0) return -1;
+    if (length == nullptr || PyTuple_SetItem(lengths.ptr(), static_cast<Py_ssize_t>(axis), length) != 0) return -1;
   }
   masu::Dtype dtype{};
   bool boolean = false;
   dlpack::dtype_of(prototype->dtype, dtype, boolean);
-  const Owned name(PyUnicode_InternFromString(boolean ? "?" : numpy_code(dtype)));
+  const nb::object name = nb::steal(PyUnicode_InternFromString(boolean ? "?" : numpy_code(dtype)));
   if (!lengths || !name) return -1;
-  Owned array(PyObject_CallFunctionObjArgs(empty, lengths.get(), name.get(), nullptr));
-  const Owned memory(array ? PyObject_GetAttrString(array.get(), "data") : nullptr);
+  nb::object array = nb::steal(PyObject_CallFunctionObjArgs(empty, lengths.ptr(), name.ptr(), nullptr));
+  const nb::object memory = nb::steal(array ? PyObject_GetAttrString(array.ptr(), "data") : nullptr);
   auto made = std::make_unique<Made>();
   made->managed = {{1, 0}, nullptr, drop, 0, *prototype};
-  if (!memory || !address_in(memory.get(), made->managed.array.data)) return -1;
+  if (!memory || !address_in(memory.ptr(), made->managed.array.data)) return -1;
   std::copy_n(prototype->shape, dimensions, made->shape.begin());
   made->managed.array.shape = made->shape.data();
   made->length = made->shape[0];
-  made->managed.context = array.release();
+  made->managed.context = array.release().ptr();
   *managed = &made.release()->managed;
   return 0;
 }
@@ -148,8 +133,8 @@ int object_of(dlpack::Managed* managed, void** object) {
 }
 
 int stream_now(std::int32_t /*type*/, std::int32_t /*id*/, void** stream) {
-  const Owned current(PyObject_CallNoArgs(current_stream));
-  return current && address_in(current.get(), *stream) ? 0 : -1;
+  const nb::object current = nb::steal(PyObject_CallNoArgs(current_stream));
+  return current && address_in(current.ptr(), *stream) ? 0 : -1;
 }
 
 constexpr dlpack::Exchange exchange{{1, 0}, nullptr, allocate, nullptr, object_of, array_of, stream_now};
@@ -158,10 +143,10 @@ constexpr dlpack::Exchange exchange{{1, 0}, nullptr, allocate, nullptr, object_o
 
 // Looks into this type's own dictionary: a derived type inherits the functions, which know nothing of it.
 const dlpack::Exchange* exchange_of(PyTypeObject* type) {
-  const Owned own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
-  const Owned capsule(own ? PyMapping_GetItemString(own.get(), "__dlpack_c_exchange_api__") : nullptr);
-  if (!capsule || PyCapsule_IsValid(capsule.get(), capsule_name) == 0) return nullptr;
-  const auto* exchange = static_cast<const dlpack::Exchange*>(PyCapsule_GetPointer(capsule.get(), capsule_name));
+  const nb::object own = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
+  const nb::object capsule = nb::steal(own ? PyMapping_GetItemString(own.ptr(), "__dlpack_c_exchange_api__") : nullptr);
+  if (!capsule || PyCapsule_IsValid(capsule.ptr(), capsule_name) == 0) return nullptr;
+  const auto* exchange = static_cast<const dlpack::Exchange*>(PyCapsule_GetPointer(capsule.ptr(), capsule_name));
   while (exchange != nullptr && exchange->version.major > 1) exchange = exchange->previous;
   const bool whole = exchange != nullptr && exchange->version.major == 1 && exchange->allocate != nullptr &&
                      exchange->object_of != nullptr && exchange->array_of != nullptr &&
@@ -172,9 +157,9 @@ const dlpack::Exchange* exchange_of(PyTypeObject* type) {
 std::unique_ptr<Library> found_library(PyTypeObject* type) {
   auto* const of = reinterpret_cast<PyObject*>(type);
   if (const dlpack::Exchange* exchange = exchange_of(type)) {
-    const Owned name(PyObject_GetAttrString(of, "__module__"));
-    const Owned text(name ? PyUnicode_AsUTF8String(name.get()) : nullptr);
-    const std::string_view whole = text ? PyBytes_AsString(text.get()) : "";
+    const nb::object name = nb::steal(PyObject_GetAttrString(of, "__module__"));
+    const nb::object text = nb::steal(name ? PyUnicode_AsUTF8String(name.ptr()) : nullptr);
+    const std::string_view whole = text ? PyBytes_AsString(text.ptr()) : "";
     PyObject* const module = PyImport_ImportModule(std::string(whole.substr(0, whole.find('.'))).c_str());
     PyErr_Clear();
     const auto name_of = [of](const char* attribute) {
@@ -184,12 +169,12 @@ std::unique_ptr<Library> found_library(PyTypeObject* type) {
                                              name_of("requires_grad"), name_of("is_neg")});
   }
   PyErr_Clear();
-  const Owned modules(PyImport_ImportModule("sys"));
-  const Owned loaded(modules ? PyObject_GetAttrString(modules.get(), "modules") : nullptr);
-  const Owned cupys(loaded ? PyMapping_GetItemString(loaded.get(), "cupy") : nullptr);
-  const Owned array(cupys ? PyObject_GetAttrString(cupys.get(), "ndarray") : nullptr);
+  const nb::object modules = nb::steal(PyImport_ImportModule("sys"));
+  const nb::object loaded = nb::steal(modules ? PyObject_GetAttrString(modules.ptr(), "modules") : nullptr);
+  const nb::object cupys = nb::steal(loaded ? PyMapping_GetItemString(loaded.ptr(), "cupy") : nullptr);
+  const nb::object array = nb::steal(cupys ? PyObject_GetAttrString(cupys.ptr(), "ndarray") : nullptr);
   PyErr_Clear();
-  if (array.get() != of || !cupy::find(cupys.get())) return nullptr;
+  if (array.ptr() != of || !cupy::find(cupys.ptr())) return nullptr;
   return std::make_unique<Library>(Library{cupy::exchange, Py_NewRef(Py_None), nullptr, nullptr});
 }
 

@@ -192,6 +192,15 @@ def test_edges_of_ranges_beyond_64_bits():
             same("histogram", sample(dtype), 5, ends)
 
 
+def test_more_bins_than_there_is_memory_for():
+    for bins in (2**62, 2**70):
+        for dtype in ("u1", "f8"):
+            same("histogram", sample(dtype), bins)
+            same("histogram2d", sample(dtype), sample(dtype), bins)
+            same("histogram_bin_edges", sample(dtype), bins)
+            same("histogram", sample(dtype).reshape(2, -1)[:, ::2], bins, weights=sample("f8").reshape(2, -1)[:, ::2])
+
+
 def test_every_call_warns_of_truth_values():
     for _ in range(2):  # edges are kept
         same("histogram_bin_edges", sample("?"), 5, (0, 1))

@@ -173,7 +173,7 @@ void check_rows(std::uint64_t rows, std::uint64_t row_elements, unsigned channel
 CountShape CountShape::of_one(Dtype dtype, const Bins& bins, const HistogramOptions& options) {
   check_channels("histogram", options.channels);
   CountShape shape{"histogram", options, {.dtype = dtype, .channels = options.channels}};
-  shape.empty.rules.push_back(std::make_shared<const BinRule>(bins, dtype, options.right_open));
+  shape.empty.rules.push_back(std::make_shared<const BinRule>(bins, dtype, options.right_open, false, options.outside));
   shape.empty.size = shape.rule().n;
   return shape;
 }
@@ -199,8 +199,8 @@ CountShape CountShape::of_joint(Dtype dtype, std::span<const Bins> bins, const H
   if (options.channels != 1) call::refuse(joint_name, fmt::format("channels must be 1, got {}", options.channels));
   CountShape shape{joint_name, options, {.kind = CountKind::joint, .dtype = dtype, .size = 1}};
   for (const Bins& column : bins) {
-    const auto& rule =
-        shape.empty.rules.emplace_back(std::make_shared<const BinRule>(column, dtype, options.right_open, true));
+    const auto& rule = shape.empty.rules.emplace_back(
+        std::make_shared<const BinRule>(column, dtype, options.right_open, true, options.outside));
     if (rule->n > most_joint_bins / shape.empty.size) {
       call::refuse(joint_name, fmt::format("there must be at most 2^31 joint bins, got {} * {} and more",
                                            shape.empty.size, rule->n));
@@ -211,10 +211,12 @@ CountShape CountShape::of_joint(Dtype dtype, std::span<const Bins> bins, const H
 }
 
 std::unique_ptr<SlotKernels> CountShape::kernels(const Device& device, const TableUpload& upload) const {
-  if (empty.kind == CountKind::one) return counting_kernels(device, rule(), options, upload);
-  if (empty.kind == CountKind::joint) return std::make_unique<JointKernels>(device, empty.rules, options, upload);
-  return std::make_unique<RowKernels>(device, SlotRule(rule(), device.info()), empty.rows, row_elements, options,
-                                      upload);
+  return std::make_unique<TableKernels>(device,
+                                        empty.kind == CountKind::one ? CountedTables::one(device, rule(), options)
+                                        : empty.kind == CountKind::joint
+                                            ? CountedTables::joint_one(device, empty.rules, options)
+                                            : CountedTables::of_rows(device, rule(), empty.rows, row_elements, options),
+                                        upload, options);
 }
 
 std::uint64_t CountShape::totals_on_cpu() const noexcept {
@@ -223,13 +225,11 @@ std::uint64_t CountShape::totals_on_cpu() const noexcept {
 
 std::unique_ptr<cpu::TableCounter> CountShape::counter(std::span<std::uint64_t> totals) const {
   const auto& rules = empty.rules;
-  if (empty.kind == CountKind::one) {
-    return std::make_unique<cpu::Counter>(rules.front(), options.channels, options.strategy, totals);
-  }
   if (empty.kind == CountKind::rows) {
     return std::make_unique<cpu::RowCounter>(rules.front(), row_elements, options.channels, options.strategy, totals);
   }
-  return std::make_unique<cpu::JointCounter>(rules, options.outside == Outside::clamp, options.strategy, totals);
+  return std::make_unique<cpu::Counter>(rules, empty.kind == CountKind::joint, options.channels, options.strategy,
+                                        totals);
 }
 
 detail::Counts CountShape::counts(std::vector<std::uint64_t> totals, Strategy used, bool by_value) const {
@@ -258,13 +258,6 @@ detail::Counts CountShape::counts(std::vector<std::uint64_t> totals, Strategy us
         const std::uint32_t slot = slot_of[value];
         (slot < bins ? inside[slot] : outside[slot - bins]) += from[value];
       }
-    }
-  }
-  if (options.outside == Outside::clamp && empty.kind != CountKind::joint) {  // whose coordinates are moved before
-    for (std::uint64_t table = 0; table < tables(); ++table) {
-      std::uint64_t* const outside = result.outside.data() + table * extras();
-      result.bins[table * bins] += std::exchange(outside[slot_below], 0);
-      result.bins[table * bins + bins - 1] += std::exchange(outside[slot_above], 0);
     }
   }
   return result;

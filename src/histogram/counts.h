@@ -36,7 +36,6 @@ inline constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t most_row_counters = std::uint64_t{1} << 33;
 inline constexpr std::size_t most_columns = 8;
 inline constexpr std::uint64_t most_joint_bins = std::uint64_t{1} << 31;
-inline constexpr std::uint64_t joint_extra_bins = 2;  // outside, nan
 
 // `function`, in the following: the first word of the message. Throws invalid_argument unless channels are 1 to 16.
 void check_channels(std::string_view function, unsigned channels);

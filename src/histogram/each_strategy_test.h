@@ -14,8 +14,8 @@ namespace masu::test {
 template <class Check>
 void each_strategy(unsigned least, const Check& check) {
   unsigned worked = 0;
-  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::local,
-                                  Strategy::lanes, Strategy::packed, Strategy::partitioned}) {
+  for (const Strategy strategy : {Strategy::global, Strategy::private_, Strategy::local, Strategy::lanes,
+                                  Strategy::packed, Strategy::partitioned}) {
     try {
       check(strategy);
       ++worked;

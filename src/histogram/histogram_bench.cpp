@@ -16,8 +16,6 @@
 namespace masu::bench {
 namespace {
 
-constexpr std::string_view sequential_size = "1Mi";
-
 // Data that was counted `times` times over.
 void check(const Counting& counting, const Tally& expected, const std::string& name) {
   const std::uint64_t times = counting.times();
@@ -260,16 +258,11 @@ void sort_ladder(const Request& request, std::vector<Row>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
 }
 
-void append(Measurements& all, Measurements more) {
-  std::move(more.rows.begin(), more.rows.end(), std::back_inserter(all.rows));
-  if (!all.failure) all.failure = more.failure;
-}
-
 // What the ladder is unless something else is asked for: bytes of two distributions in the steps of a textbook; with
 // --case every strategy.
 Request ladder_request(Request request) {
   if (request.strategies.empty()) {
-    request.strategies = {"sequential", "global", "private", "local", "lanes"};
+    request.strategies = {"global", "private", "local", "lanes"};
     if (!request.selection.cases.empty()) {
       request.strategies.insert(request.strategies.end(), {"packed", "partitioned"});
     }
@@ -281,32 +274,12 @@ Request ladder_request(Request request) {
   return request;
 }
 
-// One work-item that counts everything takes seconds for what the others do in a millisecond: on devices other than
-// `cpu` it counts 1 MiB.
-Measurements measure_ladder(const Request& ladder) {
-  Measurements result;
-  for (const bool host : {false, true}) {
-    Request part = ladder;
-    std::erase_if(part.devices, [&](const Device& device) { return (device.kind() == DeviceKind::cpu) != host; });
-    if (part.devices.empty()) continue;
-    if (!host && std::erase(part.strategies, "sequential") != 0) {
-      Request alone = part;
-      alone.strategies = {"sequential"};
-      if (!alone.selection.quick) alone.selection.size_texts = {std::string(sequential_size)};
-      append(result, HistogramSuite(alone).run());
-      if (part.strategies.empty()) continue;
-    }
-    append(result, HistogramSuite(part).run());
-  }
-  return result;
-}
-
 }  // namespace
 
 Measurements histogram_suite(const Request& request) {
   if (request.ladder) {
     const Request ladder = ladder_request(request);
-    Measurements result = measure_ladder(ladder);
+    Measurements result = HistogramSuite(ladder).run();
     sort_ladder(ladder, result.rows);
     return result;
   }

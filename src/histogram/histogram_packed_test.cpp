@@ -33,7 +33,10 @@ class PackedTest : public test::EachDevice {
     plan.groups = sets * plan.split;
     DeviceCounter counter(
         device,
-        [&](const TableUpload& upload) { return std::make_unique<CountingKernels>(device, slots, plan, upload); }, 0);
+        [&](const TableUpload& upload) {
+          return std::make_unique<TableKernels>(device, CountedTables{.columns = {slots}, .plan = plan}, upload);
+        },
+        0);
     const Buffer<T> buffer = device.upload(data);
     const BufferBase* const column = &buffer;
     counter.add({&column, 1}, data.size(), nullptr);

@@ -105,10 +105,9 @@ constexpr std::size_t total_bytes = sizeof(std::uint64_t);
 // What the kernels leave becomes counts: tables of bins with below, above and NaN after each, or a joint one.
 struct CountedState : PreparedBins::State {
   CountShape shape;
-  bool clamps = false;  // once all is counted
   std::optional<call::Kernels> fold{};
   Buffer<std::uint32_t> slot_of;  // of totals by value, else empty
-  Strategy used = Strategy::sequential;
+  Strategy used = Strategy::global;
 
   CountedState(const Device& on, CountShape made)
       : State(made.name, on, made.empty.rules), shape(std::move(made)), slot_of(on, 0) {
@@ -120,11 +119,10 @@ struct CountedState : PreparedBins::State {
     kernels = shape.kernels(device, {});
     used = kernels->strategy();
     if (shape.empty.kind == detail::CountKind::joint) return;
-    clamps = shape.options.outside == Outside::clamp;
     const std::uint64_t slots = kernels->totals_bytes() / total_bytes / shape.tables();
     const std::vector<std::uint32_t> by_value = slots_by_value(shape.rule(), slots);
-    if (!by_value.empty()) slot_of = device.upload(by_value);
-    if (clamps || !by_value.empty()) {
+    if (!by_value.empty()) {
+      slot_of = device.upload(by_value);
       fold.emplace(device, histogram_plan::fold_files, histogram_plan::fold_defines(device.info()),
                    histogram_plan::fold_group(device.info()));
     }
@@ -157,10 +155,6 @@ struct CountedState : PreparedBins::State {
       fold->launch(stream, "histogram_fold", histogram_plan::fold_groups(device.info(), tables * values),
                    call::memory_of(by_value), by_value.byte_offset() / total_bytes, static_cast<std::uint32_t>(values),
                    KernelArgument(slot_of), tables, bins, call::memory_of(counts), counts.byte_offset() / total_bytes);
-    }
-    if (clamps) {
-      fold->launch(stream, "histogram_clamp", histogram_plan::fold_groups(device.info(), tables), tables, bins,
-                   call::memory_of(counts), counts.byte_offset() / total_bytes);
     }
     const auto kept = std::make_shared<Buffer<std::byte>>(std::move(room));
     return {call::end_of(stream), [kept] {}};

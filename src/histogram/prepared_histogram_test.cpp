@@ -86,7 +86,7 @@ TEST_P(PreparedHistogramTest, StrategiesChannelsAndManyBins) {
   const std::vector<float> values = test::Samples<float>(300000, 0, 1).take(100000);
   expect_counts(values, Dtype::f32, Bins::even(300000, 0, 1));
   expect_counts(values, Dtype::f32, Bins::even(300000, 0, 1), {.outside = Outside::clamp, .memory = 1 << 18});
-  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_}) {
+  for (const Strategy strategy : {Strategy::global, Strategy::private_}) {
     expect_counts(values, Dtype::f32, Bins::even(50, 0, 1), {.strategy = strategy});
   }
   for (const unsigned channels : {2U, 5U}) {

@@ -87,7 +87,7 @@ std::vector<std::byte> detail::Counts::bytes() const {
 
 detail::Counts detail::Counts::from_bytes(CountKind kind, std::span<const std::byte> bytes) {
   const FloatingPointScope usual;
-  Counts result{.kind = kind, .strategy = kind == CountKind::one ? Strategy::sequential : Strategy::automatic};
+  Counts result{.kind = kind, .strategy = kind == CountKind::one ? Strategy::global : Strategy::automatic};
   call::StateReader from(kind_of(result).state, bytes);
   result.dtype = from.dtype();
   const bool joint = kind == CountKind::joint;

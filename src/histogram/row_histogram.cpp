@@ -103,7 +103,7 @@ RowHistograms RowHistogramAccumulator::result() const {
     of_pixel.empty.rows = 1;
     of_pixel.empty.channels = of_pixel.options.channels = static_cast<unsigned>(known);
     of_pixel.row_elements = known;
-    of_pixel.options.strategy = Strategy::sequential;
+    of_pixel.options.strategy = Strategy::global;
     CountState rest(Device::open("cpu"), of_pixel);
     const ArrayView elements(s.shape.empty.dtype, s.pixel.data(), known);
     rest.count({rest.device, {&elements, 1}}, known);

@@ -178,11 +178,10 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
   } catch (const std::bad_alloc&) {
     no_memory(weighted_name, s.slots, s.slots * sizeof(double));
   }
-  std::vector<cpu::SlotWriter> writers;
-  for (const auto& rule : s.rules) writers.emplace_back(*rule).prepare(weights.count);
+  cpu::SlotFinder finder(s.rules, s.rules.size() > 1);
+  finder.prepare(weights.count);
   const std::vector<cpu::Column> found = cpu::columns_of(columns);
-  const cpu::ColumnSource source(s.rules, writers, s.clamps(), found);
-  cpu::add_narrow(source.slots(), weights, totals);
+  cpu::add_narrow(cpu::ColumnSource(finder, found), weights, totals);
   s.times.compute += call::now() - start;
   return s.of(s.n, std::move(totals), {}, {});
 }

@@ -55,9 +55,9 @@ WeightedShape::WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins
     call::refuse(weighted_name,
                  fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", rows, elements));
   }
-  if (rows == 1) row_elements = std::numeric_limits<std::uint64_t>::max();
+  if (rows == 1) row_elements = no_row_end;
   for (const Bins& column : bins) {
-    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
+    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1, options.outside);
     if (rule->n > most_slots / rows / joint_bins) {
       call::refuse(weighted_name, fmt::format("rows * joint bins must be at most 2^31, got {} * {} and more",
                                               rows * joint_bins, rule->n));
@@ -167,7 +167,7 @@ void WeightedState::add_on_cpu(std::span<const cpu::Column> columns, const Array
   count_timed([&] {
     if (!on_cpu) {
       if (sums.empty()) sums = zeros();
-      on_cpu = std::make_unique<cpu::WeightedCounter>(rules, clamps(), options.rows, row_elements, sums);
+      on_cpu = std::make_unique<cpu::WeightedCounter>(rules, options.rows, row_elements, sums);
     }
     on_cpu->add(columns, static_cast<const std::byte*>(weights.data), weights.count);
   });

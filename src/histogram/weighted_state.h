@@ -30,7 +30,6 @@ struct WeightedShape {
                 std::uint64_t elements);
   [[nodiscard]] Dtype dtype() const noexcept { return rules.front()->dtype; }
   [[nodiscard]] bool whole() const noexcept { return !is_float(weights_dtype); }
-  [[nodiscard]] bool clamps() const noexcept { return options.outside == Outside::clamp; }
   [[nodiscard]] std::uint64_t numbers() const noexcept { return slots * options.rows; }
   // Throws: integer total number i does not fit.
   [[noreturn]] void refuse_total(std::uint64_t i) const;

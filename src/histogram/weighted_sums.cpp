@@ -8,11 +8,9 @@
 #include <masu/sum.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -184,65 +182,36 @@ constexpr std::uint64_t most_table_bytes = std::uint64_t{8} << 20;
 // The elements whose slots are found at a time where threads share the slots.
 constexpr std::uint64_t shared_elements = std::uint64_t{1} << 21;
 
-// Calls take(slots, first element, count) for each block of the elements.
-template <class Take>
-void each_block(const SlotSource& source, std::uint64_t first, std::uint64_t count, const Take& take) {
-  alignas(64) std::uint32_t slots[block_elements];
-  SlotHistories histories = {};
-  for (std::uint64_t i = 0; i < count; i += block_elements) {
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
-    source.write(first + i, length, histories, slots);
-    take(slots, first + i, length);
-  }
-}
-
-std::uint64_t slots_of(std::span<const std::shared_ptr<const BinRule>> rules) {
-  if (rules.size() == 1) return rules.front()->n + extra_slots;
-  std::uint64_t joint_bins = 1;
-  for (const auto& rule : rules) joint_bins *= rule->n;
-  return joint_bins + 2;
-}
-
 }  // namespace
 
-WeightedCounter::WeightedCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, std::uint64_t rows,
-                                 std::uint64_t row_elements, std::span<WeightSums> sums)
-    : rules_(rules.begin(), rules.end()),
-      clamp_(clamp),
+WeightedCounter::WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64_t row_elements,
+                                 std::span<WeightSums> sums)
+    : finder_(rules, rules.size() > 1),
+      slots_(finder_.slots()),
       row_elements_(row_elements),
       sums_(sums),
       weight_size_(size_of(sums.front().format().weights)),
-      slots_(slots_of(rules)),
       pending_(rows) {
-  for (const auto& rule : rules_) writers_.emplace_back(*rule);
   for (const WeightSums& each : sums_) add_.push_back(add_weights(each.format()));
 }
 
 void WeightedCounter::add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count) {
-  for (SlotWriter& writer : writers_) writer.prepare(count);
-  const ColumnSource found(rules_, writers_, clamp_, columns);
-  const SlotSource& source = found.slots();
-  for (std::uint64_t first = 0; first < count;) {
-    const std::uint64_t row = position_ / row_elements_;
-    const std::uint64_t in_row = position_ % row_elements_;
-    const std::uint64_t whole_rows = (count - first) / row_elements_;
-    std::uint64_t length = std::min(row_elements_ - in_row, count - first);
-    if (in_row == 0 && whole_rows > 1 && row_elements_ < piece_elements) {
-      // Short rows are spread over the threads.
-      const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, threads_pay / row_elements_);
-      runtime::parallel_tasks((whole_rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
-        const std::uint64_t end = std::min(whole_rows, (task + 1) * rows_a_task);
-        for (std::uint64_t r = task * rows_a_task; r < end; ++r) {
-          add_directly(row + r, {source, weights, first + r * row_elements_, row_elements_});
-        }
-      });
-      length = whole_rows * row_elements_;
-    } else {
-      add_row(row, {source, weights, first, length});
-    }
-    first += length;
-    position_ += length;
-  }
+  finder_.prepare(count);
+  const ColumnSource source(finder_, columns);
+  each_row(position_, row_elements_, count, [&](const RowPart& part) {
+    // Short rows are spread over the threads.
+    const bool spread = part.rows > 1 && part.length < piece_elements;
+    const std::uint64_t rows_a_task = spread ? std::max<std::uint64_t>(1, threads_pay / part.length) : part.rows;
+    const auto each_task = [&](std::uint64_t task) {
+      for (std::uint64_t r = task * rows_a_task; r < std::min(part.rows, (task + 1) * rows_a_task); ++r) {
+        const Part row{source, weights, part.first + r * part.length, part.length};
+        spread ? add_directly(part.row + r, row) : add_row(part.row + r, row);
+      }
+    };
+    if (!spread) return each_task(0);
+    runtime::parallel_tasks((part.rows + rows_a_task - 1) / rows_a_task, each_task);
+  });
+  position_ += count;
 }
 
 void WeightedCounter::add_row(std::uint64_t row, const Part& part) {
@@ -265,46 +234,38 @@ void WeightedCounter::make_room(std::uint64_t row, std::uint64_t count) {
   pending_[row] += static_cast<std::uint32_t>(count);
 }
 
-void WeightedCounter::add_directly(std::uint64_t row, const Part& part) {
-  make_room(row, part.count);
-  each_block(part.source, part.first, part.count,
+void WeightedCounter::add_to(std::span<WeightSums> sums, std::uint64_t row, const Part& part) const {
+  each_block(part.source, part.first, part.count, block_elements,
              [&](const std::uint32_t* slots, std::uint64_t first, std::size_t count) {
-               for (std::size_t k = 0; k < sums_.size(); ++k) {
-                 add_[k](slots, part.weights + first * weight_size_, count, sums_[k].words(row * slots_),
-                         sums_[k].flags(row * slots_));
+               for (std::size_t k = 0; k < sums.size(); ++k) {
+                 add_[k](slots, part.weights + first * weight_size_, count, sums[k].words(row * slots_),
+                         sums[k].flags(row * slots_));
                }
              });
 }
 
+void WeightedCounter::add_directly(std::uint64_t row, const Part& part) {
+  make_room(row, part.count);
+  add_to(sums_, row, part);
+}
+
 void WeightedCounter::add_in_tables(std::uint64_t row, const Part& part) {
-  const std::uint64_t pieces = (part.count + piece_elements - 1) / piece_elements;
-  std::atomic<std::uint64_t> next_piece = 0;
-  std::mutex adding;
-  runtime::parallel_tasks(std::min<std::uint64_t>(cpu_threads(), pieces), [&](std::uint64_t) {
-    std::vector<WeightSums> tables;
-    for (const WeightSums& each : sums_) tables.emplace_back(each.format(), slots_);
-    std::uint64_t added = 0;
-    for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
-      runtime::check_interrupted();
-      const std::uint64_t first = part.first + p * piece_elements;
-      const std::uint64_t length = std::min(piece_elements, part.count - p * piece_elements);
-      each_block(part.source, first, length, [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
-        for (std::size_t k = 0; k < tables.size(); ++k) {
-          add_[k](slots, part.weights + at * weight_size_, count, tables[k].words(0), tables[k].flags(0));
-        }
+  struct Own {
+    std::vector<WeightSums> sums;
+    std::uint64_t weights = 0;
+  };
+  count_by_threads(
+      part.count, piece_elements, fixed::additions_before_carry / 2, [] { return Own(); },
+      [&](Own& own, std::uint64_t first, std::uint64_t count) {
+        for (std::size_t k = own.sums.size(); k < sums_.size(); ++k) own.sums.emplace_back(sums_[k].format(), slots_);
+        add_to(own.sums, 0, {part.source, part.weights, part.first + first, count});
+        own.weights += count;
+      },
+      [&](Own& own) {
+        make_room(row, own.weights);
+        for (std::size_t k = 0; k < sums_.size(); ++k) sums_[k].merge(own.sums[k], row * slots_);
+        own = {};
       });
-      added += length;
-      if (added + piece_elements > fixed::additions_before_carry) {
-        for (WeightSums& table : tables) table.propagate(0, slots_);
-        added = 1;
-      }
-    }
-    if (added == 0) return;
-    for (WeightSums& table : tables) table.propagate(0, slots_);
-    const std::lock_guard lock(adding);
-    make_room(row, 1);
-    for (std::size_t k = 0; k < tables.size(); ++k) sums_[k].merge(tables[k], row * slots_);
-  });
 }
 
 void WeightedCounter::add_in_shares(std::uint64_t row, const Part& part) {
@@ -315,7 +276,7 @@ void WeightedCounter::add_in_shares(std::uint64_t row, const Part& part) {
     make_room(row, length);
     runtime::parallel_tasks((length + piece_elements - 1) / piece_elements, [&](std::uint64_t piece) {
       const std::uint64_t first = piece * piece_elements;
-      each_block(part.source, part.first + begin + first, std::min(piece_elements, length - first),
+      each_block(part.source, part.first + begin + first, std::min(piece_elements, length - first), block_elements,
                  [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
                    std::copy_n(slots, count, found.data() + (at - part.first - begin));
                  });

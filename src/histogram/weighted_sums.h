@@ -61,7 +61,7 @@ class WeightSums {
   [[nodiscard]] std::uint8_t* flags(std::uint64_t slot) noexcept { return flags_.data() + slot; }
   // Moves the carries of slots [first, end) on: each word then counts as one weight.
   void propagate(std::uint64_t first, std::uint64_t end) noexcept;
-  // Adds all slots of `other` to those from `first` on; carries of both must have been moved on.
+  // Adds all slots of `other` to those from `first` on: each word then counts as the weights of both.
   void merge(const WeightSums& other, std::uint64_t first = 0) noexcept;
   // Adds what a device has of a slot: digits() 64-bit totals of 16-bit digits, then flags.
   void add_digits(std::uint64_t slot, const std::uint64_t* digits) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions of partitions: forms of two calls.
 #include "call/form.h"
-#include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
+#include "select/place_finder.h"
 
 #include <fmt/format.h>
 #include <masu/quantile.h>

@@ -3,9 +3,9 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/order.h"
-#include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
+#include "select/place_finder.h"
 
 #include <masu/histogram.h>
 #include <masu/quantile.h>
@@ -106,7 +106,7 @@ std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::
     return result;
   }
   const bool in_one_piece =
-      rows > selection_plan::few_rows || input.count * size_of(input.dtype) <= quantile_plan::piece_bytes;
+      rows > selection_plan::few_rows || input.count * size_of(input.dtype) <= selection_plan::piece_bytes;
   if (input.buffer == nullptr && in_one_piece) {
     const Buffer<std::byte> there = call::upload(input.device, input.part(0, input.count));
     if (times != nullptr) times->transfer += call::now() - start;
@@ -201,7 +201,7 @@ std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_
   if (call::on_cpu(device)) return 0;
   // What selects or sorted rows, or a partition's, and its copy where it is in place.
   const std::uint64_t selecting =
-      std::max(DigitCounter::bytes, selection_bytes(device, dtype, options.rows, count / options.rows, count));
+      std::max(PlaceFinder::counting_bytes, selection_bytes(device, dtype, options.rows, count / options.rows, count));
   return std::max(selecting, partition_bytes(device, dtype, count)) + count * size_of(dtype);
 }
 

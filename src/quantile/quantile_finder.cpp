@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantiles of data that comes in pieces, in passes.
 #include "call/accumulator.h"
-#include "quantile/quantile_places.h"
 #include "quantile/quantile_rule.h"
+#include "select/place_finder.h"
 
 #include <masu/quantile.h>
 

@@ -3,7 +3,7 @@
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
-#include "quantile/quantile_places.h"
+#include "select/place_finder.h"
 
 #include <masu/quantile.h>
 

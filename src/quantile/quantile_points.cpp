@@ -3,9 +3,9 @@
 #include "call/form.h"
 #include "elements/order.h"
 #include "elements/stored_float.h"
-#include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
+#include "select/place_finder.h"
 
 #include <masu/quantile.h>
 

@@ -123,88 +123,61 @@ BestBlocks BestIntegers(const T* x, std::size_t count, ReduceOp op) {
 }
 
 // Floats by their bits: as signed integers, with the magnitude of negative ones turned round, they are in the order of
-// their values, -0 just below +0, NaNs at both ends.
+// their values, -0 just below +0, NaNs at both ends. Counted from one end of the numbers on, and round, all NaNs come
+// after them or, counted from what is before that, before them: so one bound sees numbers and NaNs.
 template <class T>
 struct FloatOrder {
   using Bits = UnsignedOf<sizeof(T)>;
   using Signed = std::make_signed_t<Bits>;
   static constexpr int top = 8 * sizeof(T) - 1;
   static constexpr auto sign = static_cast<Bits>(Bits{1} << top);
-  static constexpr auto high = static_cast<Signed>(infinity_bits<T>);                     // plus infinity
-  static constexpr auto low = static_cast<Signed>(~static_cast<Bits>(infinity_bits<T>));  // minus infinity
-  static constexpr auto span = static_cast<Bits>(static_cast<Bits>(high) - static_cast<Bits>(low));
-  // The key of what is so ordered: both zeros have one.
-  static constexpr Bits key(Signed order) {
-    const auto raw = static_cast<Bits>(static_cast<Bits>(order) ^ sign);
-    return static_cast<Bits>(raw < sign ? raw + 1 : raw);
+  static constexpr auto high = static_cast<Bits>(infinity_bits<T>);   // plus infinity
+  static constexpr auto low = static_cast<Bits>(~infinity_bits<T>);   // minus infinity
+  static constexpr auto numbers = static_cast<Bits>(high - low + 1);  // how many there are
+  // The rank of the number with such an order: both zeros have one.
+  static constexpr Bits rank(Bits order, bool largest) {
+    const auto raw = static_cast<Bits>(order ^ sign);
+    const auto key = static_cast<Bits>(raw < sign ? raw + 1 : raw);
+    return largest ? static_cast<Bits>(~key) : key;
   }
-  static constexpr Bits other(Bits key) { return static_cast<Bits>(~key); }
 };
 
-template <class T>
-BestBlocks BestFloats(const T* elements, std::size_t count, ReduceOp op) {
-  using F = FloatOrder<T>;
-  using Signed = typename F::Signed;
-  const hn::ScalableTag<Signed> d;
-  const auto magnitude = hn::Set(d, static_cast<Signed>(F::sign - 1));
-  const auto ordered = [&](auto v) HWY_ATTR { return hn::Xor(v, hn::And(hn::ShiftRight<F::top>(v), magnitude)); };
-  BestBlocks found;
-  // The bound that is not wanted is there for NaNs alone.
-  const Signed first_least = wants(op, 0) ? std::numeric_limits<Signed>::max() : F::low;
-  const Signed first_most = wants(op, 1) ? std::numeric_limits<Signed>::lowest() : F::high;
-  EachBetterBlock<true, true>(d, d, reinterpret_cast<const Signed*>(elements), count, ordered, first_least, first_most,
-                              [&](std::size_t begin, Signed least, Signed most, Signed& least_bar, Signed& most_bar) {
-                                const bool nan = least < F::low || most > F::high;
-                                const std::uint64_t ranks[2] = {nan ? std::uint64_t{0} : F::key(least),
-                                                                nan ? std::uint64_t{0} : F::other(F::key(most))};
-                                for (int which = 0; which < 2; ++which) {
-                                  if (wants(op, which) && (begin == 0 || ranks[which] < found.of[which].rank))
-                                    found.of[which] = {ranks[which], begin};
-                                }
-                                if (wants(op, 0))
-                                  least_bar = nan ? std::numeric_limits<Signed>::lowest() : std::min(least_bar, least);
-                                if (wants(op, 1))
-                                  most_bar = nan ? std::numeric_limits<Signed>::max() : std::max(most_bar, most);
-                              });
-  return found;
-}
-
-// NaNs are skipped: counted from one end they are above all numbers.
-template <class T>
-BestBlock BestNumbers(const T* elements, std::size_t count, bool largest) {
+// Finds the least, or the `largest`; with `both` the least and the greatest, where no NaNs are skipped.
+template <bool both, class T>
+void FindFloats(const T* elements, std::size_t count, bool largest, bool skip, BestBlocks& found) {
   using F = FloatOrder<T>;
   using Bits = typename F::Bits;
   using Signed = typename F::Signed;
   const hn::ScalableTag<Signed> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
   const auto magnitude = hn::Set(d, static_cast<Signed>(F::sign - 1));
-  const auto low = hn::Set(d, F::low);
-  const auto high = hn::Set(d, F::high);
+  // The order that becomes the least number.
+  const auto first = static_cast<Bits>((largest ? skip ? F::high : F::low - 1 : skip ? F::low : F::high + 1) ^ F::sign);
+  const auto origin = hn::Set(d, static_cast<Signed>(first));
   const auto ordered = [&](auto v) HWY_ATTR { return hn::Xor(v, hn::And(hn::ShiftRight<F::top>(v), magnitude)); };
-  const auto up = [&](auto v) HWY_ATTR { return hn::BitCast(du, hn::Sub(ordered(v), low)); };
-  const auto down = [&](auto v) HWY_ATTR { return hn::BitCast(du, hn::Sub(high, ordered(v))); };
-  BestBlock found;
-  Bits best = static_cast<Bits>(~Bits{0});
-  // -0 is one off +0, on the side that depends on which end it is counted from.
-  const auto zero = static_cast<Bits>(largest ? F::high : -static_cast<std::int64_t>(F::low));
-  const auto negative_zero = static_cast<Bits>(largest ? zero + 1 : zero - 1);
-  const auto note = [&](std::size_t begin, Bits least, Bits, Bits& threshold, Bits&) {
-    if (least == negative_zero) least = zero;
-    if (least >= best) return;
-    best = threshold = least;
-    found.begin = begin;
+  const auto up = [&](auto v) HWY_ATTR { return hn::Sub(ordered(v), origin); };
+  const auto down = [&](auto v) HWY_ATTR { return hn::Sub(origin, ordered(v)); };
+  const auto note = [&](std::size_t begin, Signed least, Signed most, Signed& least_bar, Signed& most_bar) {
+    const auto place = static_cast<Bits>(static_cast<Bits>(least) ^ F::sign);  // counted from `first`
+    const bool nan = skip ? place >= F::numbers : place < static_cast<Bits>(Bits{0} - F::numbers);
+    const auto take = [&](bool greatest, Signed extreme) {
+      const auto moved = static_cast<Bits>(extreme);
+      const auto order = static_cast<Bits>(largest ? first - moved : moved + first);
+      const std::uint64_t rank = nan ? skip ? ~std::uint64_t{0} : 0 : F::rank(order, greatest);
+      BestBlock& best = found.of[greatest ? 1 : 0];
+      if (begin == 0 || rank < best.rank) best = {rank, begin};
+    };
+    take(largest, least);
+    if (both) take(true, most);
+    least_bar = nan && !skip ? std::numeric_limits<Signed>::lowest() : std::min(least_bar, least);
+    most_bar = nan ? std::numeric_limits<Signed>::max() : std::max(most_bar, most);
   };
   const auto* x = reinterpret_cast<const Signed*>(elements);
-  if (largest) {
-    EachBetterBlock<true, false>(d, du, x, count, down, best, Bits{0}, note);
-  } else {
-    EachBetterBlock<true, false>(d, du, x, count, up, best, Bits{0}, note);
-  }
-  if (best > F::span) return {~std::uint64_t{0}, 0};
-  const auto from_low = static_cast<Bits>(best + static_cast<Bits>(F::low));
-  const auto from_high = static_cast<Bits>(static_cast<Bits>(F::high) - best);
-  found.rank = largest ? F::other(F::key(static_cast<Signed>(from_high))) : F::key(static_cast<Signed>(from_low));
-  return found;
+  const auto find = [&](const auto& map) HWY_ATTR {
+    EachBetterBlock<true, both>(d, d, x, count, map, std::numeric_limits<Signed>::max(),
+                                std::numeric_limits<Signed>::lowest(), note);
+  };
+  if (largest) find(down);
+  else find(up);
 }
 
 // Fewer elements than a vector has are repeated.
@@ -224,10 +197,13 @@ BestBlocks BestBlocksOf(Dtype dtype, const void* elements, std::size_t count, Re
       if constexpr (infinity_bits<T> == 0) {
         return BestIntegers(x, size, op);
       } else {
-        if (!skip) return BestFloats(x, size, op);
         BestBlocks found;
+        if (op == ReduceOp::minmax && !skip) {
+          FindFloats<true>(x, size, false, false, found);
+          return found;
+        }
         for (int which = 0; which < 2; ++which) {
-          if (wants(op, which)) found.of[which] = BestNumbers(x, size, which == 1);
+          if (wants(op, which)) FindFloats<false>(x, size, which == 1, skip, found);
         }
         return found;
       }

@@ -19,7 +19,7 @@
 // - MASU_TABLE_ROWS     of the table
 // - MASU_SPACING        2^this places have one first row
 // - MASU_STEP           rows from the first row of one place to that of the next
-// - MASU_STEPS          16-byte vectors that a work-item takes before counters could overflow
+// - MASU_STEPS          of floats: 16-byte vectors that a work-item takes before counters could overflow
 // - MASU_BY_COLUMN      1: the rows are the columns of matrices: each load brings one element of a row
 
 #define MASU_PLACES_MASK ((1u << MASU_SPACING) - 1u)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions: validate, then add and round, on the CPU (sum_cpu.cpp) or on a device.
-#include "call/launcher.h"
-#include "call/operands.h"
-#include "elements/stored_float.h"
+// The public functions: forms of one call, which adds and rounds on the CPU (sum_cpu.cpp) or on a device.
+#include "call/form.h"
 #include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
 #include "sum/sum_rows.h"
@@ -17,11 +15,15 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace masu {
 using Function = SumRule::Function;
 namespace {
+
+using call::Operand;
 
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 
@@ -59,155 +61,125 @@ void refuse_columns(const SumRule& rule, const SumOptions& options) {
   refuse(fmt::format("{}: columns must be 1 where results are returned, got {}", rule.name(), options.columns));
 }
 
-void check_lengths(const SumRule& rule, std::uint64_t x, std::uint64_t y) {
-  if (x != y) refuse(fmt::format("{}: x and y must have as many elements, got {} and {}", rule.name(), x, y));
-}
+// The results of rows: left in device memory, or returned.
+class RowResults final : public call::Primitive {
+ public:
+  // `to`: null where they are returned.
+  RowResults(const SumRule& rule, const Operand& x, const Operand& y, const SumOptions& options,
+             const BufferBase* to = nullptr)
+      : Primitive(rule.name(), options.times, options.workspace),
+        rule_(rule),
+        x_(reads("x", x)),
+        y_(reads("y", y)),
+        options_(options) {
+    if (to == nullptr) return;
+    to_ = &returns("results", Operand(*to, size_of(rule.result_dtype())));
+    if (options.status != nullptr) misfit_ = &returns("status", Operand(*options.status, sizeof(std::uint32_t)));
+  }
+  [[nodiscard]] SumResult result() { return std::move(result_); }
 
-std::uint64_t check_buffers(const SumRule& rule, const BufferBase& x, const BufferBase& y, const SumOptions& options) {
-  call::check_one_device(rule.name(), x, y);
-  const std::uint64_t count = call::count_of(rule.name(), x, rule.dtype);
-  check_lengths(rule, count, call::count_of(rule.name(), y, rule.dtype));
-  return check_rows(rule, count, options);
-}
+ private:
+  void check() override {
+    call::check_dtype(rule_.name(), x_.dtype(), y_.dtype());
+    if (x_.count() != y_.count()) {
+      refuse(fmt::format("x and y must have as many elements, got {} and {}", x_.count(), y_.count()));
+    }
+    length_ = check_rows(rule_, x_.count(), options_);
+    if (to_ == nullptr) return refuse_columns(rule_, options_);
+    check_columns(rule_, options_);
+    check_result(*to_, options_.rows);
+    if (misfit_ != nullptr) check_result(*misfit_, 1);
+    if (options_.zeros == nullptr || call::on_cpu(device())) return;
+    call::check_workspace(rule_.name(), *options_.zeros, device(), options_.rows * sizeof(std::uint32_t),
+                          {&x_.buffer(), &y_.buffer(), &to_->buffer(), options_.workspace, options_.status}, "zeros");
+  }
+  [[nodiscard]] bool is_empty() const override { return false; }  // a row without elements has a sum
+  [[nodiscard]] std::uint64_t workspace_bytes(const Device& device) override {
+    sums_.emplace(device, rule_, options_.rows, length_, options_.columns, to_ == nullptr);
+    return sums_->bytes();
+  }
+  void run_on_cpu() override {
+    std::uint32_t misfit = 0;
+    const auto sum_to = [&](void* memory) {
+      const bool refuses = to_ == nullptr && !options_.wrap;
+      if (!sum_lines(rule_, x_.view(), y_.view(), options_.rows, options_.columns, memory, refuses)) misfit = 1;
+    };
+    if (to_ == nullptr) {
+      result_ = SumParts::make(rule_.result_dtype(), options_.rows, sum_to);
+      return;
+    }
+    sum_to(to_->data());
+    if (misfit_ != nullptr) std::memcpy(misfit_->data(), &misfit, sizeof misfit);
+  }
+  void enqueue(Stream& stream) override {
+    stream_ = &stream;
+    SumsOnDevice::Targets targets;
+    if (to_ != nullptr) targets = {.results = &to_->buffer(), .status = options_.status, .zeros = options_.zeros};
+    if (misfit_ != nullptr) call::clear(stream, misfit_->buffer(), 0, misfit_->bytes());
+    time(sums_->enqueue(stream, x_.buffer(), y_.buffer(), workspace(), targets));
+    if (waits()) fetch();
+  }
+  void finish() override {
+    if (to_ != nullptr || !sums_) return;
+    if (!waits()) {
+      fetch();
+      stream_->finish();
+    }
+    const bool fits = sums_->fits(SumParts::memory(result_));
+    SumParts::settle(result_);
+    if (!fits && !options_.wrap) refuse_misfit();
+  }
+  // What is returned, to its memory once the stream has been finished.
+  void fetch() {
+    if (to_ != nullptr) return;
+    result_ = SumParts::make(rule_.result_dtype(), options_.rows + 1);
+    sums_->fetch(*stream_, workspace(), SumParts::memory(result_));
+  }
+  // Adds once more, as the error says how large the exact total is.
+  void refuse_misfit() {
+    RowSums totals(stream_->device(), rule_.dtype, rule_.needs(), length_,
+                   [&](std::uint64_t /*row*/, const Totals& found) { (void)rule_.bits(Parts(found), length_); });
+    totals.add(*stream_, x_.buffer(), x_.buffer().byte_offset(), y_.buffer(), y_.buffer().byte_offset(), x_.count(),
+               false);
+  }
 
-// The form of host data.
-SumResult from_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
+  SumRule rule_;
+  const Operand& x_;
+  const Operand& y_;
+  SumOptions options_;
+  const Operand* to_ = nullptr;
+  const Operand* misfit_ = nullptr;
+  std::uint64_t length_ = 0;
+  std::optional<SumsOnDevice> sums_;
+  Stream* stream_ = nullptr;
+  SumResult result_;
+};
+
+// Host data, without what a call on buffers needs, which takes as long as few elements. On devices it comes in pieces,
+// so that copies go on beside the kernels.
+SumResult from_host(const SumRule& rule, const Device& device, const ArrayView& x, const ArrayView& y,
                     const SumOptions& options) {
   const FloatingPointScope usual;
-  const SumRule rule = rule_of(function, x.dtype, options);
   call::check_dtype(rule.name(), x.dtype, y.dtype);
-  check_lengths(rule, x.count, y.count);
+  if (x.count != y.count) {
+    refuse(fmt::format("{}: x and y must have as many elements, got {} and {}", rule.name(), x.count, y.count));
+  }
   refuse_columns(rule, options);
   const std::uint64_t length = check_rows(rule, x.count, options);
   call::start_times(options.times);
   std::atomic<bool> misfit = false;
   return SumParts::make(rule.result_dtype(), options.rows, [&](std::byte* memory) {
-    SumRows rows(rule, length, memory, options.wrap ? &misfit : nullptr);
     if (call::on_cpu(device)) {
       const call::Timer timer(options.times, &Times::compute);
-      return cpu::sum_rows(rows, x.data, y.data, options.rows);
+      return void(sum_lines(rule, x, y, options.rows, 1, memory, !options.wrap));
     }
+    const SumRows rows(rule, length, memory, options.wrap ? &misfit : nullptr);
     RowSums sums(device, x.dtype, rule.needs(), length,
                  [&](std::uint64_t row, const Totals& totals) { rows.take(row, totals); });
     sums.add(x.data, y.data, x.count);
     if (length == 0) rows.take_nothing(options.rows);
     call::add_times(options.times, sums.times());
   });
-}
-
-// Results that are made on a device for the host. What it is given outlives it.
-class Running {
- public:
-  Running(Stream& stream, const SumRule& rule, const BufferBase& x, const BufferBase& y, std::uint64_t length,
-          const SumOptions& options)
-      : stream_(stream),
-        rule_(rule),
-        x_(x),
-        y_(y),
-        length_(length),
-        rows_(options.rows),
-        wraps_(options.wrap),
-        sums_(x.device(), rule, options.rows, length, 1, true),
-        memory_(call::take_workspace(rule.name(), options.workspace, stream, sums_.bytes(), {&x, &y})),
-        launches_(sums_.enqueue(stream, x, y, memory_, {})) {}
-
-  // Waits.
-  [[nodiscard]] SumResult get() const {
-    bool fits = true;
-    SumResult result =
-        SumParts::make(rule_.result_dtype(), rows_, [&](std::byte* to) { fits = sums_.read(stream_, memory_, to); });
-    if (!fits && !wraps_) refuse_misfit();
-    return result;
-  }
-  [[nodiscard]] double seconds() const { return call::seconds_of(launches_); }
-
- private:
-  // Adds once more, as the error says how large the exact total is.
-  void refuse_misfit() const {
-    RowSums totals(x_.device(), rule_.dtype, rule_.needs(), length_,
-                   [&](std::uint64_t /*row*/, const Totals& found) { (void)rule_.bits(Parts(found), length_); });
-    totals.add(stream_, x_, x_.byte_offset(), y_, y_.byte_offset(), length_ * rows_, false);
-  }
-
-  Stream& stream_;
-  SumRule rule_;
-  const BufferBase& x_;
-  const BufferBase& y_;
-  std::uint64_t length_;
-  std::uint64_t rows_;
-  bool wraps_;
-  SumsOnDevice sums_;
-  Buffer<std::byte> memory_;
-  std::vector<Event> launches_;
-};
-
-// The form of device memory.
-SumResult from_buffer(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype,
-                      const SumOptions& options) {
-  const FloatingPointScope usual;
-  const SumRule rule = rule_of(function, dtype, options);
-  refuse_columns(rule, options);
-  const std::uint64_t length = check_buffers(rule, x, y, options);
-  if (call::on_cpu(x.device())) {
-    return from_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options);
-  }
-  call::start_times(options.times);
-  Stream stream = call::timed_stream(x.device(), options.times != nullptr);
-  const Running work(stream, rule, x, y, length, options);
-  SumResult result = work.get();
-  if (options.times != nullptr) options.times->compute = work.seconds();
-  return result;
-}
-
-// The same on a stream: the results are read when they are asked for.
-Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
-                             SumOptions options) {
-  const SumRule rule = rule_of(function, dtype, options);
-  call::check_stream(rule.name(), stream, x);
-  refuse_columns(rule, options);
-  const std::uint64_t length = check_buffers(rule, x, y, options);
-  options.times = nullptr;
-  if (call::on_cpu(stream.device())) {
-    stream.finish();  // what was given to it before may still change the data
-    auto result = std::make_shared<SumResult>(from_buffer(function, x, y, dtype, options));
-    return {call::end_of(stream), [result] { return std::move(*result); }};
-  }
-  auto work = std::make_shared<Running>(stream, rule, x, y, length, options);
-  return {call::end_of(stream), [work] { return work->get(); }};
-}
-
-// The form whose results stay in device memory.
-Pending<void> into(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
-                   const BufferBase& results, const SumOptions& options) {
-  const FloatingPointScope usual;
-  const SumRule rule = rule_of(function, dtype, options);
-  const Device& device = stream.device();
-  call::check_stream(rule.name(), stream, x);
-  const std::uint64_t length = check_buffers(rule, x, y, options);
-  check_columns(rule, options);
-  call::check_results(rule.name(), "results", results, device, options.rows, size_of(rule.result_dtype()), {&x, &y});
-  if (options.status != nullptr) {
-    call::check_results(rule.name(), "status", *options.status, device, 1, sizeof(std::uint32_t), {&x, &y, &results});
-  }
-  if (call::on_cpu(device)) {
-    stream.finish();  // what was given to it before may still change the data
-    const bool fits = sum_lines(rule, call::host_view(x, dtype), call::host_view(y, dtype), options.rows,
-                                options.columns, call::host_address(results));
-    const std::uint32_t word = fits ? 0 : 1;
-    if (options.status != nullptr) std::memcpy(call::host_address(*options.status), &word, sizeof(word));
-    return {call::end_of(stream), [] {}};
-  }
-  const SumsOnDevice sums(device, rule, options.rows, length, options.columns, false);
-  if (options.zeros != nullptr) {
-    const std::uint64_t words = options.rows * sizeof(std::uint32_t);
-    call::check_workspace(rule.name(), *options.zeros, device, words,
-                          {&x, &y, &results, options.workspace, options.status}, "zeros");
-  }
-  const auto memory = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(rule.name(), options.workspace, stream, sums.bytes(), {&x, &y, &results}));
-  if (options.status != nullptr) call::clear(stream, *options.status, 0, sizeof(std::uint32_t));
-  sums.enqueue(stream, x, y, *memory, {.results = &results, .status = options.status, .zeros = options.zeros});
-  return {call::end_of(stream), [memory] {}};
 }
 
 }  // namespace
@@ -237,18 +209,21 @@ std::uint64_t SumResult::unsigned_integer(std::uint64_t row) const {
 // The forms of each function; y is x again for functions of one input.
 #define MASU_SUM_FORMS(name, DECLARE_Y, y)                                                                          \
   SumResult name(const Device& device, const ArrayView& x DECLARE_Y(const ArrayView&), const SumOptions& options) { \
-    return from_host(Function::name, device, x, y, options);                                                        \
+    return from_host(rule_of(Function::name, x.dtype, options), device, x, y, options);                             \
   }                                                                                                                 \
   SumResult name(const BufferBase& x DECLARE_Y(const BufferBase&), Dtype dtype, const SumOptions& options) {        \
-    return from_buffer(Function::name, x, y, dtype, options);                                                       \
+    return call::run<RowResults>(rule_of(Function::name, dtype, options), Operand(x, dtype), Operand(y, dtype),     \
+                                 options);                                                                          \
   }                                                                                                                 \
   Pending<SumResult> name(Stream& stream, const BufferBase& x DECLARE_Y(const BufferBase&), Dtype dtype,            \
                           const SumOptions& options) {                                                              \
-    return on_stream(Function::name, stream, x, y, dtype, options);                                                 \
+    return call::start<RowResults>(stream, rule_of(Function::name, dtype, options), Operand(x, dtype),              \
+                                   Operand(y, dtype), options);                                                     \
   }                                                                                                                 \
   Pending<void> name(Stream& stream, const BufferBase& x DECLARE_Y(const BufferBase&), Dtype dtype,                 \
                      const BufferBase& results, const SumOptions& options) {                                        \
-    return into(Function::name, stream, x, y, dtype, results, options);                                             \
+    return call::start_into<RowResults>(stream, rule_of(Function::name, dtype, options), Operand(x, dtype),         \
+                                        Operand(y, dtype), options, &results);                                      \
   }
 #define MASU_NO_Y(type)
 #define MASU_Y(type) , type y
@@ -269,11 +244,8 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
   if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = 0;
   for (const Function function : {Function::sum, Function::dot, Function::norm2, Function::variance}) {
-    for (const bool returns : {false, true}) {
-      const SumsOnDevice sums(device, rule_of(function, dtype, options), options.rows, length, options.columns,
-                              returns);
-      bytes = std::max(bytes, sums.bytes());
-    }
+    const SumsOnDevice sums(device, rule_of(function, dtype, options), options.rows, length, options.columns, true);
+    bytes = std::max(bytes, sums.bytes());
   }
   return bytes;
 }

@@ -17,7 +17,6 @@ namespace {
 inline constexpr int fraction_bits = 52;
 inline constexpr std::uint64_t fraction_mask = (std::uint64_t{1} << fraction_bits) - 1;
 inline constexpr std::uint64_t field_mask = 2047;
-inline constexpr std::uint64_t infinite = field_mask;
 
 // So many mantissas of 53 bits, and 32 bits more, fit 64.
 inline constexpr std::size_t bin_chunk = 2040;
@@ -36,79 +35,56 @@ struct DoubleParts {
   }
 };
 
-// Sums of 64 bits, whose upper halves go to other ones after each chunk.
-class DoubleBins {
+// Sums of 64 bits, one for each sign and exponent's field. For mantissas of f32 they hold more than ever comes; of
+// those of f64 the upper halves go to other ones after each chunk.
+template <class T>
+class NumberBins {
  public:
   // False where one of at most bin_chunk elements is not finite.
   template <class Source>
   bool Add(const Source& source, std::size_t count) {
     std::uint64_t* HWY_RESTRICT low = sums_->low;
-    std::uint64_t* HWY_RESTRICT high = sums_->high;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto bits = std::bit_cast<std::uint64_t>(source.Number(i));
-      const std::uint64_t bin = bits >> fraction_bits;
-      const std::uint64_t normal = (bin & field_mask) != 0 ? 1 : 0;
-      low[bin] += (bits & fraction_mask) | normal << fraction_bits;
+      const auto bits = std::bit_cast<Bits>(static_cast<T>(source.Number(i)));
+      const Bits bin = bits >> fraction;
+      const Bits normal = (bin & top) != 0 ? 1 : 0;
+      low[bin] += (bits & ((Bits{1} << fraction) - 1)) | normal << fraction;
     }
-    const bool finite = low[infinite] == 0 && low[bins / 2 + infinite] == 0;
-    low[infinite] = low[bins / 2 + infinite] = 0;
-    for (std::size_t bin = 0; bin < bins; ++bin) {
-      high[bin] += low[bin] >> fixed::digit_bits;
-      low[bin] &= fixed::digit_mask;
+    const bool finite = low[top] == 0 && low[bins / 2 + top] == 0;
+    low[top] = low[bins / 2 + top] = 0;
+    if constexpr (splits) {
+      std::uint64_t* HWY_RESTRICT high = sums_->high;
+      for (std::size_t bin = 0; bin < bins; ++bin) {
+        high[bin] += low[bin] >> fixed::digit_bits;
+        low[bin] &= fixed::digit_mask;
+      }
     }
     return finite;
   }
   template <class Total>
   void Give(Total& total) {
     for (std::size_t bin = 0; bin < bins; ++bin) {
-      if ((sums_->low[bin] | sums_->high[bin]) == 0) continue;
-      const auto field = static_cast<int>(bin % (bins / 2));
-      const int exponent = std::max(field, 1) - 1 - 1074;
-      total.add(sums_->low[bin], exponent, bin >= bins / 2);
-      total.add(sums_->high[bin], exponent + fixed::digit_bits, bin >= bins / 2);
+      const int exponent = std::max(static_cast<int>(bin % (bins / 2)), 1) - 1 + float_format(dtype_of<T>).least;
+      const auto give = [&](std::uint64_t sum, int more) {
+        if (sum != 0) total.add(sum, exponent + more, bin >= bins / 2);
+      };
+      give(sums_->low[bin], 0);
+      if constexpr (splits) give(sums_->high[bin], fixed::digit_bits);
     }
     *sums_ = Sums();
   }
 
  private:
-  static constexpr std::size_t bins = 4096;
+  using Bits = UnsignedOf<sizeof(T)>;
+  static constexpr int fraction = std::numeric_limits<T>::digits - 1;
+  static constexpr std::size_t bins = std::size_t{1} << (8 * sizeof(T) - fraction);
+  static constexpr Bits top = bins / 2 - 1;  // the field of what is not finite
+  static constexpr bool splits = sizeof(T) == sizeof(double);
   struct Sums {
     std::uint64_t low[bins] = {};
-    std::uint64_t high[bins] = {};
+    std::uint64_t high[splits ? bins : 1] = {};
   };
   std::unique_ptr<Sums> sums_ = std::make_unique<Sums>();
-};
-
-// Sums of f32: mantissas of 24 bits, of which 64 bits hold more than ever come.
-class FloatBins {
- public:
-  template <class Source>
-  bool Add(const Source& source, std::size_t count) {
-    std::uint64_t* HWY_RESTRICT sums = sums_.data();
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto bits = std::bit_cast<std::uint32_t>(source.x[i]);
-      const std::uint32_t bin = bits >> float_fraction_bits;
-      const std::uint32_t normal = (bin & float_infinite) != 0 ? 1 : 0;
-      sums[bin] += (bits & ((1U << float_fraction_bits) - 1)) | normal << float_fraction_bits;
-    }
-    const bool finite = sums[float_infinite] == 0 && sums[bins / 2 + float_infinite] == 0;
-    sums[float_infinite] = sums[bins / 2 + float_infinite] = 0;
-    return finite;
-  }
-  template <class Total>
-  void Give(Total& total) {
-    for (std::size_t bin = 0; bin < bins; ++bin) {
-      const auto field = static_cast<int>(bin % (bins / 2));
-      if (sums_[bin] != 0) total.add(sums_[bin], std::max(field, 1) - 1 - 149, bin >= bins / 2);
-    }
-    sums_ = {};
-  }
-
- private:
-  static constexpr std::size_t bins = 512;
-  static constexpr int float_fraction_bits = 23;
-  static constexpr std::size_t float_infinite = 255;
-  std::array<std::uint64_t, bins> sums_{};
 };
 
 // Products of 106 bits, shifted by the low bits of their place, in four parts of 32 bits: there are so few sums of 64

@@ -44,7 +44,7 @@ inline double neighbour(const double x, const bool up) {
   return as_double((bits >> 63 == 0) == up ? bits + 1 : bits - 1);
 }
 
-// sum + error + d, |d| <= bound, divided by `count` and rounded to a double; whether it is certain.
+// sum + error + d, |d| <= bound, divided by `count`, at most 2^48, and rounded to a double; whether it is certain.
 inline bool certain_quotient(const double sum, const double error, const double bound, const double count,
                              ulong *found) {
   const double least = as_double(0x07b0000000000000UL);     // 2^-900
@@ -60,6 +60,13 @@ inline bool certain_quotient(const double sum, const double error, const double 
     const double half_gap = (size - neighbour(size, false)) / 2;
     if (fabs(rest) + bound + lost < half_gap * count * (1 - 0x1p-50)) {
       *found = as_ulong(q);
+      return true;
+    }
+    // Where nothing was rounded, a tie: as far from q as from its neighbour, both gaps of which are the same.
+    double whole = exact;
+    if (add_exactly(&whole, error) == 0 && bound == 0 && fabs(whole) == half_gap * count &&
+        (as_ulong(size) & 0xfffffffffffffUL) != 0) {
+      *found = as_ulong((as_ulong(q) & 1) == 0 ? q : neighbour(q, whole > 0));
       return true;
     }
     q = neighbour(q, rest > 0);
@@ -112,6 +119,14 @@ inline bool certain(double sum, const double error, const double bound, const ui
     *found = rounded_double(sum, precision, least, bits);
     return true;
   }
+  if (exact && fabs(sum) >= as_double(0x07b0000000000000UL)) {
+    // A quotient or a root that is a double is known. All ties are such ones.
+    const double value = what == MASU_AS_ROOT ? sqrt(sum) : sum / count;
+    if (fma(-value, what == MASU_AS_ROOT ? value : count, sum) == 0) {
+      *found = rounded_double(value, precision, least, bits);
+      return true;
+    }
+  }
   const double wide = (bound + fabs(rest)) * (1 + 0x1p-50) + fabs(sum) * 0x1p-51 + as_double((ulong)16);
   double low = sum - wide;
   double high = sum + wide;
@@ -153,6 +168,28 @@ inline bool certain_variance(const double sum, const double bound, const double 
   }
   *found = rounded_double(low - low * 0x1p-49, precision, least, bits);
   return *found != 0 && *found == rounded_double(high + high * 0x1p-49, precision, least, bits);
+}
+
+// The same of sums that are exact, where the variance, or its root, is a double: all ties between two results are.
+inline bool exact_variance(const double sum, const double square_sum, const ulong n, const ulong ddof, const bool root,
+                           const uint precision, const int least, const uint bits, ulong *found) {
+  const double count = (double)n;
+  const double divisor = count * (double)(n - ddof);  // of few elements
+  double numerator = count * square_sum;
+  const double lower = sum * sum;
+  const double upper_rest = fma(count, square_sum, -numerator);
+  const double lower_rest = fma(sum, sum, -lower);
+  if (upper_rest != 0 || lower_rest != 0 || add_exactly(&numerator, -lower) != 0) return false;
+  double value = numerator / divisor;
+  if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
+  if (fma(-value, divisor, numerator) != 0) return false;
+  if (root) {
+    const double square = value;
+    value = sqrt(square);
+    if (fma(-value, value, square) != 0) return false;
+  }
+  *found = rounded_double(value, precision, least, bits);
+  return true;
 }
 
 // The same to the bits of a double, of sums that are sum + error + d, |d| <= bound.

@@ -82,7 +82,7 @@ void check_and_sum(std::string_view function, const SumRule& rule, const ArrayVi
 }  // namespace
 
 bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std::uint64_t rows, std::uint64_t columns,
-               void* results) {
+               void* results, bool refuses) {
   const FloatingPointScope usual;
   const std::uint64_t length = x.count / rows;
   const bool adds = rule.function == Function::sum || rule.function == Function::mean;
@@ -101,7 +101,7 @@ bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std:
     of_x = of_y = made.data();
   }
   std::atomic<bool> misfit = false;
-  cpu::sum_rows(SumRows(rule, length, static_cast<std::byte*>(results), &misfit), of_x, of_y, rows);
+  cpu::sum_rows(SumRows(rule, length, static_cast<std::byte*>(results), refuses ? nullptr : &misfit), of_x, of_y, rows);
   return !misfit;
 }
 

@@ -9,10 +9,12 @@
 #include <masu/sum.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -29,9 +31,14 @@ struct Matrices {
 
 class SumOfColumns : public test::EachDevice {
  protected:
-  // The functions' results, one behind the other.
+  // The functions' results, one after the other.
   template <class T>
   std::vector<std::vector<std::byte>> results(const std::vector<T>& x, const SumOptions& given) {
+    return results_on(device, x, given);
+  }
+  template <class T>
+  static std::vector<std::vector<std::byte>> results_on(const Device& device, const std::vector<T>& x,
+                                                        const SumOptions& given) {
     constexpr Dtype dtype = dtype_of<T>;
     const Buffer<T> all = device.upload(x);
     const Buffer<T> data = all.slice(1, x.size() - 1);
@@ -54,8 +61,9 @@ class SumOfColumns : public test::EachDevice {
         [&](Stream& s, const BufferBase& to) { return standard_deviation(s, data, dtype, to, options); });
     return found;
   }
+  // The columns as rows; the first element is in none.
   template <class T>
-  void check(const std::vector<T>& x, const Matrices& of, Dtype result, SumOptions options = {}) {
+  static std::vector<T> columns_as_rows(const std::vector<T>& x, const Matrices& of) {
     std::vector<T> turned(x.size());
     for (std::uint64_t m = 0; m < of.number; ++m) {
       const std::uint64_t first = 1 + m * of.lines * of.columns;
@@ -64,6 +72,11 @@ class SumOfColumns : public test::EachDevice {
           turned[first + column * of.lines + line] = x[first + line * of.columns + column];
       }
     }
+    return turned;
+  }
+  template <class T>
+  void check(const std::vector<T>& x, const Matrices& of, Dtype result, SumOptions options = {}) {
+    const std::vector<T> turned = columns_as_rows(x, of);
     options.rows = of.number * of.columns;
     options.result = result;
     const auto expected = results(turned, options);
@@ -92,6 +105,36 @@ TEST_P(SumOfColumns, AreThoseOfRows) {
   check_type(float{});
   check_type(double{});
   check_type(std::int16_t{});
+}
+
+// Lines of few elements whose results often lie halfway between two numbers, as rows and as columns, beside the host's.
+TEST_P(SumOfColumns, TiesOfShortLines) {
+  const Device host = Device::open("cpu");
+  const auto check_type = [&]<class T>(T) {
+    if (std::is_same_v<T, double> && !device.info().fp64) return;
+    const double most = std::ldexp(1.0, static_cast<int>(sizeof(T) == 2 ? 11 : sizeof(T) == 4 ? 24 : 53)) - 1;
+    std::mt19937_64 random(sizeof(T));
+    for (const std::uint64_t lines : {1, 2, 3, 4, 5, 7, 16, 33}) {
+      const Matrices of{1, lines, device.info().gpu ? 3001U : 301U};
+      std::vector<T> x(of.lines * of.columns + 1);
+      for (T& value : x) {
+        const double whole = std::floor(std::ldexp(static_cast<double>(random() >> 11), -53) * most);
+        value = test::real<T>(std::ldexp(random() % 2 == 0 ? whole : -whole, -static_cast<int>(random() % 2)));
+      }
+      const std::vector<T> turned = columns_as_rows(x, of);
+      for (const Dtype result : {dtype_of<T>, Dtype::f32, Dtype::f64}) {
+        SCOPED_TRACE(fmt::format("{} lines of {} to {}", lines, to_string(dtype_of<T>), to_string(result)));
+        SumOptions options{.rows = of.columns, .result = result};
+        const auto expected = results_on(host, turned, options);
+        EXPECT_EQ(results(turned, options), expected);
+        options.columns = of.columns;
+        EXPECT_EQ(results(x, options), expected);
+      }
+    }
+  };
+  check_type(Half{});
+  check_type(float{});
+  check_type(double{});
 }
 
 // So long that work-groups share columns, with memory of zeros in place of a fill.

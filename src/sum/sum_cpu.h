@@ -38,9 +38,9 @@ void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uin
 namespace masu {
 
 // The results of `rows` lines of host memory, stored in the bytes of their dtype. With `columns` > 1 the data are
-// rows / columns matrices of so many columns, which are the lines. Integers that do not fit are modulo 2^64; returns
-// whether all fit.
+// rows / columns matrices of so many columns, which are the lines. Integers that do not fit are modulo 2^64, or, with
+// `refuses`, an error; returns whether all fit.
 MASU_EXPORT bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std::uint64_t rows,
-                           std::uint64_t columns, void* results);
+                           std::uint64_t columns, void* results, bool refuses = false);
 
 }  // namespace masu

@@ -103,10 +103,9 @@ double DeviceSum::seconds() const {
 namespace {
 
 // Through OpenCL, rows that work-groups share are added exactly at once: that takes no longer, and no work-group then
-// reads what others wrote without atomics in the same launch, of which OpenCL 1.2 promises nothing. Results for the
-// host are too where the error bound proves nothing: f64 of narrower floats would be read twice.
-Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count, std::uint64_t columns,
-             bool returns) {
+// reads what others wrote without atomics in the same launch, of which OpenCL 1.2 promises nothing.
+Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
+             std::uint64_t columns) {
   using sum_plan::Layout;
   const SumNeeds needs = rule.needs();
   const bool both = needs.values && needs.squares;
@@ -118,9 +117,7 @@ Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std:
   if (columns > 1) return make(true, Layout::columns);
   const Plan plan = make(true, Layout::shared);
   if (plan.shares(rows, count) == 1) return make(true, Layout::rows);
-  const bool unproved = wide && is_float(rule.dtype) && rule.dtype != Dtype::f64;
-  const bool exact = returns && !both && unproved;
-  return exact || device.kind() == DeviceKind::opencl ? make(false, Layout::shared) : plan;
+  return device.kind() == DeviceKind::opencl ? make(false, Layout::shared) : plan;
 }
 
 }  // namespace
@@ -129,7 +126,7 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
                            std::uint64_t columns, bool returns)
     : device_(device),
       rule_(rule),
-      plan_(plan_of(device, rule, rows, count, columns, returns)),
+      plan_(plan_of(device, rule, rows, count, columns)),
       rows_(rows),
       count_(count),
       columns_(columns),
@@ -158,12 +155,14 @@ std::uint64_t SumsOnDevice::bytes() const {
   return call::aligned(parts_at() + parts * plan_.part_words() * sizeof(std::uint64_t));
 }
 
-bool SumsOnDevice::read(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const {
+void SumsOnDevice::fetch(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const {
   const bool integers = !is_float(rule_.result_dtype());
+  call::fetch(stream, workspace, results_at(), to, result_bytes() + (integers ? sizeof(std::uint32_t) : 0));
+}
+
+bool SumsOnDevice::fits(const std::byte* fetched) const {
   std::uint32_t status = 0;
-  call::fetch(stream, workspace, results_at(), to, result_bytes() + (integers ? sizeof status : 0));
-  stream.finish();
-  if (integers) std::memcpy(&status, to + result_bytes(), sizeof status);
+  if (!is_float(rule_.result_dtype())) std::memcpy(&status, fetched + result_bytes(), sizeof status);
   return status == 0;
 }
 

@@ -77,9 +77,10 @@ class SumsOnDevice {
   // Returns the launches.
   std::vector<Event> enqueue(Stream& stream, const BufferBase& x, const BufferBase& y,
                              const Buffer<std::byte>& workspace, const Targets& targets) const;
-  // Waits for results in the workspace, and copies them: memory for them and a word more. Returns whether all integers
-  // fit.
-  [[nodiscard]] bool read(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const;
+  // Copies results in the workspace: to memory for them and a word more, which says whether all integers fit once the
+  // stream has been finished.
+  void fetch(Stream& stream, const Buffer<std::byte>& workspace, std::byte* to) const;
+  [[nodiscard]] bool fits(const std::byte* fetched) const;
 
  private:
   [[nodiscard]] bool by_column() const { return plan_.layout == sum_plan::Layout::columns; }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums and dot products of integers, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After sum.cl.
 
-// A work-item's total: two's complement, in as many words of 64 bits as it can need.
-#define MASU_SUM_64 (MASU_INPUTS == 1 ? MASU_ELEMENT_BYTES < 8 : MASU_ELEMENT_BYTES < 4)
+// A work-item's total is in two's complement, in words of 64 bits, the lowest first: so many of numbers, and of products.
+#define MASU_NUMBER_WORDS (MASU_ELEMENT_BYTES < 8 ? 1 : 2)
+#define MASU_PRODUCT_WORDS (MASU_ELEMENT_BYTES < 4 ? 1 : MASU_ELEMENT_BYTES < 8 ? 2 : 3)
 
-// Adds a number of three words, the lowest first.
+#if MASU_SIGNED
+#define MASU_EXTENSION(word) ((ulong)(as_long(word) >> 63))
+#else
+#define MASU_EXTENSION(word) ((ulong)0)
+#endif
+// Adds a number of three words.
 inline void add_wide(ulong *total, const ulong low, const ulong high, const ulong top) {
   total[0] += low;
   const ulong carry = total[0] < low ? 1 : 0;
@@ -13,51 +19,44 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
   total[1] += carry;
   total[2] += total[1] < carry ? 1 : 0;
 }
-#if MASU_ELEMENT_BYTES == 1
-#define MASU_INTEGER(bits) (MASU_SIGNED ? (int)as_char((uchar)(bits)) : (int)(bits))
-#elif MASU_ELEMENT_BYTES == 2
-#define MASU_INTEGER(bits) (MASU_SIGNED ? (int)as_short((ushort)(bits)) : (int)(bits))
-#endif
-#if MASU_SIGNED
-#define MASU_LONG(bits) ((long)as_int(bits))
-#define MASU_EXTENSION(word) ((ulong)(as_long(word) >> 63))
-#else
-#define MASU_LONG(bits) ((long)(ulong)(bits))
-#define MASU_EXTENSION(word) ((ulong)0)
-#endif
+// Adds one word to two.
+MASU_INLINE void add_word(ulong *total, const ulong word) {
+  total[0] += word;
+  total[1] += MASU_EXTENSION(word) + (total[0] < word ? 1 : 0);
+}
+// The words of a total that come after those in use.
+inline void extend(ulong *total, const int used, const int words) {
+  const ulong sign = MASU_SIGNED && as_long(total[used - 1]) < 0 ? ULONG_MAX : 0;
+  for (int w = used; w < words; ++w) total[w] = sign;
+}
 
-#if MASU_INPUTS == 1
-#if MASU_ELEMENT_BYTES < 4
-#define MASU_ADD(bits, unused) part += MASU_INTEGER(bits);
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_ADD(bits, unused) total[0] += (ulong)MASU_LONG(bits);
-#else
-#define MASU_ADD(bits, unused)                                              \
-  {                                                                         \
-    const ulong b = (bits);                                                 \
-    add_wide(total, b, MASU_EXTENSION(b), 0);                                  \
-  }
-#endif
-#else
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_ADD(x_bits, y_bits) part += MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits);
+#define MASU_LONG(bits) (MASU_SIGNED ? (long)as_char((uchar)(bits)) : (long)(bits))
 #elif MASU_ELEMENT_BYTES == 2
-#define MASU_ADD(x_bits, y_bits) total[0] += (ulong)((long)MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits));
+#define MASU_LONG(bits) (MASU_SIGNED ? (long)as_short((ushort)(bits)) : (long)(bits))
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_ADD(x_bits, y_bits)                                            \
-  {                                                                         \
-    const ulong p = (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits));         \
-    add_wide(total, p, MASU_EXTENSION(p), 0);                                  \
-  }
-#else
-#define MASU_ADD(x_bits, y_bits)                                                          \
-  {                                                                                       \
-    const ulong a = (x_bits);                                                             \
-    const ulong b = (y_bits);                                                             \
-    const ulong p = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a);     \
-    add_wide(total, a * b, p, MASU_EXTENSION(p));                                            \
-  }
+#define MASU_LONG(bits) (MASU_SIGNED ? (long)as_int(bits) : (long)(bits))
 #endif
+// Add an element, or the product of two, to a total.
+#if MASU_ELEMENT_BYTES == 8
+MASU_INLINE void add_product(ulong *total, const ulong a, const ulong b) {
+  const ulong high = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a);
+  add_wide(total, a * b, high, MASU_EXTENSION(high));
+}
+#define MASU_ADD_NUMBER(total, bits) add_word(total, bits);
+#define MASU_ADD_PRODUCT(total, x_bits, y_bits) add_product(total, x_bits, y_bits);
+#else
+#define MASU_ADD_NUMBER(total, bits) total[0] += (ulong)MASU_LONG(bits);
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_ADD_PRODUCT(total, x_bits, y_bits) add_word(total, (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits)));
+#else
+#define MASU_ADD_PRODUCT(total, x_bits, y_bits) total[0] += (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits));
+#endif
+#endif
+#if MASU_INPUTS == 1
+#define MASU_ADD(bits, unused) MASU_ADD_NUMBER(total, bits)
+#else
+#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(total, x_bits, y_bits)
 #endif
 
 // Adds this group's share of a row, unit `unit`, to the row's totals; `kinds` is that of floats.
@@ -68,26 +67,9 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
   __local uint *column = table + MASU_COLUMN;
   MASU_UNIT(unit)
   ulong total[3] = {0, 0, 0};
-  // Parts of 32 bits are added to the total before they could overflow.
-  const size_t round_vectors = MASU_STEPS * stride;
-  for (size_t from = first; from < vectors; from += round_vectors) {
-    const size_t last = from - first + round_vectors;
-    const size_t end = last < vectors ? last : vectors;
-    int part = 0;
-    MASU_ADD_VECTORS(from, end)
-    total[0] += (ulong)(long)part;
-  }
-  int part = 0;
+  MASU_ADD_VECTORS(first, vectors)
   MASU_ADD_EDGES
-  total[0] += (ulong)(long)part;
-  if (MASU_SUM_64) {
-    const bool negative = MASU_SIGNED && as_long(total[0]) < 0;
-    total[1] = negative ? ULONG_MAX : 0;
-  }
-#if MASU_INPUTS == 1 || MASU_ELEMENT_BYTES < 8
-  // Two words hold it: the third is made of the sign.
-  total[2] = MASU_SIGNED && as_long(total[1]) < 0 ? ULONG_MAX : 0;
-#endif
+  extend(total, MASU_INPUTS == 1 ? MASU_NUMBER_WORDS : MASU_PRODUCT_WORDS, 3);
   MASU_UNROLLED
   for (int d = 0; d < MASU_TABLE_ROWS; ++d) {
     const uint digit = (uint)(total[d / 4] >> (d % 4 * 16)) & 65535u;

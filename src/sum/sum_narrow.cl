@@ -124,59 +124,22 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
 #define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
 #define MASU_START_PART      \
   ulong wide[3] = {0, 0, 0}; \
-  ulong low = 0;             \
-  ulong high = 0;
-#if MASU_ELEMENT_BYTES < 4
-#define MASU_VALUE(bits) ((long)MASU_INTEGER(bits))
-#define MASU_ADD_PRODUCT(x_bits, y_bits) wide[0] += (ulong)((long)MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits));
-#elif MASU_ELEMENT_BYTES == 4
-#define MASU_VALUE(bits) MASU_LONG(bits)
-#define MASU_ADD_PRODUCT(x_bits, y_bits)                            \
-  {                                                                 \
-    const ulong p = (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits)); \
-    add_wide(wide, p, MASU_EXTENSION(p), 0);                        \
+  ulong total[2] = {0, 0};
+#if MASU_BOTH
+#define MASU_ADD(bits, unused)        \
+  {                                   \
+    const MASU_BITS one = (bits);     \
+    MASU_ADD_NUMBER(total, one)       \
+    MASU_ADD_PRODUCT(wide, one, one)  \
   }
 #else
-#define MASU_ADD_PRODUCT(x_bits, y_bits)                                              \
-  {                                                                                   \
-    const ulong a = (x_bits);                                                         \
-    const ulong b = (y_bits);                                                         \
-    const ulong p = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a); \
-    add_wide(wide, a * b, p, MASU_EXTENSION(p));                                      \
-  }
+#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(wide, x_bits, y_bits)
 #endif
-#if !MASU_BOTH
-#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(x_bits, y_bits)
-#define MASU_END_VALUES
-#elif MASU_ELEMENT_BYTES < 8
-#define MASU_ADD(bits, unused)     \
-  {                                \
-    const MASU_BITS one = (bits);  \
-    low += (ulong)MASU_VALUE(one); \
-    MASU_ADD_PRODUCT(one, one)     \
-  }
-#define MASU_END_VALUES high = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
-#else
-#define MASU_ADD(bits, unused)                         \
-  {                                                    \
-    const ulong one = (bits);                          \
-    low += one;                                        \
-    high += MASU_EXTENSION(one) + (low < one ? 1 : 0); \
-    MASU_ADD_PRODUCT(one, one)                         \
-  }
-#define MASU_END_VALUES
-#endif
-#define MASU_END_PART                                                                        \
-  MASU_END_VALUES                                                                            \
-  if (MASU_ELEMENT_BYTES < 4) wide[1] = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0; \
-  if (MASU_ELEMENT_BYTES < 8) wide[2] = MASU_SIGNED && as_long(wide[1]) < 0 ? ULONG_MAX : 0; \
-  part[0] = wide[0];                                                                         \
-  part[1] = wide[1];                                                                         \
-  part[2] = wide[2];                                                                         \
-  if (MASU_BOTH) {                                                                           \
-    part[MASU_PART_WORDS - 2] = low;                                                         \
-    part[MASU_PART_WORDS - 1] = high;                                                        \
-  }
+#define MASU_END_PART                                               \
+  extend(wide, MASU_PRODUCT_WORDS, 3);                              \
+  extend(total, MASU_NUMBER_WORDS, 2);                              \
+  for (int w = 0; w < 3; ++w) part[w] = wide[w];                    \
+  for (int w = 0; w < 2 * MASU_BOTH; ++w) part[3 + w] = total[w];
 inline void add_part(ulong *part, const ulong *other) {
   add_wide(part, other[0], other[1], other[2]);
 #if MASU_BOTH

@@ -210,7 +210,7 @@ unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
   if (!is_float(dtype)) return inputs == Inputs::values ? 2 : inputs == Inputs::both ? 5 : 3;
   if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 3;
-  return inputs == Inputs::values || dtype == Dtype::f64 || fine ? 3 : 4;
+  return dtype != Dtype::f64 && fine == (inputs == Inputs::values) ? 4 : 3;
 }
 
 Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -322,7 +322,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   while (plan.finish_bytes() > room && plan.columns > 1) plan.columns /= 2;
   const unsigned per_vector = static_cast<unsigned>(16 / size_of(dtype));
   const unsigned a_step = std::max(plan.group / plan.columns, 1U) * per_vector;
-  plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;
+  plan.steps = std::max(additions / a_step / plan.unroll * plan.unroll, 1U);
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
   // Exact totals take longer than what is loaded.

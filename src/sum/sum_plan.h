@@ -26,8 +26,6 @@ enum class Inputs { squares, values, products, both };
 inline constexpr std::uint64_t most_total_bytes = std::uint64_t{64} << 20;
 // What a counter takes: so many digits of up to 2^16. With the few elements beside the vectors, less than 2^31 / 2^16.
 inline constexpr unsigned additions = 32704;
-// Vectors of 8- and 16-bit integers that are added in 32 bits.
-inline constexpr unsigned integer_steps = 1024;
 // Words below the lowest bit of totals, so that quotients by less than 2^48, and their roots, have all bits that
 // rounding needs: one quotient is made of a sum, two of a variance.
 inline constexpr unsigned words_below_sums = 4;
@@ -45,7 +43,7 @@ struct Plan {
   bool gpu = false;
   bool fp64 = true;    // the device has doubles
   bool quick = false;  // rows are tried without exact totals
-  bool fine = false;   // results are doubles: variances, squares and products to their bits
+  bool fine = false;   // results are doubles, also of narrower elements
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
   unsigned group = 64;
@@ -56,7 +54,7 @@ struct Plan {
   unsigned digits = 1;   // of a value
   unsigned table_rows = 12;
   int lowest = 0;                 // exponent of place 0
-  unsigned steps = 0;             // vectors of a work-item before counters could overflow
+  unsigned steps = 1;             // vectors of a work-item before counters of floats could overflow
   unsigned groups_a_unit = 1;     // work-groups that share a compute unit
   unsigned looks = 1;             // for what the last work-group of a row decides
   unsigned cluster = 1;           // neighbouring work-groups that may wait for each other

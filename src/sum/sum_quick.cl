@@ -5,7 +5,7 @@
 //
 // Defines beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
-// - MASU_FINE        1: results are doubles, to whose bits variances, squares and products are made
+// - MASU_FINE        1: results are doubles: what additions of narrower elements round away is added up, too
 
 #if MASU_QUICK && MASU_FLOAT
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
@@ -20,13 +20,28 @@
 #endif
 #define MASU_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
 #define MASU_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
-// Whether all elements are multiples of the least one that fit a double's fraction together.
-#define MASU_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 53)
+// Whether all elements are multiples of the least one, so few bits that a vector's sum fits a double's fraction.
+#define MASU_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
 // Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
 }
-// The same of a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
+// Adds the words of three such sums.
+MASU_INLINE void add_sums(ulong *part, const ulong *other) {
+  double sum = as_double(part[0]);
+  double error = as_double(part[1]);
+  double lost = as_double(part[2]) + as_double(other[2]);
+  add_double(&sum, &error, &lost, as_double(other[0]));
+  lost += fabs(add_exactly(&error, as_double(other[1])));
+  part[0] = as_ulong(sum);
+  part[1] = as_ulong(error);
+  part[2] = as_ulong(lost);
+}
+// What sums of roundings lack, twice, as that is rounded too.
+MASU_INLINE double bound_of(const double lost) {
+  return lost == 0 ? 0 : 2 * lost + as_double((ulong)1);
+}
+// Adds a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
 // be off by half of the least number that there is.
 MASU_INLINE void add_product(double *sum, double *error, double *lost, const double x, const double y) {
   const double product = x * y;
@@ -53,30 +68,12 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 #elif !MASU_FLOAT
 // A number of 128 bits in two's complement.
 #define MASU_PART_WORDS 2
-#if MASU_ELEMENT_BYTES < 8
-#define MASU_START_PART ulong low = 0;
-#if MASU_ELEMENT_BYTES < 4
-#define MASU_ADD(bits, unused) low += (ulong)(long)MASU_INTEGER(bits);
-#else
-#define MASU_ADD(bits, unused) low += (ulong)MASU_LONG(bits);
-#endif
-#define MASU_END_PART                                        \
-  part[0] = low;                                             \
-  part[1] = MASU_SIGNED && as_long(low) < 0 ? ULONG_MAX : 0;
-#else
-#define MASU_START_PART \
-  ulong low = 0;        \
-  ulong high = 0;
-#define MASU_ADD(bits, unused)                      \
-  {                                                 \
-    const ulong b = (bits);                         \
-    low += b;                                       \
-    high += MASU_EXTENSION(b) + (low < b ? 1 : 0);  \
-  }
-#define MASU_END_PART \
-  part[0] = low;      \
-  part[1] = high;
-#endif
+#define MASU_START_PART ulong total[2] = {0, 0};
+#define MASU_ADD(bits, unused) MASU_ADD_NUMBER(total, bits)
+#define MASU_END_PART                   \
+  extend(total, MASU_NUMBER_WORDS, 2);  \
+  part[0] = total[0];                   \
+  part[1] = total[1];
 inline void add_part(ulong *part, const ulong *other) {
   part[0] += other[0];
   part[1] += other[1] + (part[0] < other[0] ? 1 : 0);
@@ -129,25 +126,11 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   part[5] = as_ulong(square_lost);  \
   part[6] = some;                   \
   part[7] = all;
-MASU_INLINE void add_sums(ulong *part, const ulong *other) {
-  double sum = as_double(part[0]);
-  double error = as_double(part[1]);
-  double lost = as_double(part[2]) + as_double(other[2]);
-  add_double(&sum, &error, &lost, as_double(other[0]));
-  lost += fabs(add_exactly(&error, as_double(other[1])));
-  part[0] = as_ulong(sum);
-  part[1] = as_ulong(error);
-  part[2] = as_ulong(lost);
-}
 inline void add_part(ulong *part, const ulong *other) {
   add_sums(part, other);
   add_sums(part + 3, other + 3);
   part[6] |= other[6];
   part[7] &= other[7];
-}
-// What sums of roundings lack, twice, as that is rounded too.
-MASU_INLINE double bound_of(const double lost) {
-  return lost == 0 ? 0 : 2 * lost + as_double((ulong)1);
 }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
@@ -193,70 +176,71 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   part[0] = as_ulong(sum);    \
   part[1] = as_ulong(error);  \
   part[2] = as_ulong(lost);
-inline void add_part(ulong *part, const ulong *other) {
-  double sum = as_double(part[0]);
-  double error = as_double(part[1]);
-  double lost = as_double(part[2]) + as_double(other[2]);
-  const double e = add_exactly(&sum, as_double(other[0]));
-  lost += fabs(add_exactly(&error, e));
-  lost += fabs(add_exactly(&error, as_double(other[1])));
-  MASU_END_PART
-}
+inline void add_part(ulong *part, const ulong *other) { add_sums(part, other); }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  const double lost = as_double(part[2]);
-  // Twice, as that sum is rounded too.
-  return certain(as_double(part[0]), as_double(part[1]), lost == 0 ? 0 : 2 * lost + as_double((ulong)1), what, divisor,
-                 precision, least, bits, found);
+  return certain(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), what, divisor, precision, least,
+                 bits, found);
 }
 #else
-// A sum of doubles, which all elements and products are; that of their magnitudes; what tells of infinities and
+// A sum of doubles, which all elements and products are; that of their magnitudes, or more; what tells of infinities and
 // NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
-#define MASU_PART_WORDS 3
-#define MASU_START_PART  \
-  double sum = 0;        \
-  double size = 0;       \
-  uint worst = 0;        \
-  uint lowest = UINT_MAX;
-#define MASU_END_PART                          \
-  part[0] = as_ulong(sum);                     \
-  part[1] = as_ulong(size);                    \
-  part[2] = (ulong)worst << 32 | (ulong)lowest;
+// With MASU_FINE, for results of 64 bits, the sum of what additions round away too.
+#if MASU_FINE
+#define MASU_START_ERROR double error = 0;
+#define MASU_END_ERROR part[3] = as_ulong(error);
+#define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#else
+#define MASU_START_ERROR
+#define MASU_END_ERROR
+#define MASU_ADD_TO(sum, error, value) sum += value;
+#endif
+#define MASU_BY_FOUR (MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
+#if MASU_BY_FOUR
+// Four elements, with the greatest magnitude and the least one that is not 0, less 1, at the top of a word. Returns whether
+// their sum is exact, as it mostly is: all are multiples of the unit of the least one, with 24 bits and at most 27 more;
+// four of them have 53.
+MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, uint *least) {
+  *greatest = 0;
+  *least = UINT_MAX;
+  MASU_PRAGMA_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    const uint shifted = words[e] << 1;
+    *greatest = max(*greatest, shifted);
+    *least = min(*least, shifted - 1);
+    values[e] = MASU_SMALL_DOUBLE(words[e]);
+  }
+  return (int)(*greatest >> 24) - (int)(*least >> 24) <= 27;
+}
+#endif
 // Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
 // zeros; the place of such a one.
 #define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
 #define MASU_LOWEST_PLACE(lowest) MASU_PLACE(((lowest) >> MASU_SIGN_SHIFT) + 1)
 #if MASU_BOTH
 // The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
-// all have. With MASU_FINE, for results of 64 bits, the sums of what additions round away too.
-#undef MASU_PART_WORDS
-#undef MASU_START_PART
-#undef MASU_END_PART
+// all have.
 #define MASU_PART_WORDS (MASU_FINE ? 5 : 3)
 #define MASU_START_PART   \
   double sum = 0;         \
   double squares = 0;     \
-  MASU_START_FINE         \
+  MASU_START_ERROR        \
+  MASU_START_SQUARE_ERROR \
   uint some = 0;          \
   uint all = UINT_MAX;
 #define MASU_END_PART                       \
   part[0] = as_ulong(sum);                  \
   part[1] = as_ulong(squares);              \
   part[2] = (ulong)some << 32 | (ulong)all; \
-  MASU_END_FINE
+  MASU_END_ERROR                            \
+  MASU_END_SQUARE_ERROR
 #if MASU_FINE
-#define MASU_START_FINE \
-  double error = 0;     \
-  double square_error = 0;
-#define MASU_END_FINE        \
-  part[3] = as_ulong(error); \
-  part[4] = as_ulong(square_error);
-#define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#define MASU_START_SQUARE_ERROR double square_error = 0;
+#define MASU_END_SQUARE_ERROR part[4] = as_ulong(square_error);
 #define MASU_ADD_SQUARE(value) MASU_ADD_TO(squares, square_error, (value) * (value))  // products are exact
 #else
-#define MASU_START_FINE
-#define MASU_END_FINE
-#define MASU_ADD_TO(sum, error, value) sum += value;
+#define MASU_START_SQUARE_ERROR
+#define MASU_END_SQUARE_ERROR
 #define MASU_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
 // Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
@@ -276,28 +260,22 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     MASU_ADD_TO(sum, error, value)                        \
     MASU_ADD_SQUARE(value)                                \
   }
-#if MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN
-// Four elements. Mostly their sum is exact, and what a sum of squares that is above each of their own loses takes two operations
-// to find: in all half of those that four additions with their errors take.
+#if MASU_BY_FOUR
+// Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
+// all half of those that four additions with their errors take.
 MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
                           double *all_square_error) {
   double sum = *all_sum;
   double error = *all_error;
   double squares = *all_squares;
   double square_error = *all_square_error;
-  uint greatest = 0;
-  uint least = UINT_MAX;
+  uint greatest;
+  uint least;
   double values[4];
+  const bool exact = take_four(words, values, &greatest, &least);
+  const int exponent = (int)(greatest >> 24);
   MASU_PRAGMA_UNROLL
-  for (int e = 0; e < 4; ++e) {
-    const uint magnitude = MASU_MAGNITUDE(words[e]);
-    greatest = max(greatest, magnitude);
-    least = min(least, magnitude - 1);  // of zeros the greatest number
-    values[e] = MASU_SMALL_DOUBLE(words[e]) * MASU_SCALE;
-  }
-  // All are multiples of the unit of the least one, with 24 bits and at most 27 more; four of them have 53.
-  const int exponent = (int)(greatest >> 23);
-  const bool exact = exponent - (int)(least >> 23) <= 27;
+  for (int e = 0; e < 4; ++e) values[e] *= MASU_SCALE;
   // Each square is less than 2^(2 (exponent - 126)), and so not above `squares`.
   const bool above = (int)(as_ulong(squares) >> 52) >= 2 * exponent + (1023 - 2 * 126);
   if (exact && above) {
@@ -327,6 +305,18 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   add_four(all_x[k], &sum, &error, &squares, &square_error);
 #endif
 #elif MASU_INPUTS == 1
+#define MASU_PART_WORDS (MASU_FINE ? 4 : 3)
+#define MASU_START_PART  \
+  double sum = 0;        \
+  double size = 0;       \
+  MASU_START_ERROR       \
+  uint worst = 0;        \
+  uint lowest = UINT_MAX;
+#define MASU_END_PART                          \
+  part[0] = as_ulong(sum);                     \
+  part[1] = as_ulong(size);                    \
+  part[2] = (ulong)worst << 32 | (ulong)lowest; \
+  MASU_END_ERROR
 #if !MASU_FEW_PLACES
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
@@ -336,9 +326,28 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
     const MASU_BITS b = (bits);                                               \
     lowest = min(lowest, ((uint)b << MASU_SIGN_SHIFT) - 1);                   \
     const double value = MASU_SMALL_DOUBLE(b);                                \
-    sum += value;                                                             \
+    MASU_ADD_TO(sum, error, value)                                            \
     size += fabs(value);                                                      \
   }
+#if MASU_BY_FOUR
+#undef MASU_ADD_VECTOR
+#define MASU_ADD_VECTOR(k)                                                                    \
+  {                                                                                           \
+    uint greatest;                                                                            \
+    uint least;                                                                               \
+    double value[4];                                                                          \
+    if (take_four(all_x[k], value, &greatest, &least)) {                                      \
+      MASU_ADD_TO(sum, error, (value[0] + value[1]) + (value[2] + value[3]))                  \
+    } else {                                                                                  \
+      MASU_UNROLLED                                                                           \
+      for (int e = 0; e < 4; ++e) {                                                           \
+        MASU_ADD_TO(sum, error, value[e])                                                     \
+      }                                                                                       \
+    }                                                                                         \
+    lowest = min(lowest, least);                                                              \
+    size = fma(4.0, MASU_SMALL_DOUBLE(greatest >> 1), size); /* at most four times as much */ \
+  }
+#endif
 // The field of the double that is 2^52 times the unit of the lowest element.
 #define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
 #define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
@@ -346,23 +355,31 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 // All elements are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
 // word, whatever is below.
 #define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
-#define MASU_ADD_UPPER(word)                                                                    \
+#define MASU_TAKE_UPPER(word, add_value)                                                        \
   {                                                                                             \
     const uint upper = (word);                                                                  \
     worst = max(worst, upper << 1);                                                             \
     const double value = as_double((ulong)((uint)(as_int(upper) >> 6) & 0x81fffc00u) << 32);    \
-    sum += value;                                                                               \
+    add_value                                                                                   \
     size += fabs(value);                                                                        \
   }
-#define MASU_ADD(bits, unused) MASU_ADD_UPPER((uint)(bits) << 16)
+#define MASU_ADD(bits, unused) MASU_TAKE_UPPER((uint)(bits) << 16, MASU_ADD_TO(sum, error, value))
 #if !MASU_BY_COLUMN
-#undef MASU_ADD_VECTOR
-#define MASU_ADD_VECTOR(k)                       \
-  MASU_UNROLLED                                  \
-  for (int w = 0; w < 4; ++w) {                  \
-    MASU_ADD_UPPER(all_x[k][w] << 16)            \
-    MASU_ADD_UPPER(all_x[k][w])                  \
+#define MASU_TAKE_HALVES(k, add_value)                  \
+  MASU_UNROLLED                                         \
+  for (int w = 0; w < 4; ++w) {                         \
+    MASU_TAKE_UPPER(all_x[k][w] << 16, add_value)       \
+    MASU_TAKE_UPPER(all_x[k][w], add_value)             \
   }
+#undef MASU_ADD_VECTOR
+#if MASU_FINE
+#define MASU_ADD_VECTOR(k)                       \
+  double eight = 0;                              \
+  MASU_TAKE_HALVES(k, eight += value;)           \
+  MASU_ADD_TO(sum, error, eight)
+#else
+#define MASU_ADD_VECTOR(k) MASU_TAKE_HALVES(k, sum += value;)
+#endif
 #endif
 #define MASU_EXACT_FIELD(part) (53 - MASU_FRACTION)
 #define MASU_ALL_ZEROS(part) false
@@ -370,9 +387,6 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
 #define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 #else
 // For products: the lowest bits of both factors.
-#undef MASU_PART_WORDS
-#undef MASU_START_PART
-#undef MASU_END_PART
 #define MASU_PART_WORDS 4
 #define MASU_START_PART       \
   double sum = 0;             \
@@ -421,14 +435,25 @@ inline void add_part(ulong *part, const ulong *other) {
 }
 #else
 inline void add_part(ulong *part, const ulong *other) {
-  part[0] = as_ulong(as_double(part[0]) + as_double(other[0]));
+  double sum = as_double(part[0]);
+#if MASU_FINE
+  double error = as_double(part[3]) + as_double(other[3]);
+#endif
+  MASU_ADD_TO(sum, error, as_double(other[0]))
+  part[0] = as_ulong(sum);
   part[1] = as_ulong(as_double(part[1]) + as_double(other[1]));
+  MASU_END_ERROR
   const ulong worst = max(part[2] >> 32, other[2] >> 32);
   part[2] = worst << 32 | min(part[2] & 0xffffffffUL, other[2] & 0xffffffffUL);
-#if MASU_PART_WORDS == 4
+#if MASU_INPUTS == 2
   part[3] = min(part[3], other[3]);
 #endif
 }
+#endif
+#if MASU_FINE
+// What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and as many roundings of
+// its own.
+inline double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
 #endif
 // The result of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
@@ -443,8 +468,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   const double size = sqrt((double)count * squares) * (1 + 0x1p-20);
   // `divisor` is ddof; a row has `count` elements.
 #if MASU_FINE
-  // A sum of roundings has at most `depth` of 2^-53 of all magnitudes, and as many roundings of its own.
-  const double tiny = (double)depth * (double)depth * 0x1p-103;
+  const double tiny = tiny_share(depth);
   return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
                                tiny * squares, count, divisor, what == MASU_AS_DEVIATION, found);
 #else
@@ -457,10 +481,17 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   if (MASU_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = MASU_ALL_ZEROS(part) || size <= as_double((ulong)MASU_EXACT_FIELD(part) << 52);
+#if MASU_FINE
+  const double error = as_double(part[3]);
+  const double share = tiny_share(depth);
+#else
   // Each addition rounds by less than 2^-53 of the sum of all magnitudes, which is rounded as often itself.
-  const double bound = exact ? 0 : (double)depth * 0x1p-51 * size;
-  return certain(MASU_OF_SCALE(as_double(part[0])), 0, MASU_OF_SCALE(bound), what, divisor, precision, least, bits,
-                 found);
+  const double error = 0;
+  const double share = (double)depth * 0x1p-51;
+#endif
+  // Scaled first: a share of the least numbers is none.
+  return certain(MASU_OF_SCALE(as_double(part[0])), MASU_OF_SCALE(error), exact ? 0 : share * MASU_OF_SCALE(size), what,
+                 divisor, precision, least, bits, found);
 #endif
 }
 #endif

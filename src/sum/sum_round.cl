@@ -77,8 +77,9 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
     all &= bits;                                                                                   \
     double difference = MASU_SMALL_DOUBLE(bits) * MASU_SCALE;                                      \
     known = known && MASU_MAGNITUDE(bits) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0; \
-    MASU_ADD_TO(sum, error, difference)                                                            \
-    MASU_ADD_SQUARE(difference)                                                                    \
+    const double square = difference * difference;                                                 \
+    lost += fabs(add_exactly(&sum, difference));                                                   \
+    lost += fabs(fma(difference, difference, -square)) + fabs(add_exactly(&squares, square));      \
   }
 // The teams' rows from `begin` on, one each. Numbers of those that are not certain count from `first_number`.
 inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint first_number,
@@ -91,9 +92,12 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
   __global const uchar *xs = MASU_ROW_AT(row);
   const double pivot = MASU_SMALL_DOUBLE(element_at(xs, 0)) * MASU_SCALE;
   bool known = true;
+  double lost = 0;
   MASU_START_PART
   const size_t stride = (size_t)1 << team_bits;
   MASU_READ_AGAIN
+  // Ties are common among rows so short that one work-item has all of it.
+  const bool exact = known && lost == 0 && team_bits == 0;
   if (!known) squares = as_double(0x7ff0000000000000UL);
   ulong part[MASU_PART_WORDS];
   MASU_END_PART
@@ -102,8 +106,10 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
     const ulong depth = (count >> team_bits) + 2 * team_bits + 4;
     ulong found = 0;
     bool fits = true;
-    if (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
-        result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
+    if ((exact && exact_variance(as_double(part[0]), as_double(part[1]), count, divisor, what == MASU_AS_DEVIATION,
+                                 precision, least, bits, &found)) ||
+        (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
+         result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits))) {
       store_result(results + results_at + mine * (bits / 8), bits, found);
     } else {
       unsure[1 + atomic_inc(unsure)] = first_number + team;
@@ -138,7 +144,8 @@ inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t beg
   if (get_local_id(0) == 0) unsure[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Few of them by the whole work-group, one after the other, as one is soon done; else all rows by their teams, turn after turn.
-  const bool few = number <= MASU_FEW_UNSURE;
+  // Rows of one work-item each are too short for a work-group.
+  const bool few = number == 0 || (number <= MASU_FEW_UNSURE && team_bits != 0);
   const uint bits_again = few ? MASU_GROUP_BITS : team_bits;
   const uint steps = few ? number : turns;
   for (uint step = 0; step < steps; ++step) {

@@ -96,7 +96,8 @@ void if_narrow(Dtype dtype, const F& f) {
 }  // namespace
 
 // From the last one on, in place.
-void SumParts::widen(SumResult& result) {
+void SumParts::settle(SumResult& result) {
+  result.bits_.pop_back();
   if_narrow(result.dtype_, [&](auto number) {
     const auto* const from = reinterpret_cast<const std::byte*>(result.bits_.data());
     for (std::uint64_t row = result.bits_.size(); row-- > 0;) {

@@ -67,18 +67,18 @@ struct SumParts {
     return result;
   }
   static std::uint64_t& bits(SumResult& result, std::uint64_t row) { return result.bits_[row]; }
-  // Results that write(memory) writes, each in the bytes of its dtype; there is room for one more word after them.
+  // Of a result with one row more than it has: the memory for results in the bytes of their dtype, then a word; and the
+  // result, once they are there.
+  static std::byte* memory(SumResult& result) { return reinterpret_cast<std::byte*>(result.bits_.data()); }
+  static void settle(SumResult& result);
+  // Results that write(memory) writes there.
   template <class F>
   static SumResult make(Dtype dtype, std::uint64_t rows, const F& write) {
     SumResult result = make(dtype, rows + 1);
-    write(reinterpret_cast<std::byte*>(result.bits_.data()));
-    result.bits_.pop_back();
-    widen(result);
+    write(memory(result));
+    settle(result);
     return result;
   }
-
- private:
-  static void widen(SumResult& result);
 };
 
 // Rounds results of rows and stores them, each in the bytes of its dtype. Rows may be taken by many threads at once.

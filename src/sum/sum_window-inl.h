@@ -38,7 +38,7 @@ struct ValuesOf {
   static constexpr bool pairs = false;
   static constexpr int first = std::is_same_v<T, float> ? 1 : 2;
   static constexpr int second = 2 * first;
-  using Bins = std::conditional_t<std::is_same_v<T, float>, FloatBins, DoubleBins>;
+  using Bins = NumberBins<T>;
   const T* x;
   HWY_INLINE V Get(std::size_t i) const {
     if constexpr (std::is_same_v<T, float>) {
@@ -73,7 +73,7 @@ struct ProductsOf {
   static constexpr bool pairs = std::is_same_v<T, double>;
   static constexpr int first = pairs ? 4 : 2;
   static constexpr int second = 4;
-  using Bins = std::conditional_t<pairs, ProductBins, DoubleBins>;
+  using Bins = std::conditional_t<pairs, ProductBins, NumberBins<double>>;
   const T* x;
   const T* y;
   HWY_INLINE V Get(std::size_t i) const { return hn::Mul(ValuesOf<T>{x}.Get(i), ValuesOf<T>{y}.Get(i)); }

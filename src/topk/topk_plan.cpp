@@ -45,20 +45,17 @@ std::vector<std::string_view> Plan::files(Part part) const {
       return {elements_file,     key_file, select_file, "src/elements/group_scan.cl", "src/elements/scrambled.cl",
               "src/topk/topk.cl"};
     case Part::short_rows: return {elements_file, key_file, select_file, "src/topk/topk_short.cl"};
-    case Part::digits:
-      return {elements_file, key_file, select_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};
     default: return {elements_file, key_file, select_file, "src/topk/topk_order.cl"};
   }
 }
 
 unsigned Plan::work_items(Part part) const noexcept {
   if (part == Part::select) return group;
-  if (part == Part::digits) return digit_group;
   if (part == Part::short_rows) return std::min(short_group, order_group);
   return part == Part::rows ? row_group : order_group;
 }
 
-std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
+std::vector<runtime::Define> Plan::defines(Part part) const {
   const bool wide = part == Part::finish || part == Part::rows;
   std::vector<runtime::Define> result = element_defines(dtype, {{"MASU_LARGEST", ranking.largest},
                                                                 {"MASU_NAN_FIRST", ranking.nan_first},
@@ -67,12 +64,6 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
                                                                 {"MASU_UNROLL", unroll},
                                                                 {"MASU_SKIP", ranking.skip},
                                                                 {"MASU_PAIRS", pairs()}});
-  if (part == Part::digits) {
-    result.push_back({"MASU_COPIES", std::max(1U, digit_copies / prefixes)});
-    result.push_back({"MASU_DIGIT_BITS", digit_bits});
-    result.push_back({"MASU_PREFIXES", prefixes});
-    return result;
-  }
   result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   if (part == Part::short_rows) return result;
   if (wide) {
@@ -128,7 +119,6 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
   Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu};
   plan.compute_units = std::max(1U, device.compute_units);
   plan.group = work_group(device, device.gpu ? 256 : 64, 16);
-  plan.digit_group = work_group(device, device.gpu ? 512 : 64, 16);
   plan.order_group = work_group(device, device.gpu ? 1024 : 64, 16);
   plan.row_group = plan.order_group;
   // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for four.
@@ -137,7 +127,6 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
   // Work-items of a CPU device run one after the other: they share a table.
   plan.copies = device.gpu ? 16 : 1;
   plan.row_copies = plan.copies;
-  plan.digit_copies = device.gpu ? 4 : 1;
   // Keys, indices where they are apart, and some words: half of the local memory of every GPU that masu knows.
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
   const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;

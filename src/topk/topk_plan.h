@@ -26,8 +26,8 @@
 namespace masu::topk_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part { select, finish, rows, short_rows, digits };
-inline constexpr std::size_t parts = 5;
+enum class Part { select, finish, rows, short_rows };
+inline constexpr std::size_t parts = 4;
 
 // Elements of one launch: their numbers, and counts of them, fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -48,9 +48,6 @@ inline constexpr std::uint64_t most_row_elements = 1 << 20;
 inline constexpr std::uint64_t most_short_elements = 64;
 inline constexpr std::uint64_t most_short_looks = 512;
 inline constexpr unsigned short_group = 128;
-// Digits of exact selection.
-inline constexpr unsigned digit_bits = 11;
-inline constexpr unsigned most_prefixes = 4;
 // Where arrays begin in temporary memory.
 inline constexpr std::uint64_t alignment = 256;
 
@@ -59,7 +56,6 @@ struct Plan {
   Ranking ranking;
   bool gpu = false;
   unsigned group = 256;        // work-items of the filter
-  unsigned digit_group = 256;  // of digits
   unsigned order_group = 256;  // of kernels that run as one work-group
   unsigned row_group = 256;    // of those for rows
   unsigned unroll = 4;         // 16-byte loads in flight
@@ -68,7 +64,6 @@ struct Plan {
   unsigned compute_units = 1;
   unsigned copies = 1;          // of the tables of a selection
   unsigned row_copies = 1;      // of those for rows
-  unsigned digit_copies = 1;    // of the tables of exact selection
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
 
   // Entries have their index apart.
@@ -78,7 +73,7 @@ struct Plan {
   }
   [[nodiscard]] std::vector<std::string_view> files(Part part) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept;  // of a work-group
-  [[nodiscard]] std::vector<runtime::Define> defines(Part part, unsigned prefixes = 1) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(Part part) const;
   // Tiles of the filter for `count` elements, wherever they begin.
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t filter_groups(std::uint64_t count) const noexcept;
@@ -205,27 +200,6 @@ struct TopkParts {
   // Waits for a job that was started (where `queued`, for one that was enqueued), and fetches its results.
   static TopkResult finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k,
                            bool queued, Times* times = nullptr);
-};
-
-// How often each digit of the ranks follows given digits, counted on a device: exact selection, a pass for each digit.
-
-class DigitCounter {
- public:
-  explicit DigitCounter(const topk_plan::Plan& plan, const Device& device);
-  // Bytes of device memory that a counter has.
-  static constexpr std::uint64_t bytes = (std::uint64_t{8} << topk_plan::digit_bits) * topk_plan::most_prefixes;
-
-  // Counts `count` elements that begin `byte_offset` bytes into the buffer's memory: a table of 2^digit_bits counts for
-  // each of up to four different prefixes, one after the other. The digit of a rank is its `width` bits from bit
-  // `shift` on, at most digit_bits; the prefix is what is above them. Waits.
-  std::vector<std::uint64_t> count(Stream& stream, const BufferBase& data, std::uint64_t byte_offset,
-                                   std::uint64_t count, unsigned shift, unsigned width,
-                                   std::span<const std::uint64_t> prefixes);
-
- private:
-  topk_plan::Plan plan_;
-  Device device_;
-  Buffer<std::uint64_t> totals_;
 };
 
 }  // namespace masu

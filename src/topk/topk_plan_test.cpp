@@ -25,8 +25,7 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
         EXPECT_TRUE(std::has_single_bit(plan.places));
         EXPECT_LE(plan.places * (plan.pairs() ? 12 : 8), device.local_bytes);
         EXPECT_LE(plan.threshold_local(), device.local_bytes);
-        for (const auto part :
-             {topk_plan::Part::select, topk_plan::Part::digits, topk_plan::Part::finish, topk_plan::Part::rows}) {
+        for (const auto part : {topk_plan::Part::select, topk_plan::Part::finish, topk_plan::Part::rows}) {
           test::expect_group(plan.work_items(part), device, 16);
           test::expect_defines([&] { return plan.defines(part); });
         }
@@ -114,10 +113,6 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
       expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
     }
-    const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, true, NanPolicy::last));
-    for (const unsigned prefixes : {1U, 2U, 4U}) {
-      expect_compiles(plan.files(Part::digits), plan.defines(Part::digits, prefixes), {"topk_digits"});
-    }
     for (const unsigned index_bytes : {0U, 4U, 8U}) {
       const quantile_plan::Partition parting = quantile_plan::partition(test::nvrtc_gpu(), dtype, index_bytes);
       expect_compiles(quantile_plan::Partition::files, parting.defines(), {"partition_count", "partition_scatter"});
@@ -130,6 +125,10 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     compiles(selection_plan::Part::passes,
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
     compiles(selection_plan::Part::points, {"selection_points", "selection_medians"});
+    for (const unsigned prefixes : {1U, 2U, 4U}) {
+      constexpr auto part = selection_plan::Part::counts;
+      expect_compiles(selection.files(part), selection.defines(part, prefixes), {"selection_counts"});
+    }
     for (const unsigned ranges : {1U, 3U, unsigned{selection_plan::most_ranges}}) {
       if (size_of(dtype) < 4) continue;
       constexpr auto part = selection_plan::Part::ranges;

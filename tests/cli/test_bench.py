@@ -30,7 +30,7 @@ class Bench(CommandTest):
             self.assertEqual((row["dtype"], row["bins"]), CASES[row["case"]])
             self.assertEqual(row["bytes"], 65536)
             self.assertEqual(row["threads"], threads)
-            self.assertIn(row["strategy"], ["sequential", "global", "private", "local", "lanes", "packed",
+            self.assertIn(row["strategy"], ["global", "private", "local", "lanes", "packed",
                                             "partitioned"])
             self.assertEqual(row["repeats"], 1)
             self.assertGreater(row["seconds_min"], 0)
@@ -58,10 +58,10 @@ class Bench(CommandTest):
             self.assertEqual([row["kind"] for row in report["rows"]], ["kernel", "call"])
 
     def test_strategies_and_threads_are_chosen(self):
-        report = self.report("--device", "cpu", "--strategy", "sequential,private", "--threads", "1,2",
+        report = self.report("--device", "cpu", "--strategy", "global,private", "--threads", "1,2",
                              "--case", "u8-256", "--distribution", "few")
         found = [(row["threads"], row["strategy"]) for row in report["rows"] if row["kind"] == "kernel"]
-        self.assertEqual(found, [(1, "sequential"), (1, "private"), (2, "sequential"), (2, "private")])
+        self.assertEqual(found, [(1, "global"), (1, "private"), (2, "global"), (2, "private")])
 
     def test_all_cases(self):
         report = self.report("--device", "cpu", "--case", "all", "--distribution", "normal", "--kind", "kernel")
@@ -90,13 +90,13 @@ class Bench(CommandTest):
         found = [(row["distribution"], row["asked"]) for row in report["rows"]]
         for distribution in ("uniform", "constant"):
             steps = [asked for shape, asked in found if shape == distribution]
-            self.assertEqual(steps, [s for s in ("sequential", "global", "private", "local", "lanes", "auto")
+            self.assertEqual(steps, [s for s in ("global", "private", "local", "lanes", "auto")
                                      if s in steps])
-            self.assertLessEqual({"sequential", "private", "lanes", "auto"}, set(steps))
+            self.assertLessEqual({"global", "private", "lanes", "auto"}, set(steps))
         self.assertEqual({row["kind"] for row in report["rows"]}, {"kernel"})
         table = subprocess.run([sys.executable, BENCH / "ladder.py", report_path], stdout=subprocess.PIPE, check=True,
                                text=True).stdout
-        self.assertIn("| sequential |", table)
+        self.assertIn("| global |", table)
         self.assertIn("| auto (", table)
         self.assertTrue(pathlib.Path(chart).read_bytes().startswith(b"<?xml"))
 
@@ -115,7 +115,7 @@ class Bench(CommandTest):
         for ending, begins in [("png", b"\x89PNG"), ("pdf", b"%PDF")]:
             chart = self.path("chart." + ending)
             self.ok("bench", "histogram", "--quick", "--device", "cpu", "--case", "u8-256", "--distribution", "few",
-                    "--strategy", "sequential,private", "--chart", chart)
+                    "--strategy", "global,private", "--chart", chart)
             self.assertTrue(pathlib.Path(chart).read_bytes().startswith(begins))
         self.fails(2, "bench", "histogram", "--quick", "--device", "cpu", "--chart", "chart.jpg", says="chart.jpg")
 

@@ -26,7 +26,7 @@ class Bins(CommandTest):
         self.assertEqual(found["edges"], list(range(257)))
         self.assertEqual((found["n"], found["dtype"]), (1000, "u8"))
         self.assertEqual((found["below"], found["above"], found["nan"]), (0, 0, 0))
-        self.assertIn(found["strategy"], ["sequential", "global", "private", "local", "lanes", "packed", "partitioned"])
+        self.assertIn(found["strategy"], ["global", "private", "local", "lanes", "packed", "partitioned"])
         self.assertEqual(set(found["seconds"]), {"read", "transfer", "compute", "total"})
         self.assertEqual(list(found), ["n", "dtype", "device", "strategy", "below", "above", "nan", "edges", "counts",
                                        "seconds"])
@@ -351,7 +351,7 @@ class Devices(CommandTest):
 
     def test_every_strategy_on_every_device(self):
         for device in ["cpu", *usable_devices("opencl"), *usable_devices("cuda")]:
-            for strategy in ("auto", "sequential", "global", "private", "local", "lanes", "packed", "partitioned"):
+            for strategy in ("auto", "global", "private", "local", "lanes", "packed", "partitioned"):
                 result = masu("histogram", "random:u8:50001:dist=zipf", "--device", device, "--strategy", strategy,
                               "--verify", "--json")
                 if strategy == "auto" or result.returncode == 0:

@@ -83,8 +83,10 @@ class SortTest(CommandTest):
             self.fails(2, "sort", "random:u32:64", "--trace", *more, says="bitonic_sort")
         for algorithm in ("radix", "merge"):
             for more in ([], ["--index"], ["--rows", "2"]):
-                self.fails(1, "sort", "random:u32:64", "--device", "cpu", "--algorithm", algorithm, *more,
-                           says=f"{algorithm} has left the CPU")
+                for count in (64, 0):
+                    file = self.save_npy("in.npy", np.zeros(count, "u4"))
+                    self.fails(1, "sort", file, "--device", "cpu", "--algorithm", algorithm, *more,
+                               says=f"{algorithm} has left the CPU")
 
     def test_nothing_but_nan(self):
         for bits in ("u2", "u4", "u8"):

@@ -2,8 +2,7 @@
 // Every kernel and every binning of the histogram on the device opencl:0, small, against the plain reference: what
 // check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
-//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, byte_rows,
-//   joint,
+//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, rows, byte_rows, joint,
 //                                 joint_partitioned, range, fold
 #include "expect.h"
 
@@ -72,16 +71,17 @@ void count(const Device& device, Strategy strategy, const std::vector<T>& data, 
                            std::string(slot_rule.function()) + ", " + std::to_string(channels) + " channels";
   expect(slot_rule.kind == kind, name + ": the rule");
   if (strategy == Strategy::lanes) expect(plan.copies > 1, name + ": several copies of the table");
-  if (strategy != Strategy::sequential) {
-    plan.unroll = plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
-    plan.group = std::min(plan.group, plan.kernel == histogram_plan::KernelKind::channels ? 32U : 16U);
-    plan.groups = 2;
-    plan.cells = std::min(plan.cells, 64U);
-  }
+  plan.unroll = plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
+  plan.group = std::min(plan.group, plan.kernel == histogram_plan::KernelKind::channels ? 32U : 16U);
+  plan.groups = 2;
+  plan.cells = std::min(plan.cells, 64U);
   const Buffer<T> buffer = padded(device, data);
   DeviceCounter counter(
       device,
-      [&](const TableUpload& upload) { return std::make_unique<CountingKernels>(device, slot_rule, plan, upload); }, 0);
+      [&](const TableUpload& upload) {
+        return std::make_unique<TableKernels>(device, CountedTables{.columns = {slot_rule}, .plan = plan}, upload);
+      },
+      0);
   std::vector<double> edges(rule.n + 1);
   for (std::uint64_t i = 0; i <= rule.n; ++i) edges[i] = rule.edge(i);
   std::vector<reference::Counts> expected(channels);
@@ -143,8 +143,7 @@ void count_rows(const Device& device) {
     DeviceCounter counter(
         device,
         [&](const TableUpload& upload) {
-          return std::make_unique<RowKernels>(device, SlotRule(rule, device.info()), rows, length, HistogramOptions{},
-                                              upload);
+          return std::make_unique<TableKernels>(device, CountedTables::of_rows(device, rule, rows, length, {}), upload);
         },
         0);
     const Buffer<std::uint8_t> buffer = padded(device, data);
@@ -202,7 +201,8 @@ void count_joint(const Device& device, const std::vector<Strategy>& strategies) 
     DeviceCounter counter(
         device,
         [&](const TableUpload& upload) {
-          return std::make_unique<JointKernels>(device, rules, HistogramOptions{.strategy = strategy}, upload);
+          return std::make_unique<TableKernels>(device, CountedTables::joint_one(device, rules, {.strategy = strategy}),
+                                                upload);
         },
         0);
     const Buffer<float> first = columns[0].slice(margin, x.size());

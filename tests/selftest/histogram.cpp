@@ -14,8 +14,8 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::array strategies = {Strategy::automatic, Strategy::sequential, Strategy::global, Strategy::private_,
-                                   Strategy::local,     Strategy::lanes,      Strategy::packed, Strategy::partitioned};
+constexpr std::array strategies = {Strategy::automatic, Strategy::global, Strategy::private_,   Strategy::local,
+                                   Strategy::lanes,     Strategy::packed, Strategy::partitioned};
 constexpr std::array distributions = {"uniform", "constant", "normal", "zipf", "sorted", "runs", "few"};
 constexpr std::array<std::uint64_t, 6> histogram_sizes = {0, 1, 2, 31, 4099, 70001};
 

@@ -13,14 +13,14 @@
 namespace masu::cli {
 namespace {
 
-bool same(const ArrayView& found, const ReduceColumn& expected) {
+bool same(const ArrayView& found, const Column& expected) {
   const ArrayView values = expected.view();
   bool right = found.dtype == values.dtype && found.count == values.count;
   for (std::uint64_t i = 0; right && i < found.count; ++i) right = bits_of(found, i) == bits_of(values, i);
   return right;
 }
 
-std::vector<ReduceColumn> reference(const ArrayView& data, std::uint64_t rows, std::vector<std::string> ops) {
+std::vector<Column> reference(const ArrayView& data, std::uint64_t rows, std::vector<std::string> ops) {
   ReduceRequest request;
   request.ops = std::move(ops);
   request.rows = rows;
@@ -47,7 +47,7 @@ bool extremes_without_nan(const SelftestData& test) {
   const ReduceResult found = reduce(test.device, test.data, ReduceOp::minmax, options);
   const std::uint64_t length = test.data.count / test.rows;
   for (std::uint64_t row = 0; row < test.rows; ++row) {
-    ReduceColumn kept(test.data.dtype);
+    Column kept(test.data.dtype);
     std::vector<std::uint64_t> places;
     for (std::uint64_t i = 0; i < length; ++i) {
       if (is_nan(test.data, row * length + i)) continue;
@@ -106,14 +106,14 @@ struct Data {
   Dtype result;
 };
 
-bool same(const SumResult& found, const std::vector<ReduceColumn>& expected) {
+bool same(const SumResult& found, const std::vector<Column>& expected) {
   const ArrayView values = expected.front().view();
   bool right = found.dtype() == values.dtype && found.rows() == values.count;
   for (std::uint64_t row = 0; right && row < values.count; ++row) right = bits_of(found, row) == bits_of(values, row);
   return right;
 }
 
-std::vector<ReduceColumn> reference(const Data& data, const char* op, std::uint64_t ddof = 0) {
+std::vector<Column> reference(const Data& data, const char* op, std::uint64_t ddof = 0) {
   ReduceRequest request;
   request.ops = {op};
   request.result = data.result;
@@ -162,7 +162,7 @@ bool dots(const Device& device, const Data& data) {
   const std::uint64_t length = data.view.count / data.rows;
   const bool integers = !is_float(data.view.dtype);
   const bool with_sign = is_signed(data.view.dtype);
-  ReduceColumn column(integers ? with_sign ? Dtype::i64 : Dtype::u64 : data.result);
+  Column column(integers ? with_sign ? Dtype::i64 : Dtype::u64 : data.result);
   for (std::uint64_t row = 0; row < data.rows; ++row) {
     ReferenceSum products;
     for (std::uint64_t i = row * length; i < (row + 1) * length; ++i) products.add_product(data.view, i, other, i);

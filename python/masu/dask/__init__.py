@@ -11,26 +11,5 @@ from ._quantiles import median, percentile, quantile
 from ._sorts import argsort, sort
 from ._totals import dot, mean, std, sum, var
 
-__all__ = [
-    "argmax",
-    "argmin",
-    "argsort",
-    "bincount",
-    "dot",
-    "histogram",
-    "histogram2d",
-    "histogramdd",
-    "max",
-    "mean",
-    "median",
-    "min",
-    "percentile",
-    "quantile",
-    "sort",
-    "std",
-    "sum",
-    "topk",
-    "unique",
-    "var",
-]
+__all__ = sorted(name for name in globals() if name[0] != "_")
 _enter(globals(), __all__)

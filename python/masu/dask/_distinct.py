@@ -13,8 +13,6 @@ from .._order import TopK
 from .._states import TopkAccumulator
 from . import _graph
 
-__all__ = ["topk", "unique"]
-
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, *, split_every=None, device=None):
     """The sorted distinct elements: `masu.unique` of the whole array, for any chunks.

@@ -10,8 +10,6 @@ import numpy as np
 from .._states import ReduceAccumulator
 from . import _graph
 
-__all__ = ["argmax", "argmin", "max", "min"]
-
 
 def min(a, axis=None, keepdims=False, *, split_every=None):
     """The least element along axes, as `numpy.min`, with the bits of the first of them: for any chunks the same.

@@ -15,8 +15,6 @@ from . import _exact_weights, _graph
 
 _EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
 
-__all__ = ["bincount", "histogram", "histogram2d", "histogramdd"]
-
 
 def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=False, split_every=None, device=None):
     """How many values fall into each bin: `masu.histogram` of the whole array, for any chunks.

@@ -17,8 +17,6 @@ from numpy.lib.array_utils import normalize_axis_index
 from .. import _device, _order
 from . import _graph
 
-__all__ = ["argsort", "sort"]
-
 # Each pair of chunks has a task where there are few chunks, or not many and at least so many elements for a pair.
 _FEW, _MANY, _PAIR = 16, 512, 2**14
 _SAMPLES = (4096, 64)  # of a chunk in the first round; for each bound in the second. The third takes all that are left.

@@ -11,8 +11,6 @@ from .. import _kinds, _moments, _sums
 from .._sum_accumulator import SumAccumulator
 from . import _graph
 
-__all__ = ["dot", "mean", "std", "sum", "var"]
-
 
 def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=None):
     """The exact sum along axes, rounded once: `masu.sum` of the whole array, for any chunks.

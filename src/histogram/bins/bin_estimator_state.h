@@ -7,7 +7,7 @@
 #include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_rule.h"
-#include "quantile/key_passes.h"
+#include "select/key_passes.h"
 
 #include <masu/bins.h>
 #include <masu/device.h>

@@ -42,12 +42,13 @@ double quotient_in(Dtype dtype, double x, double y) noexcept {
   return rounded_to(dtype, static_cast<double>(static_cast<float>(x) / static_cast<float>(y)));
 }
 
-BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint)
+BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint, Outside outside)
     : bins(given),
       kind(bins.kind()),
       dtype(type),
       n(bins.size()),
-      half_open(right_open || kind == Bins::Kind::integers) {
+      half_open(right_open || kind == Bins::Kind::integers),
+      clamps(outside == Outside::clamp) {
   if (bins.needs_data()) {
     call::refuse("histogram", "bins that depend on the data must be made definite here; BinEstimator does that");
   }
@@ -208,9 +209,9 @@ std::uint64_t BinRule::slot(double x) const noexcept {
 template <class At>
 std::uint64_t BinRule::slot_by(double x, const Halves& halves, const At& at) const noexcept {
   if (std::isnan(x)) return n + slot_nan;
-  if (x < at(0)) return n + slot_below;
+  if (x < at(0)) return below();
   const double end = at(n);
-  if (x > end || (half_open && x == end)) return n + slot_above;
+  if (x > end || (half_open && x == end)) return above();
   return stored_guess ? guess(x, halves, at) : search(x, at);
 }
 
@@ -410,7 +411,9 @@ std::vector<std::uint32_t> BinRule::half_slots() const {
 }
 
 std::optional<Thresholds<float>> half_thresholds(const BinRule& rule) {
-  const std::vector<std::uint32_t> slots = rule.half_slots();
+  BinRule dropping = rule;  // tells what lies outside of the bins
+  dropping.clamps = false;
+  const std::vector<std::uint32_t> slots = dropping.half_slots();
   Thresholds<float> result;
   bool reached = false;  // the first edge
   bool inside = false;   // a bin

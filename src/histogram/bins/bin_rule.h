@@ -8,6 +8,7 @@
 #include <masu/dtype.h>
 #include <masu/histogram.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,17 +23,22 @@ inline constexpr std::uint64_t slot_below = 0;
 inline constexpr std::uint64_t slot_above = 1;
 inline constexpr std::uint64_t slot_nan = 2;
 inline constexpr std::uint64_t extra_slots = 3;
+// After joint bins: points outside of them, points with a NaN.
+inline constexpr std::uint64_t joint_extra_bins = 2;
 
 struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
   // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and stored floats
-  // are compared with the edges.
-  BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false);
+  // are compared with the edges. `outside`: which slots values below and above the bins have.
+  BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false, Outside outside = Outside::drop);
 
   double edge(std::uint64_t i) const noexcept;
   std::vector<double> all_edges() const;
-  // The slot of a value of the dtype: a bin, or n + slot_below / slot_above / slot_nan.
+  // The slot of a value of the dtype: a bin, or below(), above() or n + slot_nan.
   std::uint64_t slot(double x) const noexcept;
+  // The slots of what lies below and above the bins: slots of their own, or the first and the last bin.
+  std::uint64_t below() const noexcept { return clamps ? 0 : n + slot_below; }
+  std::uint64_t above() const noexcept { return clamps ? n - 1 : n + slot_above; }
   // The slots of all 65,536 bit patterns of a stored float.
   std::vector<std::uint32_t> half_slots() const;
   bool same_edges(const BinRule& other) const noexcept;
@@ -47,6 +53,7 @@ struct BinRule {
   Dtype dtype;
   std::uint64_t n;
   bool half_open;  // the last bin does not hold x = e[n]
+  bool clamps;     // values outside lie in the outer bins
 
   // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in the dtype when the range came from data of a
   // float below f64, otherwise in f64 and, for such data, rounded to the dtype at the end.
@@ -83,6 +90,40 @@ struct BinRule {
 
 // x / y as NumPy divides two numbers of the dtype; integers: in f64.
 double quotient_in(Dtype dtype, double x, double y) noexcept;
+
+// Elements of a row that is the only one.
+inline constexpr std::uint64_t no_row_end = ~std::uint64_t{0};
+
+// Elements of rows that come in order: whole rows, or a part of one.
+struct RowPart {
+  std::uint64_t row;     // the first one's number
+  std::uint64_t rows;    // how many
+  std::uint64_t first;   // element
+  std::uint64_t length;  // elements of each
+
+  // Calls take(row, first element, elements) for pieces of at most `most` elements, each of one row.
+  template <class Take>
+  void each_piece(std::uint64_t most, const Take& take) const {
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      for (std::uint64_t done = 0; done < length; done += most) {
+        take(row + r, first + r * length + done, std::min(length - done, most));
+      }
+    }
+  }
+};
+// Calls take(part) for the rest of a row, whole rows and the beginning of a row: `count` elements that come after
+// `position` others.
+template <class Take>
+void each_row(std::uint64_t position, std::uint64_t row_elements, std::uint64_t count, const Take& take) {
+  for (RowPart part{}; part.first < count; part.first += part.rows * part.length) {
+    const std::uint64_t at = position + part.first;
+    const std::uint64_t left = count - part.first;
+    part.row = at / row_elements;
+    part.length = std::min(left, row_elements - at % row_elements);
+    part.rows = part.length == row_elements ? left / row_elements : 1;
+    take(part);
+  }
+}
 
 // How many slots the CPU counts for a channel, and the kernels too: 256 for 8-bit data, which is counted by its value,
 // else rule.n + extra_slots.

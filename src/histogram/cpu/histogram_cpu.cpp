@@ -14,14 +14,63 @@
 
 namespace masu::cpu {
 
-void ValueSource::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const {
-  const char* x = data_ + first * size_;
-  prefetch_next(x, count * size_);
-  writer_.write(x, count, histories[0], slots);
-  for (std::size_t i = 0; clamped_ != 0 && i < count; ++i) {
-    if (slots[i] == clamped_ + slot_below) slots[i] = 0;
-    else if (slots[i] == clamped_ + slot_above) slots[i] = clamped_ - 1;
+std::vector<Column> columns_of(std::span<const ArrayView> columns) {
+  std::vector<Column> found;
+  for (const ArrayView& column : columns) {
+    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
   }
+  return found;
+}
+
+std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns) {
+  const std::size_t size = size_of(points.dtype);
+  std::vector<Column> found;
+  for (std::size_t d = 0; d < columns; ++d) {
+    found.push_back({static_cast<const std::byte*>(points.data) + d * size, columns * size});
+  }
+  return found;
+}
+
+SlotFinder::SlotFinder(BinRules rules, bool joint)
+    : rules_(rules.begin(), rules.end()), size_(size_of(rules.front()->dtype)), slots_(rules.front()->n + extra_slots) {
+  for (const auto& each : rules_) writers_.emplace_back(*each);
+  if (!joint) return;
+  std::uint64_t bins = 1;
+  for (const auto& each : rules_) bins *= each->n;
+  slots_ = bins + joint_extra_bins;
+  for (const auto& each : rules_) {
+    bins /= each->n;
+    loops_.push_back({.n = static_cast<std::uint32_t>(each->n), .stride = static_cast<std::uint32_t>(bins)});
+  }
+}
+
+void SlotFinder::prepare(std::uint64_t elements) {
+  for (SlotWriter& each : writers_) each.prepare(elements);
+}
+
+void SlotFinder::write(std::span<const Column> columns, std::uint64_t first, std::size_t count,
+                       SlotHistories& histories, std::uint32_t* slots) const {
+  if (!is_joint()) {
+    const std::byte* const x = columns.front().data + first * size_;
+    prefetch_next(x, count * size_);
+    return writers_.front().write(x, count, histories[0], slots);
+  }
+  std::memset(slots, 0, count * sizeof(std::uint32_t));
+  alignas(64) std::uint32_t of_column[block_elements];
+  alignas(64) std::byte gathered[block_elements * sizeof(std::uint64_t)];
+  for (std::size_t d = 0; d < columns.size(); ++d) {
+    const Column& column = columns[d];
+    const std::byte* x = column.data + first * column.stride;
+    if (column.stride != size_) {
+      for (std::size_t i = 0; i < count; ++i) std::memcpy(gathered + i * size_, x + i * column.stride, size_);
+      x = gathered;
+    } else {
+      prefetch_next(x, count * size_);
+    }
+    writers_[d].write(x, count, histories[d], of_column);
+    join_(of_column, count, loops_[d], slots);
+  }
+  finish_(count, static_cast<std::uint32_t>(slots_ - joint_extra_bins), slots);
 }
 
 namespace {
@@ -73,16 +122,24 @@ void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, un
   }
 }
 
-Counter::Counter(std::shared_ptr<const BinRule> rule, unsigned channels, Strategy strategy,
-                 std::span<std::uint64_t> totals)
-    : rule_(std::move(rule)), counter_({slots_of(*rule_), channels}, strategy), writer_(*rule_), totals_(totals) {}
+Counter::Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals)
+    : finder_(rules, joint),
+      counter_({joint ? finder_.slots() : slots_of(finder_.rule()), channels}, strategy),
+      totals_(totals) {}
+
+void Counter::add(std::span<const Column> columns, std::uint64_t count) {
+  if (!finder_.is_joint()) return this->count({finder_.rule().dtype, columns.front().data, count}, totals_);
+  finder_.prepare(count);
+  counter_.count(ColumnSource(finder_, columns), count, finder_.element_bytes(), totals_);
+}
 
 void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
   const std::size_t size = size_of(data.dtype);
   if (size != 1) {
-    writer_.prepare(data.count);
+    finder_.prepare(data.count);
     if (count_steps(data, totals)) return;
-    return counter_.count(ValueSource(writer_, data), data.count, size, totals);
+    const Column column{static_cast<const std::byte*>(data.data), size};
+    return counter_.count(ColumnSource(finder_, {&column, 1}), data.count, size, totals);
   }
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
     return counter_.count(ByteSource(data.data), data.count, size, totals);
@@ -97,14 +154,15 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
 
 // Arbitrary edges: steps are found faster than slots, where tables of them fit, and there is enough to count.
 bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals) {
-  const TableShape shape{std::max<std::uint64_t>(1, writer_.step_counters()), 1};
-  if (writer_.step_counters() == 0 || counter_.shape().channels != 1 || data.count < 4 * shape.slots) return false;
+  SlotWriter& writer = finder_.writer();
+  const TableShape shape{std::max<std::uint64_t>(1, writer.step_counters()), 1};
+  if (writer.step_counters() == 0 || counter_.shape().channels != 1 || data.count < 4 * shape.slots) return false;
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) return false;
   std::vector<std::uint64_t> steps(shape.slots);
   const std::size_t size = size_of(data.dtype);
   const unsigned copies = std::min(4U, copies_of(shape, choose_strategy(shape, Strategy::automatic)));
-  if (writer_.count_steps_by_cells(data.data, data.count, copies, steps)) {
-    writer_.fold_steps(steps, totals);
+  if (writer.count_steps_by_cells(data.data, data.count, copies, steps)) {
+    writer.fold_steps(steps, totals);
     return true;
   }
   count_in_tables(shape, copies, data.count, size, steps,
@@ -115,10 +173,10 @@ bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals
                     for (std::uint64_t i = 0; i < count; i += block_elements) {
                       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
                       prefetch_next(x + i * size, length * size);
-                      writer_.count_steps(x + i * size, length, table);
+                      writer.count_steps(x + i * size, length, table);
                     }
                   });
-  writer_.fold_steps(steps, totals);
+  writer.fold_steps(steps, totals);
   return true;
 }
 
@@ -178,52 +236,34 @@ ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) 
 
 }  // namespace
 
-RowCounter::RowCounter(std::shared_ptr<const BinRule> rule, std::uint64_t row_elements, unsigned channels,
+RowCounter::RowCounter(const std::shared_ptr<const BinRule>& rule, std::uint64_t row_elements, unsigned channels,
                        Strategy strategy, std::span<std::uint64_t> totals)
-    : rule_(std::move(rule)),
+    : finder_({&rule, 1}, false),
       row_elements_(row_elements),
-      shape_{slots_of(*rule_), channels},
+      shape_{slots_of(*rule), channels},
       strategy_(rows_strategy(shape_, strategy)),
-      writer_(*rule_),
-      whole_(rule_, channels, strategy),
+      whole_(rule, channels, strategy),
       totals_(totals) {
-  if (size_of(rule_->dtype) != 1) return;
-  of_byte_.resize(shape_.slots);
-  for (unsigned byte = 0; byte < of_byte_.size(); ++byte) {
-    const int value = rule_->dtype == Dtype::i8 ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
-    of_byte_[byte] = rule_->slot(value);
-  }
+  if (size_of(rule->dtype) == 1) of_byte_ = slots_by_value(*rule, shape_.slots);
 }
 
 void RowCounter::add(std::span<const Column> columns, std::uint64_t count) {
-  const ArrayView data(rule_->dtype, columns.front().data, count);
-  writer_.prepare(data.count);
-  for (std::uint64_t first = 0; first < data.count;) {
-    const std::uint64_t row = position_ / row_elements_;
-    const std::uint64_t in_row = position_ % row_elements_;
-    const std::uint64_t left = data.count - first;
-    std::uint64_t taken = std::min(left, row_elements_ - in_row);
-    if (taken == row_elements_) {
-      taken = left / row_elements_ * row_elements_;
-      add_rows(part(data, first, taken), row, taken / row_elements_);
-    } else {
-      add_rows(part(data, first, taken), row, 1);
-    }
-    position_ += taken;
-    first += taken;
-  }
+  const ArrayView data(finder_.rule().dtype, columns.front().data, count);
+  finder_.prepare(count);
+  each_row(position_, row_elements_, count,
+           [&](const RowPart& at) { add_rows(part(data, at.first, at.rows * at.length), at.row, at.rows); });
+  position_ += count;
 }
 
 // Whole rows, or a part of one.
 void RowCounter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows) {
   const std::uint64_t length = data.count / rows;
   const std::uint64_t bytes = length * size_of(data.dtype);
-  if (bytes >= long_row_bytes && strategy_ != Strategy::sequential) {
+  if (bytes >= long_row_bytes) {
     for (std::uint64_t r = 0; r < rows; ++r) add_long(part(data, r * length, length), row + r);
     return;
   }
-  const std::uint64_t at_a_time =
-      strategy_ == Strategy::sequential ? rows : std::max<std::uint64_t>(1, task_bytes / bytes);
+  const std::uint64_t at_a_time = std::max<std::uint64_t>(1, task_bytes / bytes);
   runtime::parallel_tasks((rows + at_a_time - 1) / at_a_time, [&](std::uint64_t task) {
     std::optional<Tables> tables;
     if (in_table(length)) tables.emplace(shape_, copies_of(shape_, strategy_));
@@ -235,8 +275,8 @@ void RowCounter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_
 
 bool RowCounter::in_table(std::uint64_t elements) const noexcept {
   // A row of bytes pays for its tables a little later.
-  const std::uint64_t least = size_of(rule_->dtype) == 1 ? 4 * shape_.counters() : shape_.counters();
-  return strategy_ != Strategy::sequential && strategy_ != Strategy::global && elements >= least;
+  const std::uint64_t least = has_bytes() ? 4 * shape_.counters() : shape_.counters();
+  return strategy_ != Strategy::global && elements >= least;
 }
 
 void RowCounter::add_long(const ArrayView& data, std::uint64_t row) {
@@ -252,17 +292,18 @@ void RowCounter::add_long(const ArrayView& data, std::uint64_t row) {
 
 void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const {
   if (tables == nullptr) return add_directly(data, row);
-  if (size_of(data.dtype) == 1 && shape_.channels == 1) {
+  if (has_bytes() && shape_.channels == 1) {
     std::uint32_t counted[256] = {};
     count_bytes()(static_cast<const std::uint8_t*>(data.data), data.count, counted);
     std::uint64_t* const table = table_of(row, 0);
     for (unsigned byte = 0; byte < 256; ++byte) table[of_byte_[byte]] += counted[byte];
     return;
   }
-  if (size_of(data.dtype) == 1) {
+  if (has_bytes()) {
     add_bytes(*tables, static_cast<const std::uint8_t*>(data.data), data.count, shape_.channels);
   } else {
-    tables->add(ValueSource(writer_, data), 0, data.count);
+    const Column column{static_cast<const std::byte*>(data.data), size_of(data.dtype)};
+    tables->add(ColumnSource(finder_, {&column, 1}), 0, data.count);
   }
   std::uint64_t* table = table_of(row, 0);
   unsigned channel = 0;
@@ -278,97 +319,18 @@ void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tab
 
 void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
   const ByteSource bytes(data.data);
-  const ValueSource values(writer_, data);
-  const SlotSource& source = size_of(data.dtype) == 1 ? static_cast<const SlotSource&>(bytes) : values;
+  const Column column{static_cast<const std::byte*>(data.data), size_of(data.dtype)};
+  const ColumnSource values(finder_, {&column, 1});
+  const SlotSource& source = has_bytes() ? static_cast<const SlotSource&>(bytes) : values;
   std::vector<std::uint64_t*> of_channel;
   for (unsigned c = 0; c < shape_.channels; ++c) of_channel.push_back(table_of(row, c));
-  std::uint32_t slots[block_elements] = {};
-  SlotHistories histories = {};
-  const std::size_t block = shape_.block();
-  for (std::uint64_t i = 0; i < data.count; i += block) {
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, data.count - i));
-    source.write(i, length, histories, slots);
+  each_block(source, 0, data.count, shape_.block(), [&](const std::uint32_t* slots, std::uint64_t, std::size_t length) {
     unsigned channel = 0;
     for (std::size_t k = 0; k < length; ++k) {
       ++of_channel[channel][bin_of(slots[k])];
       channel = channel + 1 == shape_.channels ? 0 : channel + 1;
     }
-  }
-}
-
-std::vector<Column> columns_of(std::span<const ArrayView> columns) {
-  std::vector<Column> found;
-  for (const ArrayView& column : columns) {
-    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
-  }
-  return found;
-}
-
-std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns) {
-  const std::size_t size = size_of(points.dtype);
-  std::vector<Column> found;
-  for (std::size_t d = 0; d < columns; ++d) {
-    found.push_back({static_cast<const std::byte*>(points.data) + d * size, columns * size});
-  }
-  return found;
-}
-
-JointPoints::JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
-                         bool clamp, std::span<const Column> columns)
-    : rules_(rules), writers_(writers), columns_(columns) {
-  for (const auto& rule : rules) all_joint_bins_ *= static_cast<std::uint32_t>(rule->n);
-  std::uint32_t stride = all_joint_bins_;
-  for (const auto& rule : rules) {
-    stride /= static_cast<std::uint32_t>(rule->n);
-    loops_.push_back({.n = static_cast<std::uint32_t>(rule->n), .stride = stride, .clamp = clamp});
-  }
-}
-
-void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& histories,
-                        std::uint32_t* joint_bins) const {
-  std::memset(joint_bins, 0, count * sizeof(std::uint32_t));
-  alignas(64) std::uint32_t slots[block_elements];
-  alignas(64) std::byte gathered[block_elements * sizeof(std::uint64_t)];
-  for (std::size_t d = 0; d < columns_.size(); ++d) {
-    const Column& column = columns_[d];
-    const std::size_t size = size_of(rules_[d]->dtype);
-    const std::byte* x = column.data + first * column.stride;
-    if (column.stride != size) {
-      for (std::size_t i = 0; i < count; ++i) std::memcpy(gathered + i * size, x + i * column.stride, size);
-      x = gathered;
-    } else {
-      prefetch_next(x, count * size);
-    }
-    writers_[d].write(x, count, histories[d], slots);
-    join_(slots, count, loops_[d], joint_bins);
-  }
-  finish_(count, all_joint_bins_, joint_bins);
-}
-
-ColumnSource::ColumnSource(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
-                           bool clamp, std::span<const Column> columns) {
-  if (rules.size() > 1) {
-    several_.emplace(rules, writers, clamp, columns);
-  } else {
-    const BinRule& rule = *rules.front();
-    one_.emplace(writers.front(), ArrayView(rule.dtype, columns.front().data, 0), clamp ? rule.n : 0);
-  }
-}
-
-const SlotSource& ColumnSource::slots() const noexcept {
-  return one_ ? static_cast<const SlotSource&>(*one_) : *several_;
-}
-
-JointCounter::JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
-                           std::span<std::uint64_t> totals)
-    : rules_(rules.begin(), rules.end()), clamp_(clamp), counter_({totals.size(), 1}, strategy), totals_(totals) {
-  for (const auto& rule : rules_) writers_.emplace_back(*rule);
-}
-
-void JointCounter::add(std::span<const Column> columns, std::uint64_t count) {
-  for (SlotWriter& writer : writers_) writer.prepare(count);
-  const std::size_t size = size_of(rules_.front()->dtype) * rules_.size();
-  counter_.count(JointPoints(rules_, writers_, clamp_, columns), count, size, totals_);
+  });
 }
 
 }  // namespace masu::cpu

@@ -36,31 +36,57 @@ class IndexSource final : public SlotSource {
 };
 using ByteSource = IndexSource<std::uint8_t>;
 
-// The slots of elements in memory. With `clamped` bins, values below and above them go to the first and the last one.
-class ValueSource final : public SlotSource {
- public:
-  ValueSource(const SlotWriter& writer, const ArrayView& data, std::uint64_t clamped = 0)
-      : writer_(writer),
-        data_(static_cast<const char*>(data.data)),
-        size_(size_of(data.dtype)),
-        clamped_(static_cast<std::uint32_t>(clamped)) {}
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
-
- private:
-  const SlotWriter& writer_;
-  const char* data_;
-  std::size_t size_;
-  std::uint32_t clamped_;
-};
-
-// Counts interleaved bytes by their value.
-void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
-
 // Element i of a column lies at data + i * stride.
 struct Column {
   const std::byte* data;
   std::size_t stride;
 };
+// Columns that lie apart, and the coordinates of points that lie one after the other.
+std::vector<Column> columns_of(std::span<const ArrayView> columns);
+std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns);
+
+// Finds the slots of one column, or the joint bins of several, with outside and NaN after them.
+class SlotFinder {
+ public:
+  SlotFinder(BinRules rules, bool joint);
+  // Says that so many elements will come. Not while others write.
+  void prepare(std::uint64_t elements);
+  // The slots of elements [first, first + count), at most block_elements of them.
+  void write(std::span<const Column> columns, std::uint64_t first, std::size_t count, SlotHistories& histories,
+             std::uint32_t* slots) const;
+
+  [[nodiscard]] bool is_joint() const noexcept { return !loops_.empty(); }
+  [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
+  // Bytes of an element of all columns.
+  [[nodiscard]] std::size_t element_bytes() const noexcept { return size_ * rules_.size(); }
+  [[nodiscard]] const BinRule& rule() const noexcept { return *rules_.front(); }
+  [[nodiscard]] SlotWriter& writer() noexcept { return writers_.front(); }
+
+ private:
+  std::vector<std::shared_ptr<const BinRule>> rules_;
+  std::vector<SlotWriter> writers_;
+  std::size_t size_;  // of a coordinate
+  std::uint64_t slots_;
+  std::vector<JoinLoop> loops_;  // of joint bins
+  JoinSlots join_ = join_slots();
+  FinishJointBins finish_ = finish_joint_bins();
+};
+
+// The slots of elements in memory. Keeps references to what it gets.
+class ColumnSource final : public SlotSource {
+ public:
+  ColumnSource(const SlotFinder& finder, std::span<const Column> columns) : finder_(finder), columns_(columns) {}
+  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override {
+    finder_.write(columns_, first, count, histories, slots);
+  }
+
+ private:
+  const SlotFinder& finder_;
+  std::span<const Column> columns_;
+};
+
+// Counts interleaved bytes by their value.
+void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
 
 // Counts data that comes in pieces into totals, which must outlive it.
 class TableCounter {
@@ -74,25 +100,24 @@ class TableCounter {
   [[nodiscard]] virtual Strategy strategy() const noexcept = 0;
 };
 
-// Keeps the tables that finding slots needs.
+// One table for each channel, or one of joint bins.
 class Counter final : public TableCounter {
  public:
-  // `totals`: slots_of(rule) for each channel. Throws unsupported where the tables of `strategy` do not fit.
-  Counter(std::shared_ptr<const BinRule> rule, unsigned channels, Strategy strategy,
-          std::span<std::uint64_t> totals = {});
-  void add(std::span<const Column> columns, std::uint64_t count) override {
-    this->count({rule_->dtype, columns.front().data, count}, totals_);
-  }
-  // Adds to other totals.
+  // `totals`: slots_of(rule) for each channel, or the joint bins, then `outside`, then `nan`. Throws unsupported where
+  // the tables of `strategy` do not fit.
+  Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals);
+  Counter(const std::shared_ptr<const BinRule>& rule, unsigned channels, Strategy strategy)
+      : Counter({&rule, 1}, false, channels, strategy, {}) {}
+  void add(std::span<const Column> columns, std::uint64_t count) override;
+  // Adds the counts of one column to other totals.
   void count(const ArrayView& data, std::span<std::uint64_t> totals);
   [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
 
  private:
   bool count_steps(const ArrayView& data, std::span<std::uint64_t> totals);
 
-  std::shared_ptr<const BinRule> rule_;
+  SlotFinder finder_;
   SlotCounter counter_;
-  SlotWriter writer_;
   std::span<std::uint64_t> totals_;
 };
 
@@ -116,8 +141,8 @@ std::optional<ValueRange> finite_range(const ArrayView& data);
 class RowCounter final : public TableCounter {
  public:
   // `totals`: rule.n + extra_slots for each row and channel.
-  RowCounter(std::shared_ptr<const BinRule> rule, std::uint64_t row_elements, unsigned channels, Strategy strategy,
-             std::span<std::uint64_t> totals);
+  RowCounter(const std::shared_ptr<const BinRule>& rule, std::uint64_t row_elements, unsigned channels,
+             Strategy strategy, std::span<std::uint64_t> totals);
   void add(std::span<const Column> columns, std::uint64_t count) override;
   [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
 
@@ -128,85 +153,30 @@ class RowCounter final : public TableCounter {
   void add_directly(const ArrayView& data, std::uint64_t row) const;
   // The totals of one row and channel.
   [[nodiscard]] std::uint64_t* table_of(std::uint64_t row, unsigned channel) const {
-    return totals_.data() + (row * shape_.channels + channel) * (rule_->n + extra_slots);
+    return totals_.data() + (row * shape_.channels + channel) * finder_.slots();
   }
   // A slot as the rule has it: 8-bit data is counted by its byte.
   [[nodiscard]] std::uint64_t bin_of(std::uint64_t slot) const { return of_byte_.empty() ? slot : of_byte_[slot]; }
+  [[nodiscard]] bool has_bytes() const noexcept { return !of_byte_.empty(); }
   [[nodiscard]] bool in_table(std::uint64_t elements) const noexcept;
 
-  std::shared_ptr<const BinRule> rule_;
+  SlotFinder finder_;
   std::uint64_t row_elements_;
   TableShape shape_;
   Strategy strategy_;
-  SlotWriter writer_;
   Counter whole_;                     // of rows that are counted one after the other, by all threads
   std::vector<std::uint64_t> table_;  // its totals
-  std::vector<std::uint64_t> of_byte_;
+  std::vector<std::uint32_t> of_byte_;
   std::span<std::uint64_t> totals_;
   std::uint64_t position_ = 0;
 };
 
-// Counting points of several columns on the CPU.
-
-// Columns that lie apart, and the coordinates of points that lie one after the other.
-std::vector<Column> columns_of(std::span<const ArrayView> columns);
-std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns);
-
-// The joint bins of points: each column's slots, joined. After the joint bins: outside, NaN. Keeps references to what
-// it gets.
-class JointPoints final : public SlotSource {
- public:
-  JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
-              std::span<const Column> columns);
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories,
-             std::uint32_t* joint_bins) const override;
-
- private:
-  std::span<const std::shared_ptr<const BinRule>> rules_;
-  std::span<const SlotWriter> writers_;
-  std::span<const Column> columns_;
-  std::uint32_t all_joint_bins_ = 1;
-  std::vector<JoinLoop> loops_;
-  JoinSlots join_ = join_slots();
-  FinishJointBins finish_ = finish_joint_bins();
-};
-
-// The slots of one column, or the joint bins of several. Keeps references to what it gets.
-class ColumnSource {
- public:
-  ColumnSource(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
-               std::span<const Column> columns);
-  [[nodiscard]] const SlotSource& slots() const noexcept;
-
- private:
-  std::optional<ValueSource> one_;
-  std::optional<JointPoints> several_;
-};
-
-class JointCounter final : public TableCounter {
- public:
-  // `totals`: the joint bins, then `outside`, then `nan`.
-  JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
-               std::span<std::uint64_t> totals);
-  void add(std::span<const Column> columns, std::uint64_t count) override;
-  [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
-
- private:
-  std::vector<std::shared_ptr<const BinRule>> rules_;
-  bool clamp_;
-  std::vector<SlotWriter> writers_;
-  SlotCounter counter_;
-  std::span<std::uint64_t> totals_;
-};
-
 // Summing weights by slots on the CPU.
 
-// The slots of a row: the bins and extra_slots of one column, or the joint bins of several, then outside and NaN.
 class WeightedCounter {
  public:
   // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.
-  WeightedCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, std::uint64_t rows,
-                  std::uint64_t row_elements, std::span<WeightSums> sums);
+  WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64_t row_elements, std::span<WeightSums> sums);
   // Adds the next `count` elements.
   void add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count);
 
@@ -219,6 +189,8 @@ class WeightedCounter {
     std::uint64_t count;
   };
   void add_row(std::uint64_t row, const Part& part);
+  // Adds to sums of all rows, or of one, number 0.
+  void add_to(std::span<WeightSums> sums, std::uint64_t row, const Part& part) const;
   // By the calling thread, into the row's sums.
   void add_directly(std::uint64_t row, const Part& part);
   // By all threads, each with sums of its own.
@@ -228,13 +200,11 @@ class WeightedCounter {
   // Moves carries on where `count` more weights could be too many for a row.
   void make_room(std::uint64_t row, std::uint64_t count);
 
-  std::vector<std::shared_ptr<const BinRule>> rules_;
-  bool clamp_;
+  SlotFinder finder_;
+  std::uint64_t slots_;  // of a row
   std::uint64_t row_elements_;
   std::span<WeightSums> sums_;
   std::size_t weight_size_;
-  std::uint64_t slots_;  // of a row
-  std::vector<SlotWriter> writers_;
   std::vector<AddWeights> add_;
   std::vector<std::uint32_t> pending_;  // weights of each row since carries were last moved on
   std::uint64_t position_ = 0;
@@ -247,7 +217,5 @@ class WeightedCounter {
 // Writes the exact sum of each slot's float weights, rounded once, to `totals`, which are zeros. Elements in other
 // slots are left out.
 void add_narrow(const SlotSource& source, const ArrayView& weights, std::span<double> totals);
-// The same of integer weights: f64, or 64-bit integers modulo 2^64.
-void add_whole(const SlotSource& source, const ArrayView& weights, const MutableArrayView& totals);
 
 }  // namespace masu::cpu

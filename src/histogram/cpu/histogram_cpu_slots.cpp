@@ -73,7 +73,7 @@ void Guide<T>::make_steps(const BinRule& rule) {
   const auto n = static_cast<std::uint32_t>(rule.n);
   steps_.reserve(rule.n + 1);
   after_.reserve(rule.n + 2);
-  after_.push_back(n + static_cast<std::uint32_t>(slot_below));
+  after_.push_back(static_cast<std::uint32_t>(rule.below()));
   const auto push = [&](double edge, bool past, std::uint32_t slot) {
     const T step = step_at<T>(edge, past);
     if (std::isnan(step)) return;
@@ -86,7 +86,7 @@ void Guide<T>::make_steps(const BinRule& rule) {
     }
   };
   for (std::uint32_t i = 0; i < n; ++i) push(rule.edge(i), false, i);
-  push(rule.edge(n), !rule.half_open, n + static_cast<std::uint32_t>(slot_above));
+  push(rule.edge(n), !rule.half_open, static_cast<std::uint32_t>(rule.above()));
 }
 
 template <class T>
@@ -231,12 +231,19 @@ constexpr std::uint64_t guide_pays = std::uint64_t{1} << 11;
 constexpr std::uint64_t most_guided = std::uint64_t{1} << 26;
 
 template <class T>
-void write_integers(const T* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto v = static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i]));
-    const bool negative = std::is_signed_v<T> && x[i] < 0;
-    slots[i] =
-        v < n ? static_cast<std::uint32_t>(v) : n + static_cast<std::uint32_t>(negative ? slot_below : slot_above);
+void write_integers(const T* x, std::size_t count, const BinRule& rule, std::uint32_t* slots) {
+  const auto n = static_cast<std::uint32_t>(rule.n);
+  if constexpr (sizeof(T) >= 4) {
+    integer_slots<T>()(x, count, n, slots);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto v = static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i]));
+      const bool negative = std::is_signed_v<T> && x[i] < 0;
+      slots[i] = static_cast<std::uint32_t>(v < n ? v : n + (negative ? slot_below : slot_above));
+    }
+  }
+  for (std::size_t i = 0; rule.clamps && i < count; ++i) {
+    slots[i] = slots[i] < n ? slots[i] : slots[i] == n + slot_below ? 0 : n - 1;
   }
 }
 
@@ -262,7 +269,10 @@ void SlotWriter::make_even_loop() {
            .last = rule_.half_open ? before : last,
            .scale = static_cast<double>(rule_.n) / (rule_.hi - rule_.lo),
            .error = error,
-           .n = static_cast<std::uint32_t>(rule_.n)};
+           .n = static_cast<std::uint32_t>(rule_.n),
+           .below = static_cast<std::uint32_t>(rule_.below()),
+           .above = static_cast<std::uint32_t>(rule_.above()),
+           .nan = static_cast<std::uint32_t>(rule_.n + slot_nan)};
   if (!rule_.f32_edges) {
     f64_ = slots_f64();
   } else {
@@ -320,11 +330,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
     }
   } else {
     if constexpr (std::is_integral_v<T>) {
-      if (rule_.kind == Bins::Kind::integers) {
-        const auto n = static_cast<std::uint32_t>(rule_.n);
-        if constexpr (sizeof(T) >= 4) return integer_slots<T>()(x, count, n, slots);
-        return write_integers(x, count, n, slots);
-      }
+      if (rule_.kind == Bins::Kind::integers) return write_integers(x, count, rule_, slots);
     }
     if constexpr (std::is_same_v<T, float>) {
       if (f32_ != nullptr) return f32_(x, count, loop_, history, slots);

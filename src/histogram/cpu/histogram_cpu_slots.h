@@ -198,6 +198,19 @@ class SlotSource {
   virtual void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const = 0;
 };
 
+// Calls take(slots, first element, how many) for elements [first, first + count) of a source, `block` at a time.
+template <class Take>
+void each_block(const SlotSource& source, std::uint64_t first, std::uint64_t count, std::size_t block,
+                const Take& take) {
+  alignas(64) std::uint32_t slots[block_elements];
+  SlotHistories histories = {};
+  for (std::uint64_t i = 0; i < count; i += block) {
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - i));
+    source.write(first + i, length, histories, slots);
+    take(static_cast<const std::uint32_t*>(slots), first + i, length);
+  }
+}
+
 // One table: `slots` counters for each channel. Element i belongs to channel i % channels.
 struct TableShape {
   std::uint64_t slots = 1;

@@ -104,14 +104,8 @@ void Tables::add_copies(const std::uint32_t* slots, std::size_t count) {
 }
 
 void Tables::add(const SlotSource& source, std::uint64_t first, std::uint64_t count) {
-  alignas(64) std::uint32_t slots[block_elements];
-  SlotHistories histories = {};
-  const std::size_t block = shape_.block();
-  for (std::uint64_t i = 0; i < count; i += block) {
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - i));
-    source.write(first + i, length, histories, slots);
-    add(slots, length);
-  }
+  each_block(source, first, count, shape_.block(),
+             [&](const std::uint32_t* slots, std::uint64_t, std::size_t length) { add(slots, length); });
 }
 
 void count_in_tables(const TableShape& shape, unsigned copies, std::uint64_t elements, std::size_t size,
@@ -128,26 +122,18 @@ void count_in_totals(const TableShape& shape, const SlotSource& source, std::uin
   const std::uint64_t piece = piece_bytes / size / shape.channels * shape.channels;
   const std::uint64_t pieces = (elements + piece - 1) / piece;
   const bool atomic = !one_thread && std::min<std::uint64_t>(cpu_threads(), pieces) > 1;
-  const auto count = [&](std::uint64_t begin, std::uint64_t end) {
-    std::uint32_t slots[block_elements] = {};
-    SlotHistories histories = {};
-    const std::size_t block = shape.block();
-    for (std::uint64_t i = begin; i < end; i += block) {
-      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, end - i));
-      source.write(i, length, histories, slots);
-      for (std::size_t k = 0, channel = 0; k < length; ++k) {
-        std::uint64_t& total = totals[channel * shape.slots + slots[k]];
-        if (atomic) {
-          std::atomic_ref(total).fetch_add(1, std::memory_order_relaxed);
-        } else {
-          ++total;
-        }
-        channel = channel + 1 == shape.channels ? 0 : channel + 1;
-      }
+  const auto add = [&](const std::uint32_t* slots, std::uint64_t, std::size_t length) {
+    for (std::size_t k = 0, channel = 0; k < length; ++k) {
+      std::uint64_t& total = totals[channel * shape.slots + slots[k]];
+      if (atomic) std::atomic_ref(total).fetch_add(1, std::memory_order_relaxed);
+      else ++total;
+      channel = channel + 1 == shape.channels ? 0 : channel + 1;
     }
   };
-  if (!atomic) return count(0, elements);
-  runtime::parallel_tasks(pieces, [&](std::uint64_t p) { count(p * piece, std::min(elements, (p + 1) * piece)); });
+  if (!atomic) return each_block(source, 0, elements, shape.block(), add);
+  runtime::parallel_tasks(pieces, [&](std::uint64_t p) {
+    each_block(source, p * piece, std::min(piece, elements - p * piece), shape.block(), add);
+  });
 }
 
 namespace {
@@ -288,23 +274,16 @@ class Parts {
     if (!sorted_[t]) sorted_[t] = std::make_unique<Sorted<Offset>>(parts_, bits_, chunk_);
     Sorted<Offset>& to = *sorted_[t];
     to.begin();
-    std::uint32_t slots[block_elements] = {};
-    SlotHistories histories = {};
-    const std::size_t block = shape_.block();
-    for (std::uint64_t i = 0; i < count; i += block) {
-      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - i));
-      source.write(first + i, length, histories, slots);
-      if (shape_.channels == 1) {
-        to.add(slots, length, 0);
-        continue;
-      }
-      for (unsigned c = 0; c < shape_.channels; ++c) {
-        std::uint32_t channel[block_elements] = {};
-        std::size_t size = 0;
-        for (std::size_t k = c; k < length; k += shape_.channels) channel[size++] = slots[k];
-        to.add(channel, size, c * shape_.slots);
-      }
-    }
+    each_block(source, first, count, shape_.block(),
+               [&](const std::uint32_t* slots, std::uint64_t, std::size_t length) {
+                 if (shape_.channels == 1) return to.add(slots, length, 0);
+                 for (unsigned c = 0; c < shape_.channels; ++c) {
+                   std::uint32_t channel[block_elements] = {};
+                   std::size_t size = 0;
+                   for (std::size_t k = c; k < length; k += shape_.channels) channel[size++] = slots[k];
+                   to.add(channel, size, c * shape_.slots);
+                 }
+               });
     to.end();
   }
 
@@ -396,8 +375,8 @@ void SlotCounter::count(const SlotSource& source, std::uint64_t elements, std::s
   // Tables that are much longer than the data are not worth their clearing and adding.
   constexpr std::uint64_t counters_an_element = 4;
   const bool few = shape_.counters() / counters_an_element > elements && elements <= piece_bytes / size;
-  if (strategy_ == Strategy::sequential || strategy_ == Strategy::global || few) {
-    return count_in_totals(shape_, source, elements, size, strategy_ == Strategy::sequential || few, totals);
+  if (strategy_ == Strategy::global || few) {
+    return count_in_totals(shape_, source, elements, size, few, totals);
   }
   if (parts_) return parts_->count(source, elements, totals);
   count_in_tables(shape_, copies_of(shape_, strategy_), elements, size, totals,

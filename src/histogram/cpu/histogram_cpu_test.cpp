@@ -150,7 +150,7 @@ void expect_edges(const std::vector<double>& edges, std::uint64_t seed) {
       }
       ++expected[slot];
     }
-    for (const Strategy strategy : {Strategy::automatic, Strategy::sequential, Strategy::partitioned}) {
+    for (const Strategy strategy : {Strategy::automatic, Strategy::global, Strategy::partitioned}) {
       ASSERT_EQ(count(data, rule, strategy), expected)
           << to_string(dtype_of<T>) << " edges " << edges.size() << " seed " << seed << ' ' << to_string(strategy);
     }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Python package calls for few elements agrees with the public functions.
+// What the Python package calls beside the public functions agrees with the public functions.
 #include "histogram/cpu/little_data.h"
 
 #include <masu/histogram.h>
-#include <masu/weighted_histogram.h>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -53,58 +51,6 @@ TEST(LittleData, EvenBinsAreTakenWhereTheirEdgesAreThose) {
   const double end = std::nextafter(1.0, 2);
   EXPECT_EQ(bins_with_edges({1, end, false}, false, std::vector<double>{1, 1, end}, Dtype::f64, false)->kind(),
             Bins::Kind::edges);
-}
-
-TEST(LittleData, EdgesThatAreNoUse) {
-  EXPECT_TRUE(EdgeSearch(ArrayView(std::vector{0.0, 1.0, 1.0, 2.0})).are_usable());
-  EXPECT_FALSE(EdgeSearch(ArrayView(std::vector{0.0, 2.0, 1.0, 3.0})).are_usable());
-  EXPECT_FALSE(EdgeSearch(ArrayView(std::vector{1.0, 1.0})).are_usable());
-  EXPECT_FALSE(EdgeSearch(ArrayView(std::vector{0.0, std::numeric_limits<double>::infinity()})).are_usable());
-}
-
-template <class T, class W>
-void compare_weights(std::size_t count, std::uint64_t bins, bool as_doubles) {
-  std::mt19937_64 random(count + bins);
-  std::vector<T> x(count);
-  std::vector<T> y(count);
-  std::vector<W> weights(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    x[i] = static_cast<T>(static_cast<double>(random() % 1300) - 100);
-    y[i] = static_cast<T>(static_cast<double>(random() % 64) / 4);
-    weights[i] = static_cast<W>(std::ldexp(static_cast<double>(random() % 4096), static_cast<int>(random() % 20)));
-    if (std::is_floating_point_v<W> && random() % 900 == 0) weights[i] = static_cast<W>(HUGE_VAL);
-  }
-  const std::vector<double> edges = bin_edges(Bins::even(bins, 0, 1000), Dtype::f64);
-  const std::vector<double> others{0, 1, 2.5, 4, 10};
-  const EdgeSearch searches[] = {EdgeSearch(ArrayView(edges)), EdgeSearch(ArrayView(others))};
-  const Bins between[] = {Bins::edges(edges), Bins::edges(others)};
-  const ArrayView columns[] = {ArrayView(x), ArrayView(y)};
-  for (const std::size_t used : {1, 2}) {
-    const WeightedHistogram expected = weighted_joint_histogram(
-        cpu(), std::span(columns).first(used), ArrayView(weights), std::span(between).first(used), {.wrap = true});
-    const std::uint64_t all = expected.totals().size();
-    const auto check = [&]<class Total>(std::span<const Total> wanted) {
-      std::vector<Total> totals(all, Total{7});
-      weigh_few(std::span(columns).first(used), std::span(searches).first(used), ArrayView(weights),
-                {dtype_of<Total>, totals.data(), all});
-      EXPECT_EQ(totals, std::vector<Total>(wanted.begin(), wanted.end())) << count << " in " << all;
-    };
-    if (as_doubles || std::is_floating_point_v<W>) check(expected.totals());
-    else if (std::is_signed_v<W>) check(expected.signed_totals());
-    else check(expected.unsigned_totals());
-  }
-}
-
-TEST(LittleData, TotalsOfWeights) {
-  for (const std::size_t count : {0, 1, 10, 257, 1100, 5000}) {
-    for (const std::uint64_t bins : {1, 10, 300, 40000}) {
-      compare_weights<double, double>(count, bins, false);
-      compare_weights<float, float>(count, bins, false);
-      compare_weights<std::int32_t, std::int64_t>(count, bins, false);
-      compare_weights<std::int16_t, std::uint8_t>(count, bins, false);
-      compare_weights<double, std::int32_t>(count, bins, true);
-    }
-  }
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ namespace {
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE V outside(D d, V slot, V x, M inside, V first, V last, const EvenLoop& loop) {
   using T = hn::TFromD<D>;
-  const V below = hn::Set(d, static_cast<T>(loop.n));
-  const V above = hn::Set(d, static_cast<T>(loop.n + 1));
-  const V nan = hn::Set(d, static_cast<T>(loop.n + 2));
+  const V below = hn::Set(d, static_cast<T>(loop.below));
+  const V above = hn::Set(d, static_cast<T>(loop.above));
+  const V nan = hn::Set(d, static_cast<T>(loop.nan));
   const V other = hn::IfThenElse(hn::Lt(x, first), below, hn::IfThenElse(hn::Gt(x, last), above, nan));
   return hn::IfThenElse(inside, slot, other);
 }

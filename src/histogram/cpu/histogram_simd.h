@@ -18,7 +18,8 @@ struct EvenLoop {
   double first, last;  // first <= x <= last lies in a bin
   double scale;        // bins over (hi - lo)
   double error;        // how far a position can be off, in bins
-  std::uint32_t n;     // slots n, n+1, n+2: below, above, NaN
+  std::uint32_t n;
+  std::uint32_t below, above, nan;  // slots of values in no bin
 };
 
 // What a thread's earlier blocks were like.
@@ -95,7 +96,6 @@ CountSteps<T> count_steps();
 struct JoinLoop {
   std::uint32_t n;       // the column's slots n, n+1, n+2: below, above, NaN
   std::uint32_t stride;  // cells from one bin of the column to the next
-  bool clamp;            // below and above go to the first and the last bin
 };
 inline constexpr std::uint32_t joined_outside = 0xfffffffeU;
 inline constexpr std::uint32_t joined_nan = 0xffffffffU;

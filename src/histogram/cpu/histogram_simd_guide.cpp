@@ -157,10 +157,6 @@ void Join(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, s
   const auto nan = hn::Set(d, joined_nan);
   const auto join = [&](auto slot, auto cell) HWY_ATTR {
     const auto is_nan = hn::Eq(slot, nan_slot);
-    if (loop.clamp) {
-      slot = hn::IfThenZeroElse(hn::Eq(slot, n), slot);
-      slot = hn::IfThenElse(hn::Gt(slot, n), hn::Set(d, loop.n - 1), slot);
-    }
     auto joined = hn::Add(cell, hn::Mul(slot, stride));
     const auto in_grid = hn::And(hn::Lt(slot, n), hn::Lt(cell, outside));
     joined = hn::IfThenElse(in_grid, joined, hn::Max(cell, outside));

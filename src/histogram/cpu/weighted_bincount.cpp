@@ -292,31 +292,6 @@ void cpu::add_narrow(const SlotSource& source, const ArrayView& weights, std::sp
   if (!all_sure) add_open(all, totals.data());
 }
 
-void cpu::add_whole(const SlotSource& source, const ArrayView& weights, const MutableArrayView& totals) {
-  const Elements all{source, weights, totals.count};
-  dispatch(weights.dtype, [&](auto tag) {
-    using W = typename decltype(tag)::type;
-    if constexpr (std::is_integral_v<W>) {
-      const W* const by = static_cast<const W*>(weights.data);
-      const auto add = [&]<class Sum>(Sum* sums) {
-        all.each_block(0, weights.count,
-                       [&](const std::uint32_t* slots, std::uint64_t first, std::uint64_t length, auto) {
-                         for (std::uint64_t i = 0; i < length; ++i) {
-                           if (slots[i] < totals.count) sums[slots[i]] += static_cast<Sum>(by[first + i]);
-                         }
-                         return true;
-                       });
-      };
-      if (totals.dtype != Dtype::f64) return add(static_cast<std::uint64_t*>(totals.data));
-      __extension__ using Wide = __int128;
-      std::vector<Wide> sums(totals.count);
-      add(sums.data());
-      std::ranges::transform(sums, static_cast<double*>(totals.data),
-                             [](Wide sum) { return static_cast<double>(sum); });
-    }
-  });
-}
-
 std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights, std::uint64_t least) {
   const FloatingPointScope usual;
   if (indices.count != weights.count) {

@@ -5,7 +5,7 @@
 // The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
 // Defines beside those of the files before, all given by histogram_plan.cpp:
-// - MASU_KERNEL         which one kernel to compile: one of the six below
+// - MASU_KERNEL         which one kernel to compile: one of the five below
 // - MASU_COPIES         copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
 // - MASU_ROW_BITS       log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
 // - MASU_CLUSTER        work-groups that count few elements in one launch; 1: there are none
@@ -14,9 +14,8 @@
 #define MASU_KERNEL_LOCAL 0
 #define MASU_KERNEL_GLOBAL 1
 #define MASU_KERNEL_PRIVATE 2
-#define MASU_KERNEL_SEQUENTIAL 3
-#define MASU_KERNEL_CHANNELS 4
-#define MASU_KERNEL_ROWS 5
+#define MASU_KERNEL_CHANNELS 3
+#define MASU_KERNEL_ROWS 4
 
 // Local memory: the table, then the guide and the thresholds if they lie there.
 #if MASU_GUIDE_LOCAL
@@ -311,20 +310,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
   MASU_COUNT_ALL
   for (uint s = 0; s < slots * MASU_CHANNELS; ++s) {
     if (table[s] != 0) add_total(&totals[2 * (first_total + s)], table[s]);
-  }
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_SEQUENTIAL
-// `sequential`: one work-item, one loop, one table. For learning and for tests.
-__kernel void histogram_sequential(MASU_PARAMETERS) {
-  for (ulong row = 0; row < rows; ++row) {
-    __global const uchar *bytes = data + byte_offset + row * pitch;
-    for (ulong element = 0; element < count; ++element) {
-      MASU_SET_CHANNEL(element)
-      const size_t slot = first_total + MASU_CHANNEL + MASU_SLOT_OF(value_at(bytes, element));
-      if (++totals[2 * slot] == 0) ++totals[2 * slot + 1];
-    }
   }
 }
 #endif

@@ -14,32 +14,19 @@
 namespace masu {
 
 namespace {
-
-histogram_plan::Plan plan_of(const Device& device, const SlotRule& rule, const HistogramOptions& options) {
-  return histogram_plan::make(device.info(), rule, options.channels, options.strategy);
-}
-
 constexpr std::size_t most_launches = 256;  // whose times are still to be asked for
-
 }  // namespace
-
-std::unique_ptr<CountingKernels> counting_kernels(const Device& device, const BinRule& rule,
-                                                  const HistogramOptions& options, const TableUpload& upload) {
-  SlotRule slot_rule(rule, device.info());
-  const histogram_plan::Plan plan = plan_of(device, slot_rule, options);
-  return std::make_unique<CountingKernels>(device, std::move(slot_rule), plan, upload, options);
-}
 
 std::uint64_t device_workspace(const Device& device, const BinRule& rule, const HistogramOptions& options,
                                std::uint64_t count) {
   HistogramOptions allocating = options;
   allocating.workspace = nullptr;
-  const SlotRule slot_rule(rule, device.info());
-  const std::uint64_t totals = slot_rule.slots * options.channels * sizeof(std::uint64_t);
+  const CountedTables tables = CountedTables::one(device, rule, allocating);
+  const std::uint64_t slots = tables.columns.front().slots;
   // What counts into the caller's memory keeps totals by value apart.
-  const bool apart = counts_by_value(rule, slot_rule.slots);
-  return (apart ? call::aligned(totals) : 0) +
-         CountingKernels::temporary_bytes(plan_of(device, slot_rule, options), count, allocating);
+  const bool apart = counts_by_value(rule, slots);
+  return (apart ? call::aligned(slots * options.channels * sizeof(std::uint64_t)) : 0) +
+         TableKernels::temporary_bytes(tables.plan, count, allocating);
 }
 
 struct DeviceCounter::State {
@@ -297,16 +284,12 @@ call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
   return {device_, plan.files(), plan.defines(device_.info(), columns_, joint_), plan.group};
 }
 
-call::Arguments DeviceRules::input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count,
-                                   std::uint64_t slots) const {
+call::Arguments DeviceRules::input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count) const {
   const auto from = [&](std::size_t d) {
     return call::At{columns[d].buffer, columns[d].offset + first * size_of(columns_[d].element)};
   };
-  constexpr std::uint64_t one_row = 0;
-  if (!joint_) {
-    return call::Arguments(from(0), count, one_row, one_row, static_cast<std::uint32_t>(slots), arguments_[0]);
-  }
-  call::Arguments result(count, static_cast<std::uint32_t>(slots));
+  if (!joint_) return rows_input(from(0), count, 1, 0);
+  call::Arguments result(count, static_cast<std::uint32_t>(slots()));
   for (std::size_t d = 0; d < columns_.size(); ++d) {
     result.add(from(d));
     result.add(arguments_[d]);

@@ -11,7 +11,6 @@
 // - MASU_COPIES      copies of the table in local memory, a power of two
 // - MASU_CHANNELS    interleaved channels, each with slots of its own
 // - MASU_COLUMNS     columns of a joint histogram; 0: one column, not joint
-// - MASU_CLAMP       1: coordinates below and above belong to the first and the last bin
 // - MASU_SLOT_SHIFT  a part of the bins is 2^this slots
 // - MASU_BLOCK       elements of a block of what is sorted by parts, a power of two: 256 or less
 
@@ -21,16 +20,6 @@
 #define MASU_KERNEL_ORDER 3
 #define MASU_KERNEL_PARTS 4
 #define MASU_KERNEL_RANGE 5
-
-// A slot where MASU_CLAMP moves what lies below to the first bin, and what lies above to the last one.
-inline uint clamped_slot(const uint slot, const uint bins) {
-  return slot == bins ? 0 : slot == bins + 1 ? bins - 1 : slot;
-}
-#if MASU_CLAMP
-#define MASU_CLAMPED(slot, bins) clamped_slot(slot, bins)
-#else
-#define MASU_CLAMPED(slot, bins) (slot)
-#endif
 
 #if MASU_COLUMNS == 0
 #define MASU_INPUT                                                                                           \
@@ -50,7 +39,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 #define MASU_TRY_SLOT(e, k, slot, sure) \
   const uint slot = MASU_CHANNEL_OF(e) + MASU_TRY(values[k], &sure, MASU_RULE(0));
 #define MASU_FIND_SLOWLY(e, k, slot) \
-  const uint slot = MASU_CHANNEL_OF(e) + MASU_CLAMPED(MASU_SLOT(values[k], MASU_RULE(0)), bins0);
+  const uint slot = MASU_CHANNEL_OF(e) + MASU_SLOT(values[k], MASU_RULE(0));
 #else
 // The columns of a joint histogram. `slots` is two more than the cells: points outside of the bins, and with a NaN.
 #define MASU_NONE()
@@ -81,7 +70,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 // Adds a coordinate of a point to its cell, the last column's bins next to each other.
 #define MASU_ADD_COLUMN(d)                                                                                         \
   {                                                                                                                \
-    const uint bin = MASU_CLAMPED(MASU_SLOT_##d(values##d[in_flight], MASU_RULE(d)), bins##d);                     \
+    const uint bin = MASU_SLOT_##d(values##d[in_flight], MASU_RULE(d));                                            \
     outside = outside || bin >= bins##d;                                                                           \
     nan = nan || bin == bins##d + 2;                                                                               \
     cell = cell * bins##d + bin;                                                                                   \

@@ -26,13 +26,12 @@ struct KernelEntry {
   std::string_view file;
   int number;  // MASU_KERNEL
 };
-constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file, 0},
+constexpr std::array<KernelEntry, 15> kernels{{{"histogram_local", kernels_file, 0},
                                                {"histogram_global", kernels_file, 1},
                                                {"histogram_private", kernels_file, 2},
-                                               {"histogram_sequential", kernels_file, 3},
-                                               {"histogram_channels", kernels_file, 4},
+                                               {"histogram_channels", kernels_file, 3},
                                                {"histogram_packed", packed_file, 0},
-                                               {"histogram_rows", kernels_file, 5},
+                                               {"histogram_rows", kernels_file, 4},
                                                {"histogram_byte_rows", packed_file, 1},
                                                {"histogram_elements_local", elements_file, 0},
                                                {"histogram_elements_global", elements_file, 1},
@@ -199,7 +198,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_CLUSTER", cluster},
       {"MASU_SLOT_SHIFT", slot_shift},
       {"MASU_BLOCK", block_elements},
-      {"MASU_CLAMP", clamp},
+      {"MASU_CLAMP", first.clamps},
       {"MASU_COLUMNS", joint ? columns.size() : 0}};
   if (first.kind == SlotRule::Kind::edges && !joint)
     result.push_back({"MASU_SUM", "sum_" + std::string(first.function())});
@@ -211,9 +210,10 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
 }
 
 std::uint64_t Plan::groups_for(std::uint64_t count, std::size_t size) const noexcept {
-  const std::uint64_t vectors = (count * size + 15) / 16;
+  const bool one_by_one = entry(kernel).file == elements_file && kernel != KernelKind::range;
+  const std::uint64_t items = one_by_one ? (count + unroll - 1) / unroll : (count * size + 15) / 16;
   // With `split`, as many groups for each share of the bins.
-  return std::clamp<std::uint64_t>((vectors + group - 1) / group * split, split, groups);
+  return std::clamp<std::uint64_t>((items + group - 1) / group * split, split, groups);
 }
 
 Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Strategy strategy, bool rows) {
@@ -232,11 +232,6 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
   if (!device.gpu) plan.unroll = 1;  // caches and prefetchers keep loads in flight there
   plan.group = work_group(device, device.gpu ? 1024 : 64);
   switch (plan.strategy) {
-    case Strategy::sequential:
-      plan.kernel = KernelKind::sequential;
-      plan.group = 1;
-      groups_a_unit = 0;
-      break;
     case Strategy::private_: {
       const std::uint64_t limit = device.gpu ? private_slots_gpu : private_slots_cpu;
       if (slots > limit) throw too_large(plan.strategy, device, limit, slots);

@@ -48,6 +48,7 @@ struct SlotRule {
   bool position_double = false;       // positions need double
   unsigned comparisons = 1;           // with edges, where positions are compared
   bool all_inside = false;            // every value of the type lies in a bin
+  bool clamps = false;                // values outside lie in the outer bins
   bool last_proved = false;           // proved for the upper end of the last bin too
   std::vector<std::byte> thresholds;  // of `value`, for edges
   std::uint32_t reachable = 0;        // how many they are
@@ -107,7 +108,6 @@ enum class KernelKind {
   local,  // histogram.cl
   global,
   private_,
-  sequential,
   channels,
   packed,  // histogram_packed.cl
   rows,
@@ -184,7 +184,6 @@ struct Plan {
   bool guide_local = false;         // the guide and the thresholds lie in local memory
   bool rows = false;                // rows with a pitch
   unsigned rows_a_group = 1;        // that a work-group takes at a time
-  bool clamp = false;               // joint: coordinates outside go to the first and the last bin
   std::uint64_t local_words = 0;    // local memory of the table of a work-group
   std::uint64_t private_slots = 1;  // room of a private table
   unsigned cluster = 1;             // work-groups that count few elements and wait for each other
@@ -300,7 +299,6 @@ unsigned rounding_group(const DeviceInfo& device);
 unsigned rounding_groups(const DeviceInfo& device);
 unsigned rounding_words(const WeightFormat& format);
 
-Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, const WeightFormat& format,
-          bool clamp);
+Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, const WeightFormat& format);
 
 }  // namespace masu::weighted_plan

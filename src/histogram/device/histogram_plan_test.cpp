@@ -41,9 +41,9 @@ MASU_ON_EACH_ARCHITECTURE(HistogramNvrtc);
 TEST_P(HistogramNvrtc, EveryKernel) {
   const SlotRule bytes = rule_of(Bins::integers(256), Dtype::u8);
   const SlotRule wide = rule_of(Bins::integers(65536), Dtype::u16);
-  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::lanes}) {
+  for (const Strategy strategy : {Strategy::global, Strategy::private_, Strategy::lanes}) {
     expect_strategy(bytes, strategy);
-    if (strategy != Strategy::sequential) expect_strategy(bytes, strategy, 3, true);
+    expect_strategy(bytes, strategy, 3, true);
   }
   for (const unsigned channels : {2U, 3U, 4U, 5U}) expect_strategy(bytes, Strategy::lanes, channels);
   expect_strategy(wide, Strategy::packed);
@@ -62,8 +62,7 @@ TEST_P(HistogramNvrtc, EveryKernel) {
 
 TEST_P(HistogramNvrtc, Folding) {
   const auto& files = histogram_plan::fold_files;
-  expect_compiles({files.begin(), files.end()}, histogram_plan::fold_defines(test::nvrtc_gpu()),
-                  {"histogram_fold", "histogram_clamp"});
+  expect_compiles({files.begin(), files.end()}, histogram_plan::fold_defines(test::nvrtc_gpu()), {"histogram_fold"});
 }
 
 TEST_P(HistogramNvrtc, EveryTypeAndRule) {
@@ -98,7 +97,7 @@ class WeightedHistogramNvrtc : public test::EachArchitecture {
  protected:
   static void expect_plan(std::span<const SlotRule> columns, Dtype weights, bool squared) {
     SCOPED_TRACE(std::string(to_string(weights)) + (squared ? " squared" : ""));
-    const auto plan = weighted_plan::make(test::nvrtc_gpu(), columns, 259, WeightFormat(weights, squared), false);
+    const auto plan = weighted_plan::make(test::nvrtc_gpu(), columns, 259, WeightFormat(weights, squared));
     const bool joint = columns.size() > 1;
     for (const weighted_plan::Plan& each : {plan, plan.window()}) {
       expect_compiles(each.base.files(), each.defines(test::nvrtc_gpu(), columns, joint),

@@ -13,6 +13,7 @@
 // - MASU_SUM              given edges: sum_… of the same name, what of a guide tells slots
 // - MASU_GUIDE_LOCAL      1: the guide and the thresholds are copied to local memory
 // - MASU_ALL_INSIDE       1: every value of the type lies in a bin
+// - MASU_CLAMP           1: values below and above the bins belong to the first and the last one
 // - MASU_LAST_PROVED      1: what slot_even_proved says holds for the upper end of the last bin too
 // - MASU_POSITION_DOUBLE  1: MASU_POSITION is double
 // - MASU_COMPARED         edges that decide where positions do not
@@ -64,8 +65,15 @@
 #else
 #define MASU_INSIDE(x) ((x >= first) & (x <= last))
 #endif
+#if MASU_CLAMP
+#define MASU_BELOW(bins) 0
+#define MASU_ABOVE(bins) ((bins) - 1)
+#else
+#define MASU_BELOW(bins) (bins)
+#define MASU_ABOVE(bins) ((bins) + 1)
+#endif
 inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE first, const MASU_VALUE last) {
-  return x < first ? bins : x > last ? bins + 1 : bins + 2;
+  return x < first ? MASU_BELOW(bins) : x > last ? MASU_ABOVE(bins) : bins + 2;
 }
 
 // A function slot_… gives the slot of any value. The function try_… beside it gives the bin of most values, and clears
@@ -79,7 +87,7 @@ inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { ret
 // Bins that no value of the type reaches: all are below them, or above. `first` and `last` are one value: only a NaN lies on
 // neither side.
 MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
-  return bins + (x >= first || x <= last ? cells : 2);
+  return !(x >= first || x <= last) ? bins + 2 : cells == 0 ? MASU_BELOW(bins) : MASU_ABOVE(bins);
 }
 inline uint try_nowhere(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
   *sure = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of totals, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): counts by value go to their slots,
-// or values outside to the outer bins (after totals.cl); or sums of weights are rounded once (after sum_number.cl, whose
+// The last step of totals, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): counts by value go to their slots
+// (after totals.cl); or sums of weights are rounded once (after sum_number.cl, whose
 // numbers are made of the digits that weighted_histogram.cl has added).
 //
 // A table of counts has `bins` bins, then below, above and NaN.
@@ -23,18 +23,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_fold(__global const ulong *b
     const ulong table = i / values;
     const ulong number = by_value[first_value + i];
     if (number != 0) add_total(&totals[2 * (first_total + table * (bins + 3) + slot_of[i - table * values])], number);
-  }
-}
-
-// Moves what lies below to the first bin, and what lies above to the last one.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_clamp(const ulong tables, const ulong bins, __global ulong *totals,
-                                                          const ulong first_total) {
-  for (ulong table = get_global_id(0); table < tables; table += get_global_size(0)) {
-    __global ulong *slots = totals + first_total + table * (bins + 3);
-    slots[0] += slots[bins];
-    slots[bins - 1] += slots[bins + 1];
-    slots[bins] = 0;
-    slots[bins + 1] = 0;
   }
 }
 #else

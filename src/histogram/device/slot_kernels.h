@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,12 +52,20 @@ class DeviceRules {
   // The arguments of column d's MASU_RULE_PARAMETERS.
   [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
   // The arguments of MASU_INPUT: `count` elements from number `first` on, all in one row.
-  [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count,
-                                      std::uint64_t slots) const;
+  [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first,
+                                      std::uint64_t count) const;
+  // The same of one column whose rows of `row_elements` elements lie `pitch` bytes apart; `count` is that of
+  // MASU_PARAMETERS, where it counts the elements of a row, or of MASU_INPUT.
+  [[nodiscard]] call::Arguments rows_input(const call::At& from, std::uint64_t count, std::uint64_t rows,
+                                           std::uint64_t pitch) const {
+    return call::Arguments(from, count, rows, pitch, static_cast<std::uint32_t>(slots()), arguments_[0]);
+  }
   // The local memory of the plan: the table, and the guide and thresholds where they lie there.
   [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
   [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
   [[nodiscard]] std::span<const SlotRule> columns() const noexcept { return columns_; }
+  // Of one table: the column's, or the joint bins and two more.
+  [[nodiscard]] std::uint64_t slots() const noexcept { return joint_ ? joint_slots(columns_) : columns_.front().slots; }
 
  private:
   Device device_;
@@ -134,9 +141,7 @@ class SlotKernels {
   [[nodiscard]] virtual std::uint64_t totals_bytes() const noexcept = 0;
   // So many elements belong together.
   [[nodiscard]] virtual unsigned channels() const noexcept { return 1; }
-  [[nodiscard]] virtual std::uint64_t row_elements() const noexcept {
-    return std::numeric_limits<std::uint64_t>::max();
-  }
+  [[nodiscard]] virtual std::uint64_t row_elements() const noexcept { return no_row_end; }
   // Bytes of temporary memory for `count` elements. With less they are counted in more chunks.
   [[nodiscard]] virtual std::uint64_t temporary_bytes(std::uint64_t /*count*/) const { return 0; }
   // Whether two calls on different streams must not run at a time: they share memory without atomics.
@@ -154,68 +159,80 @@ class SlotKernels {
   }
 };
 
-// Counting into 64-bit totals on a device, slots() of each table: one histogram, one for each row, or a joint one.
-class TableKernels : public SlotKernels {
- public:
-  [[nodiscard]] const histogram_plan::Plan& plan() const noexcept { return plan_; }
-  [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
-  [[nodiscard]] Strategy strategy() const noexcept override { return plan_.strategy; }
-  [[nodiscard]] std::uint64_t totals_bytes() const noexcept final {
-    return rows_ * plan_.channels * slots_ * sizeof(std::uint64_t);
-  }
-  [[nodiscard]] unsigned channels() const noexcept final { return plan_.channels; }
-  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const final;
-  [[nodiscard]] static std::uint64_t temporary_bytes(const histogram_plan::Plan& plan, std::uint64_t count,
-                                                     const HistogramOptions& options);
-  [[nodiscard]] bool one_at_a_time() const noexcept final {
-    return plan_.strategy == Strategy::sequential || plan_.strategy == Strategy::partitioned;
-  }
+// Tables that a device counts: their columns, and how they are counted.
+struct CountedTables {
+  // One histogram for each channel.
+  static CountedTables one(const Device& device, const BinRule& rule, const HistogramOptions& options);
+  // One for each row and channel. Elements come in order: rows may begin and end anywhere in a call's.
+  static CountedTables of_rows(const Device& device, const BinRule& rule, std::uint64_t rows,
+                               std::uint64_t row_elements, const HistogramOptions& options);
+  // The joint bins, then the points outside of the bins, then those with a NaN.
+  static CountedTables joint_one(const Device& device, BinRules rules, const HistogramOptions& options);
 
- protected:
-  TableKernels(const Device& device, std::vector<SlotRule> columns, bool joint, std::uint64_t rows,
-               const histogram_plan::Plan& plan, const HistogramOptions& options, const TableUpload& upload);
-  // Bytes of an element of the one column.
-  [[nodiscard]] std::size_t element_bytes() const { return size_of(rules_.column(0).element); }
-  // Launches the kernel of a plan: `input` are its first arguments. `row`: the first row of the totals.
-  void launch(Stream& stream, const histogram_plan::Plan& plan, call::Kernels& kernels, std::string_view kernel,
-              const call::Arguments& input, std::uint64_t groups, const BufferBase& totals, std::uint64_t row,
-              std::vector<Event>& launches, const CopiedBeside* beside = nullptr);
-  // The arguments of a kernel of one column: `rows` rows of `count` elements, `pitch` bytes apart.
-  [[nodiscard]] call::Arguments rows_at(const call::At& data, std::uint64_t count, std::uint64_t rows,
-                                        std::uint64_t pitch) const;
-
-  Device device_;
-  HistogramOptions options_;
-  std::uint64_t rows_;
-  std::uint64_t slots_;
-  histogram_plan::Plan plan_;
-  DeviceRules rules_;
-  std::optional<call::Kernels> kernels_;  // of the plan; none where bins are partitioned
-  std::optional<Partitioner> partitioner_;
+  std::vector<SlotRule> columns;
+  histogram_plan::Plan plan;
+  bool joint = false;
+  std::uint64_t rows = 1;
+  std::uint64_t row_elements = no_row_end;
+  std::optional<histogram_plan::Plan> rows_plan{};  // of whole rows, where they have another than their pieces
 };
 
-class CountingKernels final : public TableKernels {
+// Counting into 64-bit totals on a device.
+class TableKernels final : public SlotKernels {
  public:
-  CountingKernels(const Device& device, SlotRule rule, const histogram_plan::Plan& plan, const TableUpload& upload,
-                  const HistogramOptions& options = {});
+  TableKernels(const Device& device, CountedTables tables, const TableUpload& upload,
+               const HistogramOptions& options = {});
 
-  // In pieces so small that no 32-bit count of a work-group overflows.
+  [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
+  [[nodiscard]] std::uint64_t totals_bytes() const noexcept override {
+    return rows_ * plan_.channels * rules_.slots() * sizeof(std::uint64_t);
+  }
+  [[nodiscard]] unsigned channels() const noexcept override { return plan_.channels; }
+  [[nodiscard]] std::uint64_t row_elements() const noexcept override { return row_elements_; }
+  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const override;
+  [[nodiscard]] static std::uint64_t temporary_bytes(const histogram_plan::Plan& plan, std::uint64_t count,
+                                                     const HistogramOptions& options);
+  [[nodiscard]] bool one_at_a_time() const noexcept override { return plan_.strategy == Strategy::partitioned; }
+
   void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
              std::vector<Event>& launches) override;
   bool set(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
            std::vector<Event>& launches) override;
 
  private:
-  // For rows with a pitch.
-  struct RowsLauncher {
+  struct Launcher {
     histogram_plan::Plan plan;
     call::Kernels kernels;
   };
-  RowsLauncher& for_rows();
+  // Where the totals of a launch are, and what is copied beside it.
+  struct Target {
+    const BufferBase& totals;
+    std::uint64_t row = 0;  // the first one's
+    const CopiedBeside* beside = nullptr;
+  };
+  // `input`: the first arguments of the kernel.
+  void launch(Stream& stream, Launcher& launcher, std::string_view kernel, const call::Arguments& input,
+              std::uint64_t groups, const Target& to, std::vector<Event>& launches);
+  // Counts `rows` rows of `count` elements, `pitch` bytes apart, by the launcher of whole rows.
+  void count_rows(Stream& stream, const call::At& from, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch,
+                  const Target& to, std::vector<Event>& launches);
   void partition(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase& temporary,
                  std::vector<Event>& launches);
+  // Row number `row` of the first column, from element `first` on.
+  [[nodiscard]] call::At place(const CountedData& data, std::uint64_t row, std::uint64_t first) const;
+  // The launcher of the rows of an image.
+  void take_rows_with_pitch();
 
-  std::optional<RowsLauncher> pitched_;
+  Device device_;
+  HistogramOptions options_;
+  std::uint64_t rows_;
+  std::uint64_t row_elements_;
+  Strategy strategy_;
+  histogram_plan::Plan plan_;
+  DeviceRules rules_;
+  std::optional<Launcher> launcher_;  // of the plan; none where bins are partitioned
+  std::optional<Launcher> whole_rows_;
+  std::optional<Partitioner> partitioner_;
 };
 
 // How often each pattern of 8 or 16 bits occurs in device memory, counted there.
@@ -238,38 +255,6 @@ class PatternCounts {
   histogram_plan::Plan plan_;
   std::uint64_t temporary_;  // where what counting needs besides begins
   std::uint64_t bytes_;
-};
-
-// Elements come in order: rows may begin and end anywhere in a call's.
-class RowKernels final : public TableKernels {
- public:
-  RowKernels(const Device& device, const SlotRule& rule, std::uint64_t rows, std::uint64_t row_elements,
-             const HistogramOptions& options, const TableUpload& upload);
-
-  [[nodiscard]] Strategy strategy() const noexcept override;
-  [[nodiscard]] std::uint64_t row_elements() const noexcept override { return row_elements_; }
-  void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
-             std::vector<Event>& launches) override;
-
- private:
-  std::uint64_t row_elements_;
-  std::optional<histogram_plan::Plan> rows_plan_;  // of whole rows, where they have another than their pieces
-  std::optional<call::Kernels> rows_kernels_;
-};
-
-// The joint bins, then the points outside of the bins, then those with a NaN.
-class JointKernels final : public TableKernels {
- public:
-  JointKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-               const HistogramOptions& options, const TableUpload& upload)
-      : JointKernels(device, joint_slot_rules(device, rules), options, upload) {}
-
-  void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
-             std::vector<Event>& launches) override;
-
- private:
-  JointKernels(const Device& device, std::vector<SlotRule> columns, const HistogramOptions& options,
-               const TableUpload& upload);
 };
 
 // Summing weights by slots on a device, exactly.
@@ -365,9 +350,6 @@ class DeviceCounter {
   std::unique_ptr<State> state_;
 };
 
-// Strategy and sizes from the plan that the device, the rule and the options make.
-std::unique_ptr<CountingKernels> counting_kernels(const Device& device, const BinRule& rule,
-                                                  const HistogramOptions& options, const TableUpload& upload);
 // Bytes of temporary memory for `count` elements.
 std::uint64_t device_workspace(const Device& device, const BinRule& rule, const HistogramOptions& options,
                                std::uint64_t count);

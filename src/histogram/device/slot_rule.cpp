@@ -120,6 +120,7 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
       value(is_stored_float(rule.dtype) ? Dtype::f32 : rule.dtype),
       slots(rule.n + extra_slots),
       bins(static_cast<std::uint32_t>(rule.n)),
+      clamps(rule.clamps),
       wide_(wide) {
   position_double = wide;
   if (element == Dtype::f64 && !device.fp64) {

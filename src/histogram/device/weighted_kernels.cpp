@@ -105,13 +105,11 @@ Plan Plan::window() const {
   return result;
 }
 
-Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, const WeightFormat& format,
-          bool clamp) {
+Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots,
+          const WeightFormat& format) {
   Plan plan{histogram_plan::make_joint(device, columns, slots, Strategy::global), format,
             tables_for(device, format, slots)};
   plan.base.kernel = histogram_plan::KernelKind::weighted;
-  // What is counted by value is moved later.
-  plan.base.clamp = clamp && (columns.size() > 1 || columns.front().kind != SlotRule::Kind::bits);
   if (device.gpu) {
     // 32 bytes of each kind in flight.
     const std::size_t widest = std::max(size_of(columns.front().element), size_of(format.weights));
@@ -134,20 +132,6 @@ namespace {
 std::vector<SlotRule> weighted_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
   if (rules.size() > 1) return joint_slot_rules(device, rules);
   return {SlotRule(*rules.front(), device.info())};
-}
-
-// With values outside in the outer bins, where the kernels do not know the bins.
-std::vector<std::uint32_t> weighted_slots_by_value(std::span<const std::shared_ptr<const BinRule>> rules,
-                                                   std::uint64_t counted, bool clamp) {
-  if (rules.size() > 1) return {};
-  const BinRule& rule = *rules.front();
-  std::vector<std::uint32_t> slot_of = slots_by_value(rule, counted);
-  if (!clamp) return slot_of;
-  for (std::uint32_t& slot : slot_of) {
-    if (slot == rule.n + slot_below) slot = 0;
-    if (slot == rule.n + slot_above) slot = static_cast<std::uint32_t>(rule.n - 1);
-  }
-  return slot_of;
 }
 
 // Where the list of each slot of the rule begins, one more, and the lists.
@@ -182,7 +166,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shar
       rule_slots_(rules.size() > 1 ? slots_ : rules.front()->n + extra_slots),
       rules_(device, columns, plan_of(columns, formats.front(), {}).base, rules.size() > 1, upload),
       lists_(device, 0) {
-  slot_of_ = weighted_slots_by_value(rules, slots_, options.outside == Outside::clamp);
+  if (rules.size() == 1) slot_of_ = slots_by_value(*rules.front(), slots_);
   if (!slot_of_.empty()) lists_ = device.upload(lists_of(slot_of_, rule_slots_));
   std::uint64_t first = 0;
   for (const WeightFormat& format : formats) {
@@ -204,8 +188,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shar
 
 weighted_plan::Plan WeightedKernels::plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
                                              const std::optional<weighted_plan::Trial>& trial) const {
-  weighted_plan::Plan plan =
-      weighted_plan::make(device_.info(), columns, slots_, format, options_.outside == Outside::clamp);
+  weighted_plan::Plan plan = weighted_plan::make(device_.info(), columns, slots_, format);
   if (trial) {
     plan.tables = trial->tables;
     plan.base.group = trial->group;
@@ -248,7 +231,7 @@ void WeightedKernels::launch(Stream& stream, const CountedData& data, std::uint6
     const std::uint32_t parts = plan.parts_for(length, row_count);
     const std::uint64_t groups = std::min<std::uint64_t>(row_count * parts, plan.base.groups);
     launches.push_back(each.kernels.launch(stream, plan.base.kernel_name(), groups,
-                                           rules_.input(data.arrays, first, count, slots_), weights, length, parts,
+                                           rules_.input(data.arrays, first, count), weights, length, parts,
                                            row * slots_, call::memory_of(layouts), layout, call::memory_of(totals),
                                            totals.byte_offset() / sizeof(std::uint64_t) + each.first,
                                            call::local<std::uint32_t>(plan.local_words(slots_))));
@@ -258,21 +241,16 @@ void WeightedKernels::launch(Stream& stream, const CountedData& data, std::uint6
 // Parts of rows, and whole rows together.
 void WeightedKernels::count(Stream& stream, const CountedData& data, const BufferBase& totals,
                             const BufferBase* temporary, std::vector<Event>& launches) {
-  for (std::uint64_t first = 0; first < data.count;) {
-    const std::uint64_t row = (data.position + first) / row_elements_;
-    const std::uint64_t in_row = (data.position + first) % row_elements_;
-    const std::uint64_t whole_rows = in_row == 0 ? (data.count - first) / row_elements_ : 0;
+  each_row(data.position, row_elements_, data.count, [&](const RowPart& part) {
     // A row is shared by as many groups as there are, but for short ones.
-    const std::uint64_t most = weighted_plan::group_elements;
-    std::uint64_t taken = std::min({row_elements_ - in_row, data.count - first, most});
-    std::uint64_t length = taken;
-    if (whole_rows > 1 && row_elements_ <= most) {
-      taken = whole_rows * row_elements_;
-      length = row_elements_;
+    if (part.rows > 1 && part.length <= weighted_plan::group_elements) {
+      return launch(stream, data, part.first, part.rows * part.length, part.length, part.row, totals, temporary,
+                    launches);
     }
-    launch(stream, data, first, taken, length, row, totals, temporary, launches);
-    first += taken;
-  }
+    part.each_piece(weighted_plan::group_elements, [&](std::uint64_t row, std::uint64_t first, std::uint64_t length) {
+      launch(stream, data, first, length, length, row, totals, temporary, launches);
+    });
+  });
 }
 
 void WeightedKernels::collect(std::span<const std::uint64_t> totals, std::span<WeightSums> sums) const {

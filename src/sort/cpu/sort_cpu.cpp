@@ -73,7 +73,7 @@ void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Or
         return;
       }
     }
-    cpu::sort_short_rows(begin, here, length, begin);
+    cpu::short_row_loops<T>().sort(begin, here, length, begin);
     if (order == Order::ascending) return;
     for (std::uint64_t row = 0; row < here; ++row) std::reverse(begin + row * length, begin + (row + 1) * length);
   });
@@ -95,7 +95,7 @@ void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order orde
     for (std::uint64_t i = 0; i < count; ++i) {
       lanes[i] = std::uint32_t{sort_key(begin[i], order)} << index_bits | static_cast<std::uint32_t>(by_place ? i : 0);
     }
-    cpu::sort_short_rows(lanes, here, length, lanes);
+    cpu::short_row_loops<std::uint32_t>().sort(lanes, here, length, lanes);
     for (std::uint64_t i = 0; i < count; ++i) {
       if constexpr (by_place) begin[i] = before[lanes[i] & 0xffffU];
       else begin[i] = value_of_key<T>(sort_key(static_cast<KeyOf<T>>(lanes[i]), order));
@@ -154,7 +154,7 @@ void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Orde
         row[i] = (row[i] - least) >> dropped << index_bits | static_cast<Lane>(i);
       }
     }
-    cpu::sort_short_rows(lanes, here, length, lanes);
+    cpu::short_row_loops<Lane>().sort(lanes, here, length, lanes);
     const Lane mask = (Lane{1} << index_bits) - 1;
     std::uint64_t pairs = 0;  // of neighbours that are alike
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -187,7 +187,7 @@ void rank_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order
     if constexpr (std::is_floating_point_v<T>) {
       if (cpu::specials_of(begin, here * length).are_seen()) return order_short_rows(begin, here, length, order, to);
     }
-    cpu::rank_short_rows(begin, here, length, order == Order::descending, ranks.data());
+    cpu::short_row_loops<T>().rank(begin, here, length, order == Order::descending, ranks.data());
     for (const std::uint8_t* rank = ranks.data(); rank != ranks.data() + here * length; rank += length) {
       for (std::uint64_t i = 0; i < length; ++i) to[rank[i]] = static_cast<Index>(i);
       to += length;

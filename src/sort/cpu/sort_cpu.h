@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting on the CPU: keys alone, by the fastest way that leaves the bits a stable sort would leave; keys with values,
-// and the order of keys, by the fastest stable way, or by the one that is asked for by name; and what these share.
+// and the order of keys, by the fastest stable way; and what these share.
 #pragma once
 
 #include "runtime/parallel.h"
+#include "sort/cpu/scratch.h"
 #include "sort/cpu/sort_simd.h"
 #include "sort/sort_job.h"
 
@@ -29,9 +30,9 @@ namespace masu::cpu {
 // Whether a call may use more than the calling thread. Never inside of a task of runtime::parallel_tasks.
 enum class Threads { one, all };
 
-// Sorts the codes of `bits`, and leaves them as bits.
-void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads);
-void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads);
+// Sorts the codes of `bits`, of 32 and 64 bits, and leaves them as bits.
+template <class Code>
+void quick_sort(Code* bits, std::size_t count, Coding<Code> coding, Threads threads);
 
 void sort_keys(Dtype dtype, void* keys, std::uint64_t count, Order order, Threads threads);
 
@@ -44,16 +45,13 @@ void sort_pairs(Dtype dtype, void* keys, std::byte* values, std::size_t value_by
 void sort_order(Dtype dtype, const void* keys, void* indices, std::size_t index_bytes, std::uint64_t count, Order order,
                 Threads threads);
 
-// Sorts, ascending, as many codes as fit a core's own cache.
-
-// By Highway's vqsort; by digits, in temporary memory for as many, where the processor makes that slow.
-void sort_leaf(std::uint16_t* codes, std::size_t count);
-void sort_leaf(std::int32_t* codes, std::size_t count);
-void sort_leaf(std::int64_t* codes, std::size_t count);
-
-// The latter of the two ways. For tests.
-void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count);
-void sort_leaf_by_digits(std::int32_t* codes, std::size_t count);
+// Sorts, ascending, as many codes as fit a core's own cache: uint16, int32 or int64, by Highway's vqsort; by digits, in
+// temporary memory for as many, where the processor makes that slow.
+template <class Code>
+void sort_leaf(Code* codes, std::size_t count);
+// By digits. For tests.
+template <class Code>
+void sort_leaf_by_digits(Code* codes, std::size_t count);
 
 // The stable order of keys, as 64-bit slots: a slot's lower half is the index of a key, and keys' slots stand in the
 // keys' order. The upper half is free.
@@ -64,44 +62,6 @@ constexpr std::uint64_t most_slots = std::uint64_t{1} << 32;
 void order_slots(Dtype dtype, const void* keys, std::uint64_t count, Order order, std::uint64_t* slots, Threads threads,
                  const std::function<void(std::uint64_t, std::uint64_t)>& finished);
 
-// Temporary memory of the CPU's sorts.
-
-// Bytes that nothing has been written to. Large ones are asked for in huge pages, where the system has them: touching
-// fresh memory page by page can take as long as sorting it.
-class Scratch {
- public:
-  // Throws Error out_of_memory.
-  explicit Scratch(std::uint64_t bytes);
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  template <class T>
-  [[nodiscard]] T* as(std::uint64_t byte_offset = 0) const noexcept {
-    return reinterpret_cast<T*>(data_ + byte_offset);
-  }
-
- private:
-  std::byte* data_ = nullptr;
-  std::uint64_t mapped_ = 0;  // bytes of the mapping; 0: from the heap
-};
-
-// Stable sorts that move what they sort. They need the temporary memory of one copy of that.
-
-// A sort of keys of 1 or 2 bytes with values of `value_bytes` bytes, or, where `indices` is not null, the order
-// of keys that stay, of any size where the indices have 8 bytes.
-struct StableWork {
-  Dtype dtype;
-  void* keys;
-  std::uint64_t count;
-  std::byte* values = nullptr;
-  std::size_t value_bytes = 0;
-  void* indices = nullptr;
-  std::size_t index_bytes = 0;
-};
-
-// The least significant digit first, 8 bits at a time; digits in which all keys are alike are passed over.
-void radix_sort(const StableWork& work, Order order, Threads threads);
 // From one place to another: keys, and values of `value_bytes` bytes with them, or none.
 struct MergeArrays {
   void* keys;
@@ -112,9 +72,6 @@ struct MergeArrays {
 };
 // Merges sorted runs, of which none is empty and each lies after the one before, stably. Both places are written to.
 void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads);
-
-// What the stable sorts move: keys, keys with values, or indices of keys. They lie in one of two places, `from`, and
-// are moved to the other.
 
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;  // least work of a task of its own
 
@@ -151,106 +108,6 @@ inline void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads 
                             last - first);
               });
 }
-
-template <class T>
-class KeyItems {
- public:
-  // `other`: memory for as many keys, which is allocated where it is null.
-  KeyItems(T* keys, std::uint64_t count, Order order, T* other = nullptr)
-      : count_(count),
-        order_(order),
-        spare_(other != nullptr ? 0 : count * sizeof(T)),
-        home_(keys),
-        from_(keys),
-        to_(other != nullptr ? other : spare_.as<T>()) {}
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(from_[i], order_); }
-  void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
-  // The items [a, a_end) and [b, b_end) and where they go when merged, as merge_codes() takes them.
-  [[nodiscard]] CodeRuns<CodeOf<T>> codes(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64_t b_end,
-                                          std::uint64_t to) const noexcept {
-    const auto* const from = reinterpret_cast<const CodeOf<T>*>(from_);
-    return {from + a, a_end - a, from + b, b_end - b, reinterpret_cast<CodeOf<T>*>(to_) + to};
-  }
-  [[nodiscard]] Order order() const noexcept { return order_; }
-  void turn() noexcept { std::swap(from_, to_); }
-  void come_home(Threads threads) { come_to(home_, threads); }
-  void come_to(T* place, Threads threads) const {
-    if (from_ != place) copy_bytes(place, from_, count_ * sizeof(T), threads);
-  }
-
- private:
-  std::uint64_t count_;
-  Order order_;
-  Scratch spare_;
-  T *home_, *from_, *to_;
-};
-
-template <class T>
-class PairItems {
- public:
-  PairItems(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order, T* other_keys = nullptr,
-            std::byte* other_values = nullptr)
-      : keys_(keys, count, order, other_keys),
-        bytes_(bytes),
-        spare_(other_values != nullptr ? 0 : count * bytes),
-        home_(values),
-        from_(values),
-        to_(other_values != nullptr ? other_values : spare_.as<std::byte>()) {}
-  [[nodiscard]] std::uint64_t count() const noexcept { return keys_.count(); }
-  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return keys_.key(i); }
-  void move(std::uint64_t i, std::uint64_t to) const noexcept {
-    keys_.move(i, to);
-    std::memcpy(to_ + to * bytes_, from_ + i * bytes_, bytes_);
-  }
-  void turn() noexcept {
-    keys_.turn();
-    std::swap(from_, to_);
-  }
-  void come_home(Threads threads) {
-    keys_.come_home(threads);
-    if (from_ != home_) copy_bytes(home_, from_, count() * bytes_, threads);
-  }
-  void come_to(T* keys, std::byte* values, Threads threads) const {
-    keys_.come_to(keys, threads);
-    if (from_ != values) copy_bytes(values, from_, count() * bytes_, threads);
-  }
-
- private:
-  KeyItems<T> keys_;
-  std::size_t bytes_;
-  Scratch spare_;
-  std::byte *home_, *from_, *to_;
-};
-
-template <class T, class Index>
-class IndexItems {
- public:
-  IndexItems(const T* keys, Index* indices, std::uint64_t count, Order order)
-      : keys_(keys),
-        count_(count),
-        order_(order),
-        spare_(count * sizeof(Index)),
-        home_(indices),
-        from_(indices),
-        to_(spare_.as<Index>()) {
-    for_each_in(0, count, [&](std::uint64_t i) { indices[i] = static_cast<Index>(i); });
-  }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(keys_[from_[i]], order_); }
-  void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
-  void turn() noexcept { std::swap(from_, to_); }
-  void come_home(Threads threads) {
-    if (from_ != home_) copy_bytes(home_, from_, count_ * sizeof(Index), threads);
-  }
-
- private:
-  const T* keys_;
-  std::uint64_t count_;
-  Order order_;
-  Scratch spare_;
-  Index *home_, *from_, *to_;
-};
 
 // Keys are distributed over buckets of neighbouring keys before they are sorted: one pass in place of eight of a
 // quicksort's.

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/cpu/sort_cpu.h"
 
-#include <masu/error.h>
-
-#include <fmt/format.h>
-#include <sys/mman.h>
-
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -182,7 +176,7 @@ void reverse(T* keys, std::uint64_t count, Threads threads) {
   } else {
     auto* const bits = reinterpret_cast<CodeOf<T>*>(keys);
     for_stripes(count / 2, stripes_of(count / 2, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-      swap_mirrored(bits + first, bits + (count - first), last - first);
+      code_loops<CodeOf<T>>().swap_mirrored(bits + first, bits + (count - first), last - first);
     });
   }
 }
@@ -235,40 +229,6 @@ void sort_keys(Dtype dtype, void* keys, std::uint64_t count, Order order, Thread
     using T = typename decltype(tag)::type;
     sort_typed(static_cast<T*>(keys), count, order, threads);
   });
-}
-
-namespace {
-
-constexpr std::uint64_t mapped_from = std::uint64_t{4} << 20;
-constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
-
-}  // namespace
-
-Scratch::Scratch(std::uint64_t bytes) {
-  if (bytes < mapped_from) {
-    data_ = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64));
-  } else {
-    // Large enough for a multiple of huge pages to lie in it.
-    mapped_ = (bytes + huge_page - 1) / huge_page * huge_page + huge_page;
-    void* const start = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start != MAP_FAILED) {
-      const std::uint64_t skip = huge_page - reinterpret_cast<std::uintptr_t>(start) % huge_page;
-      if (skip != huge_page) {
-        munmap(start, skip);
-        mapped_ -= skip;
-      }
-      data_ = static_cast<std::byte*>(start) + skip % huge_page;
-      madvise(data_, mapped_, MADV_HUGEPAGE);  // where this fails, pages are small
-    }
-  }
-  if (data_ == nullptr) {
-    throw Error(ErrorCode::out_of_memory, fmt::format("sort: no temporary memory of {} bytes", bytes));
-  }
-}
-
-Scratch::~Scratch() {
-  if (mapped_ != 0) munmap(data_, mapped_);
-  else std::free(data_);
 }
 
 }  // namespace masu::cpu

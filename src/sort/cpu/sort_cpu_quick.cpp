@@ -65,43 +65,33 @@ void by_digits(Code* codes, std::size_t count, Code* spare) {
   if (from != codes) std::copy(from, from + count, codes);
 }
 
-template <class Code>
-void sort_one(Code* codes, std::size_t count) {
-  if (count >= by_digits_from && packs_slowly()) {
-    try {
-      return sort_leaf_by_digits(codes, count);
-    } catch (const std::bad_alloc&) {  // the other way needs no memory
-    }
-  }
-  hwy::Sorter()(codes, count, hwy::SortAscending());
-}
+}  // namespace
 
 template <class Code>
-void sort_one_by_digits(Code* codes, std::size_t count) {
+void sort_leaf_by_digits(Code* codes, std::size_t count) {
   if (count < 2) return;
   const auto spare = std::make_unique_for_overwrite<Code[]>(count);
   by_digits(codes, count, spare.get());
 }
 
-}  // namespace
+template void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count);
+template void sort_leaf_by_digits(std::int32_t* codes, std::size_t count);
 
-void sort_leaf(std::uint16_t* codes, std::size_t count) {
-  if (count < halves_by_digits_from) return hwy::Sorter()(codes, count, hwy::SortAscending());
-  sort_leaf_by_digits(codes, count);
-}
-void sort_leaf(std::int32_t* codes, std::size_t count) {
-  sort_one(codes, count);
-}
-void sort_leaf(std::int64_t* codes, std::size_t count) {
+template <class Code>
+void sort_leaf(Code* codes, std::size_t count) {
+  if constexpr (sizeof(Code) < 8) {
+    if (sizeof(Code) == 2 ? count >= halves_by_digits_from : count >= by_digits_from && packs_slowly()) {
+      try {
+        return sort_leaf_by_digits(codes, count);
+      } catch (const std::bad_alloc&) {  // the other way needs no memory
+      }
+    }
+  }
   hwy::Sorter()(codes, count, hwy::SortAscending());
 }
-
-void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count) {
-  sort_one_by_digits(codes, count);
-}
-void sort_leaf_by_digits(std::int32_t* codes, std::size_t count) {
-  sort_one_by_digits(codes, count);
-}
+template void sort_leaf(std::uint16_t* codes, std::size_t count);
+template void sort_leaf(std::int32_t* codes, std::size_t count);
+template void sort_leaf(std::int64_t* codes, std::size_t count);
 
 namespace {
 
@@ -151,9 +141,9 @@ class QuickSort {
 
 template <class Code>
 void QuickSort<Code>::finish(Range<Code> range) const {
-  if (!range.is_coded && !coding_.is_identity()) encode(range.begin, range.count, coding_);
+  if (!range.is_coded && !coding_.is_identity()) code_loops<Code>().encode(range.begin, range.count, coding_);
   sort_leaf(range.begin, range.count);
-  if (!coding_.is_identity()) decode(range.begin, range.count, coding_);
+  if (!coding_.is_identity()) code_loops<Code>().decode(range.begin, range.count, coding_);
 }
 
 template <class Code>
@@ -184,9 +174,9 @@ void QuickSort<Code>::sequential(Range<Code> range, unsigned levels) const {
     const Code pivot = pivot_of(range, samples_few);
     const bool equal_first = is_least(range, pivot);
     const Code bound = static_cast<Code>(pivot + (equal_first ? 1 : 0));
-    const std::size_t low = partition_codes(range.begin, range.count, bound, coding_of(range));
+    const std::size_t low = code_loops<Code>().partition(range.begin, range.count, bound, coding_of(range));
     if (equal_first) {
-      if (!coding_.is_identity()) decode(range.begin, low, coding_);
+      if (!coding_.is_identity()) code_loops<Code>().decode(range.begin, low, coding_);
     } else if (low != 0) {
       sequential({range.begin, low, true, range.has_least, range.least}, levels);
     }
@@ -264,8 +254,8 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
   runtime::parallel_tasks(parts.size(), [&](std::uint64_t p) {
     Part<Code>& part = parts[p];
     const Range<Code>& range = ranges[part.range];
-    part.lower = partition_codes(range.begin + part.left, part.left_count, range.begin + part.right, part.right_count,
-                                 bounds[part.range], coding_of(range));
+    part.lower = code_loops<Code>().partition_two(range.begin + part.left, part.left_count, range.begin + part.right,
+                                                  part.right_count, bounds[part.range], coding_of(range));
   });
   std::vector<Range<Code>> result;
   std::vector<Swap<Code>> swaps;
@@ -288,7 +278,7 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
     std::swap_ranges(swaps[s].high, swaps[s].high + swaps[s].count, swaps[s].low);
   });
   runtime::parallel_tasks(equal.size(), [&](std::uint64_t e) {
-    if (!coding_.is_identity()) decode(equal[e].begin, equal[e].count, coding_);
+    if (!coding_.is_identity()) code_loops<Code>().decode(equal[e].begin, equal[e].count, coding_);
   });
   return result;
 }
@@ -306,21 +296,16 @@ void QuickSort<Code>::parallel(Range<Code> whole) const {
   runtime::parallel_tasks(ranges.size(), [&](std::uint64_t r) { sequential(ranges[r]); });
 }
 
+}  // namespace
+
 template <class Code>
-void sort_any(Code* bits, std::size_t count, Coding<Code> coding, Threads threads) {
+void quick_sort(Code* bits, std::size_t count, Coding<Code> coding, Threads threads) {
   const QuickSort<Code> sort(coding);
   const Range<Code> whole = {bits, count, false, false, Code{0}};
   if (threads == Threads::all && count * sizeof(Code) >= parallel_bytes && cpu_threads() > 1) sort.parallel(whole);
   else sort.sequential(whole);
 }
-
-}  // namespace
-
-void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads) {
-  sort_any(bits, count, coding, threads);
-}
-void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads) {
-  sort_any(bits, count, coding, threads);
-}
+template void quick_sort(std::int32_t* bits, std::size_t count, Coding<std::int32_t> coding, Threads threads);
+template void quick_sort(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding, Threads threads);
 
 }  // namespace masu::cpu

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is particular to the CPU: every path by its sizes, numbers of threads and instruction sets. What holds on all
 // devices is tested in sort_test.cpp.
-#include "sort/cpu/sort_cpu.h"
-#include "sort/sort_job.h"
-
+#include "sort/cpu/sort_items.h"
 #include "sort/cpu/sort_simd.h"
+#include "sort/sort_job.h"
 
 #include <masu/device.h>
 
@@ -176,8 +175,10 @@ TYPED_TEST(SortCpuOf, OrdersByDigits) {
       for (const Order order : {Order::ascending, Order::descending}) {
         std::vector<TypeParam> keys = keys_of<TypeParam>(distribution, count);
         std::vector<std::uint64_t> indices(count);
-        cpu::radix_sort({dtype_of<TypeParam>, keys.data(), count, nullptr, 0, indices.data(), 8}, order,
-                        cpu::Threads::all);
+        std::vector<std::uint64_t> spare(count);
+        cpu::IndexItems<TypeParam, std::uint64_t> items(keys.data(), indices.data(), spare.data(), count, order);
+        cpu::sort_by_digits(items, cpu::Threads::all);
+        items.come_to(indices.data(), cpu::Threads::all);
         EXPECT_EQ(indices, expected_order(keys, order)) << distribution << ' ' << count;
       }
     }
@@ -376,7 +377,8 @@ void check_partitions(cpu::Coding<Code> coding) {
         Code pivot = std::numeric_limits<Code>::max();
         if (quantile < 100 && !codes.empty()) pivot = codes[codes.size() * static_cast<std::size_t>(quantile) / 100];
         Code* const second = data.data() + left + 40;
-        const cpu::LowerCounts lower = cpu::partition_codes(data.data(), left, second, right, pivot, coding);
+        const cpu::LowerCounts lower =
+            cpu::code_loops<Code>().partition_two(data.data(), left, second, right, pivot, coding);
         const auto is_lower = [&](Code code) { return code < pivot; };
         EXPECT_TRUE(std::all_of(data.data(), data.data() + lower.left, is_lower));
         EXPECT_TRUE(std::none_of(data.data() + lower.left, data.data() + left, is_lower));

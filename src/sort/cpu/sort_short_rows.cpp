@@ -130,7 +130,7 @@ std::size_t SortToColumns(const T* x, std::uint64_t rows, std::size_t length, T*
 
 // The element at `place` from the first or the last one on: the first ones so far stay in registers.
 template <bool Last, class T>
-void EndOfShortRows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {
+void FindFromEnd(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   HWY_ALIGN T columns[short_row_most * HWY_MAX_BYTES / sizeof(T)];
@@ -197,19 +197,17 @@ void RankShortRows(const T* x, std::uint64_t rows, std::size_t length, bool desc
   }
 }
 
-#define MASU_SHORT_ROWS(name, T)                                                                              \
-  void Sort##name(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
-    SortShortRows(x, rows, length, sorted);                                                                   \
-  }                                                                                                           \
-  std::size_t ToColumns##name(const T* x, std::uint64_t rows, std::size_t length, T* columns) {               \
-    return SortToColumns(x, rows, length, columns);                                                           \
-  }                                                                                                           \
-  void End##name(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {        \
-    if (place < near_end_most) EndOfShortRows<false>(x, rows, length, place, elements);                       \
-    else EndOfShortRows<true>(x, rows, length, length - 1 - place, elements);                                 \
-  }                                                                                                           \
-  void Rank##name(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
-    RankShortRows(x, rows, length, descending, ranks);                                                        \
+template <class T>
+void FindNearEnd(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {
+  if (place < near_end_most) FindFromEnd<false>(x, rows, length, place, elements);
+  else FindFromEnd<true>(x, rows, length, length - 1 - place, elements);
+}
+
+template <class T>
+constexpr ShortRowLoops<T> loops = {&SortShortRows<T>, &SortToColumns<T>, &FindNearEnd<T>, &RankShortRows<T>};
+#define MASU_SHORT_ROWS(name, T)          \
+  const ShortRowLoops<T>* Loops##name() { \
+    return &loops<T>;                     \
   }
 MASU_EACH_WIDE_INTEGER(MASU_SHORT_ROWS)
 MASU_EACH_WIDE_FLOAT(MASU_SHORT_ROWS)
@@ -222,26 +220,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_SHORT_ROWS(name, T)                                                                                   \
-  HWY_EXPORT(Sort##name);                                                                                          \
-  HWY_EXPORT(End##name);                                                                                           \
-  HWY_EXPORT(ToColumns##name);                                                                                     \
-  HWY_EXPORT(Rank##name);                                                                                          \
-  template <>                                                                                                      \
-  void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
-    HWY_DYNAMIC_DISPATCH(Sort##name)(x, rows, length, sorted);                                                     \
-  }                                                                                                                \
-  template <>                                                                                                      \
-  std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length, T* columns) {                    \
-    return HWY_DYNAMIC_DISPATCH(ToColumns##name)(x, rows, length, columns);                                        \
-  }                                                                                                                \
-  template <>                                                                                                      \
-  void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements) {     \
-    HWY_DYNAMIC_DISPATCH(End##name)(x, rows, length, place, elements);                                             \
-  }                                                                                                                \
-  template <>                                                                                                      \
-  void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
-    HWY_DYNAMIC_DISPATCH(Rank##name)(x, rows, length, descending, ranks);                                          \
+#define MASU_SHORT_ROWS(name, T)                 \
+  HWY_EXPORT(Loops##name);                       \
+  template <>                                    \
+  const ShortRowLoops<T>& short_row_loops() {    \
+    return *HWY_DYNAMIC_DISPATCH(Loops##name)(); \
   }
 MASU_EACH_WIDE_INTEGER(MASU_SHORT_ROWS)
 MASU_EACH_WIDE_FLOAT(MASU_SHORT_ROWS)

@@ -44,15 +44,15 @@ void check_short_rows(std::size_t rows, std::size_t length) {
     std::sort(from, from + static_cast<std::ptrdiff_t>(length));
   }
   std::vector<T> sorted(x.size());
-  cpu::sort_short_rows(x.data(), rows, length, sorted.data());
+  cpu::short_row_loops<T>().sort(x.data(), rows, length, sorted.data());
   EXPECT_EQ(sorted, expected) << rows << " rows of " << length;
   sorted = x;
-  cpu::sort_short_rows(sorted.data(), rows, length, sorted.data());
+  cpu::short_row_loops<T>().sort(sorted.data(), rows, length, sorted.data());
   EXPECT_EQ(sorted, expected) << rows << " rows of " << length << " in place";
   if (length > cpu::ranked_row_most) return;
   for (const bool descending : {false, true}) {
     std::vector<std::uint8_t> ranks(x.size());
-    cpu::rank_short_rows(x.data(), rows, length, descending, ranks.data());
+    cpu::short_row_loops<T>().rank(x.data(), rows, length, descending, ranks.data());
     for (std::size_t row = 0; row < rows; ++row) {
       const T* const of_row = x.data() + row * length;
       std::vector<std::size_t> order(length);

@@ -142,13 +142,13 @@ LowerCounts PartitionRanges(Code* left, std::size_t left_count, Code* right, std
 }
 
 template <class Code>
-HWY_INLINE std::size_t PartitionAny(Code* codes, std::size_t count, Code pivot, Coding<Code> coding) {
+std::size_t Partition(Code* codes, std::size_t count, Code pivot, Coding<Code> coding) {
   return coding.is_float ? PartitionRange<true>(codes, count, pivot, coding.flip)
                          : PartitionRange<false>(codes, count, pivot, coding.flip);
 }
 template <class Code>
-HWY_INLINE LowerCounts PartitionAnyTwo(Code* left, std::size_t left_count, Code* right, std::size_t right_count,
-                                       Code pivot, Coding<Code> coding) {
+LowerCounts PartitionTwo(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot,
+                         Coding<Code> coding) {
   return coding.is_float ? PartitionRanges<true>(left, left_count, right, right_count, pivot, coding.flip)
                          : PartitionRanges<false>(left, left_count, right, right_count, pivot, coding.flip);
 }
@@ -167,7 +167,7 @@ HWY_INLINE void ForVectors(Code* data, std::size_t count, const F& change) {
   std::memcpy(data + i, rest, (count - i) * sizeof(Code));
 }
 template <class Code>
-HWY_INLINE void EncodeAll(Code* data, std::size_t count, Coding<Code> coding) {
+void Encode(Code* data, std::size_t count, Coding<Code> coding) {
   const hn::ScalableTag<Code> d;
   const auto flip = hn::Set(d, coding.flip);
   if (coding.is_float) {
@@ -177,7 +177,7 @@ HWY_INLINE void EncodeAll(Code* data, std::size_t count, Coding<Code> coding) {
   }
 }
 template <class Code>
-HWY_INLINE void DecodeAll(Code* data, std::size_t count, Coding<Code> coding) {
+void Decode(Code* data, std::size_t count, Coding<Code> coding) {
   const hn::ScalableTag<Code> d;
   const auto flip = hn::Set(d, coding.flip);
   if (coding.is_float) {
@@ -187,7 +187,7 @@ HWY_INLINE void DecodeAll(Code* data, std::size_t count, Coding<Code> coding) {
   }
 }
 template <class Code>
-HWY_INLINE void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
+void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
   const hn::ScalableTag<Code> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
@@ -201,22 +201,12 @@ HWY_INLINE void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
   for (; i < count; ++i) std::swap(left[i], *(right_end - 1 - i));
 }
 
-#define MASU_LOOPS(bits, Code)                                                                                         \
-  std::size_t Partition##bits(Code* codes, std::size_t count, Code pivot, Coding<Code> coding) {                       \
-    return PartitionAny(codes, count, pivot, coding);                                                                  \
-  }                                                                                                                    \
-  LowerCounts PartitionTwo##bits(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot, \
-                                 Coding<Code> coding) {                                                                \
-    return PartitionAnyTwo(left, left_count, right, right_count, pivot, coding);                                       \
-  }                                                                                                                    \
-  void Encode##bits(Code* data, std::size_t count, Coding<Code> coding) {                                              \
-    EncodeAll(data, count, coding);                                                                                    \
-  }                                                                                                                    \
-  void Decode##bits(Code* data, std::size_t count, Coding<Code> coding) {                                              \
-    DecodeAll(data, count, coding);                                                                                    \
-  }                                                                                                                    \
-  void Swap##bits(Code* left, Code* right_end, std::size_t count) {                                                    \
-    SwapMirrored(left, right_end, count);                                                                              \
+template <class Code>
+constexpr CodeLoops<Code> loops = {&Partition<Code>, &PartitionTwo<Code>, &Encode<Code>, &Decode<Code>,
+                                   &SwapMirrored<Code>};
+#define MASU_LOOPS(bits, Code)           \
+  const CodeLoops<Code>* Loops##bits() { \
+    return &loops<Code>;                 \
   }
 MASU_EACH_CODE(MASU_LOOPS)
 #undef MASU_LOOPS
@@ -228,32 +218,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_LOOPS(bits, Code)                                                                                      \
-  HWY_EXPORT(Partition##bits);                                                                                      \
-  HWY_EXPORT(PartitionTwo##bits);                                                                                   \
-  HWY_EXPORT(Encode##bits);                                                                                         \
-  HWY_EXPORT(Decode##bits);                                                                                         \
-  HWY_EXPORT(Swap##bits);                                                                                           \
-  template <>                                                                                                       \
-  std::size_t partition_codes(Code* codes, std::size_t count, Code pivot, Coding<Code> coding) {                    \
-    return HWY_DYNAMIC_DISPATCH(Partition##bits)(codes, count, pivot, coding);                                      \
-  }                                                                                                                 \
-  template <>                                                                                                       \
-  LowerCounts partition_codes(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot, \
-                              Coding<Code> coding) {                                                                \
-    return HWY_DYNAMIC_DISPATCH(PartitionTwo##bits)(left, left_count, right, right_count, pivot, coding);           \
-  }                                                                                                                 \
-  template <>                                                                                                       \
-  void encode(Code* data, std::size_t count, Coding<Code> coding) {                                                 \
-    HWY_DYNAMIC_DISPATCH(Encode##bits)(data, count, coding);                                                        \
-  }                                                                                                                 \
-  template <>                                                                                                       \
-  void decode(Code* codes, std::size_t count, Coding<Code> coding) {                                                \
-    HWY_DYNAMIC_DISPATCH(Decode##bits)(codes, count, coding);                                                       \
-  }                                                                                                                 \
-  template <>                                                                                                       \
-  void swap_mirrored(Code* left, Code* right_end, std::size_t count) {                                              \
-    HWY_DYNAMIC_DISPATCH(Swap##bits)(left, right_end, count);                                                       \
+#define MASU_LOOPS(bits, Code)                   \
+  HWY_EXPORT(Loops##bits);                       \
+  template <>                                    \
+  const CodeLoops<Code>& code_loops() {          \
+    return *HWY_DYNAMIC_DISPATCH(Loops##bits)(); \
   }
 MASU_EACH_CODE(MASU_LOOPS)
 #undef MASU_LOOPS

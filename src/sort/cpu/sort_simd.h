@@ -38,29 +38,27 @@ template <class T>
   return {static_cast<Code>(order == Order::descending ? ~sign : sign), !std::is_integral_v<T>};
 }
 
-// Lower codes than `pivot` come first. The elements are coded where `coding` says so, else they are codes already.
-// Works in place. Returns how many are lower.
-template <class Code>
-std::size_t partition_codes(Code* codes, std::size_t count, Code pivot, Coding<Code> coding);
-
-// The same for two ranges at once, the left one filled with lower codes and the right one with the others as far as
-// they go: each then has its lower codes first. The counts of these.
 struct LowerCounts {
   std::size_t left, right;
 };
+// The loops over codes, compiled for one set of instructions.
 template <class Code>
-LowerCounts partition_codes(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot,
-                            Coding<Code> coding);
-
-// Turns bits into codes, in place, and back.
+struct CodeLoops {
+  // Lower codes than `pivot` come first. The elements are coded where `coding` says so, else they are codes already.
+  // Works in place. Returns how many are lower.
+  std::size_t (*partition)(Code* codes, std::size_t count, Code pivot, Coding<Code> coding);
+  // The same for two ranges at once, the left one filled with lower codes and the right one with the others as far as
+  // they go: each then has its lower codes first. The counts of these.
+  LowerCounts (*partition_two)(Code* left, std::size_t left_count, Code* right, std::size_t right_count, Code pivot,
+                               Coding<Code> coding);
+  // Turns bits into codes, in place, and back.
+  void (*encode)(Code* bits, std::size_t count, Coding<Code> coding);
+  void (*decode)(Code* codes, std::size_t count, Coding<Code> coding);
+  // Swaps the `count` elements from `left` on with those before `right_end`, the first with the last. They are apart.
+  void (*swap_mirrored)(Code* left, Code* right_end, std::size_t count);
+};
 template <class Code>
-void encode(Code* bits, std::size_t count, Coding<Code> coding);
-template <class Code>
-void decode(Code* codes, std::size_t count, Coding<Code> coding);
-
-// Swaps the `count` elements from `left` on with those before `right_end`, the first with the last. They are apart.
-template <class Code>
-[[gnu::visibility("hidden")]] void swap_mirrored(Code* left, Code* right_end, std::size_t count);
+const CodeLoops<Code>& code_loops();
 
 // Two sorted runs and the place of what they become, which is apart from them.
 template <class Code>
@@ -87,8 +85,11 @@ struct Specials {
   bool negative_zero = false, positive_zero = false, nan = false;
   [[nodiscard]] bool are_seen() const noexcept { return nan || (negative_zero && positive_zero); }
 };
+Specials specials_of(Dtype dtype, const void* keys, std::size_t count);
 template <class T>
-Specials specials_of(const T* keys, std::size_t count);
+Specials specials_of(const T* keys, std::size_t count) {
+  return specials_of(dtype_of<T>, keys, count);
+}
 
 // The least and the greatest sort_key(); of no keys the least is above the greatest.
 struct KeyRange {
@@ -120,31 +121,29 @@ inline constexpr std::size_t lanes_most = 16;
   return rows < lanes_most ? lanes_most : rows;
 }
 
-// Sorts rows of 2 to short_row_most elements; `sorted` may be x.
-template <class T>
-[[gnu::visibility("hidden")]] void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted);
-
-// The same, but left in groups of as many rows as a vector has lanes, which is returned: element i of row r is
-// columns[(r / lanes * length + i) * lanes + r % lanes]. `columns`, which starts at a multiple of 64 bytes, has room
-// for the rows rounded up to lanes_most.
-template <class T>
-[[gnu::visibility("hidden")]] std::size_t sort_to_columns(const T* x, std::uint64_t rows, std::size_t length,
-                                                          T* columns);
-
 // The element at a place of the order of each row of more than near_end_most, with fewer than that before or after it.
 inline constexpr std::size_t near_end_most = 8;
 [[nodiscard]] constexpr bool is_near_end(std::uint64_t place, std::uint64_t length) noexcept {
   return length > near_end_most && (place < near_end_most || length - place <= near_end_most);
 }
-template <class T>
-[[gnu::visibility("hidden")]] void end_of_short_rows(const T* x, std::uint64_t rows, std::size_t length,
-                                                     std::size_t place, T* elements);
-
 // Rows of up to so many elements are worth comparing each with each.
 inline constexpr std::size_t ranked_row_most = 24;
-// The place of each element in the stable order of its row of 2 to ranked_row_most.
+
+// The loops over short rows, compiled for one set of instructions.
 template <class T>
-[[gnu::visibility("hidden")]] void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending,
-                                                   std::uint8_t* ranks);
+struct ShortRowLoops {
+  // Sorts rows of 2 to short_row_most elements; `sorted` may be x.
+  void (*sort)(const T* x, std::uint64_t rows, std::size_t length, T* sorted);
+  // The same, but left in groups of as many rows as a vector has lanes, which is returned: element i of row r is
+  // columns[(r / lanes * length + i) * lanes + r % lanes]. `columns`, which starts at a multiple of 64 bytes, has room
+  // for the rows rounded up to lanes_most.
+  std::size_t (*sort_to_columns)(const T* x, std::uint64_t rows, std::size_t length, T* columns);
+  // The element at `place`, for which is_near_end() holds, of the order of each row.
+  void (*find_near_end)(const T* x, std::uint64_t rows, std::size_t length, std::size_t place, T* elements);
+  // The place of each element in the stable order of its row of 2 to ranked_row_most.
+  void (*rank)(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks);
+};
+template <class T>
+const ShortRowLoops<T>& short_row_loops();
 
 }  // namespace masu::cpu

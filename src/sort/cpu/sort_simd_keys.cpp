@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that only read the keys.
-#include "elements/each_type.h"
 #include "sort/cpu/sort_simd.h"
 #include "sort/sort_job.h"
 
@@ -99,12 +98,13 @@ HWY_INLINE Specials SpecialsOf(const T* keys, std::size_t count) {
   }
   return specials;
 }
-#define MASU_SPECIALS(name, T)                                \
-  Specials Specials##name(const T* keys, std::size_t count) { \
-    return SpecialsOf(keys, count);                           \
-  }
-MASU_EACH_FLOAT(MASU_SPECIALS)
-#undef MASU_SPECIALS
+Specials AnySpecials(Dtype dtype, const void* keys, std::size_t count) {
+  return dispatch(dtype, [&](auto tag) -> Specials {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float_type<T>) return SpecialsOf(static_cast<const T*>(keys), count);
+    else return {};
+  });
+}
 
 template <class T>
 KeyRange RangeOf(const T* keys, std::size_t count, Order order) {
@@ -178,20 +178,16 @@ HWY_AFTER_NAMESPACE();
 namespace masu::cpu {
 
 HWY_EXPORT(AnyTrend);
+HWY_EXPORT(AnySpecials);
 HWY_EXPORT(AnyRange);
 HWY_EXPORT(AnyNumbers);
 
 Trend trend_of(Dtype dtype, const void* keys, std::size_t count, Order order) {
   return HWY_DYNAMIC_DISPATCH(AnyTrend)(dtype, keys, count, order);
 }
-#define MASU_SPECIALS(name, T)                                \
-  HWY_EXPORT(Specials##name);                                 \
-  template <>                                                 \
-  Specials specials_of(const T* keys, std::size_t count) {    \
-    return HWY_DYNAMIC_DISPATCH(Specials##name)(keys, count); \
-  }
-MASU_EACH_FLOAT(MASU_SPECIALS)
-#undef MASU_SPECIALS
+Specials specials_of(Dtype dtype, const void* keys, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(AnySpecials)(dtype, keys, count);
+}
 KeyRange key_range(Dtype dtype, const void* keys, std::size_t count, Order order) {
   return HWY_DYNAMIC_DISPATCH(AnyRange)(dtype, keys, count, order);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/quantile_places.h"
+#include "select/place_finder.h"
 
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "elements/order.h"
-#include "quantile/quantile_plan.h"
-#include "quantile/select_places.h"
 #include "runtime/parallel.h"
+#include "select/select_places.h"
 
 #include <algorithm>
 #include <array>
@@ -207,7 +206,7 @@ void HeldData::pass_there(std::span<const KeyRange> ranges, std::uint64_t capaci
   if (there_) {
     launch_ranges(stream, *there_, dtype_, ranges, capacity, *list_there_);
   } else {
-    const std::uint64_t piece = quantile_plan::piece_bytes / size;
+    const std::uint64_t piece = selection_plan::piece_bytes / size;
     for (std::uint64_t first = 0; first < count(); first += piece) {
       const ArrayView some(dtype_, static_cast<const std::byte*>(host_.data) + first * size,
                            std::min(piece, count() - first));

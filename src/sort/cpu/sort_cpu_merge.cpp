@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/parallel.h"
-#include "sort/cpu/sort_cpu.h"
+#include "sort/cpu/sort_items.h"
 #include "sort/sort_job.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -12,73 +11,6 @@
 #include <vector>
 
 namespace masu::cpu {
-
-namespace {
-
-constexpr unsigned digit_bits = 8;
-constexpr std::size_t digits = std::size_t{1} << digit_bits;
-using Counts = std::array<std::uint64_t, digits>;
-
-// Each stripe's counts become the places of its first keys. False when all keys have one digit.
-bool place(std::vector<Counts>& counts, std::uint64_t count) {
-  std::uint64_t sum = 0;
-  for (std::size_t digit = 0; digit < digits; ++digit) {
-    const std::uint64_t before = sum;
-    for (Counts& stripe : counts) {
-      const std::uint64_t here = stripe[digit];
-      stripe[digit] = sum;
-      sum += here;
-    }
-    if (sum - before == count) return false;
-  }
-  return true;
-}
-
-template <class Items>
-void radix_items(Items&& items, Threads threads) {
-  const std::uint64_t count = items.count();
-  using Key = decltype(items.key(0));
-  std::vector<Counts> counts(stripes_of(count, threads));
-  for (unsigned shift = 0; shift < 8 * sizeof(Key); shift += digit_bits) {
-    const auto digit = [&](std::uint64_t i) { return static_cast<std::size_t>(items.key(i) >> shift) % digits; };
-    for_stripes(count, counts.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      Counts& mine = counts[stripe];
-      mine.fill(0);
-      for_each_in(first, last, [&](std::uint64_t i) { ++mine[digit(i)]; });
-    });
-    if (!place(counts, count)) continue;
-    for_stripes(count, counts.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      Counts at = counts[stripe];
-      for_each_in(first, last, [&](std::uint64_t i) { items.move(i, at[digit(i)]++); });
-    });
-    items.turn();
-  }
-  items.come_home(threads);
-}
-
-// Calls f(items) for what `work` names.
-template <class F>
-void with_items(const StableWork& work, Order order, const F& f) {
-  dispatch(work.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* const keys = static_cast<T*>(work.keys);
-    if (work.index_bytes == 8) {
-      f(IndexItems<T, std::uint64_t>(keys, static_cast<std::uint64_t*>(work.indices), work.count, order));
-      return;
-    }
-    if constexpr (sizeof(T) <= 2) {
-      if (work.indices == nullptr) f(PairItems<T>(keys, work.values, work.value_bytes, work.count, order));
-      else f(IndexItems<T, std::uint32_t>(keys, static_cast<std::uint32_t*>(work.indices), work.count, order));
-    }
-  });
-}
-
-}  // namespace
-
-void radix_sort(const StableWork& work, Order order, Threads threads) {
-  if (work.count == 0) return;
-  with_items(work, order, [&](auto&& items) { radix_items(items, threads); });
-}
 
 namespace {
 
@@ -242,7 +174,7 @@ void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> run
     T* const keys = static_cast<T*>(arrays.keys);
     T* const result = static_cast<T*>(arrays.merged_keys);
     if (arrays.value_bytes == 0) {
-      KeyItems<T> items(keys, count, order, result);
+      KeyItems<T> items(keys, result, count, order);
       bool done = false;
       if constexpr (sizeof(T) >= 4) {
         done = codes_tell(keys, begins, order);
@@ -251,9 +183,10 @@ void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> run
       if (!done) merge_items(items, begins, threads, merge_part<KeyItems<T>>);
       items.come_to(result, threads);
     } else {
-      PairItems<T> items(keys, arrays.values, arrays.value_bytes, count, order, result, arrays.merged_values);
+      const Pairs<T> to{result, arrays.merged_values, arrays.value_bytes};
+      PairItems<T> items({keys, arrays.values, arrays.value_bytes}, to, count, order);
       merge_items(items, begins, threads, merge_part<PairItems<T>>);
-      items.come_to(result, arrays.merged_values, threads);
+      items.come_to(to, threads);
     }
   });
 }

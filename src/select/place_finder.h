@@ -4,15 +4,15 @@
 #pragma once
 
 #include "call/state_bytes.h"
-#include "quantile/key_passes.h"
-#include "quantile/quantile_plan.h"
-#include "topk/topk_plan.h"
+#include "select/key_passes.h"
+#include "select/selection_plan.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
-#include <masu/quantile.h>
+#include <masu/stream.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +30,9 @@ std::uint64_t bits_of_key(Dtype dtype, std::uint64_t key);
 
 class PlaceFinder {
  public:
+  // Bytes of device memory that one has.
+  static constexpr std::uint64_t counting_bytes =
+      selection_plan::most_prefixes * selection_plan::table_words * sizeof(std::uint64_t);
   PlaceFinder(const Device& device, Dtype dtype);
 
   // The data of this pass, in pieces.
@@ -53,8 +56,10 @@ class PlaceFinder {
   [[nodiscard]] Times times() const noexcept { return times_; }
 
  private:
+  using Prefixes = std::array<std::uint64_t, selection_plan::most_prefixes>;
   [[nodiscard]] DigitPass digits() const noexcept { return {left_ - width_, width_, prefixes_}; }
-  void add_here(const ArrayView& data);
+  void launch_counts(Stream& stream, const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count,
+                     const Prefixes& prefixes, std::size_t tables);
   void begin_pass();
   void end_passes();
 
@@ -71,8 +76,8 @@ class PlaceFinder {
   std::vector<std::uint64_t> table_;
   std::vector<std::uint64_t> collected_;
   std::map<std::uint64_t, KnownKey> found_;
-  std::optional<topk_plan::Plan> plan_;
-  std::optional<DigitCounter> counter_;
+  selection_plan::Plan plan_;
+  std::optional<Buffer<std::uint64_t>> totals_;  // counts on a device
   Times times_;
 };
 

@@ -4,7 +4,7 @@
 #define HWY_WANT_AVX3_DL
 #endif
 
-#include "quantile/select_places.h"
+#include "select/select_places.h"
 
 #include "elements/each_type.h"
 
@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "quantile/select_simd.cpp"
+#define HWY_TARGET_INCLUDE "select/select_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/quantile_places.h"
+#include "select/place_finder.h"
 
 #include "call/operands.h"
 #include "elements/order.h"

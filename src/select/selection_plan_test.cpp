@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
-#include "quantile/quantile_plan.h"
+#include "select/selection_plan.h"
 
 #include "plan_devices.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantile/key_passes.h"
+#include "select/key_passes.h"
 
 #include "elements/order.h"
-#include "quantile/quantile_places.h"
-#include "quantile/select_places.h"
 #include "runtime/parallel.h"
+#include "select/place_finder.h"
+#include "select/select_places.h"
 #include "sort/cpu/sort_simd.h"
 
 #include <algorithm>

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often each digit follows given digits: exact selection, some bits at a time. topk_select.cl stands in front of
-// this file. Defines beside those of it, given by topk_plan.cpp:
-// - MASU_GROUP
-// - MASU_UNROLL
-// - MASU_COPIES      of the tables in local memory
-// - MASU_DIGIT_BITS  bits of a digit
-// - MASU_PREFIXES    how many prefixes are looked for at once, at most four
-
-#define MASU_TABLE (1u << MASU_DIGIT_BITS)
+// How often each digit follows given digits, in one pass over a piece of the data. After selection.cl and totals.cl.
+// Defines beside its:
+// - MASU_COPIES    of the tables in local memory
+// - MASU_PREFIXES  how many prefixes are looked for at once, at most four
 
 // Adds to `totals` (64-bit, low word first), for each of the prefixes a table of the digits that follow it: the digit of a
-// rank is its `width` bits from bit `shift` on, at most MASU_DIGIT_BITS; the prefix is what is above them. A group sees fewer
+// key is its `width` bits from bit `shift` on, at most MASU_DIGIT_BITS; the prefix is what is above them. A group sees fewer
 // than 2^32 elements.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data, const ulong byte_offset,
-                                                      const uint count, const uint shift, const uint width,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_counts(MASU_DATA, const uint shift, const uint width,
                                                       const ulong prefix0, const ulong prefix1, const ulong prefix2,
                                                       const ulong prefix3, __global uint *totals,
                                                       __local uint *tables) {
@@ -21,7 +15,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
   __global const uchar *bytes = data + byte_offset;
   const uint lane = (uint)get_local_id(0);
   const uint copy = lane % MASU_COPIES;
-  for (uint i = lane; i < MASU_TABLE * MASU_PREFIXES * MASU_COPIES; i += MASU_GROUP) tables[i] = 0;
+  for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES * MASU_COPIES; i += MASU_GROUP) tables[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint gap = gap_of(bytes);
   const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
@@ -38,10 +32,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
       const uint4 v = loaded[k];
       const uint e = (uint)((first + k * stride) * MASU_PER_VECTOR) - gap;
 #define MASU_COUNT_FOR(n) \
-  if (front >> width == prefix##n) atomic_inc(&tables[((n)*MASU_TABLE + digit) * MASU_COPIES + copy]);
+  if (front >> width == prefix##n) atomic_inc(&tables[((n)*MASU_DIGITS + digit) * MASU_COPIES + copy]);
 #define MASU_EACH(bits, number)                               \
   if (e + number < count) {                                   \
-    const ulong front = (ulong)rank_of(bits) >> shift;        \
+    const ulong front = (ulong)ordered_key(bits) >> shift;        \
     const uint digit = (uint)front & ((1u << width) - 1);     \
     MASU_COUNT_FOR(0) MASU_COUNT_FOR_1 MASU_COUNT_FOR_2       \
   }
@@ -59,7 +53,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = lane; i < MASU_TABLE * MASU_PREFIXES; i += MASU_GROUP) {
+  for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES; i += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[i * MASU_COPIES + c];
     add_total(&totals[2 * i], sum);

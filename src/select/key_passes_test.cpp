@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes over keys, against loops over the keys.
-#include "quantile/key_passes.h"
+#include "select/key_passes.h"
 
 #include "elements/order.h"
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bins between NumPy's edges.
+#pragma once
+
+#include "arrays.h"
+
+#include <masu/bins.h>
+#include <masu/dtype.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace masu_python {
+
+using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
+
+// Edges have the dtype of floats, but f64 for integers.
+inline masu::Dtype dtype_of_edges(masu::Dtype dtype) {
+  return masu::is_float(dtype) ? dtype : masu::Dtype::f64;
+}
+
+// NumPy's edges, and the bins with which masu counts between them what NumPy counts.
+struct Between {
+  std::vector<std::byte> edges;
+  masu::Bins bins;
+
+  // `parts`: what ask_numpy() gives. Throws unsupported for what NumPy has to count.
+  Between(const nb::object& parts, masu::Dtype dtype, std::int64_t count);
+  // Where NumPy's edges are masu's.
+  Between(masu::Bins own, masu::Dtype dtype);
+  [[nodiscard]] nb::object edges_array(masu::Dtype dtype) const;
+};
+
+// Asks _bins.plain_bins for the edges and the bins; None for what NumPy has to count. `dtype`: NumPy's, or its code.
+// `ends` matter for even bins without a range.
+nb::object ask_numpy(nb::handle dtype, masu::Dtype known, nb::handle bins, nb::handle range, const Ends& ends);
+
+// False for dtypes of which own_bins() has none.
+inline bool may_have_own_bins(masu::Dtype dtype) {
+  return dtype == masu::Dtype::f64 || (masu::size_of(dtype) <= 4 && dtype != masu::Dtype::f16);
+}
+// Even bins from the least to the greatest element where the running NumPy surely has masu's edges. With the GIL.
+std::optional<Between> own_bins(masu::Dtype dtype, std::int64_t bins, const Ends& ends);
+
+// The same, or what NumPy says. Throws masu::Error for what NumPy has to count, or to refuse.
+Between between(masu::Dtype dtype, std::int64_t bins, const Ends& ends);
+
+}  // namespace masu_python

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/selection_plan.h"
+
+#include "elements/clusters.h"
+#include "elements/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace masu::selection_plan {
+
+namespace {
+
+constexpr std::uint32_t few_samples = 1 << 13;
+constexpr std::uint32_t many_samples = 1 << 14;
+constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
+constexpr double deviations = 4.5;
+
+}  // namespace
+
+// A sample of equal parts varies less than a binomial one.
+double reach(double samples, double part) {
+  return deviations * std::sqrt(samples * part * (1 - part)) + 3;
+}
+
+std::vector<std::string_view> Plan::files(Part part) {
+  if (part == Part::points || part == Part::numbers) {
+    return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_found.cl"};
+  }
+  std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
+                                       "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                       "src/select/selection.cl"};
+  if (part == Part::alone) result.emplace_back("src/select/selection_alone.cl");
+  if (part == Part::passes)
+    result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
+  if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_ranges.cl"});
+  if (part == Part::counts) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_counts.cl"});
+  return result;
+}
+
+std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsigned listed) const {
+  if (part == Part::points || part == Part::numbers) {
+    return element_defines(dtype, {{"MASU_GROUP", group}, {"MASU_NUMBERS", part == Part::numbers}});
+  }
+  std::vector<runtime::Define> more{
+      {"MASU_GROUP", work_items(part)}, {"MASU_UNROLL", unroll}, {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
+  if (part == Part::ranges) {
+    more.emplace_back("MASU_RANGES", number);
+    more.emplace_back("MASU_LISTED", listed);
+  }
+  if (part == Part::counts) {
+    more.emplace_back("MASU_PREFIXES", number);
+    more.emplace_back("MASU_COPIES", copies(number));
+  }
+  if (part == Part::passes || part == Part::ranges) {
+    const DtypeNames& names = names_of(dtype);
+    more.insert(
+        more.end(),
+        {{"MASU_GROUPS_A_UNIT", groups_a_unit}, {"MASU_VALUE", names.kernel_type}, {"MASU_AS_VALUE", names.from_bits}});
+  }
+  return element_defines(dtype, std::move(more));
+}
+
+unsigned Plan::passes() const noexcept {
+  return (static_cast<unsigned>(8 * size_of(dtype)) + digit_bits - 1) / digit_bits;
+}
+
+std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
+  const std::uint64_t each = tile_vectors() * (vector_bytes / size_of(dtype));
+  return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
+}
+
+std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
+  const std::uint64_t in_vector = vector_bytes / size_of(dtype);
+  const std::uint64_t vectors = (in_vector - 1 + count + in_vector - 1) / in_vector;
+  return (vectors + tile_vectors() - 1) / tile_vectors();
+}
+
+std::size_t Plan::counting_words() const noexcept {
+  return 16 + state_words * passes() + 2 * passes() * table_words;
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype) {
+  Plan plan{.dtype = dtype, .gpu = device.gpu};
+  plan.group = work_group(device, device.gpu ? 512 : 64, 16);
+  plan.row_group = work_group(device, device.gpu ? 1024 : 64, 16);
+  plan.unroll = device.gpu ? 4 : 1;
+  // The filter keeps a tile in local memory, and some words beside it.
+  constexpr std::uint64_t beside = 64;
+  while (device.gpu && plan.group > 1 && plan.tile_vectors() * 16 + beside > device.local_bytes) plan.group /= 2;
+  plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
+  plan.compute_units = std::max(1U, device.compute_units);
+  return plan;
+}
+
+Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {
+  Bounds result;
+  if (count < plan.least_bounded || size_of(plan.dtype) < 4 || place1 - place0 > 1) return result;
+  result.samples = count < least_of_many ? few_samples : many_samples;
+  const double samples = result.samples;
+  const auto all = static_cast<double>(count);
+  const auto sampled = [&](std::uint64_t place) { return static_cast<double>(place) / all * samples; };
+  const double distance = reach(samples, static_cast<double>(place0) / all);
+  const double lower = std::floor(sampled(place0) - distance);
+  const double upper = std::ceil(sampled(place1) + distance);
+  if (lower >= 0) {
+    result.lower = static_cast<std::uint32_t>(lower);
+    result.has |= 1;
+  }
+  if (upper < samples) {
+    result.upper = static_cast<std::uint32_t>(upper);
+    result.has |= 2;
+  }
+  // At most so many samples lie between two bounds; how many elements a sample stands for varies as well.
+  const double most = 2 * reach(samples, 0.5) + 3;
+  const double part = (most + 6 * std::sqrt(most) + 16) / samples;
+  result.capacity = static_cast<std::uint64_t>(part * all) + 1;
+  return result;
+}
+
+}  // namespace masu::selection_plan

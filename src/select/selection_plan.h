@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selecting elements by their places on a device: programs, sizes, and every constant of the kernels.
+#pragma once
+
+#include "runtime/kernel_source.h"
+
+#include <masu/device.h>
+#include <masu/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::selection_plan {
+
+// A program; each has the kernels of its last file.
+enum class Part : std::uint8_t { alone, passes, points, numbers, ranges, counts };
+
+// Elements of a row that the passes take: their numbers fit 32 bits.
+inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
+// Rows up to this length are selected from by a work-group each.
+inline constexpr std::uint64_t most_short = 1 << 15;
+// More rows of that length, for each compute unit, are sorted; and more long ones.
+inline constexpr std::uint64_t short_rows_a_unit = 4;
+inline constexpr std::uint64_t few_rows = 16;
+// More places than this are looked up in sorted rows.
+inline constexpr std::size_t few_places = 8;
+
+// Ranges of one pass, as in selection_ranges.cl; what a pass finds, in words of 32 bits.
+inline constexpr std::size_t most_ranges = 6;
+inline constexpr std::size_t ranges_words = 4 * most_ranges + 2;
+
+// Prefixes of which one pass of selection_counts.cl counts the digits that follow.
+inline constexpr std::size_t most_prefixes = 4;
+// Host data goes to a device in pieces of this.
+inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
+
+// Work-groups of a compute unit that read a long row at a time.
+inline constexpr unsigned groups_a_unit = 3;
+
+// As in selection.cl.
+inline constexpr unsigned digit_bits = 11;
+inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;
+inline constexpr std::size_t state_words = 16;
+inline constexpr std::size_t filtered_words = 3;
+inline constexpr std::uint64_t vector_bytes = 16;
+inline constexpr std::size_t more_words = 8;  // of local memory after a state
+
+struct Plan {
+  Dtype dtype = Dtype::u8;
+  bool gpu = false;
+  unsigned group = 256;      // work-items of a work-group of many
+  unsigned row_group = 256;  // of one that works alone
+  unsigned unroll = 1;
+  unsigned compute_units = 1;
+  // From this number of elements up, a sample bounds the search, if keys have 32 bits or more.
+  std::uint64_t least_bounded = 0;
+
+  [[nodiscard]] static std::vector<std::string_view> files(Part part);
+  // `number`: of ranges, or of prefixes whose digits are counted. `listed`: a bit for each range that is listed.
+  [[nodiscard]] std::vector<runtime::Define> defines(Part part, std::size_t number = 1, unsigned listed = 1) const;
+  // Copies of the tables in which a work-group counts the digits after so many prefixes.
+  [[nodiscard]] std::size_t copies(std::size_t prefixes) const noexcept { return gpu ? most_prefixes / prefixes : 1; }
+  [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
+  [[nodiscard]] unsigned passes() const noexcept;
+  // 16-byte vectors that a work-group of many takes at a time.
+  [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }
+  // Tiles of `count` elements at any alignment.
+  [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
+  // Work-groups that read `count` elements.
+  [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;
+  // Words that are cleared before the first pass: what is known, and the counts.
+  [[nodiscard]] std::size_t counting_words() const noexcept;
+};
+Plan make(const DeviceInfo& device, Dtype dtype);
+
+// Places of a sample between a place, which has `part` of the elements below it, and its bound.
+double reach(double samples, double part);
+
+// The bounds of two neighbouring places.
+struct Bounds {
+  std::uint32_t samples = 0;  // 0: none
+  std::uint32_t lower = 0;    // places in the order of the sample
+  std::uint32_t upper = 0;
+  std::uint32_t has = 0;       // 1: a lower one, 2: an upper one
+  std::uint64_t capacity = 0;  // of the list of what is between them
+};
+// The places lie between the bounds but for once in 10^5, and more keys than `capacity` even less often: then the
+// passes go over all elements. `capacity` depends on `count` alone.
+Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1);
+
+}  // namespace masu::selection_plan
