@@ -5,7 +5,7 @@
 //   sort_scan_tiles   sums the counts of the tiles of each chunk
 //   sort_scan_chunks  sums the chunks of each piece, then the digits: where the keys of each begin
 //   sort_scatter      each work-group orders its tile in local memory and writes every key to its place
-// No work-group waits for another. sort_key.cl and sort_rank.cl stand in front of this file.
+// No work-group waits for another. sort_key.cl, group_scan.cl, sort_counters.cl and sort_rank.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_plan.cpp:
 // - MASU_OFFSET_BYTES  4 where all places fit a uint, else 8
@@ -77,7 +77,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
     if (i * MASU_GROUP + lid < size) {
       const MASU_BITS key = sort_key(loaded[i]);
       const uint digit = ((uint)(key >> shift) & (digit_count - 1)) ^ flip;
-      atomic_add(&counters[counter_of(digit, column)], 1U << shift_of(digit));
+      atomic_add(&counters[counter_of(digit, column)], 1U << upper_of(digit));
       zeros |= ~key;
       ones |= key;
     }
@@ -108,7 +108,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
     for (uint i = 0; i < 2 * MASU_GROUP / digit_count; ++i) {
       total += partial[(digit & (digit_count / 2 - 1)) * (2 * MASU_GROUP / digit_count) + i];
     }
-    MASU_AT(uint, counts_at)[tile * digit_count + digit] = total >> shift_of(digit) & 0xffff;
+    MASU_AT(uint, counts_at)[tile * digit_count + digit] = total >> upper_of(digit) & 0xffff;
   }
 }
 
@@ -237,7 +237,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   uint ranks[MASU_ITEMS];
   rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
   for (uint digit = lid; digit < digit_count; digit += MASU_GROUP) {
-    const uint before = counters[counter_of(digit, 0)] >> shift_of(digit) & 0xffff;
+    const uint before = counters[counter_of(digit, 0)] >> upper_of(digit) & 0xffff;
     bases[digit] = MASU_AT(const Offset, bases_at)[(size_t)chunk * digit_count + digit] +
                    MASU_AT(const uint, counts_at)[tile * digit_count + digit] - before;
   }

@@ -2,6 +2,19 @@
 // Counters of 16 bits, two a word, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). group_scan.cl stands in front
 // of this file.
 
+// The counter of a digit of 8 bits in one of 32 columns, each in a memory bank of its own: the word, and how far it is shifted.
+inline uint counter_of(const uint digit, const uint column) { return (digit & 127) * 32 + column; }
+inline uint upper_of(const uint digit) { return digit >> 7 << 4; }
+
+// Where a word of counters is kept, so that values with many bits in common lie in different banks. Its own inverse.
+inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 10) & 31); }
+
+// Adds to a counter of as many as there are values. Returns what it was.
+inline uint add_to_counter(const uint value, const uint number, __local uint *counters) {
+  const uint upper = (value & 1) << 4;
+  return atomic_add(&counters[spread_word(value >> 1)], number << upper) >> upper & 0xffff;
+}
+
 // The pairs, each in both orders, of what two counters count.
 inline uint pairs_of(const uint counters) {
   return (counters & 0xffff) * (counters & 0xffff) + (counters >> 16) * (counters >> 16);

@@ -124,13 +124,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
 // Keys that share buckets more often are left: their bins would be full.
 enum { most_fuller = 16 };
 
-inline void unpack_words(const uint4 four, uint *words) {
-  words[0] = four.x;
-  words[1] = four.y;
-  words[2] = four.z;
-  words[3] = four.w;
-}
-
 // With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by
 // bucket, keys are joined to parts: part i begins with the first bucket that begins at place i * `part` or after it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restrict keys, const ulong keys_at,
@@ -171,8 +164,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   float pairs = 0;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < buckets_each / 4; ++k) {
-    unpack_words(totals[k], sizes + 4 * k);
-    unpack_words(shares[k], mine + 4 * k);
+    words_of_vector(totals[k], sizes + 4 * k);
+    words_of_vector(shares[k], mine + 4 * k);
   }
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < buckets_each; ++k) {

@@ -23,25 +23,16 @@ enum { bucket_count = 1U << MASU_BUCKET_BITS };
 // Keys of 16 bytes, as the caller has them and as they are parted.
 enum { source_vector = 16 / MASU_SOURCE_BYTES };
 enum { key_vector = 16 / MASU_ELEMENT_BYTES };
+inline void unpack_vector(const uint4 vector, MASU_ELEMENT *keys) {
+  uint words[4];
+  words_of_vector(vector, words);
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < key_vector; ++k) keys[k] = element_of(words, k);
+}
 #if MASU_SOURCE_BYTES == 4
-inline void unpack_source(const uint4 vector, Source *keys) {
-  keys[0] = vector.x;
-  keys[1] = vector.y;
-  keys[2] = vector.z;
-  keys[3] = vector.w;
-}
-#endif
-#if MASU_ELEMENT_BYTES == 8
-inline void unpack_wide(const uint4 vector, MASU_ELEMENT *keys) {
-  keys[0] = vector.x | (MASU_ELEMENT)vector.y << 32;
-  keys[1] = vector.z | (MASU_ELEMENT)vector.w << 32;
-}
-#define unpack_vector unpack_wide
+#define unpack_source words_of_vector
 #else
-#define unpack_vector unpack_source
-#endif
-#if MASU_SOURCE_BYTES == 8
-#define unpack_source unpack_wide
+#define unpack_source unpack_vector
 #endif
 
 // The words of `starts`, after those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
@@ -53,9 +44,6 @@ enum { start_first_tiles = bucket_count + 512 };
 enum { second_bits = MASU_BUCKET_BITS - 8 };
 
 inline uint digit_of(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & 255; }
-// The counter of a digit in a column: the word, and whether it is the word's upper half.
-inline uint counter_of(const uint digit, const uint column) { return (digit & 127) * 32 + column; }
-inline uint upper_of(const uint digit) { return digit >> 7 << 4; }
 // Where key i of a tile is kept, so that neighbours lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> (MASU_ELEMENT_BYTES == 4 ? 7 : 6) & 31); }
 

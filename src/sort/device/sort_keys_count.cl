@@ -34,18 +34,14 @@ inline uint columns_of(__local const uint *counters, const uint lid) {
 }
 #else
 enum { count_words = bucket_count / 2 };
-// Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word. Returns how many there were.
-inline uint add_to_bucket(const uint bucket, const uint number, __local uint *counters) {
-  const uint upper = (bucket & 1) << 4;
-  return atomic_add(&counters[spread_word(bucket >> 1)], number << upper) >> upper & 0xffff;
-}
+// Placed keys are counted by their buckets, exactly.
 // What runs over half of a counter goes to `totals` at once. Others may add meanwhile: fewer than the other half.
 inline void settle_bucket(const uint bucket, __local uint *counters, __global uint *totals) {
   atomic_sub(&counters[spread_word(bucket >> 1)], 0x8000U << ((bucket & 1) << 4));
   if (bucket < bucket_count) atomic_add(&totals[bucket], 0x8000U);
 }
 inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals) {
-  const uint old = add_to_bucket(bucket, number, counters);
+  const uint old = add_to_counter(bucket, number, counters);
   if (old < 0x8000 && old + number >= 0x8000) settle_bucket(bucket, counters, totals);
 }
 #endif
@@ -173,7 +169,7 @@ inline void count_vector(const uint4 vector, const uint place, const Source flip
   bool full = false;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < source_vector; ++k) {
-    olds[k] = add_to_bucket(buckets[k], numbers[k], counters);
+    olds[k] = add_to_counter(buckets[k], numbers[k], counters);
   }
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < source_vector; ++k) full = full || (numbers[k] != 0 && olds[k] == 0x7fff);

@@ -151,40 +151,26 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
     MASU_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
       const uint at = 1 + 2 * window + (round & 1);
-      uint4 a = vectors[vector_at(at)];
-      uint4 c = vectors[vector_at(at + 1)];
-      uint4 b = vectors[vector_at(at + 2 * pairs)];
-      uint4 d = vectors[vector_at(at + 2 * pairs + 1)];
+      const uint other = at + 2 * pairs;
+      uint a[8];
+      uint b[8];
+      words_of_vector(vectors[vector_at(at)], a);
+      words_of_vector(vectors[vector_at(at + 1)], a + 4);
+      words_of_vector(vectors[vector_at(other)], b);
+      words_of_vector(vectors[vector_at(other + 1)], b + 4);
       uint v[16];
-      pair_up(a.x, b.x, v);
-      pair_up(a.y, b.y, v + 2);
-      pair_up(a.z, b.z, v + 4);
-      pair_up(a.w, b.w, v + 6);
-      pair_up(c.x, d.x, v + 8);
-      pair_up(c.y, d.y, v + 10);
-      pair_up(c.z, d.z, v + 12);
-      pair_up(c.w, d.w, v + 14);
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) pair_up(a[k], b[k], v + 2 * k);
       sort_16(v);
-      a.x = lower_halves(v[0], v[1]);
-      b.x = upper_halves(v[0], v[1]);
-      a.y = lower_halves(v[2], v[3]);
-      b.y = upper_halves(v[2], v[3]);
-      a.z = lower_halves(v[4], v[5]);
-      b.z = upper_halves(v[4], v[5]);
-      a.w = lower_halves(v[6], v[7]);
-      b.w = upper_halves(v[6], v[7]);
-      c.x = lower_halves(v[8], v[9]);
-      d.x = upper_halves(v[8], v[9]);
-      c.y = lower_halves(v[10], v[11]);
-      d.y = upper_halves(v[10], v[11]);
-      c.z = lower_halves(v[12], v[13]);
-      d.z = upper_halves(v[12], v[13]);
-      c.w = lower_halves(v[14], v[15]);
-      d.w = upper_halves(v[14], v[15]);
-      vectors[vector_at(at)] = a;
-      vectors[vector_at(at + 1)] = c;
-      vectors[vector_at(at + 2 * pairs)] = b;
-      vectors[vector_at(at + 2 * pairs + 1)] = d;
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        a[k] = lower_halves(v[2 * k], v[2 * k + 1]);
+        b[k] = upper_halves(v[2 * k], v[2 * k + 1]);
+      }
+      vectors[vector_at(at)] = vector_of(a);
+      vectors[vector_at(at + 1)] = vector_of(a + 4);
+      vectors[vector_at(other)] = vector_of(b);
+      vectors[vector_at(other + 1)] = vector_of(b + 4);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

@@ -37,9 +37,6 @@ enum {
 #define MASU_VALUE_BUFFERS
 #endif
 
-// Where a word of counters is kept, so that values with many bits in common lie in different banks. Its own inverse.
-inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 10) & 31); }
-
 // Gives a bucket to sort_tally.cl.
 inline void list_tally(__global uchar *workspace, __global uint *header, const ulong tallies_at, const uint begin,
                        const uint size, const uint in_parted) {

@@ -51,11 +51,6 @@ inline void add_to_table(__global uint *table, const bool halves, const uint val
   else atomic_add(&table[value], number);
 }
 
-// Counts `number` keys of a value. Returns how many there were.
-inline uint add_to_value(const uint value, const uint number, __local uint *counters) {
-  const uint upper = (value & 1) << 4;
-  return atomic_add(&counters[spread_word(value >> 1)], number << upper) >> upper & 0xffff;
-}
 // What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
 inline void settle_value(const uint value, const uint least, __local uint *counters, __local uint *overflows,
                          __global uint *table, const bool halves) {
@@ -80,7 +75,7 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
       const bool agree = masu_lanes_agree(values[k]);
       if (values[k] < range_values && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
         const uint number = agree ? MASU_SHUFFLE_LANES : 1;
-        const uint old = add_to_value(values[k], number, counters);
+        const uint old = add_to_counter(values[k], number, counters);
         if (old < 0x8000 && old + number >= 0x8000) settle_value(values[k], least, counters, overflows, table, halves);
       }
     }
@@ -89,7 +84,7 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < held_values; ++k) {
     olds[k] = 0;
-    if (values[k] < range_values) olds[k] = add_to_value(values[k], 1, counters);
+    if (values[k] < range_values) olds[k] = add_to_counter(values[k], 1, counters);
   }
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < held_values; ++k) full = full || olds[k] == 0x7fff;
@@ -126,14 +121,10 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
       vectors += 4 * MASU_GROUP;
       MASU_PRAGMA_UNROLL
       for (uint v = 0; v < 4; v += 2) {
-        values[0] = (held[v].x & 0xffff) - least;
-        values[1] = (held[v].y & 0xffff) - least;
-        values[2] = (held[v].z & 0xffff) - least;
-        values[3] = (held[v].w & 0xffff) - least;
-        values[4] = (held[v + 1].x & 0xffff) - least;
-        values[5] = (held[v + 1].y & 0xffff) - least;
-        values[6] = (held[v + 1].z & 0xffff) - least;
-        values[7] = (held[v + 1].w & 0xffff) - least;
+        words_of_vector(held[v], values);
+        words_of_vector(held[v + 1], values + 4);
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < held_values; ++k) values[k] = (values[k] & 0xffff) - least;
         tally_values(values, least, memory, table, halves, lid);
       }
     }
@@ -193,13 +184,9 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   uint carried = 0;  // the value at the place before the window
   for (uint window = lo; window < hi; window += window_places) {
     const uint places = min(hi - window, (uint)window_places);
+    const uint none[4] = {0, 0, 0, 0};
     for (uint i = lid; i < (places + places_each - 1) / places_each * (places_each / 8); i += MASU_GROUP) {
-      uint4 clear;
-      clear.x = 0;
-      clear.y = 0;
-      clear.z = 0;
-      clear.w = 0;
-      ((__local uint4 *)marks)[i] = clear;
+      ((__local uint4 *)marks)[i] = vector_of(none);
     }
     if (begin <= window && end > window) found[0] = lid;
     if (begin < window + places && end >= window + places) found[1] = lid;
@@ -228,14 +215,10 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < places_each / 8; ++k) {
         const uint4 eight = ((__local uint4 *)marks)[lid * (places_each / 8) + k];
-        own[8 * k] = eight.x & 0xffff;
-        own[8 * k + 1] = eight.x >> 16;
-        own[8 * k + 2] = eight.y & 0xffff;
-        own[8 * k + 3] = eight.y >> 16;
-        own[8 * k + 4] = eight.z & 0xffff;
-        own[8 * k + 5] = eight.z >> 16;
-        own[8 * k + 6] = eight.w & 0xffff;
-        own[8 * k + 7] = eight.w >> 16;
+        uint words[4];
+        words_of_vector(eight, words);
+        MASU_PRAGMA_UNROLL
+        for (uint i = 0; i < 8; ++i) own[8 * k + i] = words[i / 2] >> i % 2 * 16 & 0xffff;
       }
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < places_each; ++k) most = own[k] = max(most, own[k]);
@@ -244,12 +227,10 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
     if (lid * places_each < places) {
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < places_each / 8; ++k) {
-        uint4 eight;
-        eight.x = max(least, own[8 * k]) | max(least, own[8 * k + 1]) << 16;
-        eight.y = max(least, own[8 * k + 2]) | max(least, own[8 * k + 3]) << 16;
-        eight.z = max(least, own[8 * k + 4]) | max(least, own[8 * k + 5]) << 16;
-        eight.w = max(least, own[8 * k + 6]) | max(least, own[8 * k + 7]) << 16;
-        ((__local uint4 *)marks)[lid * (places_each / 8) + k] = eight;
+        uint words[4];
+        MASU_PRAGMA_UNROLL
+        for (uint i = 0; i < 4; ++i) words[i] = max(least, own[8 * k + 2 * i]) | max(least, own[8 * k + 2 * i + 1]) << 16;
+        ((__local uint4 *)marks)[lid * (places_each / 8) + k] = vector_of(words);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
