@@ -289,25 +289,4 @@ std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, cons
   return std::max(odd, workspace_bytes(info, arrays, payload, job, way));
 }
 
-bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job) {
-  const Device& device = keys.device();
-  Buffer<std::uint32_t> unsorted(device, 1);
-  unsorted.fill(0);
-  const Pieces& pieces = job.pieces;
-  const std::vector<std::uint64_t> offsets = pieces.segments.empty()
-                                                 ? std::vector<std::uint64_t>{0}
-                                                 : std::vector(pieces.segments.begin(), pieces.segments.end());
-  const Buffer<std::uint64_t> segments = device.upload(offsets);
-  const std::uint64_t length = pieces.segments.empty() ? std::max<std::uint64_t>(pieces.length(0), 1) : 0;
-  constexpr unsigned group = sort_plan::order_group;
-  const std::uint64_t groups =
-      std::min<std::uint64_t>((pieces.count + group - 1) / group, device.info().compute_units * 16);
-  call::Kernels kernels(device, sort_plan::order_files, sort_plan::order_defines(dtype), group);
-  kernels.launch(stream, "sort_check", groups, keys, pieces.count, length, KernelArgument(segments),
-                 std::uint64_t{offsets.size()}, std::uint32_t{job.order == Order::descending},
-                 KernelArgument(unsorted));
-  stream.finish();
-  return unsorted.read()[0] == 0;
-}
-
 }  // namespace masu

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace masu::sort_ordered {
 
@@ -21,7 +22,9 @@ constexpr std::uint64_t few_keys = std::uint64_t{1} << 16;
 constexpr std::uint32_t some_out_of_order = 1;
 constexpr std::uint32_t some_not_turned = 2;
 
+// Looks at the first `count` keys, which are rows of `length` or, where that is 0, segments between offsets. Waits.
 std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order order, std::uint64_t count,
+                   std::uint64_t length, const KernelArgument& offsets, std::uint64_t offset_count,
                    const Buffer<std::byte>& workspace, DeviceWork& work) {
   std::uint32_t found = 0;
   work.done(call::clear(stream, workspace, 0, sizeof found));
@@ -29,8 +32,8 @@ std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order or
   call::Kernels kernels(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype), group);
   const std::uint64_t groups =
       std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
-  work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, std::uint32_t{order == Order::descending},
-                           workspace));
+  work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, length, offsets, offset_count,
+                           std::uint32_t{order == Order::descending}, workspace));
   call::fetch(stream, workspace, 0, &found, sizeof found);
   stream.finish();
   return found;
@@ -63,8 +66,11 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase*
           const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work) {
   const std::uint64_t count = job.pieces.count;
   constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
-  std::uint32_t found = look(stream, keys, dtype, job.order, std::min(count, few_keys), workspace, work);
-  if (found != neither && count > few_keys) found = look(stream, keys, dtype, job.order, count, workspace, work);
+  const auto look_at = [&](std::uint64_t some) {
+    return look(stream, keys, dtype, job.order, some, count, call::memory_of(workspace), 0, workspace, work);
+  };
+  std::uint32_t found = look_at(std::min(count, few_keys));
+  if (found != neither && count > few_keys) found = look_at(count);
   if (found == neither) return false;
   const bool turned = (found & some_out_of_order) != 0;
   if (result != nullptr) {
@@ -83,3 +89,21 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase*
 }
 
 }  // namespace masu::sort_ordered
+
+namespace masu {
+
+bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job) {
+  const Pieces& pieces = job.pieces;
+  const bool by_rows = pieces.segments.empty();
+  const std::vector<std::uint64_t> offsets =
+      by_rows ? std::vector<std::uint64_t>{0} : std::vector(pieces.segments.begin(), pieces.segments.end());
+  const Buffer<std::uint64_t> segments = keys.device().upload(offsets);
+  const Buffer<std::byte> found(keys.device(), sizeof(std::uint32_t));
+  DeviceWork work;
+  return (sort_ordered::look(stream, keys, dtype, job.order, pieces.count,
+                             by_rows ? std::max<std::uint64_t>(pieces.length(0), 1) : 0, KernelArgument(segments),
+                             offsets.size(), found, work) &
+          sort_ordered::some_out_of_order) == 0;
+}
+
+}  // namespace masu
