@@ -64,9 +64,9 @@ MASU_INLINE void sort_by_merging(__local MASU_ELEMENT *kept, const uint lid) {
     uint low = before > run ? before - run : 0;
     uint high = min(before, run);
     while (low < high) {
-      const uint half = (low + high) / 2;
-      if (a[half] <= b[before - 1 - half]) low = half + 1;
-      else high = half;
+      const uint middle = (low + high) / 2;
+      if (a[middle] <= b[before - 1 - middle]) low = middle + 1;
+      else high = middle;
     }
     uint other = before - low;
     MASU_UNROLLED
