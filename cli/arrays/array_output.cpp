@@ -347,9 +347,32 @@ void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOp
 
 namespace {
 
-constexpr std::uint64_t block_entries = 4096;  // that are written and read at a time
+constexpr std::uint64_t block_entries = 4096;                    // that are written and read at a time
+constexpr std::uint64_t sent_entries = std::uint64_t{1} << 20U;  // at most, at a time
 
 }  // namespace
+
+void send_to_first(std::string_view what, Dtype dtype, const std::function<void(const NumberedSink&)>& give,
+                   const NumberedSink& take) {
+  const auto send_all = [&](const Ranks::Send& send) {
+    give([&](const ArrayView& values, const std::uint64_t* numbers) {
+      for (std::uint64_t done = 0; done < values.count;) {
+        const std::uint64_t some = std::min(values.count - done, sent_entries);
+        const auto bytes = std::as_bytes(std::span(numbers + done, some));
+        Ranks::Bytes message(bytes.begin(), bytes.end());
+        Column column(part_of(values, done, some));
+        message.insert(message.end(), column.bytes.begin(), column.bytes.end());
+        send(message);
+        done += some;
+      }
+    });
+  };
+  ranks().to_first(what, send_all, [&](int /*rank*/, std::span<const std::byte> message) {
+    std::vector<std::uint64_t> numbers(message.size() / (size_of(dtype) + sizeof(std::uint64_t)));
+    if (!numbers.empty()) std::memcpy(numbers.data(), message.data(), numbers.size() * sizeof(std::uint64_t));
+    take({dtype, message.data() + numbers.size() * sizeof(std::uint64_t), numbers.size()}, numbers.data());
+  });
+}
 
 NumberedValues::NumberedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir)
     : dtype_(dtype),

@@ -110,33 +110,41 @@ void ChunkReader::rewind() {
 }
 
 Pieces::Pieces(std::span<const std::unique_ptr<io::Source>> sources, unsigned channels, std::uint64_t bytes,
-               Progress& progress)
-    : sources_(sources), ahead_(sources.size()), views_(sources.size()) {
+               Progress& progress, std::optional<Weighted> weighted)
+    : sources_(sources), weighted_(std::move(weighted)), ahead_(sources.size()), views_(sources.size()) {
   const std::uint64_t each = std::max<std::uint64_t>(1, bytes / sources.size());
-  for (const auto& source : sources) {
-    readers_.push_back(std::make_unique<ChunkReader>(*source, channels, each, progress));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    readers_.push_back(std::make_unique<ChunkReader>(*sources[i], has_weights(i) ? 1 : channels, each, progress));
   }
 }
 
 std::span<const ArrayView> Pieces::next() {
+  const auto values = [&](std::size_t source) { return weighted_ && !has_weights(source) ? weighted_->values : 1; };
   std::uint64_t count = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     if (ahead_[i].count == 0) ahead_[i] = readers_[i]->next();
-    count = std::min(count, ahead_[i].count);
+    count = std::min(count, ahead_[i].count / values(i));
   }
   for (std::size_t i = 0; i < readers_.size(); ++i) {
-    if (count == 0 && ahead_[i].count != 0) {
-      const auto ended =
-          std::find_if(ahead_.begin(), ahead_.end(), [](const ArrayView& view) { return view.count == 0; });
-      data_error("the columns must be equally long: {} ends before {}",
-                 sources_[static_cast<std::size_t>(ended - ahead_.begin())]->info().name, sources_[i]->info().name);
-    }
     ArrayView& rest = ahead_[i];
-    views_[i] = {rest.dtype, rest.data, count};
-    if (count > 0) rest.data = static_cast<const std::byte*>(rest.data) + count * size_of(rest.dtype);
-    rest.count -= count;
+    if (count == 0 && rest.count != 0) ends_early();
+    views_[i] = {rest.dtype, rest.data, count * values(i)};
+    if (count > 0) rest = part_of(rest, views_[i].count, rest.count - views_[i].count);
   }
   return views_;
+}
+
+void Pieces::ends_early() const {
+  const auto is_empty = [](const ArrayView& view) { return view.count == 0; };
+  const auto ended = static_cast<std::size_t>(std::find_if(ahead_.begin(), ahead_.end(), is_empty) - ahead_.begin());
+  const auto longer =
+      static_cast<std::size_t>(std::find_if_not(ahead_.begin(), ahead_.end(), is_empty) - ahead_.begin());
+  const auto name = [&](std::size_t i) { return sources_[i]->info().name; };
+  if (!has_weights(ended) && !has_weights(longer)) {
+    data_error("the columns must be equally long: {} ends before {}", name(ended), name(longer));
+  }
+  data_error("there must be a weight for each value: {} ends before {}",
+             has_weights(ended) ? name(ended) : weighted_->name, has_weights(longer) ? name(longer) : weighted_->name);
 }
 
 void Pieces::rewind() {

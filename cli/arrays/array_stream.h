@@ -70,14 +70,19 @@ class ChunkReader {
   double seconds_ = 0;
 };
 
-// One or several sources of one dtype and equal length, read side by side in pieces.
+// One or several sources of equal length, read side by side in pieces.
 class Pieces {
  public:
-  // Holds at most `bytes` of the data, but at least one pixel of `channels` values of each source.
+  // The last source has weights: one for each so many values of each of the others, which have that name together.
+  struct Weighted {
+    std::uint64_t values = 1;
+    std::string name;
+  };
+  // Holds at most `bytes` of the data, but at least one pixel of `channels` values of each source without weights.
   Pieces(std::span<const std::unique_ptr<io::Source>> sources, unsigned channels, std::uint64_t bytes,
-         Progress& progress);
-  // The next piece of each source, all equally long, valid until the next call; empty views at the end. Throws io when
-  // the sources turn out to be of different length.
+         Progress& progress, std::optional<Weighted> weighted = std::nullopt);
+  // The next piece of each source, all equally long but for weights, valid until the next call; empty views at the end.
+  // Throws io when the sources turn out to be of different length.
   std::span<const ArrayView> next();
   // Back to the first piece.
   void rewind();
@@ -85,7 +90,10 @@ class Pieces {
   [[nodiscard]] double seconds() const;
 
  private:
+  [[nodiscard]] bool has_weights(std::size_t source) const { return weighted_ && source + 1 == sources_.size(); }
+  [[noreturn]] void ends_early() const;
   std::span<const std::unique_ptr<io::Source>> sources_;
+  std::optional<Weighted> weighted_;
   std::vector<std::unique_ptr<ChunkReader>> readers_;
   std::vector<ArrayView> ahead_;  // what is left of each reader's piece
   std::vector<ArrayView> views_;
@@ -380,6 +388,12 @@ ColumnsForm columns_form(const CommonOptions& common, bool has_array);
 void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common);
 
 // Values, each with a number: how often it occurs, or where it was.
+using NumberedSink = std::function<void(const ArrayView& values, const std::uint64_t* numbers)>;
+
+// give(sink) of every rank but the first gives blocks of them, which the first rank's `take` gets in the order of the
+// ranks. Collective.
+void send_to_first(std::string_view what, Dtype dtype, const std::function<void(const NumberedSink&)>& give,
+                   const NumberedSink& take);
 
 // Held in memory, or in files when they are many. They may be read several times.
 class NumberedValues {

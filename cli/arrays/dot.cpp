@@ -118,7 +118,9 @@ Exit run_command(DotCommandOptions& asked) {
   std::vector<std::string> notes;
   for (const auto& source : sources)
     for (const std::string& note : source->info().notes) notes.push_back(source->info().name + ": " + note);
-  ColumnsResult found{{{"dot", "dot"}}, [&](const ColumnsResult::Taker& take) { take({&value, 1}); }, {}};
+  ColumnsResult found;
+  found.heads = {{"dot", "dot"}};
+  found.pieces = [&](const ColumnsResult::Taker& take) { take({&value, 1}); };
   found.one = found.bare = true;
   found.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", sums.count(), to_string(info.dtype),
                                 json_string(device.id()), json_report(text, notes), json_seconds(seconds));

@@ -184,44 +184,16 @@ class TopkTable {
   }
   // Appends the rows of the other ranks to those of the first.
   void join_rows() {
-    const std::size_t element = size_of(request_.dtype);
-    const auto number = [](const std::byte* at) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    };
-    const auto give = [&](const Ranks::Send& send) {
-      Ranks::Bytes message(2 * sizeof(std::uint64_t));
+    const auto give = [&](const NumberedSink& sink) {
       result_.entries.each([&](const ArrayView& values, const ArrayView& indices) {
-        const std::uint64_t kind[] = {1, values.count};
-        std::memcpy(message.data(), kind, sizeof kind);
-        message.resize(sizeof kind);
-        const auto add = [&](const ArrayView& column) {
-          const auto* first = static_cast<const std::byte*>(column.data);
-          message.insert(message.end(), first, first + column.count * size_of(column.dtype));
-        };
-        add(indices);
-        add(values);
-        send(message);
+        sink(values, static_cast<const std::uint64_t*>(indices.data));
       });
-      for (std::size_t row = 0; row < result_.found.size(); ++row) {
-        const std::uint64_t one[] = {0, result_.found[row], result_.skipped[row]};
-        send(std::as_bytes(std::span(one)));
-      }
     };
-    const auto take = [&](int /*rank*/, std::span<const std::byte> message) {
-      if (number(message.data()) == 0) {
-        result_.found.push_back(number(message.data() + 8));
-        result_.skipped.push_back(number(message.data() + 16));
-        return;
-      }
-      const std::uint64_t count = number(message.data() + 8);
-      std::vector<std::uint64_t> indices(count);
-      if (count != 0) std::memcpy(indices.data(), message.data() + 16, count * sizeof(std::uint64_t));
-      result_.entries.append({request_.dtype, message.data() + message.size() - count * element, count},
-                             indices.data());
-    };
-    ranks().to_first("rows of topk", give, take);
+    send_to_first("rows of topk", request_.dtype, give, [&](const ArrayView& values, const std::uint64_t* indices) {
+      result_.entries.append(values, indices);
+    });
+    result_.found = join_ranks("found", std::move(result_.found));
+    result_.skipped = join_ranks("skipped", std::move(result_.skipped));
   }
 
   TopkRequest request_;

@@ -22,8 +22,7 @@ namespace {
 
 // Distinct values with their counts, of data of any size.
 
-constexpr std::uint64_t table_block_entries = 4096;                  // that merging gives at a time
-constexpr std::uint64_t gathered_entries = std::uint64_t{1} << 20U;  // that are sent at a time
+constexpr std::uint64_t table_block_entries = 4096;  // that merging gives at a time
 
 // Whether two values are one: neither comes before the other.
 bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
@@ -106,7 +105,6 @@ class UniqueTable {
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
-  using Sink = std::function<void(const ArrayView& values, const std::uint64_t* counts)>;
   void spill() {
     const UniqueArrays found = accumulator_->result();
     times_ += accumulator_->times();
@@ -116,7 +114,7 @@ class UniqueTable {
     ++run_count_;
     times_.compute += since(began);
   }
-  void give_all(const Sink& sink) {
+  void give_all(const NumberedSink& sink) {
     if (runs_.count() > 0) {
       if (accumulator_) spill();
       merge_runs(sink);
@@ -127,7 +125,7 @@ class UniqueTable {
     }
   }
   // Runs come in the order of the input, so the first of equal values is the one that represents them.
-  void merge_runs(const Sink& sink) {
+  void merge_runs(const NumberedSink& sink) {
     const std::size_t element = size_of(request_.dtype);
     std::vector<std::byte> values;
     std::vector<std::uint64_t> counts;
@@ -169,26 +167,12 @@ class UniqueTable {
       return;
     }
     if (ranks().first() && accumulator_) spill();
-    const std::size_t element = size_of(request_.dtype);
-    const auto give = [&](const Ranks::Send& send) {
-      Ranks::Bytes message;
-      give_all([&](const ArrayView& values, const std::uint64_t* counts) {
-        for (std::uint64_t done = 0; done < values.count;) {
-          const std::uint64_t some = std::min<std::uint64_t>(values.count - done, gathered_entries);
-          message.assign(reinterpret_cast<const std::byte*>(counts + done),
-                         reinterpret_cast<const std::byte*>(counts + done + some));
-          message.insert(message.end(), element_at(values, done), element_at(values, done + some));
-          send(message);
-          done += some;
-        }
-      });
-    };
-    const auto take = [&](int /*rank*/, std::span<const std::byte> message) {
-      const std::uint64_t count = message.size() / (element + sizeof(std::uint64_t));
-      runs_.add({{request_.dtype, message.data() + count * sizeof(std::uint64_t), count}, message.data()});
-      ++run_count_;
-    };
-    ranks().to_first("distinct values", give, take);
+    send_to_first(
+        "distinct values", request_.dtype, [&](const NumberedSink& sink) { give_all(sink); },
+        [&](const ArrayView& values, const std::uint64_t* counts) {
+          runs_.add({values, reinterpret_cast<const std::byte*>(counts)});
+          ++run_count_;
+        });
   }
 
   Request request_;

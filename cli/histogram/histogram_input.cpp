@@ -276,15 +276,12 @@ HistogramInput open_columns(const HistogramJob& job, std::span<const std::string
 
 std::optional<std::uint64_t> HistogramInput::bytes() const {
   std::uint64_t sum = 0;
-  bool known = true;
   for (const auto& source : sources) {
-    known = known && source->info().count;
-    sum += source->info().count.value_or(0);
+    const io::SourceInfo& own = source->info();
+    if (!own.count && !weighted) return std::nullopt;
+    sum += own.count.value_or(0) * size_of(own.dtype);
   }
-  const std::uint64_t own = known ? sum * size_of(info.dtype) : 0;
-  if (weights.empty()) return known ? std::optional(own) : std::nullopt;
-  const io::SourceInfo& by = weights.front()->info();
-  return own + by.count.value_or(0) * size_of(by.dtype);
+  return sum;
 }
 
 void HistogramInput::add(SharedSource source) {
@@ -294,31 +291,27 @@ void HistogramInput::add(SharedSource source) {
 
 std::vector<std::string> HistogramInput::notes() const {
   std::vector<std::string> result;
-  for (const auto& source : sources) {
-    const io::SourceInfo& own = source->info();
-    for (const std::string& text : own.notes) result.push_back(sources.size() > 1 ? own.name + ": " + text : text);
-    if (channels == 1 && own.channels.size() > 1 && std::ranges::count(own.channels, "alpha") != 0)
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const io::SourceInfo& own = sources[i]->info();
+    const bool weights = weighted && i + 1 == sources.size();
+    const bool several = sources.size() > (weighted ? 2 : 1);
+    for (const std::string& text : own.notes) result.push_back(several || weights ? own.name + ": " + text : text);
+    if (!weights && channels == 1 && own.channels.size() > 1 && std::ranges::count(own.channels, "alpha") != 0)
       result.emplace_back("alpha is counted with the other channels");
-  }
-  for (const auto& source : weights) {
-    for (const std::string& text : source->info().notes) result.push_back(source->info().name + ": " + text);
   }
   return result;
 }
 
 NamedReports HistogramInput::texts() const {
   NamedReports result;
-  for (const auto& source : sources) {
-    const std::string& name = source->info().name;
-    if (result.empty() || result.back().first != name) result.emplace_back(name, report_of_ranks(source->report()));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::string& name = sources[i]->info().name;
+    const bool weights = weighted && i + 1 == sources.size();
+    if (weights || result.empty() || result.back().first != name) {
+      result.emplace_back(name, report_of_ranks(sources[i]->report()));
+    }
   }
-  for (const auto& source : weights) result.emplace_back(source->info().name, report_of_ranks(source->report()));
   return result;
-}
-
-void HistogramInput::keep_for_rewind() {
-  for (const auto& source : sources) source->keep_for_rewind();
-  for (const auto& source : weights) source->keep_for_rewind();
 }
 
 namespace {
@@ -337,11 +330,10 @@ HistogramInput open_input(const HistogramJob& job, std::span<const std::string> 
 }
 
 void open_weights(const HistogramJob& job, HistogramInput& input) {
-  SharedSource shared = open_shared(job.weights->input, job.weights->from, false);
-  input.weights.push_back(std::move(shared.source));
-  input.weights_way = shared.way;
-  const io::SourceInfo& by = input.weights.front()->info();
-  const std::optional<std::uint64_t> count = shared_count(*input.weights.front(), shared.way);
+  input.add(open_shared(job.weights->input, job.weights->from, false));
+  input.weighted = true;
+  const io::SourceInfo& by = input.sources.back()->info();
+  const std::optional<std::uint64_t> count = shared_count(*input.sources.back(), input.ways.back());
   if (!job.joint && input.channels != 1) {
     usage_error("--weights takes one channel (--channels 1 takes all values alike), {} has {}", input.info.name,
                 input.channels);
@@ -368,44 +360,6 @@ HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std
   if (job.joint) result.columns = std::max<std::size_t>(result.sources.size(), result.channels);
   if (job.weights) open_weights(job, result);
   return result;
-}
-
-Points::Points(const HistogramInput& input, std::uint64_t bytes, Progress& progress)
-    : input_(input),
-      interleaved_(input.sources.size() == 1 ? input.columns : 1),
-      values_(input.sources, input.channels, bytes, progress) {
-  if (!input.weights.empty()) weights_.emplace(input.weights, 1, bytes, progress);
-}
-
-std::span<const ArrayView> Points::next() {
-  if (!weights_) {
-    const std::span<const ArrayView> piece = values_.next();
-    return piece.front().count == 0 ? std::span<const ArrayView>() : piece;
-  }
-  const std::size_t columns = input_.sources.size();
-  rest_.resize(columns + 1);
-  if (rest_.front().count == 0) std::ranges::copy(values_.next(), rest_.begin());
-  if (rest_.back().count == 0) rest_.back() = weights_->next().front();
-  const std::uint64_t points = rest_.front().count / interleaved_;
-  const std::uint64_t count = std::min(points, rest_.back().count);
-  if (count == 0 && points != rest_.back().count) {
-    const std::string& weights = input_.weights.front()->info().name;
-    data_error("there must be a weight for each value: {} ends before {}", points == 0 ? input_.info.name : weights,
-               points == 0 ? weights : input_.info.name);
-  }
-  piece_.clear();
-  for (ArrayView& each : rest_) {
-    const std::uint64_t some = piece_.size() < columns ? count * interleaved_ : count;
-    piece_.push_back({each.dtype, each.data, some});
-    each = part_of(each, some, each.count - some);
-  }
-  return count == 0 ? std::span<const ArrayView>() : piece_;
-}
-
-void Points::rewind() {
-  values_.rewind();
-  if (weights_) weights_->rewind();
-  rest_.clear();
 }
 
 }  // namespace masu::cli

@@ -9,31 +9,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace masu::cli {
 namespace {
 
 // The four shapes of a histogram, with one interface: channels, rows, columns together, and with weights.
-
-// Counts pieces of the data, and counts them again by the plain reference where that is asked.
-class Counter {
- public:
-  Counter() = default;
-  Counter(const Counter&) = delete;
-  Counter& operator=(const Counter&) = delete;
-  virtual ~Counter() = default;
-  virtual void add(std::span<const ArrayView> piece) = 0;
-  // The same for the reference, which `start_reference` makes; the table's range and mean too.
-  virtual void start_reference() = 0;
-  virtual void add_reference(std::span<const ArrayView> piece) = 0;
-  // Puts the counts into the result: this rank's.
-  virtual void finish(HistogramResult& result) = 0;
-  // Makes them those of all ranks.
-  virtual void share(HistogramResult& result) = 0;
-  // Throws Differs where the reference counted otherwise.
-  virtual void compare(const HistogramResult& result) const = 0;
-  [[nodiscard]] virtual Times times() const = 0;
-};
 
 struct CounterRequest {
   const Device& device;
@@ -44,57 +25,77 @@ struct CounterRequest {
   bool summaries = false;
 };
 
-// What the plain reference counts of channels, in blocks: one of each channel, or of each row and channel.
-class BlockReference {
+// Counts pieces of the data, and counts them again by the plain reference where that is asked.
+class Counter {
  public:
-  explicit BlockReference(const CounterRequest& request)
-      : half_open_(request.options.right_open || request.bins.front().kind() == Bins::Kind::integers),
-        outside_(request.options.outside),
-        half_(
-            reference::half_even(BinRule(request.bins.front(), request.input.info.dtype, request.options.right_open))) {
-  }
+  explicit Counter(CounterRequest request) : request_(std::move(request)) {}
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+  virtual ~Counter() = default;
+  virtual void add(std::span<const ArrayView> piece) = 0;
+  // The same for the reference, which `start_reference` makes.
+  virtual void start_reference() = 0;
+  virtual void add_reference(std::span<const ArrayView> piece) = 0;
+  // Puts the counts into the result: this rank's.
+  virtual void finish(HistogramResult& result) = 0;
+  // Makes them those of all ranks; the table's range and mean too.
+  virtual void share(HistogramResult& result) = 0;
+  // Throws Differs where the reference counted otherwise.
+  virtual void compare(const HistogramResult& result) const = 0;
+  [[nodiscard]] virtual Times times() const = 0;
 
-  [[nodiscard]] bool half_open() const noexcept { return half_open_; }
-  void start(std::vector<double> edges, std::uint64_t bins, std::uint64_t blocks) {
-    edges_ = std::move(edges);
-    expected_.resize(blocks);
-    for (reference::Counts& counts : expected_) counts.counts.resize(bins);
+ protected:
+  [[nodiscard]] const std::string& name() const { return request_.input.info.name; }
+  [[nodiscard]] Dtype dtype() const { return request_.input.info.dtype; }
+  [[nodiscard]] ReferenceSlots slots(bool joint) const {
+    return {dtype(), request_.bins, request_.options.right_open, request_.options.outside, joint};
   }
-  // To the `blocks` from number `first` on.
-  void add(const ArrayView& data, std::uint64_t first, std::uint64_t blocks) {
-    reference::histogram(data, edges_, half_open_, outside_, std::span(expected_).subspan(first, blocks), half_);
+  CounterRequest request_;
+};
+
+// Without weights.
+class CountCounter : public Counter {
+ public:
+  // As SlotReference has them.
+  explicit CountCounter(CounterRequest request, bool joint = false, std::uint64_t rows = 1,
+                        std::uint64_t row_values = 0)
+      : Counter(std::move(request)), joint_(joint), rows_(rows), row_values_(row_values) {}
+  void start_reference() final { reference_.emplace(slots(joint_), rows_, row_values_, request_.options.channels); }
+  void add_reference(std::span<const ArrayView> piece) final {
+    reference_->add(piece, [](std::uint64_t& count) { ++count; });
   }
-  template <class Name>
-  void compare(const HistogramResult& result, unsigned channels, const Name& name) const {
-    for (std::size_t i = 0; i < expected_.size(); ++i) {
+  void compare(const HistogramResult& result) const final {
+    const unsigned channels = request_.options.channels;
+    for (std::uint64_t i = 0; i < reference_->blocks(); ++i) {
       const HistogramResult::Block got = result.block(i / channels, static_cast<unsigned>(i % channels));
-      const std::string where = name(i);
-      check_counts(where, got.counts, expected_[i].counts);
-      check_count(where, "below", got.below, expected_[i].below);
-      check_count(where, "above", got.above, expected_[i].above);
-      check_count(where, "nan", got.nan, expected_[i].nan);
+      const std::span<const std::uint64_t> expected = reference_->block(i);
+      const std::span<const std::uint64_t> beside = expected.last(3);
+      std::string where = name();
+      if (result.rows) where += fmt::format(": row {}, channel {}", i / channels, i % channels);
+      else if (!joint_) where += fmt::format(": channel {}", i);
+      check_counts(where, got.counts, expected);
+      check_count(where, joint_ ? "outside" : "below", got.below, beside[0] + (joint_ ? beside[1] : 0));
+      if (!joint_) check_count(where, "above", got.above, beside[1]);
+      check_count(where, "nan", got.nan, beside[2]);
     }
   }
 
  private:
-  bool half_open_;
-  Outside outside_;
-  std::optional<reference::HalfEven> half_;
-  std::vector<double> edges_;
-  std::vector<reference::Counts> expected_;
+  bool joint_;
+  std::uint64_t rows_;
+  std::uint64_t row_values_;
+  std::optional<SlotReference<std::uint64_t>> reference_;
 };
 
-class ChannelCounter final : public Counter {
+class ChannelCounter final : public CountCounter {
  public:
   explicit ChannelCounter(const CounterRequest& request)
-      : accumulator_(request.device, request.input.info.dtype, request.bins.front(), request.options),
-        channels_(request.options.channels),
-        name_(request.input.info.name),
-        reference_(request) {
+      : CountCounter(request), accumulator_(request.device, dtype(), request.bins.front(), request.options) {
     if (!request.summaries) return;
-    for (unsigned c = 0; c < channels_; ++c) summaries_.emplace_back(request.input.info.dtype);
+    for (unsigned c = 0; c < request.options.channels; ++c) summaries_.emplace_back(dtype());
     const Histogram first = std::move(accumulator_.result().front());
-    one_value_ = one_value_per_bin(first, request.bins.front().kind(), reference_.half_open(), request.bounds);
+    const bool half_open = request.options.right_open || request.bins.front().kind() == Bins::Kind::integers;
+    one_value_ = one_value_per_bin(first, request.bins.front().kind(), half_open, request.bounds);
     from_counts_ =
         one_value_ && first.edge(0) <= request.bounds.least && first.edge(first.size()) > request.bounds.greatest;
   }
@@ -102,18 +103,10 @@ class ChannelCounter final : public Counter {
   void add(std::span<const ArrayView> piece) override {
     accumulator_.add(piece.front());
     runtime::parallel_tasks(from_counts_ ? 0 : summaries_.size(), [&](std::uint64_t c) {
-      summaries_[c].add(piece.front(), static_cast<unsigned>(c), channels_);
+      summaries_[c].add(piece.front(), static_cast<unsigned>(c), request_.options.channels);
     });
   }
-
-  void start_reference() override {
-    const Histogram empty = std::move(accumulator_.result().front());
-    reference_.start(empty.edges(), empty.size(), channels_);
-  }
-  void add_reference(std::span<const ArrayView> piece) override { reference_.add(piece.front(), 0, channels_); }
-
   void finish(HistogramResult& result) override { result.channels = accumulator_.result(); }
-
   void share(HistogramResult& result) override {
     for (Histogram& channel : result.channels) channel = channel.with_integers(sum_of_ranks(channel.integers()));
     result.one_value = one_value_;
@@ -123,69 +116,32 @@ class ChannelCounter final : public Counter {
     }
     result.summaries = std::move(summaries_);
   }
-
-  void compare(const HistogramResult& result) const override {
-    reference_.compare(result, channels_, [&](std::size_t c) { return fmt::format("{}: channel {}", name_, c); });
-  }
-
   [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
   HistogramAccumulator accumulator_;
-  unsigned channels_;
-  std::string name_;
-  BlockReference reference_;
   bool one_value_ = false;
   bool from_counts_ = false;  // whether range and mean follow from the counts: every value has its own bin
   std::vector<Summary> summaries_;
 };
 
 // --rows: a histogram for each of many equal blocks of an input.
-class RowCounter final : public Counter {
+class RowCounter final : public CountCounter {
  public:
   // `mine` of all `rows` are this rank's; `values` is the number of all values.
   RowCounter(const CounterRequest& request, std::uint64_t rows, std::uint64_t mine, std::uint64_t values)
-      : device_(request.device),
-        bins_(request.bins.front()),
+      : CountCounter(request, false, std::max<std::uint64_t>(mine, 1), checked_row(request, rows, values)),
         rows_(rows),
         mine_(mine),
-        row_elements_(checked_row(request, rows, values)),
-        accumulator_(make(std::max<std::uint64_t>(mine, 1), request.input.info.dtype, request.options)),
-        options_(request.options),
-        name_(request.input.info.name),
-        reference_(request) {}
+        row_elements_(values / rows),
+        accumulator_(make(std::max<std::uint64_t>(mine, 1))) {}
 
   void add(std::span<const ArrayView> piece) override { accumulator_.add(piece.front()); }
-
-  void start_reference() override {
-    const RowHistograms empty = accumulator_.result();
-    reference_.start(empty.edges(), empty.size(), empty.rows() * empty.channels());
-  }
-
-  void add_reference(std::span<const ArrayView> piece) override {
-    ArrayView rest = piece.front();
-    while (rest.count > 0) {
-      const std::uint64_t row = position_ / row_elements_;
-      const std::uint64_t count = std::min(rest.count, row_elements_ - position_ % row_elements_);
-      reference_.add({rest.dtype, rest.data, count}, row * options_.channels, options_.channels);
-      rest = part_of(rest, count, rest.count - count);
-      position_ += count;
-    }
-  }
-
   void finish(HistogramResult& result) override { result.rows = accumulator_.result(); }
-
   void share(HistogramResult& result) override {
     if (ranks().several()) join(*result.rows);
     result.first_row = result.rows->histogram(0);
   }
-
-  void compare(const HistogramResult& result) const override {
-    reference_.compare(result, options_.channels, [&](std::size_t i) {
-      return fmt::format("{}: row {}, channel {}", name_, i / options_.channels, i % options_.channels);
-    });
-  }
-
   [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
@@ -199,84 +155,50 @@ class RowCounter final : public Counter {
     }
     return values / rows;
   }
-  RowHistogramAccumulator make(std::uint64_t rows, Dtype dtype, const HistogramOptions& options) const {
-    return {device_, dtype, bins_, rows, row_elements_, options};
+  [[nodiscard]] RowHistogramAccumulator make(std::uint64_t rows) const {
+    return {request_.device, dtype(), request_.bins.front(), rows, row_elements_, request_.options};
   }
   // All rows, of which this rank's are some.
   void join(RowHistograms& result) const {
-    const RowHistograms none = make(rows_, result.dtype(), options_).result();
+    const unsigned channels = request_.options.channels;
+    const RowHistograms none = make(rows_).result();
     const std::uint64_t before = ranks().before("rows", mine_);
     const std::vector<std::int64_t> part = result.integers();
-    std::vector<std::int64_t> all(none.counts().size() + rows_ * options_.channels * 3);
+    std::vector<std::int64_t> all(none.counts().size() + rows_ * channels * 3);
     // The counts of the rows, and then what lies outside of each.
     const auto place = [&](std::uint64_t from, std::uint64_t to, std::uint64_t a_row) {
       std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), mine_ * a_row,
                   all.begin() + static_cast<std::ptrdiff_t>(to + before * a_row));
     };
-    place(0, 0, options_.channels * none.size());
-    place(result.counts().size(), none.counts().size(), options_.channels * 3);
+    place(0, 0, channels * none.size());
+    place(result.counts().size(), none.counts().size(), std::uint64_t{channels} * 3);
     result = none.with_integers(sum_of_ranks(std::move(all)));
   }
 
-  Device device_;
-  Bins bins_;
   std::uint64_t rows_;
   std::uint64_t mine_;
   std::uint64_t row_elements_;
   RowHistogramAccumulator accumulator_;
-  HistogramOptions options_;
-  std::string name_;
-  BlockReference reference_;
-  std::uint64_t position_ = 0;  // of the reference in the data
 };
 
 // --joint: how many points fall into each joint bin.
-class JointCounter final : public Counter {
+class JointCounter final : public CountCounter {
  public:
   explicit JointCounter(const CounterRequest& request)
-      : accumulator_(request.device, request.input.info.dtype, request.bins, request.options),
-        name_(request.input.info.name) {
-    slots_.outside = request.options.outside;
-    for (const Bins& bins : request.bins) {
-      slots_.half_open.push_back(request.options.right_open || bins.kind() == Bins::Kind::integers);
-    }
-  }
+      : CountCounter(request, true), accumulator_(request.device, dtype(), request.bins, request.options) {}
 
   void add(std::span<const ArrayView> piece) override {
-    if (piece.size() == 1 && slots_.half_open.size() > 1) accumulator_.add_interleaved(piece.front());
-    else accumulator_.add(piece);
+    if (piece.size() == request_.bins.size()) accumulator_.add(piece);
+    else accumulator_.add_interleaved(piece.front());
   }
-
-  void start_reference() override {
-    const JointHistogram empty = accumulator_.result();
-    for (unsigned d = 0; d < empty.dimensions(); ++d) slots_.edges.push_back(empty.edges(d));
-    expected_.resize(empty.counts().size() + 3);
-  }
-
-  void add_reference(std::span<const ArrayView> piece) override {
-    slots_.each(piece, [&](std::size_t slot) { ++expected_[slot]; });
-  }
-
   void finish(HistogramResult& result) override { result.joint = accumulator_.result(); }
   void share(HistogramResult& result) override {
     result.joint = result.joint->with_integers(sum_of_ranks(result.joint->integers()));
   }
-
-  void compare(const HistogramResult& result) const override {
-    if (expected_.empty()) return;
-    const std::span<const std::uint64_t> beside = std::span(expected_).last(3);
-    check_counts(name_, result.joint->counts(), expected_);
-    check_count(name_, "outside", result.joint->outside(), beside[0] + beside[1]);
-    check_count(name_, "nan", result.joint->nan(), beside[2]);
-  }
-
   [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
   JointHistogramAccumulator accumulator_;
-  std::string name_;
-  ReferenceSlots slots_;
-  std::vector<std::uint64_t> expected_;  // of the joint bins, and of what lies in none
 };
 
 // --weights: the exact sum of the weights in each bin.
@@ -285,28 +207,32 @@ class WeightedCounter final : public Counter {
   // `values`: the number of all values, where it is known. It is where there are rows.
   WeightedCounter(const CounterRequest& request, bool variances, const std::optional<std::uint64_t>& rows,
                   std::uint64_t values)
-      : device_(request.device),
-        name_(request.input.info.name),
-        dtype_(request.input.info.dtype),
-        bins_(request.bins),
+      : Counter(request),
         options_{.right_open = request.options.right_open,
                  .outside = request.options.outside,
                  .variances = variances,
                  .rows = rows.value_or(1),
                  .memory = request.options.memory},
         by_rows_(rows.has_value()),
-        row_elements_(checked_row(values / bins_.size())),
-        accumulator_(device_, dtype_, request.input.weights.front()->info().dtype, bins_, options_, row_elements_) {}
+        row_elements_(checked_row(values / request.bins.size())),
+        accumulator_(request.device, dtype(), request.input.sources.back()->info().dtype, request.bins, options_,
+                     row_elements_) {}
 
   void add(std::span<const ArrayView> piece) override {
     const std::span<const ArrayView> columns = piece.first(piece.size() - 1);
-    if (columns.size() == bins_.size()) accumulator_.add(columns, piece.back());
+    if (columns.size() == request_.bins.size()) accumulator_.add(columns, piece.back());
     else accumulator_.add_interleaved(columns.front(), piece.back());
   }
 
-  void start_reference() override { reference_.emplace(dtype_, bins_, options_, by_rows_ ? row_elements_ : 0); }
+  void start_reference() override {
+    reference_.emplace(slots(request_.bins.size() > 1), options_.rows, by_rows_ ? row_elements_ : 0, 1);
+  }
   void add_reference(std::span<const ArrayView> piece) override {
-    reference_->add(piece.first(piece.size() - 1), piece.back());
+    const std::byte* weight = element_at(piece.back(), 0);
+    reference_->add(piece.first(piece.size() - 1), [&](ExactSum& sum) {
+      sum.add(ArrayView(piece.back().dtype, weight, 1));
+      weight += size_of(piece.back().dtype);
+    });
   }
 
   // The part of one rank may not fit where the total of several ranks does: only the reference needs it.
@@ -315,34 +241,46 @@ class WeightedCounter final : public Counter {
   }
   void share(HistogramResult& result) override {
     if (!ranks().several()) return;
-    merge_states("weighted histogram", accumulator_, device_);
+    merge_states("weighted histogram", accumulator_, request_.device);
     take(result);
   }
-  void compare(const HistogramResult& result) const override { reference_->compare(name_, *result.weighted); }
+  void compare(const HistogramResult& result) const override {
+    const WeightedHistogram& found = *result.weighted;
+    const bool joint = request_.bins.size() > 1;
+    for (std::uint64_t row = 0; row < found.rows(); ++row) {
+      const std::span<const ExactSum> sums = reference_->block(row);
+      const std::span<const ExactSum> beside = sums.last(3);
+      const auto check = [&](const std::string& what, double got, const ExactSum& expected) {
+        if (std::bit_cast<std::uint64_t>(got) == std::bit_cast<std::uint64_t>(expected.sum())) return;
+        differs("{}, row {}, {}: the total is {}, that of the reference {}", name(), row, what, got, expected.sum());
+      };
+      const std::span<const double> totals = found.totals(row);
+      for (std::size_t bin = 0; bin < totals.size(); ++bin) check(fmt::format("bin {}", bin), totals[bin], sums[bin]);
+      check(joint ? "outside" : "below", joint ? found.outside(row) : found.below(row), beside[0]);
+      if (!joint) check("above", found.above(row), beside[1]);
+      check("nan", found.nan(row), beside[2]);
+    }
+  }
 
   [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
   [[nodiscard]] std::uint64_t checked_row(std::uint64_t points) const {
     if (by_rows_ && points % options_.rows != 0) {
-      usage_error("--rows {} must divide the {} values of {}", options_.rows, points, name_);
+      usage_error("--rows {} must divide the {} values of {}", options_.rows, points, name());
     }
     return points / options_.rows;
   }
   // A total that does not fit is no wrong use.
   void take(HistogramResult& result) const {
-    result.weighted = with_data(name_, [&] { return accumulator_.result(); });
+    result.weighted = with_data(name(), [&] { return accumulator_.result(); });
   }
 
-  Device device_;
-  std::string name_;
-  Dtype dtype_;
-  std::vector<Bins> bins_;
   WeightedOptions options_;
   bool by_rows_;
   std::uint64_t row_elements_;
   WeightedHistogramAccumulator accumulator_;
-  std::optional<WeightedReference> reference_;
+  std::optional<SlotReference<ExactSum>> reference_;
 };
 
 class Run {
@@ -354,7 +292,8 @@ class Run {
         opening_(since(began_)),
         values_(share_input()),
         device_(device_of_rank(job.device, Work::reading, input_.bytes().value_or(0))),
-        points_(input_, bytes_of_pieces(), progress),
+        pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress,
+                weighted()),
         finders_(job.bins, input_.columns, input_.info, device_) {
     options_ = job.options;
     options_.channels = job.joint ? 1 : input_.channels;
@@ -375,7 +314,7 @@ class Run {
     HistogramResult result;
     double verifying = 0;
     progress_.start("histogram", input_.bytes());
-    for (std::span<const ArrayView> piece = points_.next(); !piece.empty(); piece = points_.next()) {
+    for (auto piece = pieces_.next(); piece.front().count > 0; piece = pieces_.next()) {
       counter->add(piece);
       for (const ArrayView& each : piece) result.bytes += each.count * size_of(each.dtype);
       if (!job_.verify) continue;
@@ -396,11 +335,11 @@ class Run {
     result.source.notes = input_.notes();
     result.device = device_.id();
     result.names = input_.names;
-    if (job_.weights) result.weights = input_.weights.front()->info().name;
+    if (job_.weights) result.weights = input_.sources.back()->info().name;
     result.by_rows = job_.rows.has_value();
     result.column_edge_dtypes = finders_.edge_dtypes(job_.joint);
     result.edge_dtype = result.column_edge_dtypes.front();
-    result.seconds = {opening_ + points_.seconds(), times.transfer, finding_ + times.compute,
+    result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute,
                       since(began_) - verifying};
     result.texts = input_.texts();
     return result;
@@ -422,30 +361,30 @@ class Run {
   }
   // As many values as weights for each rank; rows are the first rank's.
   void share_with_weights() {
-    Way& by = input_.weights_way;
-    const bool apart = by == Way::elements && !job_.rows &&
-                       std::ranges::all_of(input_.ways, [](Way way) { return way == Way::elements; });
-    if (!apart) std::ranges::fill(input_.ways, by = Way::first);
-    (void)cut_shared(input_.sources, input_.ways, {.multiple = input_.channels});
-    (void)cut_shared(input_.weights, {&by, 1});
+    const bool apart = !job_.rows && std::ranges::all_of(input_.ways, [](Way way) { return way == Way::elements; });
+    if (!apart) std::ranges::fill(input_.ways, Way::first);
+    const std::size_t columns = input_.sources.size() - 1;
+    const std::span sources(input_.sources);
+    const std::span<const Way> ways(input_.ways);
+    (void)cut_shared(sources.first(columns), ways.first(columns), {.multiple = input_.channels});
+    (void)cut_shared(sources.last(1), ways.last(1));
   }
-  // Weights are read ahead as the values are, so both have a half.
-  [[nodiscard]] std::uint64_t bytes_of_pieces() const {
-    const std::size_t sources = input_.sources.size() + input_.weights.size();
-    return chunk_bytes(device_, sources, job_.memory) / (input_.weights.empty() ? 1 : 2);
+  [[nodiscard]] std::optional<Pieces::Weighted> weighted() const {
+    if (!input_.weighted) return std::nullopt;
+    return Pieces::Weighted{input_.sources.size() == 2 ? input_.columns : 1, input_.info.name};
   }
   // The passes before the one that counts: for bins that depend on the data, and for the length where rows need it.
   void look_at_the_data() {
     bool count_values = job_.rows && !values_;
     if (!count_values && !finders_.wants_data()) return;
-    input_.keep_for_rewind();
+    for (const auto& source : input_.sources) source->keep_for_rewind();
     while (count_values || finders_.wants_data()) {
       progress_.start("range", input_.bytes());
       std::uint64_t count = 0;
-      for (std::span<const ArrayView> piece = points_.next(); !piece.empty(); piece = points_.next()) {
+      for (auto piece = pieces_.next(); piece.front().count > 0; piece = pieces_.next()) {
         count += piece.front().count;
         const auto began = Clock::now();
-        finders_.add(piece.first(piece.size() - input_.weights.size()));
+        finders_.add(input_.columns_in(piece));
         finding_ += since(began);
       }
       const auto began = Clock::now();
@@ -453,7 +392,7 @@ class Run {
       finding_ += since(began);
       if (count_values) values_ = ranks().sum("values", count);
       count_values = false;
-      points_.rewind();
+      pieces_.rewind();
     }
   }
   [[nodiscard]] std::unique_ptr<Counter> make_counter() const {
@@ -477,7 +416,7 @@ class Run {
   std::uint64_t rows_of_rank_ = 0;
   std::optional<std::uint64_t> values_;  // their number, where it is known
   Device device_;
-  Points points_;
+  Pieces pieces_;
   HistogramOptions options_;
   BinsFinders finders_;
   double finding_ = 0;  // seconds

@@ -239,15 +239,14 @@ HistogramResult run_histogram(const HistogramJob& job, std::span<const std::stri
 
 // What a job of `masu histogram` reads: sources, how their values belong together, and their names.
 struct HistogramInput {
-  std::vector<std::unique_ptr<io::Source>> sources;  // several for joint histograms only
+  std::vector<std::unique_ptr<io::Source>> sources;  // several columns for joint histograms only; weights are the last
   std::vector<Way> ways;                             // how the ranks share each
   std::optional<std::uint64_t> elements;             // values of all sources and ranks together, where that is known
   io::SourceInfo info;                               // of the first one, with the name of all
   unsigned channels = 1;                             // interleaved values of each source
   std::vector<std::string> names;                    // of channels or columns, where they have any
   std::size_t columns = 1;                           // of a joint histogram
-  std::vector<std::unique_ptr<io::Source>> weights;  // one, or none
-  Way weights_way = Way::first;
+  bool weighted = false;
 
   // The values of all ranks, and the bytes of this rank, those of the weights too.
   [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
@@ -255,31 +254,14 @@ struct HistogramInput {
   // Notes and reports of all sources, complete after they have been read.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] NamedReports texts() const;
-  void keep_for_rewind();
   void add(SharedSource source);
+  // The columns of a piece, or all of them interleaved in one, without the weights.
+  [[nodiscard]] std::span<const ArrayView> columns_in(std::span<const ArrayView> piece) const {
+    return piece.first(piece.size() - (weighted ? 1 : 0));
+  }
 };
 
 // One input, or, for a joint histogram, all of them. Throws for options that do not suit what is found.
 HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs);
-
-// The values and the weights of an input, read side by side.
-class Points {
- public:
-  Points(const HistogramInput& input, std::uint64_t bytes, Progress& progress);
-  // The next piece: the columns, or all of them interleaved in one, and after them as many weights as points, where
-  // there are weights. Empty at the end.
-  std::span<const ArrayView> next();
-  void rewind();
-  // Time spent in the sources.
-  [[nodiscard]] double seconds() const { return values_.seconds() + (weights_ ? weights_->seconds() : 0); }
-
- private:
-  const HistogramInput& input_;
-  std::size_t interleaved_;
-  Pieces values_;
-  std::optional<Pieces> weights_;
-  std::vector<ArrayView> rest_;  // what is left of the piece of each source, the weights last
-  std::vector<ArrayView> piece_;
-};
 
 }  // namespace masu::cli

@@ -22,20 +22,96 @@ namespace {
 constexpr int unit = -2148;          // the lowest bit of a product of two subnormal numbers of f64
 constexpr unsigned more_bits = 160;  // below what is rounded, of quotients and roots
 
-// magnitude * 2^exponent, and a little more where `more` says so, to nearest.
+__extension__ using Wide = __int128;
+
+// A float's bits after its sign, from the highest.
+struct Layout {
+  explicit Layout(Dtype dtype)
+      : size(8 * static_cast<int>(size_of(dtype))),
+        mantissa_bits(float_format(dtype).precision - 1),
+        bias((1 << (size - mantissa_bits - 2)) - 1),
+        infinity(((std::uint64_t{1} << (size - 1 - mantissa_bits)) - 1) << mantissa_bits),
+        sign(std::uint64_t{1} << (size - 1)) {}
+  int size;
+  int mantissa_bits;
+  int bias;
+  std::uint64_t infinity;
+  std::uint64_t sign;
+};
+
+// An element: mantissa * 2^exponent, or none of it.
+struct Parts {
+  bool negative = false;
+  bool nan = false;
+  bool infinite = false;
+  std::uint64_t mantissa = 0;  // of a NaN its payload, from the highest bit
+  int exponent = 0;
+  [[nodiscard]] bool is_zero() const { return !nan && !infinite && mantissa == 0; }
+};
+
+Parts parts_of(const ArrayView& data, std::uint64_t i) {
+  const std::uint64_t bits = bits_of(data, i);
+  Parts parts;
+  if (!is_float(data.dtype)) {
+    const unsigned size = 8 * static_cast<unsigned>(size_of(data.dtype));
+    parts.negative = is_signed(data.dtype) && (bits >> (size - 1) & 1U) != 0;
+    parts.mantissa = parts.negative ? (size == 64 ? 0 - bits : (std::uint64_t{1} << size) - bits) : bits;
+    return parts;
+  }
+  const Layout layout(data.dtype);
+  const std::uint64_t mantissa = bits & ((std::uint64_t{1} << layout.mantissa_bits) - 1);
+  const auto exponent = static_cast<int>((bits & layout.infinity) >> layout.mantissa_bits);
+  parts.negative = (bits & layout.sign) != 0;
+  if ((bits & layout.infinity) == layout.infinity) {
+    (mantissa == 0 ? parts.infinite : parts.nan) = true;
+    parts.mantissa = mantissa << (64 - layout.mantissa_bits);
+    return parts;
+  }
+  parts.mantissa = exponent == 0 ? mantissa : mantissa | std::uint64_t{1} << layout.mantissa_bits;
+  parts.exponent = std::max(exponent, 1) - layout.bias - layout.mantissa_bits;
+  return parts;
+}
+
+// Whether what is cut off adds one to what is kept. `rest`: something lies below half of the last bit that is kept.
+bool rounds_away(Rounding rounding, bool negative, bool odd, bool half, bool rest) {
+  if ((!half && !rest) || rounding == Rounding::zero) return false;
+  if (rounding == Rounding::up) return !negative;
+  if (rounding == Rounding::down) return negative;
+  return half && (rest || odd);
+}
+
+struct Converted {
+  std::uint64_t bits = 0;
+  bool fits = true;
+};
+
+// magnitude * 2^exponent, which is not 0, and a little more where `more` says so.
+Converted to_float(bool negative, const Natural& magnitude, bool more, int exponent, Dtype to, Overflow overflow,
+                   Rounding rounding) {
+  const Layout layout(to);
+  const std::uint64_t sign = negative ? layout.sign : 0;
+  const int highest = static_cast<int>(magnitude.bits()) - 1 + exponent;         // exponent of the highest bit
+  const int lowest = std::max(highest, 1 - layout.bias) - layout.mantissa_bits;  // of the last bit that is kept
+  const int drop = lowest - exponent;                                            // bits that are not
+  const auto at = static_cast<unsigned>(std::max(drop, 0));
+  std::uint64_t kept = magnitude.word(at) << (at - static_cast<unsigned>(drop));
+  const bool half = at > 0 && (magnitude.word(at - 1) & 1U) != 0;
+  const bool rest = more || (at > 1 && magnitude.any_below(at - 1));
+  if (rounds_away(rounding, negative, (kept & 1U) != 0, half, rest)) ++kept;
+  // The mantissa's highest bit counts one in the exponent, so a carry leads to the next binade by itself.
+  const std::uint64_t field = highest < 1 - layout.bias ? 0 : static_cast<std::uint64_t>(highest + layout.bias - 1);
+  const std::uint64_t bits = highest > layout.bias ? layout.infinity : (field << layout.mantissa_bits) + kept;
+  if (bits < layout.infinity) return {sign | bits, true};
+  const bool to_greatest = overflow == Overflow::saturate || rounding == Rounding::zero ||
+                           (rounding == Rounding::up && negative) || (rounding == Rounding::down && !negative);
+  return {sign | (to_greatest ? layout.infinity - 1 : layout.infinity), false};
+}
+
+// The same to nearest, as a number.
 double rounded(bool negative, const Natural& magnitude, bool more, int exponent, Dtype to) {
-  const FloatFormat format = float_format(to);
-  const int bits = static_cast<int>(magnitude.bits());
-  if (bits == 0) return 0;
-  const int drop = std::max({bits - format.precision, format.least - exponent, 0});
-  const auto at = static_cast<unsigned>(drop);
-  std::uint64_t kept = magnitude.word(at);
-  const bool half = drop > 0 && (magnitude.word(at - 1) & 1U) != 0;
-  const bool rest = more || (drop > 1 && magnitude.any_below(at - 1));
-  if (half && (rest || (kept & 1U) != 0)) ++kept;
-  double value = std::ldexp(static_cast<double>(kept), drop + exponent);
-  if (value >= std::ldexp(1.0, format.end - 1) * 2) value = std::numeric_limits<double>::infinity();
-  return negative ? -value : value;
+  if (magnitude.bits() == 0) return 0;
+  const Converted found = to_float(negative, magnitude, more, exponent, to, Overflow::wrap, Rounding::nearest_even);
+  return number_at({to, &found.bits, 1}, 0);
 }
 
 // The root of a number of 2^exponent, which is even; `more`: the number is a little larger, by less than 1.
@@ -52,41 +128,52 @@ double rounded_root(const Natural& square, bool more, int exponent, Dtype to) {
   return rounded(false, root, more, exponent / 2, to);
 }
 
+Converted to_integer(const Parts& value, Dtype to, Overflow overflow) {
+  const int size = 8 * static_cast<int>(size_of(to));
+  const std::uint64_t mask = size == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
+  const Wide greatest = (Wide{1} << (is_signed(to) ? size - 1 : size)) - 1;
+  const Wide least = is_signed(to) ? -greatest - 1 : Wide{0};
+  if (value.nan) return {0, false};
+  const bool infinite = value.infinite;
+  const int exponent = value.exponent;
+  // Up to 126 bits; what is larger fits nowhere, and its lowest 64 bits are computed apart.
+  const bool huge = infinite || (value.mantissa != 0 && exponent > 62);
+  Wide whole = 0;
+  if (!huge && exponent >= 0) whole = Wide{value.mantissa} << exponent;
+  if (!huge && exponent < 0 && exponent > -64) whole = value.mantissa >> -exponent;
+  if (value.negative) whole = -whole;
+  if (!huge && whole >= least && whole <= greatest) return {static_cast<std::uint64_t>(whole) & mask, true};
+  if (overflow == Overflow::saturate) {
+    return {static_cast<std::uint64_t>(value.negative ? least : greatest) & mask, false};
+  }
+  if (infinite || exponent > 63) return {0, false};  // nothing but zeros in the lowest 64 bits
+  const std::uint64_t low = exponent >= 0 ? value.mantissa << exponent : static_cast<std::uint64_t>(whole);
+  return {(exponent >= 0 && value.negative ? 0 - low : low) & mask, false};
+}
+
 }  // namespace
 
-struct ReferenceSum::Parts {
-  bool negative = false;
-  bool nan = false;
-  bool infinite = false;
-  std::uint64_t mantissa = 0;
-  int exponent = 0;
-};
-
-ReferenceSum::Parts ReferenceSum::parts_of(const ArrayView& data, std::uint64_t i) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T element = static_cast<const T*>(data.data)[i];
-    Parts parts;
-    if constexpr (std::integral<T>) {
-      parts.negative = element < 0;
-      using U = std::make_unsigned_t<T>;
-      const U bits = static_cast<U>(element);
-      parts.mantissa = parts.negative ? static_cast<U>(U{0} - bits) : bits;
-    } else {
-      const double value = to_f64(element);
-      parts.negative = std::signbit(value);
-      parts.nan = std::isnan(value);
-      parts.infinite = std::isinf(value);
-      if (std::isfinite(value) && value != 0) {
-        const auto bits = std::bit_cast<std::uint64_t>(value);
-        const auto exponent = static_cast<int>(bits >> 52U & 0x7ffU);
-        parts.mantissa = bits & ((std::uint64_t{1} << 52U) - 1);
-        if (exponent != 0) parts.mantissa |= std::uint64_t{1} << 52U;
-        parts.exponent = std::max(exponent, 1) - 1075;
-      }
-    }
-    return parts;
-  });
+bool reference_convert(const ArrayView& data, std::uint64_t i, Dtype to, Overflow overflow, Rounding rounding,
+                       std::uint64_t& bits) {
+  if (data.dtype == to) {
+    bits = bits_of(data, i);
+    return true;
+  }
+  const Parts value = parts_of(data, i);
+  Converted converted;
+  if (!is_float(to)) {
+    converted = to_integer(value, to, overflow);
+  } else if (value.nan || value.infinite || value.is_zero()) {
+    const Layout layout(to);
+    const std::uint64_t payload = value.mantissa >> (64 - layout.mantissa_bits);
+    const std::uint64_t quiet = std::uint64_t{1} << (layout.mantissa_bits - 1);
+    converted.bits = (value.negative ? layout.sign : 0) | (value.is_zero() ? 0 : layout.infinity) |
+                     (value.nan ? quiet | payload : 0);
+  } else {
+    converted = to_float(value.negative, Natural(value.mantissa), false, value.exponent, to, overflow, rounding);
+  }
+  bits = converted.bits;
+  return converted.fits || overflow != Overflow::error;
 }
 
 void ReferenceSum::add_infinity(bool negative) {
@@ -98,7 +185,7 @@ void ReferenceSum::add(const ArrayView& data, std::uint64_t i) {
   ++count_;
   nan_ = nan_ || parts.nan;
   if (parts.infinite) add_infinity(parts.negative);
-  if (parts.mantissa == 0) return;
+  if (parts.nan || parts.infinite || parts.is_zero()) return;
   (parts.negative ? negative_ : positive_).add(parts.mantissa, static_cast<unsigned>(parts.exponent - unit));
 }
 
@@ -106,14 +193,14 @@ void ReferenceSum::add_product(const ArrayView& x, std::uint64_t i, const ArrayV
   const Parts a = parts_of(x, i);
   const Parts b = parts_of(y, j);
   ++count_;
-  const bool zero = (!a.infinite && a.mantissa == 0) || (!b.infinite && b.mantissa == 0);
+  const bool zero = a.is_zero() || b.is_zero();
   if (a.nan || b.nan || ((a.infinite || b.infinite) && zero)) {
     nan_ = true;
   } else if (a.infinite || b.infinite) {
     add_infinity(a.negative != b.negative);
   } else if (!zero) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide{a.mantissa} * b.mantissa;
+    __extension__ using Product = unsigned __int128;
+    const Product product = Product{a.mantissa} * b.mantissa;
     Natural& part = a.negative != b.negative ? negative_ : positive_;
     const auto shift = static_cast<unsigned>(a.exponent + b.exponent - unit);
     part.add(static_cast<std::uint64_t>(product), shift);
@@ -304,6 +391,18 @@ std::vector<Column> reference_reduce(const ArrayView& data, const ReduceRequest&
   return columns;
 }
 
+ReferenceSlots::ReferenceSlots(Dtype dtype, std::span<const Bins> bins, bool right_open, Outside outside_of_bins,
+                               bool joint)
+    : outside(outside_of_bins) {
+  for (const Bins& each : bins) {
+    const BinRule rule(each, dtype, right_open, joint);
+    std::vector<double>& column = edges.emplace_back();
+    for (std::uint64_t i = 0; i <= rule.n; ++i) column.push_back(rule.edge(i));
+    half_open.push_back(rule.half_open);
+    if (!joint) half = reference::half_even(rule);
+  }
+}
+
 std::size_t ReferenceSlots::joint_bins() const {
   std::size_t joint_bins = 1;
   for (const std::vector<double>& column : edges) joint_bins *= column.size() - 1;
@@ -335,47 +434,6 @@ void ReferenceSlots::each(std::span<const ArrayView> columns, const std::functio
       point[d] = interleaved ? number_at(columns.front(), i * dimensions + d) : number_at(columns[d], i);
     }
     take(slot_of(point));
-  }
-}
-
-WeightedReference::WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
-                                     std::uint64_t row_elements)
-    : row_elements_(row_elements) {
-  slots_.outside = options.outside;
-  for (const Bins& each : bins) {
-    const BinRule rule(each, dtype, options.right_open, bins.size() > 1);
-    std::vector<double>& edges = slots_.edges.emplace_back();
-    for (std::uint64_t i = 0; i <= rule.n; ++i) edges.push_back(rule.edge(i));
-    slots_.half_open.push_back(rule.half_open);
-    if (bins.size() == 1) slots_.half = reference::half_even(rule);
-  }
-  joint_bins_ = slots_.joint_bins();
-  sums_.resize((joint_bins_ + 3) * options.rows);
-}
-
-void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView& weights) {
-  const std::byte* weight = element_at(weights, 0);
-  slots_.each(columns, [&](std::size_t slot) {
-    const std::uint64_t row = row_elements_ == 0 ? 0 : position_++ / row_elements_;
-    sums_[row * (joint_bins_ + 3) + slot].add(ArrayView(weights.dtype, weight, 1));
-    weight += size_of(weights.dtype);
-  });
-}
-
-void WeightedReference::compare(const std::string& name, const WeightedHistogram& found) const {
-  const auto check = [&](std::uint64_t row, const std::string& what, double got, std::size_t slot) {
-    const double expected = sums_[row * (joint_bins_ + 3) + slot].sum();
-    if (std::bit_cast<std::uint64_t>(got) == std::bit_cast<std::uint64_t>(expected)) return;
-    differs("{}, row {}, {}: the total is {}, that of the reference {}", name, row, what, got, expected);
-  };
-  for (std::uint64_t row = 0; row < found.rows(); ++row) {
-    for (std::size_t bin = 0; bin < joint_bins_; ++bin) {
-      check(row, fmt::format("bin {}", bin), found.totals(row)[bin], bin);
-    }
-    const bool joint = slots_.edges.size() > 1;
-    check(row, joint ? "outside" : "below", joint ? found.outside(row) : found.below(row), joint_bins_);
-    if (!joint) check(row, "above", found.above(row), joint_bins_ + 1);
-    check(row, "nan", found.nan(row), joint_bins_ + 2);
   }
 }
 

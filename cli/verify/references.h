@@ -91,8 +91,6 @@ class ReferenceSum {
   bool integer(bool with_sign, std::uint64_t& bits) const;
 
  private:
-  struct Parts;
-  static Parts parts_of(const ArrayView& data, std::uint64_t i);
   void add_infinity(bool negative);
   // What infinities and NaNs make of the sum; true where there are any.
   bool special(double& result) const;
@@ -166,6 +164,10 @@ inline void check_counts(const std::string& where, std::span<const std::uint64_t
 // Where a plain loop puts points: into one of the joint bins, or after these: below (of several columns: outside),
 // above, NaN.
 struct ReferenceSlots {
+  ReferenceSlots() = default;
+  // `joint`: the bins are those of a joint histogram's columns.
+  ReferenceSlots(Dtype dtype, std::span<const Bins> bins, bool right_open, Outside outside, bool joint);
+
   std::vector<std::vector<double>> edges;  // of each column
   std::vector<bool> half_open;             // whether its last bin lacks its upper edge
   Outside outside = Outside::drop;
@@ -179,21 +181,37 @@ struct ReferenceSlots {
   [[nodiscard]] std::size_t slot_of(std::span<const double> point) const;
 };
 
-// What --verify compares weighted histograms with: an exact sum for each bin.
-class WeightedReference {
+// What a plain loop puts into the slots of each block of values: of each channel, or of each row and channel.
+template <class Cell>
+class SlotReference {
  public:
-  WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
-                    std::uint64_t row_elements);
-  // The columns, or all of them interleaved in one.
-  void add(std::span<const ArrayView> columns, const ArrayView& weights);
-  // Throws Differs where a total is another one.
-  void compare(const std::string& name, const WeightedHistogram& found) const;
+  // `row_values`: values or points of a row, all channels together; 0: all are one row.
+  SlotReference(ReferenceSlots slots, std::uint64_t rows, std::uint64_t row_values, unsigned channels)
+      : slots_(std::move(slots)),
+        row_values_(row_values),
+        channels_(channels),
+        size_(slots_.joint_bins() + 3),
+        cells_(size_ * rows * channels) {}
+  // Calls put(cell) for each point of the columns, or of all of them interleaved in one.
+  template <class Put>
+  void add(std::span<const ArrayView> columns, const Put& put) {
+    slots_.each(columns, [&](std::size_t slot) {
+      const std::uint64_t row = row_values_ == 0 ? 0 : position_ / row_values_;
+      put(cells_[(row * channels_ + position_++ % channels_) * size_ + slot]);
+    });
+  }
+  [[nodiscard]] std::uint64_t blocks() const { return cells_.size() / size_; }
+  // The bins, and what lies below or outside, above, and NaNs.
+  [[nodiscard]] std::span<const Cell> block(std::uint64_t i) const {
+    return std::span(cells_).subspan(i * size_, size_);
+  }
 
  private:
-  std::uint64_t row_elements_;
   ReferenceSlots slots_;
-  std::size_t joint_bins_ = 1;
-  std::vector<ExactSum> sums_;
+  std::uint64_t row_values_;
+  unsigned channels_;
+  std::size_t size_;
+  std::vector<Cell> cells_;
   std::uint64_t position_ = 0;
 };
 

@@ -59,7 +59,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
         hist, edges = histogramdd(*places[:2], range, None, weights, device=device)
         edges = [own if given is None else given for own, given in zip(edges, places[2])]
         return densities(hist, edges) if density else hist, edges
-    if on is _host and _small_enough(sample) and weights is None and device is None:
+    ordinary = type(bins) is int and range is None  # counted without a call of NumPy's
+    if on is _host and weights is None and device is None and not ordinary and _small_enough(sample):
         return np.histogramdd(sample, bins, range, density)
     if on is None:
         return in_kind(histogramdd, locals())

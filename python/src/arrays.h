@@ -10,6 +10,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/weighted_histogram.h>
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
@@ -160,6 +161,20 @@ class Output : public Array {
     return static_cast<T*>(data_);
   }
 };
+
+// The totals of one row, or what lies outside of its bins, in f64, or in 64 bits where the weights are integers.
+inline masu::ArrayView totals_in(masu::Dtype dtype, const masu::WeightedHistogram& found, std::uint64_t row,
+                                 bool outside) {
+  const auto view = [](const auto& numbers) { return masu::ArrayView(numbers); };
+  switch (dtype) {
+    case masu::Dtype::i64: return view(outside ? found.signed_extra_totals(row) : found.signed_totals(row));
+    case masu::Dtype::u64: return view(outside ? found.unsigned_extra_totals(row) : found.unsigned_totals(row));
+    default: return view(outside ? found.extra_totals(row) : found.totals(row));
+  }
+}
+inline masu::Dtype dtype_of_totals(masu::Dtype weights) {
+  return masu::is_float(weights) ? masu::Dtype::f64 : masu::is_signed(weights) ? masu::Dtype::i64 : masu::Dtype::u64;
+}
 
 // Columns in host memory, or on one device.
 struct Columns {

@@ -102,6 +102,8 @@ nb::object ask_numpy(nb::handle dtype, Dtype known, nb::handle bins, nb::handle 
 }
 
 std::optional<Between> own_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {
+  constexpr std::int64_t most = 65536;
+  if (bins < 1 || bins > most) return std::nullopt;
   std::optional<masu::Bins> own = masu::ordinary_bins(dtype, static_cast<std::uint64_t>(bins), ends[0], ends[1]);
   if (!own || !numpy_agrees(dtype)) return std::nullopt;
   return Between(*std::move(own), dtype);
@@ -120,10 +122,7 @@ nb::object own_bins_of(nb::handle pair, nb::handle number, bool joint) {
   const Input given(pair);
   const Dtype dtype = given.dtype();
   std::int64_t bins = 0;
-  constexpr std::int64_t most = 65536;
-  if (!integer(number.ptr(), bins) || bins < 1 || bins > most || given.count() != 2 || !may_have_own_bins(dtype)) {
-    return nb::none();
-  }
+  if (!integer(number.ptr(), bins) || given.count() != 2) return nb::none();
   Ends ends{};
   const std::size_t size = masu::size_of(dtype);
   for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&ends[i], given.data<std::byte>() + i * size, size);

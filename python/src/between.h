@@ -38,10 +38,6 @@ struct Between {
 // `ends` matter for even bins without a range.
 nb::object ask_numpy(nb::handle dtype, masu::Dtype known, nb::handle bins, nb::handle range, const Ends& ends);
 
-// False for dtypes of which own_bins() has none.
-inline bool may_have_own_bins(masu::Dtype dtype) {
-  return dtype == masu::Dtype::f64 || (masu::size_of(dtype) <= 4 && dtype != masu::Dtype::f16);
-}
 // Even bins from the least to the greatest element where the running NumPy surely has masu's edges. With the GIL.
 std::optional<Between> own_bins(masu::Dtype dtype, std::int64_t bins, const Ends& ends);
 

@@ -129,21 +129,14 @@ void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
     const std::uint64_t more = result.extra_totals().size();
     require_count(out, rows * joint_bins, "totals");
     require_count(rest, rows * more, "extras");
-    const auto place = [](const auto values, const Output& target, std::uint64_t row) {
-      std::memcpy(target.data<std::byte>() + row * values.size_bytes(), values.data(), values.size_bytes());
+    const auto place = [](const masu::ArrayView& values, const Output& target, std::uint64_t row) {
+      const std::size_t bytes = values.count * sizeof(double);
+      std::memcpy(target.data<std::byte>() + row * bytes, values.data, bytes);
     };
     for (std::uint64_t row = 0; row < rows; ++row) {
-      if (out.dtype() == masu::Dtype::i64) {
-        place(result.signed_totals(row), out, row);
-        place(result.signed_extra_totals(row), rest, row);
-      } else if (out.dtype() == masu::Dtype::u64) {
-        place(result.unsigned_totals(row), out, row);
-        place(result.unsigned_extra_totals(row), rest, row);
-      } else {
-        place(result.totals(row), out, row);
-        place(result.extra_totals(row), rest, row);
-      }
-      if (squares) place(result.variances(row), *squares, row);
+      place(totals_in(out.dtype(), result, row, false), out, row);
+      place(totals_in(out.dtype(), result, row, true), rest, row);
+      if (squares) place(masu::ArrayView(result.variances(row)), *squares, row);
     }
   });
 }

@@ -22,19 +22,19 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace masu_python {
 namespace {
 
 constexpr std::uint64_t few_totals = 16384;
 
-// An array of these numbers.
-template <class T>
-nb::object new_array(std::span<const T> numbers) {
-  const auto length = static_cast<Py_ssize_t>(numbers.size());
-  nb::object result = nb::steal(new_numpy_array({&length, 1}, masu::dtype_of<T>));
+// An array of these numbers of 64 bits.
+nb::object new_array(masu::Dtype dtype, const void* numbers, std::uint64_t count) {
+  const auto length = static_cast<Py_ssize_t>(count);
+  nb::object result = nb::steal(new_numpy_array({&length, 1}, dtype));
   if (!result.is_valid()) throw nb::python_error();
-  std::ranges::copy(numbers, static_cast<T*>(data_of(result.ptr())));
+  std::copy_n(static_cast<const std::uint64_t*>(numbers), count, static_cast<std::uint64_t*>(data_of(result.ptr())));
   return result;
 }
 
@@ -52,7 +52,7 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
       brief_call(x->count, [&] { return masu::weighted_bincount(*x, *by, least); });
   if (!found) return {};
   if (found->count <= few_totals) {  // an array of NumPy's own is made sooner than one around other memory
-    return new_array(std::span<const double>(found->totals.get(), found->count));
+    return new_array(masu::Dtype::f64, found->totals.get(), found->count);
   }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
@@ -144,17 +144,15 @@ bool are_plain_edges(PyObject* bins) {
 nb::object counted(const masu::ArrayView& data, const NumpyArray* by, const masu::Bins& bins) {
   if (by == nullptr) {
     const auto found = brief_call(data.count, [&] { return masu::histogram(this_cpu(), data, bins); });
-    const std::span<const std::uint64_t> counts = found.counts();
-    return new_array(std::span(reinterpret_cast<const std::int64_t*>(counts.data()), counts.size()));
+    return new_array(masu::Dtype::i64, found.counts().data(), found.counts().size());
   }
   masu::Dtype weight{};
   dtype_of(*by, weight);
   const masu::ArrayView weights(weight, by->data, data.count);
   const auto found =
       brief_call(data.count, [&] { return masu::weighted_histogram(this_cpu(), data, weights, bins, {.wrap = true}); });
-  const nb::object totals = masu::is_float(weight)    ? new_array(found.totals())
-                            : masu::is_signed(weight) ? new_array(found.signed_totals())
-                                                      : new_array(found.unsigned_totals());
+  const masu::ArrayView exact = totals_in(dtype_of_totals(weight), found, 0, false);
+  const nb::object totals = new_array(exact.dtype, exact.data, exact.count);
   return masu::size_of(weight) == sizeof(double)
              ? totals
              : totals.attr("astype")(nb::handle(reinterpret_cast<PyObject*>(by->dtype)));
@@ -178,43 +176,53 @@ bool are_weights(const NumpyArray* by, const NumpyArray& a) {
 
 }  // namespace
 
-// (counts, edges) of an array, found on the CPU. NumPy counts few elements between bins that take longer than these.
+// (counts, edges) of an array, found on the CPU.
 PyObject* plain::histogram(const Arguments& values) {
-  static PyObject* const numpys = numpy_function("histogram");
   static PyObject* const ten = PyLong_FromLong(10);
-  constexpr std::uint64_t prepared = 16;
   const NumpyArray* const a = numpy_array(values[0]);
-  if (a == nullptr || !is_none(values[5]) || !is_none(values[6])) return nullptr;
+  const bool counts = is_none(values[3]) || values[3] == Py_False;  // no density
+  if (a == nullptr || !counts || !is_none(values[5]) || !is_none(values[6])) return nullptr;
   PyObject* const bins = values[1] == nullptr ? ten : values[1];
   PyObject* const range = values[2] == nullptr ? Py_None : values[2];
   const NumpyArray* const by = is_none(values[4]) ? nullptr : numpy_array(values[4]);
   std::int64_t count = 0;
   const bool even = integer(bins, count);
-  if ((!even && !are_plain_edges(bins)) || a->dtype->code == 'O') return nullptr;
-  if ((!even && compares_as_doubles(*a, bins)) || (!is_none(values[4]) && !are_weights(by, *a))) return nullptr;
+  if (even ? count < 1 || beyond_exact(*a, values[2]) : !are_plain_edges(bins) || compares_as_doubles(*a, bins)) {
+    return nullptr;
+  }
   masu::Dtype dtype{};
-  const bool is_masus = a->is_plain() && !a->is_bool() && a->count() != 0 && dtype_of(*a, dtype) &&
-                        stays_here(a->count()) && (is_none(values[3]) || values[3] == Py_False);
+  if (!a->is_plain() || a->is_bool() || a->count() == 0 || !dtype_of(*a, dtype) || !stays_here(a->count())) {
+    return nullptr;
+  }
+  if (!is_none(values[4]) && !are_weights(by, *a)) return nullptr;
+  // Bins of float16 that are near to each other are prepared for each of its values.
+  constexpr std::int64_t apart = 127;
+  constexpr std::uint64_t prepared = 16;
+  if (dtype == masu::Dtype::f16 && even && count > apart && by == nullptr && a->count() < small_limit(prepared)) {
+    static PyObject* const numpys = numpy_function("histogram");
+    return values.call(numpys);
+  }
   const masu::ArrayView data(dtype, a->data, a->count());
-  const bool many_bins = even && count > static_cast<std::int64_t>(a->count());
-  std::optional<Ends> ends;
-  if (is_masus && even && is_none(range) && !many_bins && count > 0 && may_have_own_bins(dtype)) {
+  Ends ends{};
+  if (even && is_none(range)) {
     ends = ends_of(data);
-    if (const std::optional<Between> own = own_bins(dtype, count, *ends)) {
+    if (const std::optional<Between> own = own_bins(dtype, count, ends)) {
       return nb::make_tuple(counted(data, by, own->bins), own->edges_array(dtype)).release().ptr();
     }
   }
-  const bool is_beyond = even && beyond_exact(*a, values[2]);
-  // NumPy's arithmetic of float16 is prepared for each of its values.
-  const bool is_slow = many_bins || a->dtype->number == 23;
-  if (by == nullptr && (a->count() < small_limit(is_slow ? prepared : 1) || is_beyond)) {
-    PyObject* const of[] = {values[0], bins, range, values[3] == nullptr ? Py_None : values[3]};
-    return PyObject_Vectorcall(numpys, of, 4, nullptr);
+  if (!even) {
+    static const nb::handle asarray = numpy_function("asarray");
+    const nb::object edges = asarray(nb::handle(bins));
+    const std::optional<masu::ArrayView> numbers = plain_elements(edges.ptr());
+    if (numbers && numbers->dtype == masu::Dtype::f64 && numbers->count > 1) {
+      const auto* const first = static_cast<const double*>(numbers->data);
+      std::vector<double> limits(first, first + numbers->count);
+      if (std::ranges::is_sorted(limits)) {
+        return nb::make_tuple(counted(data, by, masu::Bins::edges(std::move(limits))), edges).release().ptr();
+      }
+    }
   }
-  if (!is_masus || is_beyond) return nullptr;
-  if (even && is_none(range) && !ends) ends = ends_of(data);
-  const nb::object parts =
-      ask_numpy(nb::handle(reinterpret_cast<PyObject*>(a->dtype)), dtype, bins, range, ends.value_or(Ends{}));
+  const nb::object parts = ask_numpy(nb::handle(reinterpret_cast<PyObject*>(a->dtype)), dtype, bins, range, ends);
   if (parts.is_none()) return nullptr;
   const nb::object which = parts[1];
   return nb::make_tuple(counted(data, by, nb::cast<const masu::Bins&>(which)), parts[0]).release().ptr();

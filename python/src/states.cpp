@@ -2,6 +2,7 @@
 // States of data that comes in pieces, and results that are merged; python/masu/_state.py brings arrays into this
 // shape.
 #include "arrays.h"
+#include "elements/dtypes.h"
 #include "module.h"
 
 #include <masu/device.h>
@@ -295,14 +296,10 @@ void define_joint_class(nb::module_& m) {
 
 // Totals of one column, and of what lies outside, in the dtype in which they are exact or rounded once.
 nb::tuple totals_of(const masu::WeightedHistogram& found) {
-  const auto all = [&](const auto& totals, const auto& extras, const char* dtype) {
-    return nb::make_tuple(dtype, bytes_of(totals), bytes_of(extras), bytes_of(found.variances()),
-                          bytes_of(found.edges()));
-  };
-  const masu::Dtype weights = found.weights_dtype();
-  if (masu::is_float(weights)) return all(found.totals(), found.extra_totals(), "f8");
-  if (masu::is_signed(weights)) return all(found.signed_totals(), found.signed_extra_totals(), "i8");
-  return all(found.unsigned_totals(), found.unsigned_extra_totals(), "u8");
+  const masu::Dtype dtype = dtype_of_totals(found.weights_dtype());
+  return nb::make_tuple(masu::names_of(dtype).numpy_name.data(), bytes_of(totals_in(dtype, found, 0, false)),
+                        bytes_of(totals_in(dtype, found, 0, true)), bytes_of(found.variances()),
+                        bytes_of(found.edges()));
 }
 
 void define_weighted_class(nb::module_& m) {

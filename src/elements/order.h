@@ -26,6 +26,18 @@ constexpr KeyOf<T> infinity_key() noexcept {
   return static_cast<KeyOf<T>>(key_sign<T> | infinity_bits<T>);
 }
 
+// The keys of the least and of the greatest element that is no NaN.
+template <class T>
+constexpr KeyOf<T> least_key() noexcept {
+  if constexpr (is_float_type<T>) return static_cast<KeyOf<T>>(key_sign<T> - infinity_bits<T>);
+  else return 0;
+}
+template <class T>
+constexpr KeyOf<T> greatest_number_key() noexcept {
+  if constexpr (is_float_type<T>) return infinity_key<T>();
+  else return static_cast<KeyOf<T>>(~KeyOf<T>{0});
+}
+
 template <class T>
 [[nodiscard]] constexpr bool is_nan_bits(KeyOf<T> bits) noexcept {
   return is_float_type<T> && static_cast<KeyOf<T>>(bits & static_cast<KeyOf<T>>(~key_sign<T>)) > infinity_bits<T>;

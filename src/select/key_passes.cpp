@@ -73,10 +73,7 @@ class RangeFinder {
 
  private:
   // The element of a key; -infinity for the lower keys, which no element has.
-  static T element(std::uint64_t key) {
-    if constexpr (is_float_type<T>) key = std::max<std::uint64_t>(key, key_sign<T> - infinity_bits<T>);
-    return value_of_key<T>(key);
-  }
+  static T element(std::uint64_t key) { return value_of_key<T>(std::max<std::uint64_t>(key, least_key<T>())); }
 
   alignas(T) std::array<std::byte, (block_elements + cpu::spare_elements) * sizeof(T)> found_;
 };

@@ -31,14 +31,11 @@ void sort_sample(Dtype dtype, std::vector<std::uint64_t>& keys) {
   std::copy(narrow.begin(), narrow.end(), keys.begin());
 }
 
-std::uint64_t infinity_of(Dtype dtype, bool negative) {
+// The key of the least or the greatest number.
+std::uint64_t end_of(Dtype dtype, bool least) {
   return dispatch(dtype, [&](auto tag) -> std::uint64_t {
     using T = typename decltype(tag)::type;
-    if constexpr (is_float_type<T>) {
-      return negative ? static_cast<KeyOf<T>>(key_sign<T> - infinity_bits<T>) : infinity_key<T>();
-    } else {
-      return negative ? 0 : static_cast<KeyOf<T>>(~KeyOf<T>{0});
-    }
+    return least ? least_key<T>() : greatest_number_key<T>();
   });
 }
 
@@ -67,7 +64,7 @@ void Narrowing::give(PlaceFinder& finder) const {
 }
 
 std::uint64_t Narrowing::most_key() const {
-  return infinity_of(dtype_, false);
+  return end_of(dtype_, false);
 }
 
 // The ranges that the places lie in; false where they are many, or take in much.
@@ -80,7 +77,7 @@ bool Narrowing::choose_ranges(std::span<const std::uint64_t> places) {
   std::vector<Part> parts;
   const auto number = static_cast<std::ptrdiff_t>(sample_.size());
   const auto key_at = [&](std::ptrdiff_t i) {
-    if (i < 0) return infinity_of(dtype_, true);
+    if (i < 0) return end_of(dtype_, true);
     return i >= number ? most_key() : std::min(sample_[static_cast<std::size_t>(i)], most_key());
   };
   for (const std::uint64_t place : places) {

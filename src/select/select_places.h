@@ -47,6 +47,11 @@ struct Narrowed {
 template <class T>
 Narrowed narrow(const T* x, std::uint64_t count, T low, T high, T* found);
 
+// Writes the places of the elements whose keys are from `first` to `last`, in order, and gives their number; of some
+// others, too, which the caller tells apart by their keys. `count` is below 2^32.
+template <class T>
+std::size_t find_within(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last, std::uint32_t* places);
+
 // The elements that are less than a pivot and equal to it; the others are greater.
 struct PartSizes {
   std::uint64_t less, equal;
@@ -102,10 +107,7 @@ class PlaceSelector {
   static constexpr std::size_t most_samples = std::size_t{1} << 14;
   static constexpr std::uint64_t piece = std::uint64_t{1} << 14;
 
-  static T least() {
-    return std::numeric_limits<T>::has_infinity ? static_cast<T>(-std::numeric_limits<T>::infinity())
-                                                : std::numeric_limits<T>::lowest();
-  }
+  static T least() { return value_of_key<T>(least_key<T>()); }
   static T greatest() { return value_of_key<T>(std::numeric_limits<KeyOf<T>>::max()); }
 
   // Some places between two elements.

@@ -150,6 +150,80 @@ Narrowed Narrow(const T* x, std::uint64_t count, T from, T to, T* found) {
   return NarrowLoop<false, false>(x, count, low, high, found);
 }
 
+template <class T, class M>
+HWY_INLINE std::size_t WritePlaces(M mask, std::size_t first, std::uint32_t* places) {
+  std::uint8_t bytes[HWY_MAX_BYTES / 8 + 8] = {};
+  const hn::ScalableTag<WorkOf<T>> d;
+  hn::StoreMaskBits(d, mask, bytes);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < hn::Lanes(d); i += 64) {
+    std::uint64_t word = 0;
+    for (unsigned b = 0; b < 8; ++b) word |= std::uint64_t{bytes[i / 8 + b]} << 8 * b;
+    if (hn::Lanes(d) < 64) word &= (std::uint64_t{1} << hn::Lanes(d)) - 1;
+    for (; word != 0; word &= word - 1) {
+      places[found++] = static_cast<std::uint32_t>(first + i + static_cast<unsigned>(__builtin_ctzll(word)));
+    }
+  }
+  return found;
+}
+// `within`: of a vector's lanes, as they are in memory.
+template <class T, class F>
+std::size_t PlacesLoop(const T* elements, std::size_t count, std::uint32_t* places, const F& within) {
+  const hn::ScalableTag<WorkOf<T>> d;
+  const auto* const x = SelectWork(elements);
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t found = 0;
+  std::size_t i = 0;
+  // A look at each fourth branch is enough: little is within, as a rule.
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto a = within(hn::LoadU(d, x + i));
+    const auto b = within(hn::LoadU(d, x + i + lanes));
+    const auto c = within(hn::LoadU(d, x + i + 2 * lanes));
+    const auto e = within(hn::LoadU(d, x + i + 3 * lanes));
+    if (HWY_LIKELY(hn::AllFalse(d, hn::Or(hn::Or(a, b), hn::Or(c, e))))) continue;
+    found += WritePlaces<T>(a, i, places + found);
+    found += WritePlaces<T>(b, i + lanes, places + found);
+    found += WritePlaces<T>(c, i + 2 * lanes, places + found);
+    found += WritePlaces<T>(e, i + 3 * lanes, places + found);
+  }
+  for (; i < count; ++i) places[found++] = static_cast<std::uint32_t>(i);
+  return found;
+}
+// Floats above `last` that reach `first` are left to the caller.
+template <class T>
+std::size_t FindWithin(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last, std::uint32_t* places) {
+  using W = WorkOf<T>;
+  const hn::ScalableTag<W> d;
+  const auto bound = [](std::uint64_t key) -> W {
+    if constexpr (is_stored<T>) return static_cast<W>(key);
+    else return value_of_key<T>(key);
+  };
+  // Numbers that are compared with: NaN is above all of them, whatever its key.
+  const auto vector = [&](std::uint64_t key) {
+    return hn::Set(d, bound(std::clamp<std::uint64_t>(key, least_key<T>(), greatest_number_key<T>())));
+  };
+  const auto low = vector(first);
+  const auto high = vector(last);
+  const auto reaches = [&](auto v) HWY_ATTR {
+    if constexpr (std::is_floating_point_v<T>) return hn::Ge(v, low);
+    else return hn::Not(hn::Lt(SelectCompared<T>(d, v), low));
+  };
+  const auto is_up_to = [&](auto v) HWY_ATTR {
+    if constexpr (std::is_floating_point_v<T>) return hn::Le(v, high);
+    else return hn::Not(hn::Gt(SelectCompared<T>(d, v), high));
+  };
+  constexpr std::uint64_t greatest = static_cast<KeyOf<T>>(~KeyOf<T>{0});
+  if (first <= least_key<T>() && last < greatest) return PlacesLoop(x, count, places, is_up_to);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (last == greatest) {  // with NaNs
+      return PlacesLoop(x, count, places, [&](auto v) HWY_ATTR { return hn::Not(hn::Lt(v, low)); });
+    }
+  } else if (last < greatest) {
+    return PlacesLoop(x, count, places, [&](auto v) HWY_ATTR { return hn::And(reaches(v), is_up_to(v)); });
+  }
+  return PlacesLoop(x, count, places, reaches);
+}
+
 template <bool Nan, class T, class L>
 PartSizes CountLoop(const T* x, std::uint64_t count, const SelectBound<L>& pivot) {
   const hn::ScalableTag<L> d;
@@ -268,6 +342,10 @@ void StoredKeys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t in
 }
 
 #define MASU_SELECT(name, T)                                                                                           \
+  std::size_t Within##name(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last,                     \
+                           std::uint32_t* places) {                                                                    \
+    return FindWithin(x, count, first, last, places);                                                                  \
+  }                                                                                                                    \
   PartSizes Count##name(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                            \
     return Count(x, count, pivot);                                                                                     \
   }                                                                                                                    \
@@ -308,6 +386,12 @@ void ordered_keys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t 
     return HWY_DYNAMIC_DISPATCH(Narrow##name)(x, count, low, high, found);       \
   }
 #define MASU_SELECTED(name, T)                                                                                   \
+  HWY_EXPORT(Within##name);                                                                                      \
+  template <>                                                                                                    \
+  std::size_t find_within<T>(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last,             \
+                             std::uint32_t* places) {                                                            \
+    return HWY_DYNAMIC_DISPATCH(Within##name)(x, count, first, last, places);                                    \
+  }                                                                                                              \
   HWY_EXPORT(Count##name);                                                                                       \
   HWY_EXPORT(Values##name);                                                                                      \
   HWY_EXPORT(Indices##name);                                                                                     \

@@ -2,6 +2,7 @@
 #include "topk/topk_cpu.h"
 
 #include "runtime/parallel.h"
+#include "select/select_places.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>
@@ -23,7 +24,7 @@ constexpr std::uint64_t least_sampled = 1 << 16;   // elements that are worth a 
 constexpr std::uint64_t most_samples = 1 << 14;
 constexpr std::uint64_t elements_a_sample = 256;                 // at least
 constexpr std::uint64_t most_kept = std::uint64_t{1} << 60;      // more than there is, and small enough to count with
-constexpr std::uint64_t task_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
+constexpr std::uint64_t turn_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
 constexpr std::size_t spare_entries = 512;                       // beside 2 k, before a list is cut
 constexpr std::uint64_t least_ordered = 1 << 16;  // elements of a row whose whole order is found where much is wanted
 constexpr std::uint64_t ordered_share = 8;        // more than this part of them
@@ -47,8 +48,8 @@ class Scan {
     for (std::uint64_t i = 0; i < count && !closed_; i += block_elements) {
       if ((first + i) / block_elements % looked_after_blocks == 0) runtime::check_interrupted();
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
-      const Threshold<T> threshold(ranking_, least_);
-      const std::size_t found = find_passing(x + i, length, threshold, places.data());
+      const auto [least_key, greatest_key] = ranking_.keys_from<T>(least_);
+      const std::size_t found = find_within(x + i, length, least_key, greatest_key, places.data());
       for (std::size_t p = 0; p < found; ++p) {
         const T value = x[i + places[p]];
         const std::uint64_t rank = ranking_(value);
@@ -157,11 +158,11 @@ void first_of_order(const T* x, std::uint64_t count, std::uint64_t k, const Rank
   using Key = KeyOf<T>;
   const auto keys = std::make_unique_for_overwrite<Key[]>(count);
   const auto order = std::make_unique_for_overwrite<std::uint64_t[]>(count);
-  const std::uint64_t tasks = (count + task_elements - 1) / task_elements;
+  const std::uint64_t tasks = (count + turn_elements - 1) / turn_elements;
   std::vector<std::uint64_t> nans(tasks);
   runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
-    const std::uint64_t begin = task * task_elements;
-    const std::uint64_t end = std::min(count, begin + task_elements);
+    const std::uint64_t begin = task * turn_elements;
+    const std::uint64_t end = std::min(count, begin + turn_elements);
     for (std::uint64_t i = begin; i < end; ++i) keys[i] = static_cast<Key>(~ranking(x[i]));
     if (ranking.skip) nans[task] = count_nans(x + begin, end - begin);
   });
@@ -172,8 +173,8 @@ void first_of_order(const T* x, std::uint64_t count, std::uint64_t k, const Rank
   const std::uint64_t found = std::min(k, count - skipped);
   auto* values = static_cast<T*>(target.values) + row * k;
   runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
-    const std::uint64_t end = std::min(found, (task + 1) * task_elements);
-    for (std::uint64_t i = task * task_elements; i < end; ++i) {
+    const std::uint64_t end = std::min(found, (task + 1) * turn_elements);
+    for (std::uint64_t i = task * turn_elements; i < end; ++i) {
       target.indices[row * k + i] = order[i];
       values[i] = x[order[i]];
     }
@@ -211,7 +212,7 @@ void TopkList::add_elements(const T* x, std::uint64_t count, std::uint64_t first
   if (count == 0) return;
   const std::uint64_t threads = cpu_threads();
   const std::uint64_t tasks =
-      std::clamp<std::uint64_t>(count / task_elements, 1, k_ < task_elements / 64 ? 8 * threads : threads);
+      std::clamp<std::uint64_t>(count / turn_elements, 1, k_ < turn_elements / 64 ? 8 * threads : threads);
   // What must be reached to come before the first k so far.
   std::uint64_t threshold = 0;
   if (kept_.size() == k_) {
@@ -281,7 +282,7 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = static_cast<const T*>(data.data);
-    if (rows == 1 || (count >= 4 * task_elements && rows < 4 * std::uint64_t{cpu_threads()})) {
+    if (rows == 1 || (count >= 4 * turn_elements && rows < 4 * std::uint64_t{cpu_threads()})) {
       for (std::uint64_t row = 0; row < rows; ++row) {
         if (count >= least_ordered && k > count / ordered_share) {
           first_of_order(x + row * count, count, k, ranking, target, row);
@@ -294,7 +295,7 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
       return;
     }
     const std::uint64_t rows_a_task =
-        std::max<std::uint64_t>(1, task_elements / 16 / std::max<std::uint64_t>(count, 1));
+        std::max<std::uint64_t>(1, turn_elements / 16 / std::max<std::uint64_t>(count, 1));
     runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
       const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
       for (std::uint64_t row = task * rows_a_task; row < end; ++row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rank of an element, and top-k on the CPU: a threshold from a sample, a SIMD loop that looks for what reaches it,
-// and a list that is cut to the first k whenever it has grown to twice that.
+// The rank of an element, and top-k on the CPU: a threshold from a sample, a loop over vectors that looks for what
+// reaches it (select/select_places.h), and a list that is cut to the first k whenever it has grown to twice that.
 #pragma once
 
 #include "elements/order.h"
@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace masu {
@@ -36,6 +37,13 @@ struct Ranking {
       if (skip && key == static_cast<KeyOf<T>>(~KeyOf<T>{0})) return 0;
     }
     return largest ? key : static_cast<KeyOf<T>>(~key);
+  }
+  // The first and the last key of those with at least some rank; of what is skipped, too, where that rank is 0.
+  template <class T>
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> keys_from(std::uint64_t rank) const noexcept {
+    constexpr std::uint64_t most = static_cast<KeyOf<T>>(~KeyOf<T>{0});
+    if (!largest) return {0, most - rank};
+    return {rank, skip && rank != 0 ? greatest_number_key<T>() : most};
   }
 };
 
@@ -88,23 +96,5 @@ struct RowsTarget {
 };
 void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const Ranking& ranking,
                const RowsTarget& target);
-
-// The loop that looks for elements worth keeping, compiled once for each instruction set.
-
-// Which elements may have at least some rank. What passes is a superset: a value is compared, not a rank.
-template <class T>
-struct Threshold {
-  // Stored floats are compared as the 16-bit integer that is ordered as the values are, -0 just below +0.
-  using Compared = std::conditional_t<is_stored<T>, std::int16_t, T>;
-  Compared low{};  // smallest first: the highest that passes is `high`
-  Compared high{};
-  bool largest = true;
-  bool nan_passes = false;
-  Threshold(const Ranking& ranking, std::uint64_t least_rank);
-};
-
-// Writes the places of the elements that pass, in order, and gives their number. `count` is below 2^32.
-template <class T>
-std::size_t find_passing(const T* x, std::size_t count, const Threshold<T>& threshold, std::uint32_t* places);
 
 }  // namespace masu::cpu

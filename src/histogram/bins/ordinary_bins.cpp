@@ -34,7 +34,13 @@ std::optional<Bins> ordinary_bins(Dtype dtype, std::uint64_t bins, std::uint64_t
     if (!is_ordinary(lo, hi, bins)) return std::nullopt;
     return Bins::even(bins, ValueRange{lo, hi, false});
   }
-  if (dtype != Dtype::f64 && (is_float(dtype) || size_of(dtype) > 4)) return std::nullopt;
+  if (dtype != Dtype::f64 && is_float(dtype)) return std::nullopt;
+  const auto is_rounded = [&](std::uint64_t bits) {
+    constexpr std::int64_t exact = std::int64_t{1} << 53;
+    const std::int64_t value = integer_of(dtype, bits);
+    return value >= exact || value <= -exact || (value < 0 && !is_signed(dtype));
+  };
+  if (dtype != Dtype::f64 && (is_rounded(least) || is_rounded(greatest))) return std::nullopt;
   const auto number = [&](std::uint64_t bits) {
     return dtype == Dtype::f64 ? std::bit_cast<double>(bits) : static_cast<double>(integer_of(dtype, bits));
   };

@@ -15,7 +15,7 @@ namespace masu {
 MASU_EXPORT std::int64_t integer_of(Dtype dtype, std::uint64_t bits) noexcept;
 
 // Even bins from the element with the bits `least` to that with the bits `greatest`, as NumPy's rule is known to have
-// them: of f32, f64 and integers of up to 32 bits, with a step far from where numbers overflow or lose digits. None for
+// them: of f32, f64 and integers that f64 holds, with a step far from where numbers overflow or lose digits. None for
 // all else.
 MASU_EXPORT std::optional<Bins> ordinary_bins(Dtype dtype, std::uint64_t bins, std::uint64_t least,
                                               std::uint64_t greatest);

@@ -35,7 +35,10 @@ TEST(OrdinaryBins, AreNotThereWhereDigitsAreLostOrZerosHaveSigns) {
   EXPECT_FALSE(ordinary_bins(Dtype::f32, 100, bits_of(1e6F), bits_of(1e6F + 1)));
   EXPECT_FALSE(ordinary_bins(Dtype::f64, 10, bits_of(0.0), bits_of(std::numeric_limits<double>::max())));
   EXPECT_FALSE(ordinary_bins(Dtype::f32, 10, bits_of(0.0F), bits_of(std::numeric_limits<float>::quiet_NaN())));
-  EXPECT_FALSE(ordinary_bins(Dtype::i64, 10, 0, 100));
+  EXPECT_TRUE(ordinary_bins(Dtype::i64, 10, static_cast<std::uint64_t>(-100), (std::uint64_t{1} << 53) - 1));
+  EXPECT_FALSE(ordinary_bins(Dtype::i64, 10, 0, std::uint64_t{1} << 53));
+  EXPECT_FALSE(ordinary_bins(Dtype::i64, 10, static_cast<std::uint64_t>(-(std::int64_t{1} << 53)), 0));
+  EXPECT_FALSE(ordinary_bins(Dtype::u64, 10, 0, ~std::uint64_t{0}));
   EXPECT_FALSE(ordinary_bins(Dtype::f16, 10, 0, 0x3c00));
 }
 
