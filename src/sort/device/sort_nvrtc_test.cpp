@@ -103,6 +103,7 @@ TEST_P(SortRadixNvrtc, Keys) {
                           {"crowd_tally", "huge_count", "huge_fill"});
         }
       }
+      expect_compiles(sort_keys::entry_files, sort_keys::entries_of(info, subject).defines, {"bucket_finish"});
     }
   }
 }
