@@ -42,13 +42,6 @@ typedef ulong Offset;
   const uint chunk = row * MASU_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
 #endif
 
-#if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_PARAMETERS                                                                                 \
-  __global const uchar *restrict values, const ulong values_at, __global uchar *restrict moved, const ulong moved_at,
-#else
-#define MASU_VALUE_PARAMETERS
-#endif
-
 // ---- counting the digits of tiles ----
 
 // `facts`: 1 also finds the bits that are 0 in some key, and those that are 1 in some, of the ordered keys: two ulong

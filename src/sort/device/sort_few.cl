@@ -5,22 +5,21 @@
 //   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
 // Equal keys may change places, where nobody can see it. Where a bucket has too many keys, keys crowd, or zeros of both signs or
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
-// sort_placed.cl, group_scan.cl and sort_counters.cl stand in front of this file.
+// sort_placed.cl, group_scan.cl, sort_counters.cl and sort_bins.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_few.cpp:
-// - MASU_GROUP   work-items in a work-group: 512
-// - MASU_ITEMS   keys that a work-item of few_finish holds
+// Defines beside those of these, given by sort_few.cpp:
 // - MASU_LOADS   the most keys of a work-item that few_count and few_part take
 // - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
-// - MASU_LOCAL_BITS  few_finish has 2^this bins: 8 for each work-item
 
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.
-enum { few_left = 0 };
-enum { few_lowest = 2 };
-enum { few_shift = 3 };
-enum { few_specials = 4 };
+enum {
+  few_left = 0,
+  few_lowest = 2,
+  few_shift = 3,
+  few_specials = 4,
+};
 
 enum { buckets_each = MASU_BINS / MASU_GROUP };  // buckets of a work-item: a multiple of 4
 
@@ -122,7 +121,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   }
 }
 
-// Keys that share buckets more often are left: a network would sort what they make of bins.
+// Keys that share buckets more often are left: their bins would be full.
 enum { most_fuller = 16 };
 
 // With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by
@@ -224,62 +223,20 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   }
 }
 
-// Two counters of 16 bits a word.
-enum { bin_count = 1 << MASU_LOCAL_BITS };
-enum { bin_words = bin_count / 2 };
-enum { most_keys = MASU_GROUP * MASU_ITEMS };
-// Keys are compared within their bins where these are so many comparisons or fewer in all.
-enum { most_comparisons = 1 << 18 };
-enum { bin_keys = 24 };  // more are looked at, whether they are equal
-inline uint bin_begin(const uint bin, __local const uint *counters) {
-  return counters[bin & (bin_words - 1)] >> bin / bin_words * 16 & 0xffff;
-}
-
-inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
-  return bin == bin_count - 1 ? size : bin_begin(bin + 1, counters);
-}
-// Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
-// after the last key takes no part.
-MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
-  for (uint span = 2; span < 2 * size; span *= 2) {
-    for (uint distance = span / 2; distance != 0; distance /= 2) {
-      const uint mirror = distance == span / 2 ? span - 1 : distance;
-      for (uint i = lid; i < (size + 2 * distance - 1) / (2 * distance) * distance; i += MASU_GROUP) {
-        const uint a = i / distance * 2 * distance + i % distance;
-        const uint b = a ^ mirror;
-        if (b < size) {
-          const MASU_ELEMENT low = kept[a];
-          const MASU_ELEMENT high = kept[b];
-          if (high < low) {
-            kept[a] = high;
-            kept[b] = low;
-          }
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-  }
-}
-
-// A work-group for each part: into bins, then each key to its place among those of its bin.
+// A work-group for each part.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspace, const ulong parted_at,
                                                          const ulong header_at, const ulong begins_at,
                                                          __global uchar *sorted, const ulong sorted_at, const uint flipped,
                                                          __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
-  __local uint *const counters = (__local uint *)local_memory;
-  __local uint *const partial = counters + bin_words;
-  __local uint *const found = partial + MASU_GROUP;
-  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(found + 4);
+  __local uint *const memory = (__local uint *)local_memory;
+  __local uint *const found = bin_found(memory);
   const uint lid = (uint)get_local_id(0);
   const uint begin = MASU_AT(const uint, begins_at)[get_group_id(0)];
   const uint size = MASU_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
   if (MASU_AT(const uint, header_at)[few_left] != 0 || size == 0) return;
-  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __global const MASU_ELEMENT *const from = MASU_AT(const MASU_ELEMENT, parted_at) + begin;
-  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
-  uint ranks[MASU_ITEMS];
   uint least = 0xffffffffU;
   uint greatest = 0;
   MASU_UNROLLED
@@ -287,7 +244,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     const uint place = i * MASU_GROUP + lid;
     if (place < size) keys[i] = from[place];
   }
-  for (uint i = lid; i < bin_words; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < bin_words; i += MASU_GROUP) memory[i] = 0;
   if (lid < 4) found[lid] = lid == 0 ? 0xffffffffU : 0;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -298,77 +255,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   span_of(least, greatest, found, lid);
-  const MASU_ELEMENT lowest = (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32);
   // 8 bytes: where the uppermost 32 bits are the same, by those below.
   const uint span = found[1] - found[0];
   const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, bin_count)
-                     : span == 0             ? 32 - MASU_LOCAL_BITS
-                                             : 32 - clz(span) + 32 - MASU_LOCAL_BITS;
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) {
-      const uint bin = (uint)((keys[i] - lowest) >> shift);
-      const uint upper = bin / bin_words * 16;
-      const uint rank = atomic_add(&counters[bin & (bin_words - 1)], 1U << upper) >> upper & 0xffff;
-      ranks[i] = bin << 16 | rank;
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  // Counters become the places of bins: lower halves first.
-  {
-    __local uint4 *const own = (__local uint4 *)(counters + lid * (bin_words / MASU_GROUP));
-    const uint4 held = *own;
-    uint all;
-    uint before = held.x + held.y + held.z + held.w;
-    const uint comparisons = pairs_of(held.x) + pairs_of(held.y) + pairs_of(held.z) + pairs_of(held.w);
-    if (comparisons > 8 * bin_keys) atomic_add(&found[2], comparisons);
-    before = group_scan(before, MASU_GROUP, partial, lid, &all) - before;
-    before += all << 16;
-    uint4 sums;
-    sums.x = before;
-    sums.y = sums.x + held.x;
-    sums.z = sums.y + held.y;
-    sums.w = sums.z + held.z;
-    *own = sums;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const bool crowded = found[2] > most_comparisons;
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) kept[bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff)] = keys[i];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (crowded) {
-    bool differ = false;
-    for (uint here = lid; here < size; here += MASU_GROUP) {
-      const uint bin = (uint)((kept[here] - lowest) >> shift);
-      const uint first = bin_begin(bin, counters);
-      differ = differ || (bin_end(bin, size, counters) - first > bin_keys && kept[here] != kept[first]);
-    }
-    if (differ) found[3] = 1;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (found[3] != 0) {
-      sort_network(kept, size, lid);
-      for (uint i = lid; i < size; i += MASU_GROUP) to[i] = natural_key(kept[i], flip);
-      return;
-    }
-  }
-  MASU_ROLLED
-  for (uint here = lid; here < size; here += MASU_GROUP) {
-    const MASU_ELEMENT own = kept[here];
-    const uint bin = (uint)((own - lowest) >> shift);
-    const uint first = bin_begin(bin, counters);
-    const uint end = bin_end(bin, size, counters);
-    uint place = first;
-    if (crowded && end - first > bin_keys) {  // they are equal
-      to[here] = natural_key(own, flip);
-      continue;
-    }
-    MASU_ROLLED
-    for (uint k = first; k < end; ++k) {
-      const MASU_ELEMENT key = kept[k];
-      place += key < own || (key == own && k < here) ? 1 : 0;
-    }
-    to[place] = natural_key(own, flip);
-  }
+                     : span == 0             ? 32 - MASU_BIN_BITS
+                                             : 32 - clz(span) + 32 - MASU_BIN_BITS;
+  finish_keys(keys, from, (__global MASU_ELEMENT *)(sorted + sorted_at) + begin, 0,
+              (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32), shift, size, flipped != 0 ? MASU_ALL_BITS : 0, memory,
+              lid);
 }

@@ -82,7 +82,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
   add("MASU_ITEMS", plan.items);
   add("MASU_LOADS", plan.loads);
   add("MASU_BINS", bins);
-  add("MASU_LOCAL_BITS", local_bits);
+  add("MASU_BIN_BITS", local_bits);
   defines.push_back(sort_kernels::unrolled_define(info));
   return defines;
 }

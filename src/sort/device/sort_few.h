@@ -23,8 +23,9 @@ struct Plan {
   [[nodiscard]] std::uint64_t parts(std::uint64_t count) const noexcept { return (count + part - 1) / part; }
 };
 inline constexpr unsigned group = 512;
-inline constexpr auto files = sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl",
-                                               "src/sort/device/sort_counters.cl", "src/sort/device/sort_few.cl");
+inline constexpr auto files =
+    sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl", "src/sort/device/sort_counters.cl",
+                     "src/sort/device/sort_bins.cl", "src/sort/device/sort_few.cl");
 Plan plan_of(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
 std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, Dtype dtype);
 

@@ -105,8 +105,7 @@ struct Tuning {
   unsigned value_bytes = 0;
   bool packed = false;
   bool staged_values = false;  // values are ordered in local memory beside their keys
-  unsigned finish_most = 0;    // keys of a bucket that a work-group finishes
-  unsigned most = 0;           // the same, if they have too many in a bin
+  unsigned most = 0;           // keys of a bucket that a work-group finishes
   unsigned bucket_bits = 0;    // by which keys are counted and parted
   unsigned join_bits = 0;      // so many fewer, where neighbours are finished together
   unsigned units = 1;          // compute units of the device
@@ -116,8 +115,6 @@ struct Tuning {
   [[nodiscard]] unsigned start_words() const noexcept { return buckets() + 3 * 256 + 2; }  // as in sort_keys.cl
   // Where the place after the last zero stands.
   [[nodiscard]] std::uint64_t zero_word() const noexcept { return buckets() + 256 + 128; }
-  // Whether buckets may have too many keys in a bin of keys_finish.
-  [[nodiscard]] bool finishes_full() const noexcept { return !tallies || join_bits != 0; }
   // Levels of sort_crowded.cl. Each takes 8 bits of what buckets leave.
   [[nodiscard]] unsigned levels() const noexcept;
   [[nodiscard]] unsigned larger_shapes() const noexcept;
@@ -130,20 +127,10 @@ struct Tuning {
   [[nodiscard]] std::uint64_t finish_bytes(Finish which) const noexcept;
   // With the counters of crowd_tally and huge_count, or with what huge_fill needs of them.
   [[nodiscard]] std::uint64_t tally_bytes(bool counters) const noexcept;
-  // The most of all kernels but sort_finish.cl's, which takes what there is.
+  // The most of all kernels.
   [[nodiscard]] std::uint64_t local_bytes() const noexcept;
 };
 Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
-
-// How sort_finish.cl is launched, for what has too many keys in a bin of keys_finish.
-struct Entries {
-  unsigned group;
-  unsigned resident;
-  unsigned most;  // keys of an entry
-  std::uint64_t local_bytes;
-  std::vector<runtime::Define> defines;
-};
-Entries entries_of(const DeviceInfo& info, const Subject& subject);
 
 // How crowded integers alone, and their orders, are sorted by sort_once, from the sample that keys_count takes.
 struct ByDigits {
@@ -157,7 +144,6 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
 inline constexpr unsigned entries_word = 3;
 inline constexpr unsigned levels_word = 8;
 inline constexpr unsigned singles_word = 41;
-inline constexpr unsigned full_word = 42;
 inline constexpr unsigned by_digits_word = 43;  // and the next
 inline constexpr unsigned larger_word = 47;     // and the next
 
@@ -182,7 +168,6 @@ struct Layout {
   std::array<std::uint64_t, 2> rows{};
   std::array<std::uint64_t, 2> tiles{};
   std::uint64_t entries = 0;
-  std::uint64_t full = 0;
   std::uint64_t singles = 0;
   std::uint64_t larger = 0;  // lists of as many words as there are buckets
   std::uint64_t tallies = 0;
@@ -202,12 +187,9 @@ constexpr auto files(Names... more) noexcept {
 inline constexpr auto part_files = files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl");
 inline constexpr auto crowded_files =
     files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
-inline constexpr auto finish_files = files("src/sort/device/sort_keys_finish.cl");
+inline constexpr auto finish_files = files("src/sort/device/sort_bins.cl", "src/sort/device/sort_keys_finish.cl");
 inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
 inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
-inline constexpr auto entry_files =
-    sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl", "src/sort/device/sort_counters.cl",
-                     "src/sort/device/sort_rank.cl", "src/sort/device/sort_finish.cl");
 // `by_digits`: crowded keys may be left to sort_once.
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits);

@@ -11,7 +11,7 @@
 // - MASU_COUNT_GROUP   work-items in a work-group of keys_count
 // - MASU_TWO_STEPS     1: local memory does not hold a counter for each bucket
 // - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
-// - MASU_FINISH_MOST   keys of a bucket that a work-group of keys_finish takes
+// - MASU_MOST   keys of a bucket that a work-group of keys_finish takes
 // - MASU_LARGER_MOST_0, MASU_LARGER_MOST_1  the same of each kind of larger work-groups, which take turns; the one before where
 //   there is none
 // - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
@@ -412,8 +412,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
 #if MASU_TALLY
   const uint lowest = lid & ~((1U << MASU_JOIN_BITS) - 1);
   const uint joined = sums[lowest + (1U << MASU_JOIN_BITS) - 1] - (lowest == 0 ? 0 : sums[lowest - 1]);
-  if (joined <= MASU_FINISH_MOST) return;
-  if (own <= MASU_FINISH_MOST) {
+  if (joined <= MASU_MOST) return;
+  if (own <= MASU_MOST) {
     if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[header_singles])] = bucket;
   } else if (own <= MASU_LARGER_MOST_1) {
     list_larger(workspace, header, larger_at, bucket, own);
@@ -427,7 +427,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
     atomic_add(&header[header_huge_keys], own);
   }
 #else
-  if (own > MASU_FINISH_MOST && own <= MASU_LARGER_MOST_1) list_larger(workspace, header, larger_at, bucket, own);
+  if (own > MASU_MOST && own <= MASU_LARGER_MOST_1) list_larger(workspace, header, larger_at, bucket, own);
   open_buckets(own > MASU_LARGER_MOST_1, start, own, MASU_REST_BITS, 0, workspace, header + header_levels, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif

@@ -1,41 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, after the CUDA prelude, in
-// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl, sort_counters.cl and sort_lists.cl stand in
-// front of this file.
+// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl, sort_counters.cl, sort_lists.cl and sort_bins.cl stand in front of
+// this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP      work-items in a work-group
-// - MASU_ITEMS      keys of a work-item
 // - MASU_RESIDENT   work-groups that share a compute unit
 // - MASU_MOST       keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
 // - MASU_LISTED     0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
 // - MASU_JOIN_BITS  a bucket is 2^this neighbouring ones of sort_keys.cl, joined
-// - MASU_BIN_KEYS   that may share a bin, where keys are compared within their bins
-// - MASU_BIN_BITS   of a key, by which it goes into a bin
-// - MASU_ENTRY_MOST  keys that sort_finish.cl takes
 
-// Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
-#define MASU_LIST_PARAMETERS const ulong entries_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
-#define MASU_LIST_ARGUMENTS entries_at, opens_at, rows_at, tiles_at,
-// Two counters of 16 bits a word.
-enum { bin_words = 1 << (MASU_BIN_BITS - 1) };
-inline uint bin_at(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & (2 * bin_words - 1); }
-inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, MASU_REST_BITS - MASU_BIN_BITS); }
-inline uint bin_word(const uint bin) { return bin & (bin_words - 1); }
-inline uint bin_upper(const uint bin) { return bin / bin_words * 16; }
-inline uint bin_begin(const uint bin, __local const uint *counters) {
-  return counters[bin_word(bin)] >> bin_upper(bin) & 0xffff;
-}
-inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
-  return bin == 2 * bin_words - 1 ? size : bin_begin(bin + 1, counters);
-}
+inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, 0, MASU_REST_BITS - MASU_BIN_BITS); }
 
 #if MASU_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
-enum { window_keys = 9 };   // keys of a bin that lie in one window
-enum { span_keys = 17 };    // keys of a bin that lie in two windows and the half between them
-enum { value_mask = ((1U << (16 - MASU_BIN_BITS)) - 1) };  // the bits of a key below its bin
-enum { room_before = 8 };      // least keys in front of a bucket's
-enum { room_after = 192 };  // room after it, for greatest keys, and for what changes places with the last ones
+enum {
+  window_keys = 9,   // keys of a bin that lie in one window
+  span_keys = 17,    // keys of a bin that lie in two windows and the half between them
+  value_mask = ((1U << (16 - MASU_BIN_BITS)) - 1),  // the bits of a key below its bin
+  room_before = 8,      // least keys in front of a bucket's
+  room_after = 192,  // room after it, for greatest keys, and for what changes places with the last ones
+};
 // Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
 // neighbours read lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> 6 & 1) << 3; }
@@ -137,13 +120,14 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i]);
-      keys[i] |= (atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff) << 16;
+      keys[i] |= count_in_bin(bin, counters) << 16;
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
   uint comparisons;
-  const uint own_most = scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, partial, lid, &total, &comparisons);
+  const uint own_most =
+      scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, partial, lid, &total, &comparisons);
   if (own_most > window_keys) atomic_max(crowded, own_most);
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint most = *crowded;
@@ -152,7 +136,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
-      const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
+      const uint place = bin_begin(bin, counters) + (keys[i] >> 16);
       kept[kept_at(room_before + place)] = (ushort)keys[i];
     }
   }
@@ -201,138 +185,50 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   finish_bucket(sorted, sorted_at, bucket, begin, size, flipped, (__local uint *)local_memory, lid)
 
 #else
-// Gives a bucket with too many keys in a bin to sort_crowded.cl, where it is a larger one, or to sort_finish.cl.
-inline void list_bucket(__global uchar *workspace, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
-                        const uint size, const uint bits, __local uint *noted, const uint lid) {
-  __global uint *const header = MASU_AT(uint, header_at);
-#if MASU_MOST > MASU_ENTRY_MOST
-  if (size > MASU_ENTRY_MOST) {
-    open_buckets(lid == 0, begin, size, bits, 0, workspace, header + header_levels, opens_at, rows_at, tiles_at, noted, lid,
-                 MASU_GROUP);
-    return;
-  }
-#endif
-  if (lid != 0) return;
-  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[header_full_entries]) * 3;
-  entry[0] = begin;
-  entry[1] = size;
-  entry[2] = bits;
-}
-
-// Sorts a bucket: into bins, then each key to its place among those of its bin. `bits`: the bits in which the keys differ, and
-// MASU_OTHER where they are in `others`, and their values in `other_values`. What is sorted goes to the result.
+// Sorts a bucket. `bits`: the bits in which the keys differ, and MASU_OTHER where they are in `others`, and their values in
+// `other_values`. What is sorted goes to the result.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global const uchar *others,
-                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace,
-                               const ulong header_at, MASU_LIST_PARAMETERS const uint begin, const uint size,
-                               const uint bits, const uint flipped, __local uint *counters, const uint lid) {
+                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES const uint begin, const uint size,
+                               const uint bits, const uint flipped, __local uint *memory, const uint lid) {
   const uint shift = max(bits & ~MASU_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
   const bool other = (bits & MASU_OTHER) != 0;
-  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(counters + bin_words);
-  __local uint *const partial = counters + bin_words + MASU_MOST * (MASU_ELEMENT_BYTES / 4);
-  __local uint *const crowded = partial + MASU_GROUP;
   __global const MASU_ELEMENT *const from =
       (__global const MASU_ELEMENT *)(other ? others + others_at : sorted + sorted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
-  uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
     keys[i] = place < size ? from[place] : 0;
   }
-  for (uint i = lid; i < bin_words; i += MASU_GROUP) counters[i] = 0;
-  if (lid == 0) *crowded = 0;
+  for (uint i = lid; i < bin_words; i += MASU_GROUP) memory[i] = 0;
+  if (lid < 4) bin_found(memory)[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    ranks[i] = 0;
-    if (i * MASU_GROUP + lid < size) {
-      const uint bin = bin_at(keys[i], shift);
-      ranks[i] = atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff;
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint total;
-  uint comparisons;
-  if (scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, partial, lid, &total, &comparisons) > MASU_BIN_KEYS) *crowded = 1;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (*crowded != 0) {
-    list_bucket(workspace, header_at, MASU_LIST_ARGUMENTS begin, size, bits, counters, lid);
-    return;
-  }
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) {
-      ranks[i] += bin_begin(bin_at(keys[i], shift), counters);
-      kept[ranks[i]] = keys[i];
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const Source flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
 #if MASU_PACKED
   __global Result *const to = (__global Result *)(result + result_at) + begin;
 #else
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
 #endif
 #if MASU_PAYLOAD_BYTES > 0
-  __local ushort *const places = (__local ushort *)(crowded + 1);  // of the keys of `kept`
-  __global const MASU_VALUE *const values_from =
-      (__global const MASU_VALUE *)(other ? other_values + other_values_at : moved + moved_at) + begin;
-  __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + begin;
-#endif
-  MASU_ROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint here = i * MASU_GROUP + lid;
-    if (here < size) {
-      const MASU_ELEMENT own = kept[here];
-      const uint bin = bin_at(own, shift);
-      const uint first = bin_begin(bin, counters);
-      const uint end = bin_end(bin, size, counters);
-      uint place = first;
-      MASU_ROLLED
-      for (uint k = first; k < end; ++k) {
-        const MASU_ELEMENT key = kept[k];
-        place += key < own || (key == own && k < here) ? 1 : 0;
-      }
-      to[place] = MASU_RESULT_OF(own, flip, (__global const Source *)(source + source_at));
-#if MASU_PAYLOAD_BYTES > 0
-      places[here] = (ushort)place;
-#endif
-    }
-  }
-#if MASU_PAYLOAD_BYTES > 0
-  MASU_VALUE values[MASU_ITEMS];
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) values[i] = values_from[i * MASU_GROUP + lid];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#if MASU_PAYLOAD_BYTES <= MASU_ELEMENT_BYTES  // they lie in local memory after the keys
-  __local MASU_VALUE *const staged = (__local MASU_VALUE *)kept;
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) staged[places[ranks[i]]] = values[i];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = lid; i < size; i += MASU_GROUP) values_to[i] = staged[i];
+  __global uchar *const values_to = moved + moved_at + begin * sizeof(MASU_VALUE);
+  __global const uchar *const values_from = other ? other_values + other_values_at + begin * sizeof(MASU_VALUE) : values_to;
+  __global const Source *const unsorted = (__global const Source *)(source + source_at);
 #else
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) values_to[places[ranks[i]]] = values[i];
-  }
+  __global const Source *const unsorted = 0;
 #endif
-#endif
+  finish_keys(keys, from, to, MASU_VALUES(values_from, values_to) unsorted, 0, shift, size,
+              flipped != 0 ? MASU_SOURCE_ALL_BITS : 0, memory, lid);
 }
 #define MASU_FINISH(bucket, begin, size) MASU_FINISH_BITS(begin, size, MASU_REST_BITS)
 #define MASU_FINISH_BITS(begin, size, bits)                                                                     \
-  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS workspace, \
-                header_at, MASU_LIST_ARGUMENTS begin, size, bits, flipped, (__local uint *)local_memory, lid)
+  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS begin, size, bits, \
+                flipped, (__local uint *)local_memory, lid)
 #endif
 
 // `list_at` and `listed_at`: a list, and how much it holds.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace, const ulong header_at, const ulong counts_at,
-    const ulong starts_at, const ulong list_at, const ulong listed_at, MASU_LIST_PARAMETERS const uint flipped,
+    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace, const ulong counts_at, const ulong starts_at,
+    const ulong list_at, const ulong listed_at, const uint flipped,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);

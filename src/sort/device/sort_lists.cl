@@ -23,7 +23,6 @@ enum {
   header_huge_keys = 7,  // their keys
   header_levels = 8,     // of each level of sort_crowded.cl: its buckets, and their tiles
   header_next_tally = 40,  // the entry that a work-group of sort_tally.cl takes next
-  header_full_entries = 42,  // entries that have too many keys in a bin, for sort_finish.cl
   header_singles = 41,     // buckets that were to be joined, but are finished one by one
   header_larger = 47,      // buckets for each kind of larger work-groups of keys_finish
   header_listed_zeros = 45,  // zeros that were to be listed by keys_count, and, in the next word, NaNs

@@ -74,3 +74,10 @@ inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint fli
 enum { flag_indices = 1 };
 enum { flag_drop_keys = 2 };
 enum { flag_whole = 4 };
+
+#if MASU_PAYLOAD_BYTES > 0
+#define MASU_VALUE_PARAMETERS                                                                                 \
+  __global const uchar *restrict values, const ulong values_at, __global uchar *restrict moved, const ulong moved_at,
+#else
+#define MASU_VALUE_PARAMETERS
+#endif
