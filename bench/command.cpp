@@ -6,6 +6,7 @@
 #include "selection.h"
 #include "suites.h"
 #include "text.h"
+#include "tune.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>
@@ -35,7 +36,9 @@ void write(const std::string& path, const std::string& text) {
 }  // namespace
 
 Exit run_bench(const bench::Options& options) {
-  const bench::Suite& suite = bench::suite_named(options.suite);
+  const bool tunes = options.suite == "tune";
+  const bench::Suite& suite = bench::suite_named(tunes ? options.table : options.suite);
+  if (!tunes && !options.table.empty()) usage_error("bench: a second name follows tune, got '" + options.table + "'");
   check_ending("-o", options.output, ".txt .json");
   if (!options.chart.empty()) plot::format_from_path(options.chart);  // before anything is measured
   bench::Request request;
@@ -49,6 +52,10 @@ Exit run_bench(const bench::Options& options) {
   request.progress = [watched](const std::string& row) {
     if (watched) note(row);
   };
+  if (tunes) {
+    write(options.output, bench::fit_table(suite.name, request));
+    return Exit::done;
+  }
   const bench::Measurements measured = suite.run(request);
   const std::vector<bench::Row>& rows = measured.rows;
   std::vector<DeviceInfo> infos;

@@ -74,6 +74,7 @@ void add_selection(const cli::Subcommand& app, Selection& selection);
 // The options of `masu bench`.
 struct Options {
   std::string suite;
+  std::string table;  // whose constants are fitted, where the suite is "tune"
   std::vector<std::string> devices;
   std::vector<std::string> strategies;
   std::vector<std::string> kinds;

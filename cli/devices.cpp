@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu devices: what masu can compute on here, and why not on the rest.
+#include "cli/memory_file.h"
 #include "program.h"
 #include "runtime/backend.h"
 #include "text.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -49,44 +48,25 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-[[noreturn]] void tell(DeviceKind kind, int pipe) {
+[[noreturn]] void tell(DeviceKind kind, const MemoryFile& file) {
   try {
-    const std::string text = text_of(told_by(runtime::list_devices(kind)));
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t count = ::write(pipe, text.data() + done, text.size() - done);
-      if (count < 0 && errno != EINTR) _exit(1);
-      done += count < 0 ? 0 : static_cast<std::size_t>(count);
-    }
+    file.write(text_of(told_by(runtime::list_devices(kind))));
     _exit(0);
   } catch (...) {
     _exit(1);
   }
 }
 
-std::string read_all(int pipe) {
-  std::string text;
-  std::array<char, 4096> piece;
-  for (;;) {
-    const ssize_t count = ::read(pipe, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  }
-}
-
 // The devices of a kind. Some drivers crash when they are opened, so a child process opens them.
 Json devices_of(DeviceKind kind) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return told_by(runtime::list_devices(kind));
+  const MemoryFile file("devices");
   const pid_t child = ::fork();
-  if (child == 0) tell(kind, ends[1]);
-  ::close(ends[1]);
-  const std::string text = read_all(ends[0]);
-  ::close(ends[0]);
+  if (child == 0) tell(kind, file);
   if (child < 0) return told_by(runtime::list_devices(kind));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  const std::string text = file.read();
   Json list = Json::parse(text, nullptr, false);
   if (!list.is_discarded()) return list;
   DeviceInfo crashed;

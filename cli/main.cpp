@@ -31,8 +31,9 @@ Command add_bench(CommandLine& line) {
   const Subcommand app = line.add("bench", "Measure masu next to the reading or copying speed of each device");
   auto options = std::make_shared<bench::Options>();
   app.add_option("SUITE", options->suite, "",
-                 "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")))
+                 "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")) + "; tune: fit constants")
       .required();
+  app.add_option("TABLE", options->table, "", "After tune: the primitive whose constants are fitted to the device");
   app.add_option("--device", options->devices, "ID", "cpu, opencl:N, cuda:N; repeatable (every usable device)")
       .delimiter(',');
   app.add_option("--strategy,--algorithm", options->strategies, "STRATEGY",
@@ -52,7 +53,8 @@ Command add_bench(CommandLine& line) {
       "Examples:\n  masu bench histogram\n"
       "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg\n"
       "  masu bench sort --count 256Mi,64Ki --case u32,pairs-u32-u32 --distribution all\n"
-      "  masu bench histogram --ladder --chart ladder.svg");
+      "  masu bench histogram --ladder --chart ladder.svg\n"
+      "  masu bench tune sum --device cuda:0");
   return {app, [options] { return run_bench(*options); }};
 }
 

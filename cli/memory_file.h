@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory as a file, for commands and child processes to read and write.
+// Memory as a file, for commands and child processes to read and write, and standard streams that go elsewhere.
 #pragma once
 
 #include <masu/error.h>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace masu::cli {
 
@@ -49,6 +52,33 @@ class MemoryFile {
  private:
   std::string command_;
   int descriptor_;
+};
+
+// While it lives, what the process writes to standard output or standard error goes to another open file.
+class Redirected {
+ public:
+  // `what` is the message of an error, before its reason.
+  Redirected(std::FILE* stream, int target, const std::string& what)
+      : stream_(stream), saved_(::fcntl(::fileno(stream), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+    std::fflush(stream_);
+    if (saved_ >= 0 && ::dup2(target, ::fileno(stream_)) >= 0) return;
+    const std::string reason = std::strerror(errno);
+    end();
+    throw Error(ErrorCode::io, what + ": " + reason);
+  }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+  ~Redirected() { end(); }
+  void end() noexcept {
+    std::fflush(stream_);
+    if (saved_ < 0) return;
+    ::dup2(saved_, ::fileno(stream_));
+    ::close(std::exchange(saved_, -1));
+  }
+
+ private:
+  std::FILE* stream_;
+  int saved_;
 };
 
 }  // namespace masu::cli

@@ -46,7 +46,7 @@ struct InputOptions {
   bool places = false;    // of numbers in a text will be asked for
 };
 
-// Of commands that take one INPUT as an array.
+// What commands of one INPUT, taken as an array, have in common.
 struct ArrayOptions {
   CommonOptions common;
   InputOptions input;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of masu's macros a program of its own kernels tests without having them: an undefined name in #if is 0, and no
+// Which macros a program of masu's own kernels tests without having them: an undefined name in #if is 0, and no
 // compiler says so. What is undefined elsewhere does not compile.
 #pragma once
 
@@ -52,6 +52,11 @@ class MacroCheck {
     const std::string_view result = text.substr(0, length);
     text.remove_prefix(length);
     return result;
+  }
+
+  static bool is_a_compilers(std::string_view name) {
+    return name.starts_with("__") || name.starts_with("CL_") || name.starts_with("cl_") || name == "true" ||
+           name == "false";
   }
 
   [[nodiscard]] bool active() const { return branches_.empty() || branches_.back().here; }
@@ -165,7 +170,7 @@ class MacroCheck {
     }
     const auto found = macros_.find(name);
     if (found != macros_.end()) return value_of(std::string(found->second));
-    if (name.starts_with("MASU_")) undefined_.insert(name);
+    if (!is_a_compilers(name)) undefined_.insert(name);
     return 0;
   }
 

@@ -259,8 +259,8 @@ enum class Printed { nothing, numbers };
 // read.
 template <class Options, class Add>
 Command array_command(CommandLine& line, const char* name, const char* description, const char* examples,
-                      Printed printed, Exit (*run)(Options&), const Add& add) {
-  const Subcommand app = line.add(name, description);
+                      Printed printed, Exit (*run)(Options&), const Add& add, const char* alias = "") {
+  const Subcommand app = line.add(name, description, alias);
   auto options = std::make_shared<Options>();
   add_input_options(app, options->input);
   add(app, *options);
@@ -283,9 +283,8 @@ void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullp
 // How an array is written to a path; "" and "-" are standard output.
 enum class ArrayForm { raw, text, npy };
 
-// Of an array that lies on several ranks, each writes its part of a file at its place, and the first one gives the file
-// its name when all have. What is no file of a name, like standard output, the first one writes. All of it is
-// collective then (ranks.h).
+// Several ranks write each its part of a file at its place, and the first one gives the file its name when all have.
+// What is no file of a name, like standard output, the first one writes. All of it is collective then (ranks.h).
 class ArrayOutput {
  public:
   // In the form that the path says. `from` is the input that it is made of.

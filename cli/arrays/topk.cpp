@@ -51,7 +51,7 @@ class RowTopk {
     }
     sorter_.emplace(ExternalSort::Request{request.device,
                                           {request.dtype, sizeof(std::uint64_t)},
-                                          ExternalSort::Payload::given,
+                                          ExternalSort::Payload::number,
                                           request.how.largest ? Order::descending : Order::ascending,
                                           SortAlgorithm::automatic,
                                           request.memory / 2,
@@ -59,14 +59,8 @@ class RowTopk {
                                           std::nullopt});
   }
   void add(const ArrayView& piece) {
-    if (accumulator_) return accumulator_->add(piece);
-    for (std::uint64_t done = 0; done < piece.count;) {
-      std::array<std::uint64_t, 4096> indices;
-      const std::uint64_t count = std::min<std::uint64_t>(indices.size(), piece.count - done);
-      std::iota(indices.begin(), indices.end(), sorter_->count());
-      sorter_->add({part_of(piece, done, count), reinterpret_cast<const std::byte*>(indices.data())});
-      done += count;
-    }
+    if (accumulator_) accumulator_->add(piece);
+    else sorter_->add({piece});
   }
   // Appends what was found to `entries`; returns the NaNs that were skipped. Nothing comes after it.
   std::uint64_t finish(NumberedValues& entries) {

@@ -84,33 +84,6 @@ std::string check_header() {
   return text;
 }
 
-namespace {
-
-// While it lives, a file of its own takes what this process writes to standard error.
-class ErrorText {
- public:
-  ErrorText() : saved_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
-    std::fflush(stderr);
-    if (saved_ < 0 || ::dup2(file_.descriptor(), STDERR_FILENO) < 0) fail_by_errno("run: --check: standard error");
-  }
-  ErrorText(const ErrorText&) = delete;
-  ErrorText& operator=(const ErrorText&) = delete;
-  ~ErrorText() { end(); }
-  std::string end() {
-    std::fflush(stderr);
-    if (saved_ < 0) return {};
-    ::dup2(saved_, STDERR_FILENO);
-    ::close(std::exchange(saved_, -1));
-    return file_.read();
-  }
-
- private:
-  MemoryFile file_{"run: --check"};
-  int saved_;
-};
-
-}  // namespace
-
 std::string checked_options(const std::string& options) {
   constexpr std::string_view option = "-cl-std=";
   constexpr std::array<std::string_view, 4> older{"CL", "CL1.0", "CL1.1", "CL1.2"};
@@ -134,7 +107,8 @@ std::string checked_options(const std::string& options) {
 
 Kernel build_checked(const std::function<Kernel()>& build) {
   constexpr std::string_view words = "Undefined external function: ";
-  ErrorText errors;
+  const MemoryFile errors("run: --check");
+  Redirected to_errors(stderr, errors.descriptor(), "run: --check: standard error");
   const auto missing = [&](std::string_view text) {
     const auto at = text.find(words);
     if (at == std::string_view::npos) return std::string();
@@ -143,7 +117,8 @@ Kernel build_checked(const std::function<Kernel()>& build) {
   };
   try {
     Kernel kernel = build();
-    std::istringstream text(errors.end());
+    to_errors.end();
+    std::istringstream text(errors.read());
     // "3 warnings generated." counts notes of ours, and a function that is missing is another kernel's.
     for (std::string line; std::getline(text, line);) {
       if (line.starts_with("OCLGRIND FATAL ERROR")) break;
@@ -151,7 +126,8 @@ Kernel build_checked(const std::function<Kernel()>& build) {
     }
     return kernel;
   } catch (const Error& error) {
-    const std::string text = errors.end();
+    to_errors.end();
+    const std::string text = errors.read();
     if (error.code() != ErrorCode::build_failed) throw;
     if (const std::string name = missing(text); !name.empty()) {
       throw Error(ErrorCode::unsupported,

@@ -33,14 +33,11 @@ struct Format {
   void (*write)(const HistogramResult&, const WriteOptions&, const Sink&);
 };
 
-struct HistogramCommandOptions {
-  CommonOptions common;
-  InputOptions input;
+struct HistogramCommandOptions : ArrayOptions {
   BinsTexts bins;
   std::string channels;
   std::string region;
   std::string pitch;
-  std::string rows;
   std::string outside = "drop";
   std::string strategy = "auto";
   std::string format;
@@ -102,7 +99,6 @@ Region parse_region(const std::string& text) {
 }
 
 void HistogramCommandOptions::add_to(const Subcommand& app) {
-  add_input_options(app, input);
   const Subcommand which = app.group("Bins");
   which.add_option(
       "--bins", bins.bins, "N|RULE",
@@ -139,9 +135,6 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
   result.add_option("--plot", plot, "FILE", "Draw the result to FILE too, by its ending: .svg, .png or .pdf");
   app.add_option("--strategy", strategy, "STRATEGY", "How to count, with the same result: " + words_of("STRATEGY"));
-  add_common_options(app, common);
-  add_digits_option(app, common);
-  app.footer(histogram_examples);
 }
 
 const Format& HistogramCommandOptions::chosen_format() const {
@@ -400,10 +393,9 @@ Exit run_command(HistogramCommandOptions& asked) {
 }  // namespace
 
 Command add_histogram(CommandLine& line) {
-  const Subcommand app = line.add("histogram", "Count how many values fall into each bin", "hist");
-  auto options = std::make_shared<HistogramCommandOptions>();
-  options->add_to(app);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<HistogramCommandOptions>(
+      line, "histogram", "Count how many values fall into each bin", histogram_examples, Printed::numbers, run_command,
+      [](const Subcommand& app, HistogramCommandOptions& options) { options.add_to(app); }, "hist");
 }
 
 }  // namespace masu::cli

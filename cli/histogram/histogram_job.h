@@ -97,6 +97,12 @@ struct HistogramResult {
   [[nodiscard]] std::uint64_t row_count() const;
   [[nodiscard]] unsigned channel_count() const;
   [[nodiscard]] Block block(std::uint64_t row, unsigned channel) const;
+  template <class Take>
+  void each_block(const Take& take) const {
+    for (std::uint64_t row = 0; row < row_count(); ++row) {
+      for (unsigned channel = 0; channel < channel_count(); ++channel) take(block(row, channel));
+    }
+  }
   [[nodiscard]] std::vector<double> density(std::uint64_t row, unsigned channel) const;
   // What a column of a joint histogram is called: a mere number as "column 0".
   [[nodiscard]] std::string column_name(unsigned d) const;
@@ -131,7 +137,7 @@ void write_csv(const HistogramResult& result, const WriteOptions& options, const
 // The counts (or, as asked, the cumulative counts) as u64, totals, or the density as f64: of shape (bins),
 // (channels, bins), (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-// Of a weighted histogram.
+// The form of a weighted histogram for people.
 void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 
 // Which bins the options --bins, --range, --edges, --integers and --log ask for.

@@ -57,20 +57,13 @@ std::string HistogramResult::column_name(unsigned d) const {
 std::uint64_t HistogramResult::n() const {
   if (weighted) return weighted->n();
   std::uint64_t sum = 0;
-  for (std::uint64_t row = 0; row < row_count(); ++row) {
-    for (unsigned channel = 0; channel < channel_count(); ++channel) sum += block(row, channel).n();
-  }
+  each_block([&](const Block& counted) { sum += counted.n(); });
   return sum;
 }
 
 std::uint64_t HistogramResult::outsiders() const {
   std::uint64_t sum = 0;
-  for (std::uint64_t row = 0; row < row_count(); ++row) {
-    for (unsigned channel = 0; channel < channel_count(); ++channel) {
-      const Block counted = block(row, channel);
-      sum += counted.below + counted.above + counted.nan;
-    }
-  }
+  each_block([&](const Block& counted) { sum += counted.below + counted.above + counted.nan; });
   return sum;
 }
 

@@ -205,10 +205,9 @@ std::vector<std::uint64_t> grouped(std::span<const std::uint64_t> counts, std::u
 }
 
 // The limits of the bins below the two ends of the lines.
-std::string axis(const HistogramResult& result, std::uint64_t margin, std::uint64_t width) {
-  const Histogram& bins = result.first();
-  const std::string lo = edge_label(bins.edge(0), bins.dtype(), result.edge_dtype);
-  const std::string hi = edge_label(bins.edge(bins.size()), bins.dtype(), result.edge_dtype);
+std::string axis(double first, double last, Dtype data, Dtype edge_dtype, std::uint64_t margin, std::uint64_t width) {
+  const std::string lo = edge_label(first, data, edge_dtype);
+  const std::string hi = edge_label(last, data, edge_dtype);
   const std::uint64_t gap = width > lo.size() + hi.size() ? width - lo.size() - hi.size() : 1;
   return std::string(margin, ' ') + lo + std::string(gap, ' ') + hi + "\n";
 }
@@ -234,14 +233,11 @@ void write_row_table(const HistogramResult& result, const TableOptions& options,
   sink(head + "\n");
 
   HistogramResult::Block all;
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    for (unsigned c = 0; c < channels; ++c) {
-      const HistogramResult::Block block = result.block(row, c);
-      all.below += block.below;
-      all.above += block.above;
-      all.nan += block.nan;
-    }
-  }
+  result.each_block([&](const HistogramResult::Block& block) {
+    all.below += block.below;
+    all.above += block.above;
+    all.nan += block.nan;
+  });
   sink(fmt::format("n {}, below {}, above {}, nan {}\n\n", result.n(), all.below, all.above, all.nan));
 
   std::vector<std::vector<std::uint64_t>> lines;
@@ -261,7 +257,8 @@ void write_row_table(const HistogramResult& result, const TableOptions& options,
     text.erase(text.find_last_not_of(' ') + 1);
     sink(text + "\n");
   }
-  sink(axis(result, margin, lines.front().size()));
+  const Histogram& first = result.first();
+  sink(axis(first.edge(0), first.edge(bins), first.dtype(), result.edge_dtype, margin, lines.front().size()));
   sink(fmt::format("the highest column: {} values{}\n", most, options.log_counts ? ", logarithmic" : ""));
   if (shown < rows) sink(fmt::format("{} more rows; --format csv, json or npy has all\n", rows - shown));
 }
@@ -280,7 +277,6 @@ void write_map(const HistogramResult& result, const TableOptions& options, const
   const JointHistogram& joint = *result.joint;
   const std::vector<double> xs = joint.edges(0);
   const std::vector<double> ys = joint.edges(1);
-  const auto x_label = [&](double edge) { return edge_label(edge, joint.dtype(), result.column_edge_dtypes[0]); };
   const auto y_label = [&](double edge) { return edge_label(edge, joint.dtype(), result.column_edge_dtypes[1]); };
 
   const std::uint64_t bins_a_line = bins_a_place(joint.size(1), most_joint_lines);
@@ -317,11 +313,7 @@ void write_map(const HistogramResult& result, const TableOptions& options, const
     }
     sink(text + wall + "\n");
   }
-  const std::string lo = x_label(xs.front());
-  const std::string hi = x_label(xs.back());
-  const std::uint64_t width = across * cell_width;
-  const std::uint64_t gap = width > lo.size() + hi.size() ? width - lo.size() - hi.size() : 1;
-  sink(fmt::format("{:{}}{}{:{}}{}\n", "", margin + 2, lo, "", gap, hi));
+  sink(axis(xs.front(), xs.back(), joint.dtype(), result.column_edge_dtypes[0], margin + 2, across * cell_width));
   std::string legend =
       fmt::format("across: {}, up: {}; darkest: {} points", result.column_name(0), result.column_name(1), most);
   if (bins_a_column > 1 || bins_a_line > 1) legend += fmt::format(", {} x {} bins a place", bins_a_column, bins_a_line);

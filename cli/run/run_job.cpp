@@ -2,13 +2,13 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
+#include "cli/memory_file.h"
 #include "elements/stored_float.h"
 #include "program.h"
 #include "text.h"
 
 #include <masu/error.h>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -150,34 +150,19 @@ RunDifference compare(const ArrayView& got, const InputRequest& input) {
 
 // Where the printf of a kernel goes. Drivers write it to descriptor 1 themselves, at once or at the end of a launch.
 
-// While it lives, what the process writes to standard output goes to standard error, if that is wished.
 class KernelOutput {
  public:
   explicit KernelOutput(bool to_standard_error) {
     // Whole lines leave at once, so that none is lost where the process must be ended.
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-    if (!to_standard_error) return;
-    saved_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (saved_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-      const std::string reason = std::strerror(errno);
-      restore();
-      throw Error(ErrorCode::io, "standard output: cannot be redirected: " + reason);
-    }
+    if (to_standard_error) redirected_.emplace(stdout, STDERR_FILENO, "standard output: cannot be redirected");
   }
   KernelOutput(const KernelOutput&) = delete;
   KernelOutput& operator=(const KernelOutput&) = delete;
-  ~KernelOutput() { restore(); }
-
-  void restore() noexcept {
-    std::fflush(stdout);
-    if (saved_ < 0) return;
-    dup2(saved_, STDOUT_FILENO);
-    ::close(saved_);
-    saved_ = -1;
-  }
+  ~KernelOutput() { std::fflush(stdout); }
 
  private:
-  int saved_ = -1;
+  std::optional<Redirected> redirected_;
 };
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;

@@ -162,9 +162,7 @@ _masu() {
   }
   text += "    )\n    _describe command commands\n    ;;\n  argument)\n    case $line[1] in\n";
   for (const CommandText& command : commands) {
-    std::string names;
-    for (const std::string& name : command.names) names += (names.empty() ? "" : "|") + name;
-    text += fmt::format("    {})\n      _arguments -s", names);
+    text += fmt::format("    {})\n      _arguments -s", joined(command.names, "|"));
     for (const OptionText& option : command.options) text += specification(option);
     for (const OptionText& positional : command.positionals) {
       text += fmt::format(" \\\n        '{}:{}:{}'", positional.repeatable ? "*" : "1",
@@ -184,8 +182,7 @@ std::string literal(std::string_view text) {
 }
 
 std::string words_argument(const Candidates& values) {
-  std::string words;
-  for (const std::string& word : values.words) words += (words.empty() ? "" : " ") + word;
+  std::string words = joined(values.words, " ");
   if (values.folder) words += std::string(words.empty() ? "" : " ") + "(__fish_complete_directories)";
   return words.empty() ? "" : " -a " + literal(words);
 }
@@ -211,9 +208,8 @@ std::string fish_completion(const CommandLine& line) {
   for (const CommandText& command : line.texts()) {
     text += fmt::format("complete -c masu -n __fish_use_subcommand -a {} -d {}\n", command.names.front(),
                         literal(command.description));
-    std::string names;
-    for (const std::string& name : command.names) names += " " + name;
-    const std::string begin = "complete -c masu -n " + literal("__fish_seen_subcommand_from" + names);
+    const std::string begin =
+        "complete -c masu -n " + literal("__fish_seen_subcommand_from " + joined(command.names, " "));
     for (const OptionText& option : command.options) text += option_line(option, begin);
     for (const OptionText& positional : command.positionals) {
       const Candidates values = candidates(positional.argument);

@@ -358,12 +358,15 @@ void ExternalSort::sort_in_memory(std::uint64_t first, std::uint64_t count, std:
   times_ += took;
 }
 
+void ExternalSort::number(std::uint64_t first, std::uint64_t count) {
+  if (request_.payload != Payload::index && request_.payload != Payload::number) return;
+  std::uint64_t number = spilled_;
+  for (std::uint64_t i = first; i < first + count; ++i, ++number) std::memcpy(payload(i), &number, sizeof number);
+}
+
 // A run, or several where the device has no memory for so much.
 void ExternalSort::spill(std::uint64_t first, std::uint64_t count) {
-  if (request_.payload == Payload::index) {
-    std::uint64_t number = spilled_;
-    for (std::uint64_t i = first; i < first + count; ++i, ++number) std::memcpy(payload(i), &number, sizeof number);
-  }
+  number(first, count);
   try {
     sort_in_memory(first, count, 1, false);
   } catch (const Error& error) {
@@ -383,6 +386,7 @@ void ExternalSort::spill(std::uint64_t first, std::uint64_t count) {
 void ExternalSort::finish(const RecordSink& sink, std::uint64_t rows) {
   const bool index_only = request_.payload == Payload::index;
   if (runs_.count() == 0) {  // without records too: the device may lack the algorithm
+    if (!index_only) number(0, filled_);
     try {
       sort_in_memory(0, filled_, rows, index_only);
       sink({{request_.shape.keys, keys_.get(), filled_}, payload_.get()});

@@ -32,24 +32,6 @@ constexpr const char* sort_examples = R"(Examples:
 
 }  // namespace
 
-void SortCommandOptions::add_to(const Subcommand& app) {
-  add_input_options(app, input);
-  const Subcommand how = app.group("Order");
-  how.add_flag("--descending", descending, "The greatest first; equal values keep their order");
-  how.add_option("--rows", rows, "N", "Sort each of N equal blocks of the input by itself");
-  how.add_option("--algorithm", algorithm, "ALGORITHM", "How to sort, with the same result: " + words_of("ALGORITHM"));
-  const Subcommand result = app.group("Result");
-  result.add_option("--values", values, "FILE", "Move the values of FILE with the keys");
-  result.add_option("--values-dtype", values_dtype, "DTYPE", "Element type of raw or text --values");
-  result.add_option("--values-output", values_output, "FILE", "Where the moved values go");
-  result.add_flag("--index", index, "Write the order instead: where each element was (u64)");
-  result.add_flag("--is-sorted", is_sorted, "Only check whether the input is sorted; exit status 3 if it is not");
-  app.group("").add_flag("--trace", trace, "");  // removed; check() says where it went
-  add_alpha_option(app, input);
-  add_common_options(app, common);
-  app.footer(sort_examples);
-}
-
 void SortCommandOptions::check() const {
   const bool to_stdout = is_standard_output(common.output);
   const std::pair<bool, const char*> rules[] = {
@@ -73,8 +55,6 @@ void SortCommandOptions::check() const {
   check_array_ending("--values-output", values_output);
   (void)sort_algorithm_from_name(algorithm);
 }
-
-// masu sort: what is said of its result.
 
 namespace {
 
@@ -138,24 +118,18 @@ class Check {
     Part mine{found.count, found.out_of_order.value_or(none), {}, {}};
     std::memcpy(mine.first, first_, sizeof first_);
     std::memcpy(mine.last, last_, sizeof last_);
-    Ranks::Bytes bytes(sizeof mine);
-    std::memcpy(bytes.data(), &mine, sizeof mine);
-    const Ranks::Bytes texts = bytes_of(found.before + "\n" + found.element);
-    bytes.insert(bytes.end(), texts.begin(), texts.end());
-    OrderCheck all = found;
-    all.count = 0;
-    all.out_of_order.reset();
+    const auto texts = ranks().from_each("elements", bytes_of(found.before + "\n" + found.element));
+    OrderCheck all;
     bool any = false;
-    for (const Ranks::Bytes& from : ranks().from_each("order", std::move(bytes))) {
-      Part part{};
-      std::memcpy(&part, from.data(), sizeof part);
+    auto text = texts.begin();
+    for (const Part& part : join_ranks("order", std::vector{mine})) {
+      const std::vector<std::string> said = split(text_in(*text++), '\n');
       if (part.count != 0 || part.fall != none) {
         std::memcpy(first_, part.first, sizeof first_);
         const ArrayView begin(dtype_, first_, 1);
         if (any && !parted && !all.out_of_order && !follows(begin))
           tell(all, element_text({dtype_, last_, 1}, 0), begin, 0);
         if (part.fall != none && !all.out_of_order) {
-          const std::vector<std::string> said = split(text_in(std::span(from).subspan(sizeof part)), '\n');
           all.out_of_order = all.count + part.fall;
           all.before = said.front();
           all.element = said.back();
@@ -270,10 +244,24 @@ Exit run_command(SortCommandOptions& asked) {
 }  // namespace
 
 Command add_sort(CommandLine& line) {
-  const Subcommand app = line.add("sort", "Sort values");
-  auto options = std::make_shared<SortCommandOptions>();
-  options->add_to(app);
-  return {app, [options] { return run_command(*options); }};
+  return array_command<SortCommandOptions>(
+      line, "sort", "Sort values", sort_examples, Printed::nothing, run_command,
+      [](const Subcommand& app, SortCommandOptions& options) {
+        const Subcommand how = app.group("Order");
+        how.add_flag("--descending", options.descending, "The greatest first; equal values keep their order");
+        how.add_option("--rows", options.rows, "N", "Sort each of N equal blocks of the input by itself");
+        how.add_option("--algorithm", options.algorithm, "ALGORITHM",
+                       "How to sort, with the same result: " + words_of("ALGORITHM"));
+        const Subcommand result = app.group("Result");
+        result.add_option("--values", options.values, "FILE", "Move the values of FILE with the keys");
+        result.add_option("--values-dtype", options.values_dtype, "DTYPE", "Element type of raw or text --values");
+        result.add_option("--values-output", options.values_output, "FILE", "Where the moved values go");
+        result.add_flag("--index", options.index, "Write the order instead: where each element was (u64)");
+        result.add_flag("--is-sorted", options.is_sorted,
+                        "Only check whether the input is sorted; exit status 3 if it is not");
+        app.group("").add_flag("--trace", options.trace, "");  // removed; check() says where it went
+        add_alpha_option(app, options.input);
+      });
 }
 
 }  // namespace masu::cli

@@ -76,11 +76,12 @@ class ExternalRuns {
 
 class ExternalSort {
  public:
-  // What goes with the keys: nothing, bytes of the caller's, or each key's own number (u64, from 0).
-  enum class Payload { none, given, index };
+  // What goes with the keys: nothing, bytes of the caller's, or each key's own number (u64, from 0), which comes with
+  // the keys in order (`number`) or may come alone (`index`).
+  enum class Payload { none, given, number, index };
   struct Request {
     Device device;
-    RecordShape shape;  // payload_bytes of an index is 8
+    RecordShape shape;  // payload_bytes of numbers is 8
     Payload payload = Payload::none;
     Order order = Order::ascending;
     SortAlgorithm algorithm = SortAlgorithm::automatic;
@@ -105,7 +106,7 @@ class ExternalSort {
   void add(const Records& records);
 
   // Sorts all that was filled in, and gives it in order; nothing comes after it. Each of `rows` rows by itself, where
-  // all fits. With an index, the keys come in order only where not all fits.
+  // all fits. With `index`, the keys come in order only where not all fits.
   void finish(const RecordSink& sink, std::uint64_t rows = 1);
 
   // Records so far.
@@ -123,6 +124,7 @@ class ExternalSort {
   void reserve();
   [[nodiscard]] SortOptions options(std::uint64_t rows, Times& times) const;
   void sort_in_memory(std::uint64_t first, std::uint64_t count, std::uint64_t rows, bool index_only);
+  void number(std::uint64_t first, std::uint64_t count);
   void spill(std::uint64_t first, std::uint64_t count);
   [[nodiscard]] std::byte* keys(std::uint64_t record) const;
   [[nodiscard]] std::byte* payload(std::uint64_t record) const;
@@ -149,7 +151,6 @@ struct SortCommandOptions : ArrayOptions {
   bool is_sorted = false;
   bool trace = false;
 
-  void add_to(const Subcommand& app);
   // Throws invalid_argument for options that exclude each other.
   void check() const;
   [[nodiscard]] Order order() const { return descending ? Order::descending : Order::ascending; }

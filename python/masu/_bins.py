@@ -14,7 +14,7 @@ from . import _masu
 _EXACT = 2**53  # up to here f64 has every integer
 _MOST_OFF = 0.25  # bins that a guess may be off for its width alone
 _MOST_KEPT_BINS = 10_000  # of edges that are kept
-_PLAIN = frozenset((int, float))
+PLAIN = frozenset((int, float))
 
 
 def check_edges(name, bins):
@@ -68,9 +68,9 @@ def _numpys(dtype, bins, range, extremes):
     return edges, spec(dtype.newbyteorder("="), edges, np.ndim(bins) == 0, range)
 
 
-def plain_bins(dtype, bins, range, ends):
+def plain_bins(dtype, bins, range, ends, few=False):
     """The same for plain arguments, data of native byte order, or a code of NumPy for its dtype; `ends` has its least and
-    greatest value as bytes. None for what NumPy counts.
+    greatest value as bytes. None for what NumPy counts. `few`: bins that are soon prepared.
     """
     dtype = np.dtype(dtype)
     try:
@@ -78,14 +78,21 @@ def plain_bins(dtype, bins, range, ends):
             found = _numpys(dtype, bins, range, lambda: np.frombuffer(ends, dtype))
     except FloatingPointError:  # NumPy's to warn of
         return None
-    return None if found[1] is None else found
+    return None if found[1] is None else soon_prepared(dtype, *found) if few else found
+
+
+def soon_prepared(dtype, edges, counted):
+    """Edges, and bins that take less time for few elements: without float16's arithmetic, where others count the same."""
+    if dtype == np.float16 and counted is not None and _are_far_apart(numbers := edges.astype(np.float64)):
+        counted = _masu.bins_between(numbers)
+    return edges, counted
 
 
 def _kept(dtype, bins, range):
     """Edges and spec of even bins over a range of plain numbers; None for other bins, and for truth values, of which NumPy warns."""
     if dtype.kind == "b":
         return None
-    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
+    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and PLAIN.issuperset(map(type, range)):
         try:
             return _between(dtype, bins, range, str(range))
         except FloatingPointError:  # NumPy's to warn of
@@ -131,9 +138,8 @@ def spec(dtype, edges, uniform, range):
 
 
 def _even(dtype, numbers, ends, of_data=False, joint=False):
-    if dtype == np.float16 and in_place(dtype, numbers) and _are_far_apart(numbers):
-        return _masu.bins_between(numbers)  # sooner prepared than float16's arithmetic
-    return _masu.even_bins(numbers, np.empty(0, dtype), *ends, of_data, joint)
+    found = _masu.even_bins(numbers, np.empty(0, dtype), *ends, of_data, joint)
+    return _masu.bins_between(numbers) if found is None and _are_far_apart(numbers) else found
 
 
 def _are_far_apart(numbers):
@@ -141,7 +147,7 @@ def _are_far_apart(numbers):
     its one correction end where a search in the edges does."""
     low, high = _ends(numbers)
     unit = 2.0 ** (max(math.frexp(max(abs(low), abs(high)))[1] - 1, -14) - 10)
-    return len(numbers) <= 128 and high - low >= 4 * unit * len(numbers)
+    return len(numbers) <= 128 and high - low >= 4 * unit * len(numbers) and in_place(np.dtype(np.float16), numbers)
 
 
 def ends(range):

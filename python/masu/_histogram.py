@@ -12,6 +12,7 @@ from . import _arrays, _bins, _by_place, _counts, _fallback, _host, _kinds, _mas
 from ._arrays import adapter, in_kind
 
 _MOST_BINS = 2**31
+_FEW = 2**14  # elements
 
 
 @_masu.with_plain_calls
@@ -217,6 +218,8 @@ def _count(on, data, bins, range, weights, axis, device, complete=False, there=F
         return np.zeros((*shape, 0), np.intp if weights is None else weights.dtype), edges
     if spec is None or len(edges) > _MOST_BINS:
         return None
+    if data.size <= _FEW and on is _host:
+        edges, spec = _bins.soon_prepared(data.dtype, edges, spec)
     where = on.device_for(device, data)
     if weights is None:
         if there and data.size and (axes is None or len(axes) == data.ndim):

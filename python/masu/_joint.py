@@ -9,12 +9,12 @@ import operator
 
 import numpy as np
 
-from . import _bins, _by_place, _counts, _device, _fallback, _host, _kinds, _masu, _on_device, _order, _rules, _small
+from . import _bins, _by_place, _counts, _device, _fallback, _host, _kinds, _masu, _on_device, _order, _rules
 from ._arrays import adapter, in_kind, on_devices
 
 MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
-_FEW_CELLS = 4096  # for which NumPy counts in no time
+_NOTHING = np.empty(0)
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, device=None):
@@ -59,9 +59,6 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
         hist, edges = histogramdd(*places[:2], range, None, weights, device=device)
         edges = [own if given is None else given for own, given in zip(edges, places[2])]
         return densities(hist, edges) if density else hist, edges
-    ordinary = type(bins) is int and range is None  # counted without a call of NumPy's
-    if on is _host and weights is None and device is None and not ordinary and _small_enough(sample):
-        return np.histogramdd(sample, bins, range, density)
     if on is None:
         return in_kind(histogramdd, locals())
     if on is _host and type(sample) in (list, tuple):
@@ -156,14 +153,6 @@ def _as_places(sample, bins):
     return columns, bins, edges
 
 
-def _small_enough(sample):
-    if type(sample) is np.ndarray:
-        return sample.size < _small.limit
-    if type(sample) not in (list, tuple) or not all(type(column) in (np.ndarray, list) for column in sample):
-        return False
-    return sum(map(np.size, sample)) < _small.limit
-
-
 def _columns_there(sample):
     """The columns of a sample on a device."""
     if type(sample) in (list, tuple):
@@ -209,6 +198,19 @@ def _columns(sample, where):
     return list(turned)
 
 
+def _edges_of(proxy, rule, ends):
+    """A column's edges as np.histogramdd has them, of plain arguments. `proxy`: its least and greatest value."""
+    if np.ndim(rule):
+        edges = np.histogram_bin_edges(_NOTHING, rule)
+    elif rule < 1 or not (proxy.size if ends is None else _bins.PLAIN.issuperset(map(type, ends))):
+        raise ValueError
+    else:
+        edges = _bins.edges_of(proxy.dtype if ends is None else _NOTHING.dtype, rule, None if ends is None else tuple(ends),
+                               lambda: proxy)
+    np.diff(edges)  # with its warnings
+    return edges
+
+
 def edges_and_specs(columns, bins, range, where, finite=False, alone=False):
     """The edges of each column as NumPy has them, and how masu counts between them, None where it does not. NumPy's errors,
     without the number of the column. `finite`: bins without a range span the finite values. `alone`: a single column is counted
@@ -227,17 +229,13 @@ def edges_and_specs(columns, bins, range, where, finite=False, alone=False):
     proxies = [_counts.extremes(column, where, finite) if even and ends is None else np.zeros(2, column.dtype)
                for column, even, ends in zip(columns, uniform, ranges)]
     joint = not alone or len(columns) > 1
-    of_data = (ranges.count(None) == len(columns) and all(type(rule) is int and rule > 0 for rule in rules)
-               and all(proxy.size for proxy in proxies))
-    if of_data and None not in (own := [_masu.own_bins(proxy, rule, joint) for proxy, rule in zip(proxies, rules)]):
-        return tuple(zip(*own))
-    edges = [np.histogram_bin_edges(proxy, rule) for proxy, rule in zip(proxies, rules)] if of_data else None
-    if edges is None and math.prod(np.size(rule) if np.ndim(rule) else rule + 2 for rule in rules) <= _FEW_CELLS:
-        try:
-            edges = np.histogramdd(np.stack(proxies, 1), rules, ranges)[1]  # of extremes alone, all columns in one call
-        except ValueError:
-            pass
-    if edges is None:
+    if ranges.count(None) == len(columns) and all(type(rule) is int and proxy.size for rule, proxy in zip(rules, proxies)):
+        own = [_masu.own_bins(proxy, rule, joint) for proxy, rule in zip(proxies, rules)]
+        if None not in own:
+            return tuple(zip(*own))
+    try:
+        edges = [_edges_of(*column) for column in zip(proxies, rules, ranges)]
+    except (TypeError, ValueError):  # which np.histogramdd has in its own words
         edges = [np.histogramdd(proxy.reshape(-1, 1), [rule], [ends])[1][0]
                  for proxy, rule, ends in zip(proxies, rules, ranges)]
     specs = [_bins.column_spec(column.dtype, found, even, ends, not joint)

@@ -93,12 +93,12 @@ nb::object Between::edges_array(Dtype dtype) const {
   return result;
 }
 
-nb::object ask_numpy(nb::handle dtype, Dtype known, nb::handle bins, nb::handle range, const Ends& ends) {
+nb::object ask_numpy(nb::handle dtype, Dtype known, nb::handle bins, nb::handle range, const Ends& ends, bool few) {
   static const nb::handle ask = nb::object(nb::module_::import_("masu._bins").attr("plain_bins")).release();
   const std::size_t size = masu::size_of(known);
   std::array<char, sizeof(ends)> bytes;
   for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
-  return ask(dtype, bins, range, nb::bytes(bytes.data(), 2 * size));
+  return ask(dtype, bins, range, nb::bytes(bytes.data(), 2 * size), few);
 }
 
 std::optional<Between> own_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {

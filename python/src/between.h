@@ -35,8 +35,9 @@ struct Between {
 };
 
 // Asks _bins.plain_bins for the edges and the bins; None for what NumPy has to count. `dtype`: NumPy's, or its code.
-// `ends` matter for even bins without a range.
-nb::object ask_numpy(nb::handle dtype, masu::Dtype known, nb::handle bins, nb::handle range, const Ends& ends);
+// `ends` matter for even bins without a range. `few`: of few elements.
+nb::object ask_numpy(nb::handle dtype, masu::Dtype known, nb::handle bins, nb::handle range, const Ends& ends,
+                     bool few = false);
 
 // Even bins from the least to the greatest element where the running NumPy surely has masu's edges. With the GIL.
 std::optional<Between> own_bins(masu::Dtype dtype, std::int64_t bins, const Ends& ends);

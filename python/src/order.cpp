@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
+#include "function.h"
 #include "lines.h"
 #include "module.h"
 #include "sort/numpy_order.h"
@@ -16,6 +17,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -194,7 +196,21 @@ nb::object device_array(masu::Buffer<T>&& buffer, Dtype dtype) {
   return nb::cast(std::move(array));
 }
 
-// Values (as bytes in host memory), first places, inverse, counts: None for what was not asked for.
+// Values, first places, inverse, counts of elements in host memory: None for what was not asked for.
+std::array<nb::object, 4> distinct(const Device& device, const masu::ArrayView& data,
+                                   const masu::UniqueOptions& options) {
+  std::array<nb::object, 4> found;
+  found.fill(nb::none());
+  const auto into = [&](std::size_t i, Dtype dtype) {
+    return [&array = found[i], dtype](std::uint64_t count) { return new_array(array, dtype, count); };
+  };
+  const masu::detail::UniqueMemory memory{into(0, data.dtype), into(3, Dtype::i64), into(1, Dtype::i64),
+                                          into(2, Dtype::i64)};
+  brief_call(data.count, [&] { masu::detail::unique_into(device, data, options, memory); });
+  return found;
+}
+
+// The same on any device.
 nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const Device& device) {
   const Input input(data);
   const masu::UniqueOptions options{.counts = counts, .indices = indices, .inverse = inverse};
@@ -207,16 +223,7 @@ nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const
                           given(indices, std::move(found.indices)), given(inverse, std::move(found.inverse)),
                           given(counts, std::move(found.counts)));
   }
-  nb::object values = nb::none();
-  nb::object first = nb::none();
-  nb::object places = nb::none();
-  nb::object numbers = nb::none();
-  const auto into = [](nb::object& array, Dtype dtype) {
-    return [&array, dtype](std::uint64_t count) { return new_array(array, dtype, count); };
-  };
-  const masu::detail::UniqueMemory memory{into(values, input.dtype()), into(numbers, Dtype::i64),
-                                          into(first, Dtype::i64), into(places, Dtype::i64)};
-  call([&] { masu::detail::unique_into(device, input.view(), options, memory); });
+  const auto [values, first, places, numbers] = distinct(device, input.view(), options);
   return nb::make_tuple(values, first, places, numbers);
 }
 
@@ -272,6 +279,27 @@ void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t 
 }
 
 }  // namespace
+
+PyObject* plain::unique(const Arguments& values) {
+  for (std::size_t i = 1; i < 4; ++i) {
+    if (values[i] != nullptr && PyBool_Check(values[i]) == 0) return nullptr;
+  }
+  const std::optional<masu::ArrayView> data = plain_elements(values[0]);
+  const NumpyArray& a = *any_numpy_array(values[0]);
+  if (!data || data->count == 0 || a.dimensions == 0 || !stays_here(data->count)) return nullptr;
+  const masu::UniqueOptions options{
+      .counts = values[3] == Py_True, .indices = values[1] == Py_True, .inverse = values[2] == Py_True};
+  std::array<nb::object, 4> found = distinct(this_cpu(), *data, options);
+  if (any_numpy_array(found[0].ptr())->dtype->number != a.dtype->number) {  // truth values, or another name of a dtype
+    found[0] = found[0].attr("view")(nb::handle(reinterpret_cast<PyObject*>(a.dtype)));
+  }
+  if (options.inverse && a.dimensions != 1) found[2] = found[2].attr("reshape")(nb::handle(values[0]).attr("shape"));
+  nb::list asked;
+  for (const nb::object& one : found) {
+    if (!one.is_none()) asked.append(one);
+  }
+  return (asked.size() == 1 ? found[0] : nb::object(nb::tuple(asked))).release().ptr();
+}
 
 void register_order(nb::module_& m) {
   using nb::arg;

@@ -222,7 +222,9 @@ PyObject* plain::histogram(const Arguments& values) {
       }
     }
   }
-  const nb::object parts = ask_numpy(nb::handle(reinterpret_cast<PyObject*>(a->dtype)), dtype, bins, range, ends);
+  constexpr std::uint64_t few = 16384;
+  const nb::object parts =
+      ask_numpy(nb::handle(reinterpret_cast<PyObject*>(a->dtype)), dtype, bins, range, ends, data.count <= few);
   if (parts.is_none()) return nullptr;
   const nb::object which = parts[1];
   return nb::make_tuple(counted(data, by, nb::cast<const masu::Bins&>(which)), parts[0]).release().ptr();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
+// Plain calls of sorts, orders, partitions and the k first of arrays of NumPy's.
 #include "arrays.h"
 #include "elements/dtypes.h"
 #include "function.h"
@@ -77,18 +77,20 @@ bool numpy_uses(std::initializer_list<const char*> features) {
 }
 
 // Up to how many elements NumPy sorts sooner than masu, in one line, and whether by digits, which is its stable sort.
-// `alone`: than one thread of masu's.
 struct NumpySort {
   std::uint64_t few;
   bool by_digits;
 };
-NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool alone) {
+NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool several) {
+  const bool alone = masu::cpu_threads() == 1;
   static const bool wide = numpy_uses({"AVX512_SKX", "AVX2", "X86_V3", "X86_V4", "ASIMD"});
   static const bool narrow = numpy_uses({"AVX512_ICL", "ASIMD"});
   static const bool halves = numpy_uses({"AVX512_SPR"});
   constexpr std::uint64_t few_halves = 128;
   constexpr std::uint64_t short_line = 64;
   constexpr std::uint64_t digits_pay = 512;
+  constexpr std::uint64_t in_lanes = 32;
+  if (several && length <= in_lanes) return {0, false};
   switch (masu::size_of(dtype)) {
     case 1: return {length < short_line ? 0 : small_limit(2), true};
     case 2:
@@ -110,7 +112,7 @@ PyObject* plain::sort(const Arguments& values) {
   if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !host_lines_of(a->shape(), values[1], lines))
     return nullptr;
   const std::uint64_t count = a->count();
-  const NumpySort numpys = numpy_sort(dtype, lines.length, masu::cpu_threads() == 1);
+  const NumpySort numpys = numpy_sort(dtype, lines.length, lines.number() > 1);
   if (count >= numpys.few) {
     if (small_limit() == 0 || !is_short(*a)) return nullptr;
     return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
@@ -279,28 +281,6 @@ PyObject* plain::searchsorted(const Arguments& values) {
   PyObject* const of[] = {values[0], values[1], values[2] == nullptr ? left : values[2],
                           values[3] == nullptr ? Py_None : values[3]};
   return PyObject_VectorcallMethod(method, of, 4, nullptr);
-}
-
-// Takes few elements: NumPy sorts them sooner, into the same order as masu.
-PyObject* plain::unique(const Arguments& values) {
-  bool alone = true;
-  for (std::size_t i = 1; i < 4; ++i) {
-    if (values[i] != nullptr && PyBool_Check(values[i]) == 0) return nullptr;
-    alone = alone && (values[i] == nullptr || values[i] == Py_False);
-  }
-  const NumpyArray* const a = numpy_array(values[0]);
-  Dtype dtype{};
-  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0) return nullptr;
-  constexpr std::uint64_t few = 128;
-  const std::uint64_t count = a->count();
-  const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
-  const bool narrow = masu::size_of(dtype) <= 2 && !masu::is_stored_float(dtype);
-  std::uint64_t most = std::min(small_limit(), few);
-  if (sorted_fast) most = numpy_sort(dtype, count, false).few;
-  else if (narrow && values[1] == Py_True) most = small_limit(masu::size_of(dtype) == 2 ? 4 : 1);  // ordered by digits
-  if (count == 0 || count >= most || !sort_keeps_bits(dtype, a->data, count)) return nullptr;
-  static PyObject* const numpys = numpy_function("unique");
-  return values.call(numpys);
 }
 
 }  // namespace masu_python

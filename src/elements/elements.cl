@@ -2,10 +2,7 @@
 // Elements as they lie in memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Stands in front of the
 // kernel files that use it.
 //
-// Defines, given by element_defines() in elements.h:
-// - MASU_ELEMENT_BYTES  of an element: 1, 2, 4 or 8
-// - MASU_ELEMENT_CLASS  0: unsigned integers, 1: signed integers, 2: floats
-// - MASU_EXPONENT_BITS  of floats: bits of the exponent
+// kernels.md has the parameters, which element_defines() in elements.h gives.
 
 #define MASU_SIGNED (MASU_ELEMENT_CLASS == 1)
 #define MASU_FLOAT (MASU_ELEMENT_CLASS == 2)

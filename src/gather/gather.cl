@@ -2,12 +2,7 @@
 // Records in the order of indices, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Each unit of a record is
 // moved by a work-item of its own, so neighbours touch neighbours. Sorting uses it, too.
 //
-// Defines, all given by gather_device.cpp:
-// - MASU_GROUP   work-items in a work-group
-// - MASU_UNROLL  units in flight for each work-item
-// - MASU_UNIT    the type of a unit: uchar, ushort, uint, ulong or uint4
-// - MASU_UNITS   units of a record
-// - MASU_INDEX   uint or ulong
+// kernels.md has the parameters, which gather_device.cpp gives.
 
 // n / divisor; short where both are.
 inline ulong quotient(const ulong n, const ulong divisor) {

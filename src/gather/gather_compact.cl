@@ -2,13 +2,9 @@
 // Records whose flag is not 0, in their order, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): count them by
 // tiles, add up the counts, move them.
 //
-// Behind group_scan.cl. Defines, all given by gather_device.cpp:
-// - MASU_GROUP  work-items in a work-group
-// - MASU_UNIT   the type of a unit of a record: uchar, ushort, uint, ulong or uint4
-// - MASU_UNITS  units of a record
-// - MASU_ITEMS  elements of a tile, and tiles that are added up at a time, for each work-item
+// Behind group_scan.cl. kernels.md has the parameters, which gather_device.cpp gives.
 
-#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
+#define GATHER_TILE (MASU_GROUP * MASU_ITEMS)
 
 // counts[t]: the flags of tile t that are not 0.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_count(__global const uchar *restrict flag_memory, const ulong flag_at,
@@ -17,14 +13,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_count(__global const uchar *re
   MASU_LOCAL_POINTER(uint, sum);  // 1
   __global const uchar *flags = flag_memory + flag_at;
   __global uint *counts = (__global uint *)(note_memory + count_at);
-  const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  const ulong tiles = (count + GATHER_TILE - 1) / GATHER_TILE;
   for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
     if (get_local_id(0) == 0) *sum = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint mine = 0;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_ITEMS; ++k) {
-      const ulong i = tile * MASU_TILE + k * MASU_GROUP + get_local_id(0);
+      const ulong i = tile * GATHER_TILE + k * MASU_GROUP + get_local_id(0);
       if (i < count) mine += flags[i] != 0;
     }
     if (mine != 0) atomic_add(sum, mine);
@@ -44,7 +40,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_m
   __global ulong *total = (__global ulong *)(note_memory + note_at);
   __global const uint *counts = (__global const uint *)(note_memory + count_at);
   ulong before = 0;
-  for (ulong first = 0; first < tiles; first += MASU_TILE) {
+  for (ulong first = 0; first < tiles; first += GATHER_TILE) {
     const ulong mine = first + get_local_id(0) * MASU_ITEMS;
     uint sum = 0;
     for (uint k = 0; k < MASU_ITEMS; ++k) sum += mine + k < tiles ? counts[mine + k] : 0;
@@ -70,7 +66,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_move(__global const uchar *res
                                                        const ulong out_at, const ulong count, const ulong room,
                                                        __global const uchar *restrict note_memory, const ulong note_at,
                                                        __local uint *sums) {
-  MASU_LOCAL_POINTER(uint, sums);  // MASU_GROUP, and MASU_TILE / 2 for the list
+  MASU_LOCAL_POINTER(uint, sums);  // MASU_GROUP, and GATHER_TILE / 2 for the list
   __local ushort *list = (__local ushort *)(sums + MASU_GROUP);
   __global const ulong *total = (__global const ulong *)(note_memory + note_at);
   if (*total > room) return;
@@ -78,9 +74,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_move(__global const uchar *res
   __global MASU_UNIT *out = (__global MASU_UNIT *)(out_memory + out_at);
   __global const uchar *flags = flag_memory + flag_at;
   const uint lane = (uint)get_local_id(0);
-  const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  const ulong tiles = (count + GATHER_TILE - 1) / GATHER_TILE;
   for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
-    const ulong begin = tile * MASU_TILE;
+    const ulong begin = tile * GATHER_TILE;
     // The flags by all, then each work-item's own.
     for (uint k = 0; k < MASU_ITEMS; ++k) {
       const uint i = k * MASU_GROUP + lane;

@@ -11,7 +11,6 @@ namespace masu::gather_plan {
 
 namespace {
 
-constexpr std::uint64_t groups_a_unit_gpu = 16;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 
 }  // namespace
@@ -22,15 +21,17 @@ std::uint64_t Plan::groups(std::uint64_t items) const noexcept {
 
 std::vector<runtime::Define> Plan::move_defines(Dtype index_dtype) const {
   return {{"MASU_GROUP", group},
-          {"MASU_UNROLL", unroll},
+          {"MASU_UNROLL", tuned.unroll},
           {"MASU_UNIT", unsigned_type(unit)},
           {"MASU_UNITS", units},
           {"MASU_INDEX", index_dtype == Dtype::u32 ? "uint" : "ulong"}};
 }
 
 std::vector<runtime::Define> Plan::compact_defines() const {
-  return {
-      {"MASU_GROUP", group}, {"MASU_UNIT", unsigned_type(unit)}, {"MASU_UNITS", units}, {"MASU_ITEMS", compact_items}};
+  return {{"MASU_GROUP", group},
+          {"MASU_UNIT", unsigned_type(unit)},
+          {"MASU_UNITS", units},
+          {"MASU_ITEMS", tuned.compact_items}};
 }
 
 std::vector<runtime::Define> Plan::iota_defines(Dtype dtype) const {
@@ -42,12 +43,12 @@ Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t off
   plan.group = group != 0 ? group : std::min(plan.group, std::bit_floor(std::max(1U, device.max_work_group_size)));
   plan.unit = call::move_unit(element_bytes, offsets);
   plan.units = static_cast<unsigned>(element_bytes / plan.unit);
-  plan.most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+  plan.most_groups = std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);
   return plan;
 }
 
 std::uint64_t notes_bytes() noexcept {
-  return flag_bytes + note_groups * note_bytes;
+  return flag_bytes + tuned.note_groups * note_bytes;
 }
 
 std::uint64_t scatter_bytes(std::uint64_t places) noexcept {
@@ -93,21 +94,21 @@ Events move_on_device(Stream& stream, const Move& move, const BufferBase& in, co
   call::Kernels kernels(stream.device(), gather_plan::move_files, plan.move_defines(move.index_dtype), plan.group);
   Events events{call::clear(stream, notes, 0, gather_plan::flag_bytes)};
   // All work-groups note something, those that have no indices too.
-  events.push_back(kernels.launch(stream, "check_indices", gather_plan::note_groups, indices, move.indices,
+  events.push_back(kernels.launch(stream, "check_indices", gather_plan::tuned.note_groups, indices, move.indices,
                                   move.limit(), notes, LocalMemory{first_words_bytes}));
   if (status != nullptr) {
     events.push_back(kernels.launch(stream, "first_note", 1,
                                     call::At{notes, notes.byte_offset() + gather_plan::flag_bytes},
-                                    static_cast<std::uint32_t>(gather_plan::note_groups), std::uint64_t{0}, *status,
-                                    LocalMemory{first_words_bytes}));
+                                    static_cast<std::uint32_t>(gather_plan::tuned.note_groups), std::uint64_t{0},
+                                    *status, LocalMemory{first_words_bytes}));
   }
   if (move.operation == Operation::scatter) {
     scatter_claimed(stream, kernels, events, move, in, indices, out, notes, plan);
   } else {
     const std::uint64_t units = move.rows * move.out_row * plan.units;
-    events.push_back(
-        kernels.launch(stream, "gather_records", plan.groups((units + gather_plan::unroll - 1) / gather_plan::unroll),
-                       in, out, indices, units, move.in_row, move.out_row, move.index_row, notes, std::uint32_t{1}));
+    events.push_back(kernels.launch(
+        stream, "gather_records", plan.groups((units + gather_plan::tuned.unroll - 1) / gather_plan::tuned.unroll), in,
+        out, indices, units, move.in_row, move.out_row, move.index_row, notes, std::uint32_t{1}));
   }
   return events;
 }

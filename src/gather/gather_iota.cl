@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // start + i * step, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). Of floats, start and step are the
-// bits of f64. Included after elements.cl and soft_float.cl. Defines beside those of it, all given by gather_device.cpp:
-// - MASU_GROUP    work-items in a work-group
+// bits of f64. Included after elements.cl and soft_float.cl.
+// kernels.md has the parameters, which gather_device.cpp gives.
 
 #if MASU_STORED
 inline MASU_ELEMENT rounded(const double x) {

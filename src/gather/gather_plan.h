@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -24,12 +25,15 @@ inline constexpr std::array<std::string_view, 2> compact_files = {"src/elements/
 inline constexpr std::array<std::string_view, 3> iota_files = {"src/elements/elements.cl", "src/elements/soft_float.cl",
                                                                "src/gather/gather_iota.cl"};
 
-inline constexpr unsigned unroll = 4;              // units in flight for each work-item
-inline constexpr unsigned compact_items = 16;      // elements of a tile for each work-item
-inline constexpr std::uint64_t note_groups = 512;  // work-groups that look at indices, at most
-inline constexpr std::uint64_t flag_bytes = 8;     // in front of what they note
-inline constexpr std::uint64_t note_bytes = 16;    // position and index
-inline constexpr std::uint64_t owner_bytes = 4;    // for each place of a scatter
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "gather/gather_tuning.def"
+};
+inline Tuned tuned;
+
+inline constexpr std::uint64_t flag_bytes = 8;   // in front of what they note
+inline constexpr std::uint64_t note_bytes = 16;  // position and index
+inline constexpr std::uint64_t owner_bytes = 4;  // for each place of a scatter
 inline constexpr std::uint64_t claimed_at_a_time = std::uint64_t{1} << 31;
 
 enum class Operation { gather, scatter, permute, reverse };
@@ -61,7 +65,7 @@ struct Plan {
   [[nodiscard]] std::vector<runtime::Define> move_defines(Dtype index_dtype) const;
   [[nodiscard]] std::vector<runtime::Define> compact_defines() const;
   [[nodiscard]] std::vector<runtime::Define> iota_defines(Dtype dtype) const;
-  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * compact_items; }
+  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * tuned.compact_items; }
 };
 
 // `offsets`: those of all memory that holds records, or'ed. `group`: not the one that suits the device, for tests.

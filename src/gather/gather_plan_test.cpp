@@ -34,7 +34,8 @@ TEST(GatherPlan, UnitsDivideRecordsAndOffsets) {
 }
 
 TEST(GatherPlan, Memory) {
-  EXPECT_EQ(gather_plan::notes_bytes(), gather_plan::flag_bytes + gather_plan::note_groups * gather_plan::note_bytes);
+  EXPECT_EQ(gather_plan::notes_bytes(),
+            gather_plan::flag_bytes + gather_plan::tuned.note_groups * gather_plan::note_bytes);
   EXPECT_EQ(gather_plan::scatter_bytes(1000), gather_plan::notes_bytes() + 1000 * gather_plan::owner_bytes);
   // A sum of all, and an offset and a count for each tile.
   EXPECT_EQ(gather_plan::compact_bytes(0, 256), 8U);

@@ -2,7 +2,6 @@
 #include "histogram/counts.h"
 
 #include "call/operands.h"
-#include "histogram/bins/bin_estimator_state.h"
 #include "histogram/bins/bin_rule.h"
 #include "runtime/environment.h"
 
@@ -64,7 +63,9 @@ std::uint64_t Columns::count() const {
 
 std::vector<ArrayView> Columns::on_host() const {
   std::vector<ArrayView> result(views.begin(), views.end());
-  for (const BufferBase* column : buffers) result.push_back(call::host_view(*column, dtype));
+  for (const BufferBase* column : buffers) {
+    result.push_back(call::host_view(*column, column == buffers.back() && weights ? *weights : dtype));
+  }
   return result;
 }
 
@@ -131,23 +132,46 @@ std::vector<Bins> Columns::definite(std::span<const Bins> bins) const {
   return result;
 }
 
-void each_columns(const ArrayView& points, std::size_t columns,
-                  const std::function<void(std::span<const ArrayView>, std::uint64_t)>& take) {
-  constexpr std::uint64_t bytes_at_a_time = std::uint64_t{4} << 20;
-  const Device cpu = Device::open("cpu");
+void AccumulatorState::count(const Columns& data, std::uint64_t elements, Stream* stream) {
+  if (elements == 0) return;
+  if (!counter) return count_on_cpu(cpu::columns_of(data.on_host()), elements);
+  if (data.buffers.empty()) counter->add(data.views);
+  else counter->add(data.buffers, elements, stream);
+}
+
+void AccumulatorState::count_on_cpu(std::span<const cpu::Column> columns, std::uint64_t elements) {
+  const double start = call::now();
+  on_cpu->add(columns, elements);
+  times.compute += call::now() - start;
+}
+
+void AccumulatorState::count_points(const ArrayView& points, std::size_t columns, const ArrayView* weights) {
   const std::size_t size = size_of(points.dtype);
   const std::uint64_t count = points.count / columns;
+  if (count == 0) return;
+  if (!counter) {
+    std::vector<cpu::Column> found = cpu::columns_of_points(points, columns);
+    if (weights != nullptr) found.push_back(cpu::columns_of({weights, 1}).front());
+    return count_on_cpu(found, count);
+  }
+  // The coordinates of some thousand points at a time become columns.
+  constexpr std::uint64_t bytes_at_a_time = std::uint64_t{4} << 20;
+  const Device cpu = Device::open("cpu");
   const std::uint64_t piece = std::min(bytes_at_a_time / size, count);
   std::vector<std::byte> memory(columns * piece * size);
-  std::vector<ArrayView> views(columns);
   for (std::uint64_t first = 0; first < count; first += piece) {
     const std::uint64_t length = std::min(piece, count - first);
     const auto* from = static_cast<const std::byte*>(points.data) + first * columns * size;
     transpose(cpu, ConstRecordsView(from, size, length * columns), length, columns,
               RecordsView(memory.data(), size, length * columns));
+    std::vector<ArrayView> views;
     for (std::size_t d = 0; d < columns; ++d)
-      views[d] = ArrayView(points.dtype, memory.data() + d * length * size, length);
-    take(views, first);
+      views.emplace_back(points.dtype, memory.data() + d * length * size, length);
+    if (weights != nullptr) {
+      const auto* by = static_cast<const std::byte*>(weights->data) + first * size_of(weights->dtype);
+      views.emplace_back(weights->dtype, by, length);
+    }
+    counter->add(views);
   }
 }
 
@@ -219,17 +243,9 @@ std::unique_ptr<SlotKernels> CountShape::kernels(const Device& device, const Tab
                                         upload, options);
 }
 
-std::uint64_t CountShape::totals_on_cpu() const noexcept {
-  return empty.kind == CountKind::one ? tables() * slots_of(rule()) : numbers();
-}
-
 std::unique_ptr<cpu::TableCounter> CountShape::counter(std::span<std::uint64_t> totals) const {
-  const auto& rules = empty.rules;
-  if (empty.kind == CountKind::rows) {
-    return std::make_unique<cpu::RowCounter>(rules.front(), row_elements, options.channels, options.strategy, totals);
-  }
-  return std::make_unique<cpu::Counter>(rules, empty.kind == CountKind::joint, options.channels, options.strategy,
-                                        totals);
+  return std::make_unique<cpu::Counter>(empty.rules, empty.kind == CountKind::joint, options.channels, options.strategy,
+                                        totals, empty.kind == CountKind::rows ? row_elements : no_row_end);
 }
 
 detail::Counts CountShape::counts(std::vector<std::uint64_t> totals, Strategy used, bool by_value) const {
@@ -285,9 +301,8 @@ std::vector<Histogram> CountShape::histograms(detail::Counts counts) {
 CountState::CountState(const Device& on, CountShape made) : AccumulatorState{on}, shape(std::move(made)) {
   const bool on_device = !call::on_cpu(device);
   // The totals and the result. A device's totals are read into memory of their own.
-  const std::uint64_t counted = on_device && shape.empty.kind != CountKind::joint
-                                    ? shape.tables() * slots_of(shape.rule())
-                                    : shape.totals_on_cpu();
+  const std::uint64_t counted =
+      on_device && shape.empty.kind != CountKind::joint ? shape.tables() * slots_of(shape.rule()) : shape.numbers();
   const std::uint64_t bytes = (counted + shape.numbers()) * sizeof(std::uint64_t);
   check_memory(shape.name, shape.counters(), bytes);
   if (on_device) {
@@ -313,21 +328,9 @@ void CountState::add(const Columns& data, Stream* stream) {
   count(data, elements, stream);
 }
 
-void CountState::count(const Columns& data, std::uint64_t elements, Stream* stream) {
-  if (elements == 0) return;
-  if (!counter) return count_on_cpu(cpu::columns_of(data.on_host()), elements);
-  if (data.buffers.empty()) counter->add(data.views);
-  else counter->add(data.buffers, elements, stream);
-}
-
-void CountState::count_on_cpu(std::span<const cpu::Column> columns, std::uint64_t elements) {
-  count_timed([&] { on_cpu->add(columns, elements); });
-}
-
 detail::Counts CountState::counts() const try {
-  const bool by_value = counter || shape.empty.kind == CountKind::one;
-  return shape.counts(counter ? counter->totals() : totals, counter ? counter->strategy() : on_cpu->strategy(),
-                      by_value);
+  if (!counter) return shape.counts(totals, on_cpu->strategy(), false);
+  return shape.counts(counter->totals(), counter->strategy(), true);
 } catch (const std::bad_alloc&) {
   no_memory(shape.name, shape.counters(), shape.tables() * shape.empty.size * sizeof(std::uint64_t));
 }

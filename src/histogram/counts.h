@@ -20,8 +20,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -52,12 +52,14 @@ void check_lengths(std::string_view function, std::uint64_t expected, std::uint6
 // Where memory is promised freely, many counters would end the process by a signal instead of an error.
 void check_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes);
 
-// The columns of a call, all of one dtype: in host memory, or in that of the device.
+// The columns of a call, all of one dtype: in host memory, or in that of the device. Where elements have weights, those
+// are the last array.
 struct Columns {
   const Device& device;
   Dtype dtype;
   std::span<const ArrayView> views{};
   std::span<const BufferBase* const> buffers{};
+  std::optional<Dtype> weights{};  // the dtype of the last buffer
 
   Columns(const Device& on, std::span<const ArrayView> columns)
       : device(on), dtype(columns.empty() ? Dtype::u8 : columns.front().dtype), views(columns) {}
@@ -76,9 +78,6 @@ struct Columns {
 std::uint64_t checked_length(std::string_view function, BinRules rules, const Columns& columns, const Device& device,
                              const Stream* stream);
 
-// The coordinates of points as columns, some thousand points at a time: take(columns, number of the first point).
-void each_columns(const ArrayView& points, std::size_t columns,
-                  const std::function<void(std::span<const ArrayView>, std::uint64_t)>& take);
 // Divides the counts or totals of joint bins by the widths of their bins, column by column. `own_type`: edges are
 // subtracted in their own type, as numpy.histogram does with weights.
 void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values);
@@ -86,15 +85,15 @@ void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values
 // What accumulators of every kind have.
 struct AccumulatorState {
   Device device;
-  std::unique_ptr<DeviceCounter> counter{};  // of what is counted on a device
-  Times times{};                             // on the CPU
+  std::unique_ptr<DeviceCounter> counter{};     // of what is counted on a device
+  std::unique_ptr<cpu::TableCounter> on_cpu{};  // of all else
+  Times times{};                                // on the CPU
 
-  template <class Count>
-  void count_timed(const Count& count) {
-    const double start = call::now();
-    count();
-    times.compute += call::now() - start;
-  }
+  // Counts elements that have been checked; with a stream, those in device memory without waiting.
+  void count(const Columns& data, std::uint64_t elements, Stream* stream = nullptr);
+  void count_on_cpu(std::span<const cpu::Column> columns, std::uint64_t elements);
+  // The same for points whose coordinates lie one after the other, and their weights, or null.
+  void count_points(const ArrayView& points, std::size_t columns, const ArrayView* weights);
   [[nodiscard]] Times all_times() const { return counter ? counter->times() : times; }
 };
 
@@ -124,10 +123,9 @@ struct CountShape {
   }
 
   [[nodiscard]] std::unique_ptr<SlotKernels> kernels(const Device& device, const TableUpload& upload) const;
-  // How many totals the CPU counts, and what counts them.
-  [[nodiscard]] std::uint64_t totals_on_cpu() const noexcept;
+  // What counts numbers() totals on the CPU.
   [[nodiscard]] std::unique_ptr<cpu::TableCounter> counter(std::span<std::uint64_t> totals) const;
-  // The result of all totals. `by_value`: they may stand for values, which belong to slots.
+  // The result of all totals. `by_value`: a device's, which may stand for values.
   [[nodiscard]] detail::Counts counts(std::vector<std::uint64_t> totals, Strategy used, bool by_value) const;
 
   // One of the tables of a result, and results as the public functions return them.
@@ -143,7 +141,6 @@ struct CountShape {
 struct CountState : AccumulatorState {
   CountShape shape;
   std::vector<std::uint64_t> totals{};  // on the CPU
-  std::unique_ptr<cpu::TableCounter> on_cpu{};
 
   // Rows have these, too: elements so far, and the first elements of a pixel that a piece has cut.
   std::uint64_t position = 0;
@@ -152,9 +149,6 @@ struct CountState : AccumulatorState {
   CountState(const Device& on, CountShape made);
   // Checks the columns, then counts their elements; with a stream, those in device memory without waiting.
   void add(const Columns& data, Stream* stream = nullptr);
-  // The same for `elements` elements that have been checked.
-  void count(const Columns& data, std::uint64_t elements, Stream* stream = nullptr);
-  void count_on_cpu(std::span<const cpu::Column> columns, std::uint64_t elements);
   [[nodiscard]] detail::Counts counts() const;
 };
 

@@ -226,10 +226,7 @@ void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
   if (points.count % columns != 0) {
     call::refuse(joint_name, fmt::format("{} columns must divide the elements, got {}", columns, points.count));
   }
-  if (points.count == 0) return;
-  if (!s.counter) return s.count_on_cpu(cpu::columns_of_points(points, columns), points.count / columns);
-  each_columns(points, columns,
-               [&](std::span<const ArrayView> views, std::uint64_t /*first*/) { s.counter->add(views); });
+  s.count_points(points, columns, nullptr);
 }
 
 void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream) {

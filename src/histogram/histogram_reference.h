@@ -37,7 +37,7 @@ struct HalfEven {
 // That of a rule, where f16 data needs it.
 inline std::optional<HalfEven> half_even(const BinRule& rule) {
   if (!rule.stored_guess) return std::nullopt;
-  return HalfEven{rule.lo, rule.hi, rule.stored_arithmetic};
+  return HalfEven{rule.lo, rule.hi, rule.own_arithmetic};
 }
 
 // x as f16 holds it.

@@ -32,9 +32,9 @@ struct Weighted : PreparedBins::State {
 
   [[nodiscard]] std::uint64_t own_bytes() const override { return call::aligned(kernels->totals_bytes()); }
 
-  void sum_on_cpu(const Columns& columns, const BufferBase& weights, const WeightedTotals& to) const {
+  void sum_on_cpu(const Columns& data, std::uint64_t count, const WeightedTotals& to) const {
     WeightedState state(shape, device);
-    state.add(columns.on_host(), call::host_view(weights, shape.weights_dtype));
+    state.add(data, count);
     const std::vector<WeightSums> found = state.collect();
     const auto place = []<class T>(const BufferBase* buffer, T) {
       return buffer == nullptr ? nullptr : reinterpret_cast<T*>(call::host_address(*buffer));
@@ -86,7 +86,9 @@ struct Weighted : PreparedBins::State {
     auto [count, room] = check(stream, arrays, &shape.weights_dtype, results, workspace);
     if (!kernels) {
       stream.finish();  // what was given to it before may still change the data
-      sum_on_cpu({device, shape.dtype(), columns}, weights, to);
+      Columns data(device, shape.dtype(), arrays);
+      data.weights = shape.weights_dtype;
+      sum_on_cpu(data, count, to);
       return std::move(room);
     }
     const Buffer<std::byte> digits = room.slice(0, kernels->totals_bytes());

@@ -38,7 +38,9 @@ void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const
   const FloatingPointScope usual;
   WeightedState& s = *state_;
   (void)s.check({s.device, columns}, weights.dtype, weights.count, nullptr);
-  s.add(columns, weights);
+  std::vector<ArrayView> all(columns.begin(), columns.end());
+  all.push_back(weights);
+  s.add({s.device, all}, weights.count);
 }
 
 void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, const ArrayView& weights) {
@@ -53,11 +55,9 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
   check_weighted_lengths(points.count / columns, weights.count);
   if (columns == 1) return add(points, weights);
   if (weights.count == 0) return;
-  if (!s.counter) return s.add_on_cpu(cpu::columns_of_points(points, columns), weights);
-  each_columns(points, columns, [&](std::span<const ArrayView> views, std::uint64_t first) {
-    const auto* by = static_cast<const std::byte*>(weights.data) + first * size_of(weights.dtype);
-    add(views, ArrayView(weights.dtype, by, views.front().count));
-  });
+  s.make_sums();
+  s.count_points(points, columns, &weights);
+  s.advance(weights.count);
 }
 
 void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype,
@@ -66,16 +66,13 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
   WeightedState& s = *state_;
   call::check_device(weighted_name, s.device, weights);
   if (stream != nullptr) call::check_stream(weighted_name, *stream, weights);
-  const Columns data(s.device, dtype, columns);
-  const std::uint64_t count = s.check(data, weights_dtype, weights.size_bytes() / size_of(weights_dtype), stream);
-  if (count == 0) return;
-  if (s.counter) {
-    std::vector<const BufferBase*> all(columns.begin(), columns.end());
-    all.push_back(&weights);
-    s.counter->add(all, count, stream);
-    return s.advance(count);
-  }
-  s.add(data.on_host(), call::host_view(weights, weights_dtype));
+  const std::uint64_t count =
+      s.check({s.device, dtype, columns}, weights_dtype, weights.size_bytes() / size_of(weights_dtype), stream);
+  std::vector<const BufferBase*> all(columns.begin(), columns.end());
+  all.push_back(&weights);
+  Columns data(s.device, dtype, all);
+  data.weights = weights_dtype;
+  s.add(data, count, stream);
 }
 
 void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& other) {

@@ -149,29 +149,22 @@ std::uint64_t WeightedState::check(const Columns& columns, Dtype of_weights, std
   return count;
 }
 
-void WeightedState::advance(std::uint64_t count) {
-  position += count;
-  n += count;
+void WeightedState::make_sums() {
+  if (counter || on_cpu) return;
+  if (sums.empty()) sums = zeros();
+  on_cpu = std::make_unique<cpu::WeightedCounter>(rules, options.rows, row_elements, sums);
 }
 
-void WeightedState::add(std::span<const ArrayView> columns, const ArrayView& weights) {
-  if (weights.count == 0) return;
-  if (!counter) return add_on_cpu(cpu::columns_of(columns), weights);
-  std::vector<ArrayView> all(columns.begin(), columns.end());
-  all.push_back(weights);
-  counter->add(all);
-  advance(weights.count);
+void WeightedState::advance(std::uint64_t elements) {
+  position += elements;
+  n += elements;
 }
 
-void WeightedState::add_on_cpu(std::span<const cpu::Column> columns, const ArrayView& weights) {
-  count_timed([&] {
-    if (!on_cpu) {
-      if (sums.empty()) sums = zeros();
-      on_cpu = std::make_unique<cpu::WeightedCounter>(rules, options.rows, row_elements, sums);
-    }
-    on_cpu->add(columns, static_cast<const std::byte*>(weights.data), weights.count);
-  });
-  advance(weights.count);
+void WeightedState::add(const Columns& data, std::uint64_t elements, Stream* stream) {
+  if (elements == 0) return;
+  make_sums();
+  count(data, elements, stream);
+  advance(elements);
 }
 
 std::vector<WeightSums> WeightedState::collect() const {

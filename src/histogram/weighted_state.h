@@ -48,8 +48,7 @@ struct WeightedShape {
 
 // Sums what comes in pieces.
 struct WeightedState : WeightedShape, AccumulatorState {
-  std::vector<WeightSums> sums{};  // on the CPU; for a device, what was merged
-  std::unique_ptr<cpu::WeightedCounter> on_cpu{};
+  std::vector<WeightSums> sums{};            // on the CPU; for a device, what was merged
   const WeightedKernels* kernels = nullptr;  // of the counter
   std::uint64_t n = 0;                       // elements, with those that were merged
   std::uint64_t position = 0;                // elements that were added to this state
@@ -60,10 +59,10 @@ struct WeightedState : WeightedShape, AccumulatorState {
   // Checks the elements and their weights, and returns how many there are.
   [[nodiscard]] std::uint64_t check(const Columns& columns, Dtype of_weights, std::uint64_t weights,
                                     const Stream* stream) const;
-  // Adds elements that have been checked.
-  void add(std::span<const ArrayView> columns, const ArrayView& weights);
-  void add_on_cpu(std::span<const cpu::Column> columns, const ArrayView& weights);
-  void advance(std::uint64_t count);
+  // Adds elements that have been checked, in three steps for the caller that has points.
+  void add(const Columns& data, std::uint64_t elements, Stream* stream = nullptr);
+  void make_sums();
+  void advance(std::uint64_t elements);
   // All sums, with carries moved on.
   [[nodiscard]] std::vector<WeightSums> collect() const;
 };

@@ -195,9 +195,10 @@ WeightedCounter::WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64
   for (const WeightSums& each : sums_) add_.push_back(add_weights(each.format()));
 }
 
-void WeightedCounter::add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count) {
+void WeightedCounter::add(std::span<const Column> columns, std::uint64_t count) {
   finder_.prepare(count);
-  const ColumnSource source(finder_, columns);
+  const std::byte* const weights = columns.back().data;
+  const ColumnSource source(finder_, columns.first(columns.size() - 1));
   each_row(position_, row_elements_, count, [&](const RowPart& part) {
     // Short rows are spread over the threads.
     const bool spread = part.rows > 1 && part.length < piece_elements;

@@ -63,7 +63,7 @@ namespace {
 struct LibZ {
   SharedLibrary library{"deflated data", "libz.so.1", "zlib1g"};
 #define MASU_ZLIB_FUNCTIONS(X) X(inflateInit2_) X(inflate) X(inflateReset) X(inflateEnd) X(crc32_z)
-  MASU_ZLIB_FUNCTIONS(MASU_FOUND)
+  MASU_ZLIB_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 constexpr std::size_t largest_step = std::size_t{1} << 30;
@@ -417,7 +417,7 @@ struct LibZstd {
   SharedLibrary library{"Zstandard", "libzstd.so.1", "libzstd1"};
 #define MASU_ZSTD_FUNCTIONS(X) \
   X(ZSTD_createDCtx) X(ZSTD_freeDCtx) X(ZSTD_decompressStream) X(ZSTD_DCtx_reset) X(ZSTD_isError) X(ZSTD_getErrorName)
-  MASU_ZSTD_FUNCTIONS(MASU_FOUND)
+  MASU_ZSTD_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 // The memory of a frame's window is bounded by libzstd itself, by 128 MiB.

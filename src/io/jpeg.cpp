@@ -40,7 +40,7 @@ struct LibJpeg {
   X(jpeg_has_multiple_scans) X(jpeg_start_decompress) X(jpeg_read_scanlines)                \
   X(jpeg_finish_decompress) X(jpeg_resync_to_restart)
   // clang-format on
-  MASU_JPEG_FUNCTIONS(MASU_FOUND)
+  MASU_JPEG_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 // libjpeg over a Reader.

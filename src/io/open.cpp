@@ -3,7 +3,6 @@
 
 #include <masu/error.h>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,23 +13,6 @@
 #include <utility>
 
 namespace masu::io {
-
-SharedLibrary::SharedLibrary(std::string_view format, const char* file, std::string_view package)
-    : handle_((FloatingPointScope(), ::dlopen(file, RTLD_NOW | RTLD_LOCAL))), file_(file) {
-  if (handle_ == nullptr)
-    missing_ = fmt::format("{} needs the library {} (Debian: {}), which cannot be opened", format, file, package);
-}
-
-void* SharedLibrary::symbol(const char* name) {
-  if (handle_ == nullptr) return nullptr;
-  void* found = ::dlsym(handle_, name);
-  if (found == nullptr) missing_ = fmt::format("{} has no function {}", file_, name);
-  return found;
-}
-
-void SharedLibrary::require(std::string_view input) const {
-  if (!missing_.empty()) throw Error(ErrorCode::unsupported, fmt::format("{}: {}", input, missing_));
-}
 
 namespace {
 

@@ -28,7 +28,7 @@ struct LibPng {
   X(png_read_update_info) X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn)    \
   X(png_set_packing) X(png_set_read_fn) X(png_set_swap) X(png_set_tRNS_to_alpha) X(png_set_user_limits)
   // clang-format on
-  MASU_PNG_FUNCTIONS(MASU_FOUND)
+  MASU_PNG_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 constexpr std::array<unsigned char, 8> signature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};

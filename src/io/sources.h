@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/reader.h"
+#include "runtime/shared_library.h"
 
 #include <masu/floating_point.h>
 #include <masu/io.h>
@@ -174,33 +175,9 @@ std::unique_ptr<ByteStream> zstd_stream(Reader reader);
 // The file `array`, else `array`.npy, of a ZIP archive; "": the only .npy in it.
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array);
 
-// A library of a format, opened when the first such input is met. Only its headers are needed to build.
-class SharedLibrary {
- public:
-  // `format` is what it reads, `package` Debian's name of what brings it.
-  SharedLibrary(std::string_view format, const char* file, std::string_view package);
-  // A function; null where it, or the library, is missing.
-  template <class F>
-  F find(const char* name) {
-    return reinterpret_cast<F>(symbol(name));
-  }
-  // Why it cannot be used; empty when it can.
-  [[nodiscard]] const std::string& missing() const noexcept { return missing_; }
-  // Throws unsupported, naming the input, when it cannot be used.
-  void require(std::string_view input) const;
+using runtime::SharedLibrary;
 
- private:
-  void* symbol(const char* name);
-
-  void* handle_;  // stays open as long as the process runs
-  std::string file_;
-  std::string missing_;
-};
-
-// In a struct, after its SharedLibrary `library`: a member for one of the library's functions.
-#define MASU_FOUND(name) decltype(&::name) name = library.find<decltype(&::name)>(#name);
-
-// Such a struct, made when it is first asked for.
+// A struct with a SharedLibrary and its functions, made when it is first asked for.
 template <class Library>
 const Library& opened() {
   static const Library library;

@@ -34,7 +34,7 @@ struct LibTiff {
   X(TIFFOpenOptionsSetWarningHandlerExtR) X(TIFFReadEncodedStrip) X(TIFFReadEncodedTile)           \
   X(TIFFReadScanline) X(TIFFScanlineSize64) X(TIFFTileRowSize64)
   // clang-format on
-  MASU_TIFF_FUNCTIONS(MASU_FOUND)
+  MASU_TIFF_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 class TiffFile {

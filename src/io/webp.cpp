@@ -16,7 +16,7 @@ namespace {
 struct LibWebp {
   SharedLibrary library{"WebP", "libwebp.so.7", "libwebp7"};
 #define MASU_WEBP_FUNCTIONS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
-  MASU_WEBP_FUNCTIONS(MASU_FOUND)
+  MASU_WEBP_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/page.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,28 +11,6 @@
 #include <numbers>
 
 namespace masu::plot {
-
-CairoLibrary CairoLibrary::open(const char* library_name) {
-  CairoLibrary cairo;
-  const FloatingPointScope usual;
-  void* library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    cairo.missing =
-        std::string("plots need the library ") + library_name + " (Debian: libcairo2), which cannot be opened";
-    return cairo;
-  }
-#define MASU_FIND(name)                                                         \
-  cairo.name = reinterpret_cast<decltype(cairo.name)>(::dlsym(library, #name)); \
-  if (cairo.name == nullptr) cairo.missing = std::string(library_name) + " has no function " #name;
-  MASU_CAIRO_FUNCTIONS(MASU_FIND)
-#undef MASU_FIND
-  return cairo;
-}
-
-const CairoLibrary& CairoLibrary::instance() {
-  static const CairoLibrary cairo = open("libcairo.so.2");
-  return cairo;
-}
 
 namespace {
 
@@ -91,9 +68,9 @@ constexpr double vector_steps = 4;      // steps a unit that a vector format is 
 constexpr double points_a_unit = 0.75;  // of a PDF: 1/72 inch
 
 const CairoLibrary& cairo() {
-  const CairoLibrary& library = CairoLibrary::instance();
-  if (!library.missing.empty()) throw Error(ErrorCode::unsupported, "plot: " + library.missing);
-  return library;
+  static const CairoLibrary cairo("libcairo.so.2");
+  cairo.library.require("plot");
+  return cairo;
 }
 
 void check(cairo_status_t status) {

@@ -3,6 +3,8 @@
 // legend, notes, axes and grid, laid out to fit.
 #pragma once
 
+#include "runtime/shared_library.h"
+
 #include <masu/plot.h>
 
 #include <cairo.h>
@@ -19,8 +21,10 @@
 
 namespace masu::plot {
 
-// Cairo, opened when the first plot is drawn. Only its headers are needed to build.
+// Cairo, opened when the first plot is drawn.
 struct CairoLibrary {
+  explicit CairoLibrary(const char* file) : library("plots", file, "libcairo2", "need") {}
+  runtime::SharedLibrary library;
   // The functions masu calls, each found by name.
   // clang-format off
 #define MASU_CAIRO_FUNCTIONS(X)                                                                                    \
@@ -37,14 +41,7 @@ struct CairoLibrary {
   X(cairo_svg_surface_create_for_stream) X(cairo_svg_surface_set_document_unit) X(cairo_text_extents)              \
   X(cairo_translate)
   // clang-format on
-#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
-  MASU_CAIRO_FUNCTIONS(MASU_DECLARE)
-#undef MASU_DECLARE
-  std::string missing;  // why it cannot be used; empty when it can
-
-  static const CairoLibrary& instance();
-  // What is found in a library of another name; for tests too.
-  static CairoLibrary open(const char* name);
+  MASU_CAIRO_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
 
 struct Point {

@@ -354,9 +354,9 @@ TEST(Plot, WrongUse) {
 }
 
 TEST(Plot, AMissingLibraryIsNamed) {
-  EXPECT_TRUE(CairoLibrary::instance().missing.empty());
-  EXPECT_THAT(CairoLibrary::open("libcairo-of-nobody.so.2").missing, HasSubstr("Debian: libcairo2"));
-  EXPECT_THAT(CairoLibrary::open("libc.so.6").missing, HasSubstr("has no function"));
+  EXPECT_TRUE(CairoLibrary("libcairo.so.2").library.missing().empty());
+  EXPECT_THAT(CairoLibrary("libcairo-of-nobody.so.2").library.missing(), HasSubstr("Debian: libcairo2"));
+  EXPECT_THAT(CairoLibrary("libc.so.6").library.missing(), HasSubstr("has no function"));
 }
 
 TEST(Plot, TextIsMadeDrawable) {

@@ -1,43 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stable partition around a key that stands in device memory: how many elements of each chunk are less than it and
 // equal to it, then one read and one write. Behind elements.cl, order.cl, group_scan.cl, soft_float.cl and selection.cl.
-// Defines beside those of them, given by quantile_plan.h:
-// - MASU_UNROLL         16-byte vectors of a work-item in a tile, of at most 32 elements together
-// - MASU_INDEX_BYTES    of an index, where those of the elements are written in place of them; else 0
-// - MASU_GROUPS_A_UNIT  work-groups of a compute unit at a time
-// - MASU_FILTER_TILE    vectors of a tile of selection_filter
+// kernels.md has the parameters, which quantile_plan.h gives.
 //
 // Vectors are those of elements.cl. A chunk is what a work-group takes, in tiles of MASU_UNROLL vectors a work-item.
 
-#define MASU_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
-#define MASU_ROW_BITS ((1u << MASU_PER_VECTOR) - 1u)  // a bit for each element of a vector
-#define MASU_KEYS_AT_A_TIME 8  // that a work-item reads of the list
-#define MASU_SOURCE __global const uchar *data, const ulong byte_offset, const ulong count, const ulong chunk
+#define QUANTILE_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
+#define QUANTILE_ROW_BITS ((1u << MASU_PER_VECTOR) - 1u)  // a bit for each element of a vector
+#define QUANTILE_KEYS_AT_A_TIME 8  // that a work-item reads of the list
+#define QUANTILE_SOURCE __global const uchar *data, const ulong byte_offset, const ulong count, const ulong chunk
 
 #if MASU_SHUFFLE_LANES == 32 && MASU_GROUP >= 32
-#define MASU_SUB_GROUP MASU_SHUFFLE_LANES
+#define QUANTILE_SUB_GROUP MASU_SHUFFLE_LANES
 #else
-#define MASU_SUB_GROUP 1
+#define QUANTILE_SUB_GROUP 1
 #endif
 
 // What is written: elements, or their indices, which lie in local memory as places in a tile.
 #if MASU_INDEX_BYTES == 0
-#define MASU_OUT_BYTES MASU_ELEMENT_BYTES
-#define MASU_STAGED MASU_ELEMENT
+#define QUANTILE_OUT_BYTES MASU_ELEMENT_BYTES
+#define QUANTILE_STAGED MASU_ELEMENT
 #else
-#define MASU_OUT_BYTES MASU_INDEX_BYTES
-#define MASU_STAGED ushort
+#define QUANTILE_OUT_BYTES MASU_INDEX_BYTES
+#define QUANTILE_STAGED ushort
 #endif
-#define MASU_OUT_PER_VECTOR (16 / MASU_OUT_BYTES)
-#define MASU_STAGED_VECTORS(items) (((items) + MASU_OUT_PER_VECTOR - 1) / MASU_OUT_PER_VECTOR)
+#define QUANTILE_OUT_PER_VECTOR (16 / QUANTILE_OUT_BYTES)
+#define QUANTILE_STAGED_VECTORS(items) (((items) + QUANTILE_OUT_PER_VECTOR - 1) / QUANTILE_OUT_PER_VECTOR)
 // Room for a tile's items; each of the three parts begins where in a vector it does in the result.
-#define MASU_STAGED_ITEMS (MASU_TILE_VECTORS * MASU_PER_VECTOR + 6 * MASU_OUT_PER_VECTOR)
+#define QUANTILE_STAGED_ITEMS (QUANTILE_TILE_VECTORS * MASU_PER_VECTOR + 6 * QUANTILE_OUT_PER_VECTOR)
 
 // An integer whose order is that of the elements; NaNs are the greatest. Both zeros, and NaNs, are several integers.
 inline MASU_BITS place_in_order(const MASU_BITS bits) {
 #if MASU_FLOAT
   const MASU_BITS least = (MASU_SIGN | MASU_INFINITY_BITS) ^ (MASU_SIGN - 1);
-  const MASU_BITS sign = bits >> (MASU_KEY_BITS - 1);
+  const MASU_BITS sign = bits >> (SELECT_KEY_BITS - 1);
   return ((bits ^ (((MASU_BITS)0 - sign) & (MASU_SIGN - 1))) - least) & MASU_ALL_BITS;
 #elif MASU_SIGNED
   return bits ^ MASU_SIGN;
@@ -74,20 +70,20 @@ typedef struct {
 } Tile;
 inline Tile tile_at(const ulong tile, const uint gap, const ulong count) {
   const ulong begin = tile * MASU_PER_VECTOR;
-  const ulong end = min(begin + MASU_TILE_VECTORS * MASU_PER_VECTOR, gap + count);
+  const ulong end = min(begin + QUANTILE_TILE_VECTORS * MASU_PER_VECTOR, gap + count);
   Tile here;
   here.front = begin < gap ? gap : 0;
   here.first = begin + here.front - gap;
   here.length = (uint)(end - begin) - here.front;
   return here;
 }
-inline bool is_whole(const Tile here) { return here.length == MASU_TILE_VECTORS * MASU_PER_VECTOR; }
+inline bool is_whole(const Tile here) { return here.length == QUANTILE_TILE_VECTORS * MASU_PER_VECTOR; }
 inline ulong vectors_of(const uint gap, const ulong count) { return (gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR; }
 
 // Vector r of a work-item in a tile is number place_of_vector(r): neighbours' lie side by side where they exchange.
 inline uint place_of_vector(const uint r) {
   const uint lane = (uint)get_local_id(0);
-  return (lane / MASU_SUB_GROUP * MASU_UNROLL + r) * MASU_SUB_GROUP + lane % MASU_SUB_GROUP;
+  return (lane / QUANTILE_SUB_GROUP * MASU_UNROLL + r) * QUANTILE_SUB_GROUP + lane % QUANTILE_SUB_GROUP;
 }
 MASU_INLINE void load_tile(__global const uchar *bytes, const Tile here, uint4 *vectors) {
   __global const uchar *first = bytes + here.first * MASU_ELEMENT_BYTES;
@@ -131,7 +127,7 @@ MASU_INLINE void classify(const uint4 *vectors, const Tile here, const Pivot piv
 
 // How many elements of each chunk are less than the key, and equal to it: two 64-bit numbers. Where the filter has listed
 // what lies between bounds, from that; `bounded`: there was a filter.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void partition_count(MASU_SOURCE, __global uchar *work, const ulong key_at,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void partition_count(QUANTILE_SOURCE, __global uchar *work, const ulong key_at,
                                                           const ulong parts_at, const uint bounded,
                                                           const ulong control_at, const ulong list_at,
                                                           const ulong filtered_at, __local uint *found) {
@@ -152,8 +148,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void partition_count(MASU_SOURCE, __global 
     __global const uint *filtered = (__global const uint *)(work + filtered_at);
     const Bounds bounds = bounds_of(control);
     const MASU_BITS key = ordered_key(bits);
-    const bool has_lower = (bounds.has & MASU_HAS_LOWER) != 0;
-    const bool has_upper = (bounds.has & MASU_HAS_UPPER) != 0;
+    const bool has_lower = (bounds.has & SELECT_HAS_LOWER) != 0;
+    const bool has_upper = (bounds.has & SELECT_HAS_UPPER) != 0;
     // 32 work-items take a tile's keys, some of each at a time.
     const uint step = MASU_GROUP < 32 ? MASU_GROUP : 32;
     for (ulong tile = first / MASU_FILTER_TILE + lane / step; tile * MASU_FILTER_TILE < end; tile += MASU_GROUP / step) {
@@ -166,9 +162,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void partition_count(MASU_SOURCE, __global 
         less += (entry[filtered_below] & 0xffffu) + (key > bounds.lower ? on_lower : 0);
         equal += (key == bounds.lower ? on_lower : 0) + (key == bounds.upper ? on_upper : 0);
       }
-      for (uint i = lane % step; i < number; i += MASU_KEYS_AT_A_TIME * step) {
+      for (uint i = lane % step; i < number; i += QUANTILE_KEYS_AT_A_TIME * step) {
         MASU_UNROLLED
-        for (uint k = 0; k < MASU_KEYS_AT_A_TIME; ++k) {
+        for (uint k = 0; k < QUANTILE_KEYS_AT_A_TIME; ++k) {
           const bool some = i + k * step < number;
           const MASU_BITS here = some ? element_at(work + list_at, begin + i + k * step) : 0;
           less += some && here < key ? 1 : 0;
@@ -178,7 +174,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void partition_count(MASU_SOURCE, __global 
     }
   } else {
     const Pivot pivot = pivot_of(bits);
-    for (ulong tile = first; tile < end; tile += MASU_TILE_VECTORS) {
+    for (ulong tile = first; tile < end; tile += QUANTILE_TILE_VECTORS) {
       const Tile here = tile_at(tile, gap, count);
       uint4 vectors[MASU_UNROLL];
       load_tile(bytes, here, vectors);
@@ -224,24 +220,24 @@ typedef struct {
 // The part of `length` items after `before` others that goes to place `to` on, in a result that lies `gap` items in a vector.
 inline Part part_of(const uint before, const uint length, const ulong to, const uint gap) {
   Part part;
-  part.begin = MASU_STAGED_VECTORS(before) * MASU_OUT_PER_VECTOR + (uint)((to + gap) % MASU_OUT_PER_VECTOR);
+  part.begin = QUANTILE_STAGED_VECTORS(before) * QUANTILE_OUT_PER_VECTOR + (uint)((to + gap) % QUANTILE_OUT_PER_VECTOR);
   part.end = part.begin + length;
   part.to = to - part.begin;
   return part;
 }
 
 // Vector number `vector` of a tile's items, whose tile begins with element `first`, to its place in the result.
-MASU_INLINE void write_vector(__local const MASU_STAGED *staged, const uint vector, const Part part, const ulong first,
+MASU_INLINE void write_vector(__local const QUANTILE_STAGED *staged, const uint vector, const Part part, const ulong first,
                               __global uchar *result) {
-  const uint item = vector * MASU_OUT_PER_VECTOR;
-  __global uchar *to = result + (part.to + item) * MASU_OUT_BYTES;
-  if (item >= part.begin && item + MASU_OUT_PER_VECTOR <= part.end) {
+  const uint item = vector * QUANTILE_OUT_PER_VECTOR;
+  __global uchar *to = result + (part.to + item) * QUANTILE_OUT_BYTES;
+  if (item >= part.begin && item + QUANTILE_OUT_PER_VECTOR <= part.end) {
 #if MASU_INDEX_BYTES == 0
     *(__global uint4 *)to = ((__local const uint4 *)staged)[vector];
 #else
     uint words[4];
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_OUT_PER_VECTOR; ++k) {
+    for (uint k = 0; k < QUANTILE_OUT_PER_VECTOR; ++k) {
       const ulong index = first + staged[item + k];
       words[k * (MASU_INDEX_BYTES / 4)] = (uint)index;
       if (MASU_INDEX_BYTES == 8) words[2 * k + 1 & 3] = (uint)(index >> 32);
@@ -250,7 +246,7 @@ MASU_INLINE void write_vector(__local const MASU_STAGED *staged, const uint vect
 #endif
     return;
   }
-  for (uint k = 0; k < MASU_OUT_PER_VECTOR; ++k) {
+  for (uint k = 0; k < QUANTILE_OUT_PER_VECTOR; ++k) {
     if (item + k < part.begin || item + k >= part.end) continue;
 #if MASU_INDEX_BYTES == 0
     ((__global MASU_ELEMENT *)to)[k] = staged[item + k];
@@ -263,20 +259,20 @@ MASU_INLINE void write_vector(__local const MASU_STAGED *staged, const uint vect
 }
 
 // Each element, or its index, to its place. Work-group 0 writes how many are less and equal, two 64-bit numbers, to `sizes`.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter(MASU_SOURCE, __global const uchar *work,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter(QUANTILE_SOURCE, __global const uchar *work,
                                                                 const ulong key_at, const ulong parts_at,
                                                                 __global uchar *results, const ulong results_at,
                                                                 __global uchar *sizes, const ulong sizes_at,
                                                                 __local uint *partial, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint, partial);
   MASU_LOCAL_POINTER(uint4, local_memory);
-  __local MASU_STAGED *kept = (__local MASU_STAGED *)local_memory;  // two tiles in turns
+  __local QUANTILE_STAGED *kept = (__local QUANTILE_STAGED *)local_memory;  // two tiles in turns
   __global const uchar *bytes = data + byte_offset;
   __global uchar *result = results + results_at;
   __local ulong *sums = (__local ulong *)local_memory;
   const uint lane = (uint)get_local_id(0);
   const uint gap = gap_of(bytes);
-  const uint result_gap = (uint)((size_t)result & 15) / MASU_OUT_BYTES;
+  const uint result_gap = (uint)((size_t)result & 15) / QUANTILE_OUT_BYTES;
   const Pivot pivot = pivot_of(element_at(work + key_at, 0));
   sums_of_chunks((__global const ulong *)(work + parts_at), sums);
   const ulong first_tile = get_group_id(0) * chunk;
@@ -287,9 +283,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
   if (get_group_id(0) == 0 && lane < 2) ((__global ulong *)(sizes + sizes_at))[lane] = sums[2 + lane];
   barrier(CLK_LOCAL_MEM_FENCE);
   uint turn = 0;
-  for (ulong tile = first_tile; tile < end; tile += MASU_TILE_VECTORS) {
+  for (ulong tile = first_tile; tile < end; tile += QUANTILE_TILE_VECTORS) {
     const Tile here = tile_at(tile, gap, count);
-    __local MASU_STAGED *staged = kept + turn * MASU_STAGED_ITEMS;
+    __local QUANTILE_STAGED *staged = kept + turn * QUANTILE_STAGED_ITEMS;
     turn ^= 1;
     uint4 vectors[MASU_UNROLL];
     load_tile(bytes, here, vectors);
@@ -301,9 +297,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
     uint own = 0;
     MASU_UNROLLED
     for (int r = 0; r < MASU_UNROLL; ++r) {
-      const uint row = MASU_ROW_BITS << (r * MASU_PER_VECTOR);
+      const uint row = QUANTILE_ROW_BITS << (r * MASU_PER_VECTOR);
       const uint mine = (uint)popcount(less & row) + ((uint)popcount(upto & ~less & row) << 16);
-#if MASU_SUB_GROUP > 1
+#if QUANTILE_SUB_GROUP > 1
       const uint sum = masu_scan_lanes(mine);
       before[r] = own + sum - mine;
       own += masu_last_lane(sum);
@@ -313,7 +309,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
 #endif
     }
     uint all;
-#if MASU_SUB_GROUP > 1
+#if QUANTILE_SUB_GROUP > 1
     const uint in_front = sums_before_sub_group(own, MASU_GROUP, partial, lane, &all);
 #else
     const uint in_front = group_scan(own, MASU_GROUP, partial, lane, &all) - own;
@@ -336,9 +332,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
       uint equal_at = equal_part.begin + (front >> 16);
       uint greater_at = greater_part.begin + number - (front & 0xffffu) - (front >> 16);
 #if MASU_INDEX_BYTES == 0
-#define MASU_ITEM(bits, n) (MASU_STAGED)(bits)
+#define QUANTILE_ITEM(bits, n) (QUANTILE_STAGED)(bits)
 #else
-#define MASU_ITEM(bits, n) ((void)(bits), (MASU_STAGED)(number + (n)))
+#define QUANTILE_ITEM(bits, n) ((void)(bits), (QUANTILE_STAGED)(number + (n)))
 #endif
 #define MASU_EACH(bits, n)                                                                           \
   {                                                                                                  \
@@ -346,19 +342,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
     const bool is_less = (less & bit) != 0;                                                          \
     const bool is_greater = (upto & bit) == 0;                                                       \
     const uint place = is_less ? less_at : is_greater ? greater_at : equal_at;                       \
-    if (is_whole(here) || number + (n) < here.length) staged[place] = MASU_ITEM(bits, n);            \
+    if (is_whole(here) || number + (n) < here.length) staged[place] = QUANTILE_ITEM(bits, n);        \
     less_at += is_less ? 1 : 0;                                                                      \
     greater_at += is_greater ? 1 : 0;                                                                \
     equal_at += is_less || is_greater ? 0 : 1;                                                       \
   }
       MASU_EACH_OF(v)
 #undef MASU_EACH
-#undef MASU_ITEM
+#undef QUANTILE_ITEM
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint equal_vector = MASU_STAGED_VECTORS(less_part.end);
-    const uint greater_vector = MASU_STAGED_VECTORS(equal_part.end);
-    const uint all_vectors = MASU_STAGED_VECTORS(greater_part.end);
+    const uint equal_vector = QUANTILE_STAGED_VECTORS(less_part.end);
+    const uint greater_vector = QUANTILE_STAGED_VECTORS(equal_part.end);
+    const uint all_vectors = QUANTILE_STAGED_VECTORS(greater_part.end);
     for (uint vector = lane; vector < all_vectors; vector += MASU_GROUP) {
       const Part part = vector < equal_vector ? less_part : vector < greater_vector ? equal_part : greater_part;
       write_vector(staged, vector, part, here.first, result);

@@ -106,13 +106,13 @@ std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::
     return result;
   }
   const bool in_one_piece =
-      rows > selection_plan::few_rows || input.count * size_of(input.dtype) <= selection_plan::piece_bytes;
+      rows > selection_plan::tuned.few_rows || input.count * size_of(input.dtype) <= selection_plan::piece_bytes;
   if (input.buffer == nullptr && in_one_piece) {
     const Buffer<std::byte> there = call::upload(input.device, input.part(0, input.count));
     if (times != nullptr) times->transfer += call::now() - start;
     return keys_at(Input(there, input.dtype, input.count), rows, places, last, times);
   }
-  if (input.buffer != nullptr && (rows > selection_plan::few_rows || count <= selection_plan::most_elements)) {
+  if (input.buffer != nullptr && (rows > selection_plan::tuned.few_rows || count <= selection_plan::most_elements)) {
     call::check_fp64("quantile", input.device, input.dtype);
     std::vector<std::uint64_t> result = keys_there(input, rows, places, last);
     if (times != nullptr) times->compute += call::now() - start;

@@ -72,39 +72,25 @@ struct detail::Accumulator<QuantileFinder>::State : call::AccumulatorState {
   static constexpr std::string_view function = "quantile";
 
   State(const Device& on, Dtype type, std::span<const double> wanted, const QuantileOptions& options)
-      : AccumulatorState(on, type),
-        q(wanted.begin(), wanted.end()),
-        method(options.method),
-        finder(on, type),
-        narrowing(type) {}
+      : AccumulatorState(on, type), q(wanted.begin(), wanted.end()), method(options.method), search(on, type) {}
 
-  [[nodiscard]] bool is_of_all() const noexcept { return narrowing.phase() == Narrowing::Phase::all; }
-  [[nodiscard]] std::uint64_t elements() const noexcept { return is_of_all() ? finder.count() : narrowing.count(); }
-  [[nodiscard]] Times all_times() const { return finder.times(); }
-  void know_places(std::uint64_t count_of_all) {
+  [[nodiscard]] std::uint64_t elements() const noexcept { return search.count(); }
+  [[nodiscard]] Times all_times() const { return search.times(); }
+  std::span<const std::uint64_t> places_among(std::uint64_t count_of_all) {
     if (!quantiles) quantiles = std::make_unique<Quantiles>(dtype, method, count_of_all, q);
-  }
-  // The places that the finder looks for.
-  [[nodiscard]] std::vector<std::uint64_t> sought() const {
-    const std::span<const std::uint64_t> places = quantiles->places();
-    if (is_of_all()) return {places.begin(), places.end()};
-    return narrowing.listed_places(places);
-  }
-  // Whether the finder has what this pass and the passes before it found.
-  [[nodiscard]] bool is_finders() const {
-    return is_of_all() || (narrowing.phase() == Narrowing::Phase::lists && !sought().empty());
+    return quantiles->places();
   }
   void check_open() const {
-    if (narrowing.holds()) call::refuse("quantile", "a finder that holds its data takes no more, got more data");
+    if (search.holds()) call::refuse("quantile", "a finder that holds its data takes no more, got more data");
   }
-  void add(const ArrayView& data) { finder.add(data); }
-  void add(const BufferBase& data) { finder.add(data, data.byte_offset(), data.size_bytes() / size_of(dtype)); }
+  void add(const ArrayView& data) { search.add(data); }
+  void add(const BufferBase& data) { search.add(data, data.byte_offset(), data.size_bytes() / size_of(dtype)); }
   void hold(HeldData data, std::uint64_t samples) {
     check_open();
-    if (quantiles || finder.count() != 0) {
+    if (quantiles || elements() != 0) {
       call::refuse("quantile", fmt::format("a finder holds all of its data, got {} elements before", elements()));
     }
-    narrowing.hold(std::move(data), samples, finder);
+    search.hold(std::move(data), samples);
   }
 
   [[nodiscard]] std::string text() const {
@@ -112,10 +98,7 @@ struct detail::Accumulator<QuantileFinder>::State : call::AccumulatorState {
                        to_string(dtype), to_string(method), device.id(), elements());
   }
   void merge(const State& other) {
-    if (dtype == other.dtype && q == other.q && method == other.method && done == other.done &&
-        narrowing.merge(other.narrowing) && (!is_finders() || finder.merge(other.finder))) {
-      return;
-    }
+    if (dtype == other.dtype && q == other.q && method == other.method && search.merge(other.search)) return;
     call::refuse("QuantileFinder::merge",
                  fmt::format("both must be in the same pass for the same, got {} and {}", text(), other.text()));
   }
@@ -125,9 +108,7 @@ struct detail::Accumulator<QuantileFinder>::State : call::AccumulatorState {
     to.number(static_cast<std::uint64_t>(method), 1);
     to.number(q.size());
     for (const double one : q) to.real(one);
-    to.number(done ? 1 : 0, 1);
-    narrowing.write(to);
-    if (is_finders()) finder.write(to);
+    search.write(to);
   }
   static QuantileFinder read(const Device& device, call::StateReader& from) {
     const WantedPlaces wanted(from);
@@ -137,32 +118,14 @@ struct detail::Accumulator<QuantileFinder>::State : call::AccumulatorState {
   }
   // Reads what write() wrote after the quantiles.
   void read_passes(call::StateReader& from) {
-    done = from.flag();
     quantiles.reset();
-    narrowing.read(from);
-    if (narrowing.phase() == Narrowing::Phase::counts || narrowing.phase() == Narrowing::Phase::lists) {
-      from.require(narrowing.count() != 0);
-      know_places(narrowing.count());
-    }
-    if (is_finders()) {
-      std::vector<std::uint64_t> places;
-      finder.read(from, [&](std::uint64_t count_of_all) {
-        if (is_of_all()) know_places(count_of_all);
-        places = sought();
-        return std::span<const std::uint64_t>(places);
-      });
-      from.require(done == finder.done());
-    } else {
-      from.require(done == (narrowing.phase() == Narrowing::Phase::lists));
-    }
+    search.read(from, [&](std::uint64_t count_of_all) { return places_among(count_of_all); });
   }
 
   std::vector<double> q;
   QuantileMethod method;
-  PlaceFinder finder;
-  Narrowing narrowing;
+  PlaceState search;
   std::unique_ptr<Quantiles> quantiles;
-  bool done = false;
 };
 
 template class detail::Accumulator<QuantileFinder>;
@@ -203,24 +166,18 @@ void QuantileFinder::take(std::span<const std::byte> bytes) {
 bool QuantileFinder::next_pass() {
   const FloatingPointScope usual;
   State& s = *state_;
-  if (s.done) return false;
+  if (s.search.done()) return false;
   if (s.elements() == 0) call::refuse("quantile", "there must be data, got no elements");
-  s.know_places(s.elements());
-  if (s.is_finders()) {
-    s.done = !s.finder.next_pass(s.sought());
-    if (!s.done && s.narrowing.holds()) s.narrowing.give(s.finder);
-  } else {
-    s.done = !s.narrowing.next_pass(s.quantiles->places(), s.quantiles->last_is_for_nan(), s.finder);
-  }
-  return !s.done;
+  const std::span<const std::uint64_t> places = s.places_among(s.elements());
+  return s.search.next_pass(places, s.quantiles->last_is_for_nan());
 }
 
 std::vector<Quantile> QuantileFinder::result() const {
   const FloatingPointScope usual;
   const State& s = *state_;
-  if (!s.done) call::refuse("quantile", "the passes must have ended before there is a result");
+  if (!s.search.done()) call::refuse("quantile", "the passes must have ended before there is a result");
   std::vector<Quantile> result;
-  s.quantiles->append([&](std::size_t i) { return s.narrowing.key(s.quantiles->places()[i], s.finder); }, result);
+  s.quantiles->append([&](std::size_t i) { return s.search.key(s.quantiles->places()[i]); }, result);
   return result;
 }
 

@@ -36,8 +36,6 @@ struct Partition {
   unsigned group = 256;
   unsigned unroll = 1;  // vectors of a work-item in a tile
 
-  // Work-groups of a compute unit at a time.
-  static constexpr unsigned groups_a_unit = 4;
   static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
                                                             "src/elements/group_scan.cl", "src/elements/soft_float.cl",
                                                             "src/select/selection.cl",    "src/quantile/quantile.cl"};
@@ -46,13 +44,14 @@ struct Partition {
                                              {"MASU_UNROLL", unroll},
                                              {"MASU_UNROLLED", selection.gpu ? "MASU_PRAGMA_UNROLL" : ""},
                                              {"MASU_INDEX_BYTES", index_bytes},
-                                             {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                                             {"MASU_GROUPS_A_UNIT", selection_plan::tuned.part_groups_a_unit},
                                              {"MASU_FILTER_TILE", selection.tile_vectors()}});
   }
   [[nodiscard]] Chunks chunks(std::uint64_t count) const noexcept {
     const std::uint64_t tiles = selection.tiles(count);
     const std::uint64_t groups = std::clamp<std::uint64_t>(
-        tiles, 1, std::uint64_t{selection.compute_units} * (selection.gpu ? groups_a_unit : 1));
+        tiles, 1,
+        std::uint64_t{selection.compute_units} * (selection.gpu ? selection_plan::tuned.part_groups_a_unit : 1));
     const std::uint64_t each = (tiles + groups - 1) / groups;
     return {.groups = (tiles + each - 1) / each, .vectors = each * selection.tile_vectors()};
   }
@@ -70,8 +69,7 @@ struct Partition {
 };
 inline Partition partition(const DeviceInfo& device, Dtype dtype, unsigned index_bytes) {
   Partition plan{.selection = selection_plan::make(device, dtype), .index_bytes = index_bytes};
-  constexpr unsigned most_group = 256;
-  plan.group = std::min(plan.selection.group, most_group);
+  plan.group = std::min(plan.selection.group, selection_plan::tuned.part_group);
   // A work-item's elements are at most 32, and a tile divides the selection's.
   if (plan.selection.gpu) plan.unroll = std::min(plan.selection.unroll, size_of(dtype) == 1 ? 2U : 4U);
   while (plan.group > 16 && plan.staged_bytes() > device.local_bytes) plan.group /= 2;

@@ -343,7 +343,8 @@ std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::ui
   std::uint64_t bytes = number_bytes(device, dtype, options.rows, length);
   if (is_float(dtype)) return bytes;
   // All integers are numbers, so theirs are the quantiles of all elements; of many places, by sorting.
-  for (std::uint64_t places = 1; places <= std::min<std::uint64_t>(length, selection_plan::few_places); ++places) {
+  for (std::uint64_t places = 1; places <= std::min<std::uint64_t>(length, selection_plan::tuned.few_places);
+       ++places) {
     bytes = std::max(bytes, points_bytes(device, dtype, options.rows, length, places));
   }
   return bytes;

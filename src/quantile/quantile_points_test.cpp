@@ -112,8 +112,8 @@ TEST_P(QuantilePointsTest, EveryWay) {
   for (int i = 0; i < 37; ++i) many.push_back(i / 36.0);
   each_type([&](auto tag) {
     using T = typename decltype(tag)::type;
-    check(data_of<T>(2 * selection_plan::most_short + 2, true, 5), 2, QuantileMethod::linear, few);
-    check(data_of<T>(selection_plan::most_short + 1, false, 6), 1, QuantileMethod::midpoint, few);
+    check(data_of<T>(2 * selection_plan::tuned.most_short + 2, true, 5), 2, QuantileMethod::linear, few);
+    check(data_of<T>(selection_plan::tuned.most_short + 1, false, 6), 1, QuantileMethod::midpoint, few);
     check(data_of<T>(3000, true, 7), 3, QuantileMethod::hazen, many);
     check(data_of<T>(4 * 5000, false, 8), 5000, QuantileMethod::linear, few);
   });

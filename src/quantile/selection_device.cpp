@@ -38,10 +38,10 @@ std::uint32_t u32(std::uint64_t value) {
 enum class Way : std::uint8_t { alone, passes, sorted };
 
 Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size_t places) {
-  if (places > selection_plan::few_places) return Way::sorted;
-  const bool is_short = length <= selection_plan::most_short;
-  if (is_short && rows <= plan.compute_units * selection_plan::short_rows_a_unit) return Way::alone;
-  const bool few = rows <= selection_plan::few_rows && length <= selection_plan::most_elements;
+  if (places > selection_plan::tuned.few_places) return Way::sorted;
+  const bool is_short = length <= selection_plan::tuned.most_short;
+  if (is_short && rows <= plan.compute_units * selection_plan::tuned.short_rows_a_unit) return Way::alone;
+  const bool few = rows <= selection_plan::tuned.few_rows && length <= selection_plan::most_elements;
   return is_short || !few ? Way::sorted : Way::passes;
 }
 

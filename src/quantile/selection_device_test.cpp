@@ -258,7 +258,7 @@ TEST_P(SelectionDeviceTest, MediansThatAreZeros) {
 TEST_P(SelectionDeviceTest, Passes) {
   each_type([&](auto tag) {
     using T = typename decltype(tag)::type;
-    constexpr std::uint64_t beyond = selection_plan::most_short + 1;
+    const std::uint64_t beyond = selection_plan::tuned.most_short + 1;
     for (const Kind kind : kinds) check_all<T>(beyond, kind);
     check_all<T>(2 * beyond + 2, Kind::specials, 2);
   });
@@ -306,8 +306,8 @@ TEST_P(SelectionDeviceTest, Bounds) {
 // What racecheck has the time for: digits of a row, rows that are sorted, and bounds from a sample, of numbers that
 // hold them and of equal elements.
 TEST_P(SelectionDeviceTest, LittleOfARow) {
-  check_all<float>(selection_plan::most_short + 1, Kind::specials);
-  check_all<std::int8_t>(selection_plan::most_short + 1, Kind::any_bits);
+  check_all<float>(selection_plan::tuned.most_short + 1, Kind::specials);
+  check_all<std::int8_t>(selection_plan::tuned.most_short + 1, Kind::any_bits);
 }
 
 TEST_P(SelectionDeviceTest, LittleOfManyRows) {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results from elements that have been found, or that stand in sorted rows: elements, what lies between two, medians. Behind
-// elements.cl and soft_float.cl. Defines beside theirs, given by selection_device.cpp:
-// - MASU_GROUP    work-items in a work-group
-// - MASU_NUMBERS  1: of what is no NaN in sorted rows of floats, whose points only the device knows; 0: of given points
+// elements.cl and soft_float.cl. kernels.md has the parameters, which selection_device.cpp gives.
 
 // What a quantile is; `weight` is a float of the result's format.
-#define MASU_POINT_ELEMENT 0u   // the first element
-#define MASU_POINT_PREVIOUS 1u  // first + (second - first) * weight
-#define MASU_POINT_NEXT 2u      // second - (second - first) * weight
-#define MASU_OF_POINT(i, name) (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : name##3)
-#define MASU_NO_PLACE (~(ulong)0)
+#define QUANTILE_POINT_ELEMENT 0u   // the first element
+#define QUANTILE_POINT_PREVIOUS 1u  // first + (second - first) * weight
+#define QUANTILE_POINT_NEXT 2u      // second - (second - first) * weight
+#define QUANTILE_OF_POINT(i, name) (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : name##3)
+#define QUANTILE_NO_PLACE (~(ulong)0)
 
-#define MASU_FORMAT const uint precision, const int least, const uint bits
-#define MASU_OF_FORMAT precision, least, bits
+#define QUANTILE_FORMAT const uint precision, const int least, const uint bits
+#define QUANTILE_OF_FORMAT precision, least, bits
 inline bool is_nan(const MASU_BITS element) {
 #if MASU_FLOAT
   return (element & (MASU_SIGN - 1)) > MASU_INFINITY_BITS;
@@ -21,48 +19,48 @@ inline bool is_nan(const MASU_BITS element) {
 #endif
 }
 
-inline ulong element_as_float(const MASU_BITS element, MASU_FORMAT) {
+inline ulong element_as_float(const MASU_BITS element, QUANTILE_FORMAT) {
 #if MASU_FLOAT
-  return float_as(element, MASU_ELEMENT_FORMAT, MASU_OF_FORMAT);
+  return float_as(element, MASU_ELEMENT_FORMAT, QUANTILE_OF_FORMAT);
 #else
-  return float_as(integer_as_double(element), MASU_DOUBLE_FORMAT, MASU_OF_FORMAT);
+  return float_as(integer_as_double(element), MASU_DOUBLE_FORMAT, QUANTILE_OF_FORMAT);
 #endif
 }
 
 #if !MASU_FLOAT
 // Whether a format holds an integer exactly.
-inline bool has_integer(const ulong magnitude, MASU_FORMAT) {
+inline bool has_integer(const ulong magnitude, QUANTILE_FORMAT) {
   if (magnitude == 0) return true;
   return magnitude / (magnitude & (0 - magnitude)) >> precision == 0 && (least + (int)precision <= -61 || magnitude >> (3 - least - (int)precision) == 0);
 }
 #endif
 
 // The number between a and b, which are not NaN, by the rule in the public header.
-inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, const uint what, MASU_FORMAT) {
-  const bool from_next = what == MASU_POINT_NEXT;
+inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, const uint what, QUANTILE_FORMAT) {
+  const bool from_next = what == QUANTILE_POINT_NEXT;
   const ulong sign = (ulong)1 << (bits - 1);
-  const ulong infinity = infinity_of(MASU_OF_FORMAT);
-  const ulong x = element_as_float(a, MASU_OF_FORMAT);
-  const ulong y = element_as_float(b, MASU_OF_FORMAT);
+  const ulong infinity = infinity_of(QUANTILE_OF_FORMAT);
+  const ulong x = element_as_float(a, QUANTILE_OF_FORMAT);
+  const ulong y = element_as_float(b, QUANTILE_OF_FORMAT);
 #if MASU_FLOAT
   const bool x_infinite = (x & (sign - 1)) == infinity;
   const bool y_infinite = (y & (sign - 1)) == infinity;
   if (x_infinite || y_infinite) {
     if (x == y || (weight & (sign - 1)) == 0) return from_next ? y : x;
-    return x_infinite && y_infinite ? quiet_nan_of(MASU_OF_FORMAT) : x_infinite ? x : y;
+    return x_infinite && y_infinite ? quiet_nan_of(QUANTILE_OF_FORMAT) : x_infinite ? x : y;
   }
   const ulong difference =
-      float_as(float_sum(b, a ^ MASU_SIGN, MASU_ELEMENT_FORMAT), MASU_ELEMENT_FORMAT, MASU_OF_FORMAT);
+      float_as(float_sum(b, a ^ MASU_SIGN, MASU_ELEMENT_FORMAT), MASU_ELEMENT_FORMAT, QUANTILE_OF_FORMAT);
   const bool fits = difference != infinity;
 #else
   const ulong step = (b - a) & MASU_ALL_BITS;
-  const ulong difference = float_as(rounded_number(step, 0, MASU_DOUBLE_FORMAT), MASU_DOUBLE_FORMAT, MASU_OF_FORMAT);
-  const bool fits = (!MASU_SIGNED || (step & MASU_SIGN) == 0) && has_integer(step, MASU_OF_FORMAT) &&
-                    has_integer(magnitude_of(a), MASU_OF_FORMAT) && has_integer(magnitude_of(b), MASU_OF_FORMAT);
+  const ulong difference = float_as(rounded_number(step, 0, MASU_DOUBLE_FORMAT), MASU_DOUBLE_FORMAT, QUANTILE_OF_FORMAT);
+  const bool fits = (!MASU_SIGNED || (step & MASU_SIGN) == 0) && has_integer(step, QUANTILE_OF_FORMAT) &&
+                    has_integer(magnitude_of(a), QUANTILE_OF_FORMAT) && has_integer(magnitude_of(b), QUANTILE_OF_FORMAT);
 #endif
   if (fits) {
-    const ulong product = float_product(difference, weight, MASU_OF_FORMAT);
-    return from_next ? float_sum(y, product ^ sign, MASU_OF_FORMAT) : float_sum(x, product, MASU_OF_FORMAT);
+    const ulong product = float_product(difference, weight, QUANTILE_OF_FORMAT);
+    return from_next ? float_sum(y, product ^ sign, QUANTILE_OF_FORMAT) : float_sum(x, product, QUANTILE_OF_FORMAT);
   }
   if ((weight & (sign - 1)) == 0 || a == b) return from_next ? y : x;
 #if MASU_FLOAT
@@ -79,10 +77,10 @@ inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, c
   ulong high = low < lower ? 1 : 0;
   if (up > 0) high += up < 64 ? upper >> (64 - up) : upper << (up - 64);
   return exact_step(!from_next, from_next ? more : less, from_next ? more_exponent : less_exponent, high, low, exponent,
-                    weight, from_next, MASU_OF_FORMAT);
+                    weight, from_next, QUANTILE_OF_FORMAT);
 #else
   const MASU_BITS base = from_next ? b : a;
-  return exact_step(is_below_zero(base), magnitude_of(base), 0, 0, step, 0, weight, from_next, MASU_OF_FORMAT);
+  return exact_step(is_below_zero(base), magnitude_of(base), 0, 0, step, 0, weight, from_next, QUANTILE_OF_FORMAT);
 #endif
 }
 
@@ -108,9 +106,9 @@ inline ulong numbers_in(__global const uchar* row, const ulong count) {
 }
 
 #if MASU_NUMBERS
-#define MASU_ONE 0x3ff0000000000000UL
-#define MASU_HALF_OF_ONE 0x3fe0000000000000UL
-#define MASU_MINUS 0x8000000000000000UL
+#define QUANTILE_ONE 0x3ff0000000000000UL
+#define QUANTILE_HALF_OF_ONE 0x3fe0000000000000UL
+#define QUANTILE_MINUS 0x8000000000000000UL
 
 // As in the public header.
 #define method_inverted_cdf 0u
@@ -132,13 +130,13 @@ inline ulong double_of(const ulong x) {
 // The greatest integer that is no greater than a finite double below 2^63, and what is more than it.
 inline long floor_of_double(const ulong x, ulong* more) {
   int exponent = 0;
-  const ulong mantissa = number_of(x & (MASU_MINUS - 1), MASU_DOUBLE_FORMAT, &exponent);
+  const ulong mantissa = number_of(x & (QUANTILE_MINUS - 1), MASU_DOUBLE_FORMAT, &exponent);
   const ulong whole = exponent >= 0 ? mantissa << exponent : exponent > -64 ? mantissa >> -exponent : 0;
   const bool exact = exponent >= 0 || (exponent > -64 ? (whole << -exponent) == mantissa : mantissa == 0);
   long result = (long)whole;
-  if ((x & MASU_MINUS) != 0) result = -result - (exact ? 0 : 1);
+  if ((x & QUANTILE_MINUS) != 0) result = -result - (exact ? 0 : 1);
   const ulong magnitude = double_of((ulong)(result < 0 ? -result : result));
-  *more = exact ? 0 : sum_of_doubles(x, result < 0 ? magnitude : magnitude | MASU_MINUS);
+  *more = exact ? 0 : sum_of_doubles(x, result < 0 ? magnitude : magnitude | QUANTILE_MINUS);
   return result;
 }
 
@@ -149,10 +147,10 @@ inline uint point_among(const uint method, const ulong n, const ulong q, const u
   const bool spread = method == method_linear || method >= method_lower;
   ulong index = float_product(double_of(spread ? n - 1 : n), q, MASU_DOUBLE_FORMAT);
   if (method <= method_closest_observation) {
-    index = sum_of_doubles(index, MASU_ONE | MASU_MINUS);
-    if (method == method_closest_observation) index = sum_of_doubles(index, MASU_HALF_OF_ONE | MASU_MINUS);
+    index = sum_of_doubles(index, QUANTILE_ONE | QUANTILE_MINUS);
+    if (method == method_closest_observation) index = sum_of_doubles(index, QUANTILE_HALF_OF_ONE | QUANTILE_MINUS);
   } else if (!spread) {
-    index = sum_of_doubles(sum_of_doubles(index, offset), MASU_ONE | MASU_MINUS);
+    index = sum_of_doubles(sum_of_doubles(index, offset), QUANTILE_ONE | QUANTILE_MINUS);
   }
   ulong more = 0;
   long place = floor_of_double(index, &more);
@@ -162,17 +160,17 @@ inline uint point_among(const uint method, const ulong n, const ulong q, const u
     bool here = more == 0;
     if (method == method_lower) here = true;
     if (method == method_closest_observation) here = here && (place & 1) != 0;
-    if (method == method_nearest) here = more < MASU_HALF_OF_ONE || (more == MASU_HALF_OF_ONE && (place & 1) == 0);
+    if (method == method_nearest) here = more < QUANTILE_HALF_OF_ONE || (more == QUANTILE_HALF_OF_ONE && (place & 1) == 0);
     if (!here) ++place;
     *first = place > 0 ? (ulong)place : 0;
     *second = *first;
-    return MASU_POINT_ELEMENT;
+    return QUANTILE_POINT_ELEMENT;
   }
   ulong part = more;
   if (place >= (long)(n - 1)) {
     *first = n - 1;
     *second = n - 1;
-    part = sum_of_doubles(index, MASU_ONE);
+    part = sum_of_doubles(index, QUANTILE_ONE);
   } else if (place < 0) {
     *first = 0;
     *second = 0;
@@ -181,22 +179,22 @@ inline uint point_among(const uint method, const ulong n, const ulong q, const u
     *first = (ulong)place;
     *second = (ulong)place + 1;
   }
-  if (method == method_averaged_inverted_cdf) part = (part & (MASU_MINUS - 1)) == 0 ? MASU_HALF_OF_ONE : MASU_ONE;
-  if (method == method_midpoint) part = more == 0 ? 0 : MASU_HALF_OF_ONE;
-  const bool from_second = (part & MASU_MINUS) == 0 && part >= MASU_HALF_OF_ONE;
-  *weight = from_second ? sum_of_doubles(MASU_ONE, part ^ MASU_MINUS) : part;
-  return from_second ? MASU_POINT_NEXT : MASU_POINT_PREVIOUS;
+  if (method == method_averaged_inverted_cdf) part = (part & (QUANTILE_MINUS - 1)) == 0 ? QUANTILE_HALF_OF_ONE : QUANTILE_ONE;
+  if (method == method_midpoint) part = more == 0 ? 0 : QUANTILE_HALF_OF_ONE;
+  const bool from_second = (part & QUANTILE_MINUS) == 0 && part >= QUANTILE_HALF_OF_ONE;
+  *weight = from_second ? sum_of_doubles(QUANTILE_ONE, part ^ QUANTILE_MINUS) : part;
+  return from_second ? QUANTILE_POINT_NEXT : QUANTILE_POINT_PREVIOUS;
 }
 
 // A quantile, and of Hyndman and Fan's methods alpha + q * (1 - alpha - beta): doubles.
-#define MASU_POINT(i) const ulong q##i, const ulong offset##i
-#define MASU_POINTS const uint method, MASU_POINT(0), MASU_POINT(1), MASU_POINT(2), MASU_POINT(3)
+#define QUANTILE_POINT(i) const ulong q##i, const ulong offset##i
+#define QUANTILE_POINTS const uint method, QUANTILE_POINT(0), QUANTILE_POINT(1), QUANTILE_POINT(2), QUANTILE_POINT(3)
 
 #else
 
 // Where in a row a NaN stands if the row has any, and the points.
-#define MASU_POINT(i) const ulong first##i, const ulong second##i, const ulong weight##i, const uint what##i
-#define MASU_POINTS const ulong nan_at, MASU_POINT(0), MASU_POINT(1), MASU_POINT(2), MASU_POINT(3)
+#define QUANTILE_POINT(i) const ulong first##i, const ulong second##i, const ulong weight##i, const uint what##i
+#define QUANTILE_POINTS const ulong nan_at, QUANTILE_POINT(0), QUANTILE_POINT(1), QUANTILE_POINT(2), QUANTILE_POINT(3)
 
 // The median of each sorted row; `skips`: of what is no NaN.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_medians(__global const uchar* data, const ulong byte_offset,
@@ -220,8 +218,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
                                                            const ulong stride, const ulong rows,
                                                            __global uchar* results, const ulong results_at,
                                                            const ulong by_row, const ulong by_point,
-                                                           MASU_FORMAT, const uint plain, const uint number,
-                                                           MASU_POINTS) {
+                                                           QUANTILE_FORMAT, const uint plain, const uint number,
+                                                           QUANTILE_POINTS) {
   for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
     const uint which = (uint)(i / rows);
     __global const uchar* row = data + byte_offset + i % rows * stride * MASU_ELEMENT_BYTES;
@@ -231,23 +229,23 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
     ulong first = 0;
     ulong second = 0;
     ulong weight = 0;
-    uint what = MASU_POINT_ELEMENT;
+    uint what = QUANTILE_POINT_ELEMENT;
     if (!nan) {
-      what = point_among(method, n, MASU_OF_POINT(which, q), MASU_OF_POINT(which, offset), &first, &second, &weight);
-      weight = float_as(weight, MASU_DOUBLE_FORMAT, MASU_OF_FORMAT);
+      what = point_among(method, n, QUANTILE_OF_POINT(which, q), QUANTILE_OF_POINT(which, offset), &first, &second, &weight);
+      weight = float_as(weight, MASU_DOUBLE_FORMAT, QUANTILE_OF_FORMAT);
     }
 #else
-    const bool nan = nan_at != MASU_NO_PLACE && is_nan(element_at(row, nan_at));
-    const ulong first = MASU_OF_POINT(which, first);
-    const ulong second = MASU_OF_POINT(which, second);
-    const ulong weight = MASU_OF_POINT(which, weight);
-    const uint what = MASU_OF_POINT(which, what);
+    const bool nan = nan_at != QUANTILE_NO_PLACE && is_nan(element_at(row, nan_at));
+    const ulong first = QUANTILE_OF_POINT(which, first);
+    const ulong second = QUANTILE_OF_POINT(which, second);
+    const ulong weight = QUANTILE_OF_POINT(which, weight);
+    const uint what = QUANTILE_OF_POINT(which, what);
 #endif
-    ulong value = quiet_nan_of(MASU_OF_FORMAT);
+    ulong value = quiet_nan_of(QUANTILE_OF_FORMAT);
     if (!nan) {
       const MASU_BITS a = element_at(row, first);
-      if (what != MASU_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, MASU_OF_FORMAT);
-      else value = plain != 0 && !is_nan(a) ? a : element_as_float(a, MASU_OF_FORMAT);
+      if (what != QUANTILE_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, QUANTILE_OF_FORMAT);
+      else value = plain != 0 && !is_nan(a) ? a : element_as_float(a, QUANTILE_OF_FORMAT);
     }
     set_result(results + results_at, i / rows * by_point + i % rows * by_row, bits / 8, value);
   }

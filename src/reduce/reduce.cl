@@ -6,81 +6,73 @@
 // it had; so it knows in which tile its extreme is met first, and no element costs more for the place. The first element
 // of that rank in the first such tile is sought when all else is done, by the last work-group of a row.
 //
-// Defines, all given by reduce_device.cpp:
-// - MASU_GROUP    work-items in a work-group, a power of two
-// - MASU_VECTORS  16-byte vectors that a work-item reads at a time
-// - MASU_GROUPS_A_UNIT  work-groups of extreme_parts that share a compute unit
-// - MASU_SKIP     1: NaNs are left out
-// - MASU_MIN      1: the least is wanted
-// - MASU_MAX      1: the greatest is wanted
-// - MASU_WANTS_VALUES, MASU_WANTS_INDICES, MASU_WANTS_PLACES  bits of what is wanted of the least; those of the greatest
-//   stand MASU_WANTS_BITS higher
+// kernels.md has the parameters, which reduce_device.cpp gives.
 
-#define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
+#define REDUCE_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 
 // Narrow elements are compared in pairs, as the halves of a word. Of bytes the upper one of a half decides; what lies
 // below it is of no importance: the word as it is has two of its bytes there, and shifted to the left the other two.
 #if MASU_ELEMENT_BYTES < 4
-#define MASU_LEAST(a, b) masu_min_pair(a, b)
-#define MASU_MOST(a, b) masu_max_pair(a, b)
-#define MASU_MINUS(a, b) masu_sub_pair(a, b)
-#define MASU_TWICE(x) ((uint)(x) * 0x10001u)
-#define MASU_TOP (16 - 8 * MASU_ELEMENT_BYTES)
-#define MASU_LANES (2 / MASU_ELEMENT_BYTES)
+#define REDUCE_LEAST(a, b) masu_min_pair(a, b)
+#define REDUCE_MOST(a, b) masu_max_pair(a, b)
+#define REDUCE_MINUS(a, b) masu_sub_pair(a, b)
+#define REDUCE_TWICE(x) ((uint)(x) * 0x10001u)
+#define REDUCE_TOP (16 - 8 * MASU_ELEMENT_BYTES)
+#define REDUCE_LANES (2 / MASU_ELEMENT_BYTES)
 #else
-#define MASU_LEAST(a, b) min(a, b)
-#define MASU_MOST(a, b) max(a, b)
-#define MASU_MINUS(a, b) ((a) - (b))
-#define MASU_TWICE(x) ((MASU_BITS)(x))
-#define MASU_TOP 0
-#define MASU_LANES 1
+#define REDUCE_LEAST(a, b) min(a, b)
+#define REDUCE_MOST(a, b) max(a, b)
+#define REDUCE_MINUS(a, b) ((a) - (b))
+#define REDUCE_TWICE(x) ((MASU_BITS)(x))
+#define REDUCE_TOP 0
+#define REDUCE_LANES 1
 #endif
-#define MASU_WORD_ALL (~(MASU_BITS)0)
-#define MASU_WORD_SIGN MASU_TWICE(MASU_SIGN << MASU_TOP)
+#define REDUCE_WORD_ALL (~(MASU_BITS)0)
+#define REDUCE_WORD_SIGN REDUCE_TWICE(MASU_SIGN << REDUCE_TOP)
 
 // The raw order of floats: that of the bits, so -0 is below +0, and NaNs lie at both ends.
-#define MASU_RAW_LOW ((MASU_SIGN - 1) - MASU_INFINITY_BITS)  // of minus infinity
-#define MASU_RAW_HIGH (MASU_SIGN + MASU_INFINITY_BITS)
-#define MASU_RAW_SPAN (MASU_RAW_HIGH - MASU_RAW_LOW)
+#define REDUCE_RAW_LOW ((MASU_SIGN - 1) - MASU_INFINITY_BITS)  // of minus infinity
+#define REDUCE_RAW_HIGH (MASU_SIGN + MASU_INFINITY_BITS)
+#define REDUCE_RAW_SPAN (REDUCE_RAW_HIGH - REDUCE_RAW_LOW)
 
 // least[] and most[] of a part: raw orders, of narrow elements in pairs. Where NaNs are skipped, least[] is counted from minus
 // infinity up and most[] from plus infinity down, which makes NaNs great: then both are minima.
 MASU_INLINE void start_part(MASU_BITS *least, MASU_BITS *most) {
   MASU_PRAGMA_UNROLL
-  for (uint lane = 0; lane < MASU_LANES; ++lane) {
-    least[lane] = MASU_WORD_ALL;
-    most[lane] = MASU_FLOAT && MASU_SKIP ? MASU_WORD_ALL : 0;
+  for (uint lane = 0; lane < REDUCE_LANES; ++lane) {
+    least[lane] = REDUCE_WORD_ALL;
+    most[lane] = MASU_FLOAT && MASU_SKIP ? REDUCE_WORD_ALL : 0;
   }
 }
 
 MASU_INLINE void take_word(const MASU_BITS word, MASU_BITS *least, MASU_BITS *most, const uint lane) {
 #if MASU_FLOAT
 #if MASU_ELEMENT_BYTES == 8
-  const MASU_BITS raw = word ^ ((ulong)((long)word >> 63) | MASU_WORD_SIGN);
+  const MASU_BITS raw = word ^ ((ulong)((long)word >> 63) | REDUCE_WORD_SIGN);
 #elif MASU_ELEMENT_BYTES == 4
-  const MASU_BITS raw = word ^ ((uint)((int)word >> 31) | MASU_WORD_SIGN);
+  const MASU_BITS raw = word ^ ((uint)((int)word >> 31) | REDUCE_WORD_SIGN);
 #else
-  const uint negative = word & MASU_WORD_SIGN;
-  const uint raw = word ^ ((negative - (negative >> 15)) | MASU_WORD_SIGN);
+  const uint negative = word & REDUCE_WORD_SIGN;
+  const uint raw = word ^ ((negative - (negative >> 15)) | REDUCE_WORD_SIGN);
 #endif
 #if MASU_SKIP
 #if MASU_MIN
-  least[lane] = MASU_LEAST(least[lane], MASU_MINUS(raw, MASU_TWICE(MASU_RAW_LOW)));
+  least[lane] = REDUCE_LEAST(least[lane], REDUCE_MINUS(raw, REDUCE_TWICE(REDUCE_RAW_LOW)));
 #endif
 #if MASU_MAX
-  most[lane] = MASU_LEAST(most[lane], MASU_MINUS(MASU_TWICE(MASU_RAW_HIGH), raw));
+  most[lane] = REDUCE_LEAST(most[lane], REDUCE_MINUS(REDUCE_TWICE(REDUCE_RAW_HIGH), raw));
 #endif
 #else  // both ends are needed, to see NaNs of both signs
-  least[lane] = MASU_LEAST(least[lane], raw);
-  most[lane] = MASU_MOST(most[lane], raw);
+  least[lane] = REDUCE_LEAST(least[lane], raw);
+  most[lane] = REDUCE_MOST(most[lane], raw);
 #endif
 #else
-  const MASU_BITS raw = MASU_SIGNED ? word ^ MASU_WORD_SIGN : word;
+  const MASU_BITS raw = MASU_SIGNED ? word ^ REDUCE_WORD_SIGN : word;
 #if MASU_MIN
-  least[lane] = MASU_LEAST(least[lane], raw);
+  least[lane] = REDUCE_LEAST(least[lane], raw);
 #endif
 #if MASU_MAX
-  most[lane] = MASU_MOST(most[lane], raw);
+  most[lane] = REDUCE_MOST(most[lane], raw);
 #endif
 #endif
 }
@@ -91,7 +83,7 @@ MASU_INLINE void take_vector(const uint4 v, MASU_BITS *least, MASU_BITS *most) {
   take_word((ulong)v.w << 32 | v.z, least, most, 0);
 #else
   MASU_PRAGMA_UNROLL
-  for (uint lane = 0; lane < MASU_LANES; ++lane) {
+  for (uint lane = 0; lane < REDUCE_LANES; ++lane) {
     take_word(v.x << 8 * lane, least, most, lane);
     take_word(v.y << 8 * lane, least, most, lane);
     take_word(v.z << 8 * lane, least, most, lane);
@@ -111,24 +103,24 @@ inline MASU_BITS key_of_raw(const MASU_BITS raw) {
 
 // The ranks of the part's extremes, of the greatest integer itself: Intel's compiler (2026.2, AVX-512) takes wrong minima of
 // u64 that are inverted just before. Where it has no elements they are worse than any number's, or equal to the worst.
-#define MASU_INVERTED(largest) (!MASU_FLOAT && (largest) != 0)
+#define REDUCE_INVERTED(largest) (!MASU_FLOAT && (largest) != 0)
 MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BITS *least_rank, MASU_BITS *most_rank) {
   MASU_BITS low = least[0];
   MASU_BITS high = most[0];
   MASU_PRAGMA_UNROLL
-  for (uint lane = 1; lane < MASU_LANES; ++lane) {
-    low = MASU_LEAST(low, least[lane]);
-    high = MASU_MOST(high, most[lane]);
+  for (uint lane = 1; lane < REDUCE_LANES; ++lane) {
+    low = REDUCE_LEAST(low, least[lane]);
+    high = REDUCE_MOST(high, most[lane]);
   }
 #if MASU_ELEMENT_BYTES < 4
-  low = min(low & 65535, low >> 16) >> MASU_TOP;
-  high = (MASU_FLOAT && MASU_SKIP ? min(high & 65535, high >> 16) : max(high & 65535, high >> 16)) >> MASU_TOP;
+  low = min(low & 65535, low >> 16) >> REDUCE_TOP;
+  high = (MASU_FLOAT && MASU_SKIP ? min(high & 65535, high >> 16) : max(high & 65535, high >> 16)) >> REDUCE_TOP;
 #endif
 #if MASU_FLOAT && MASU_SKIP
-  *least_rank = low > MASU_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(low + MASU_RAW_LOW);
-  *most_rank = high > MASU_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(MASU_RAW_HIGH - high) ^ MASU_ALL_BITS;
+  *least_rank = low > REDUCE_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(low + REDUCE_RAW_LOW);
+  *most_rank = high > REDUCE_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(REDUCE_RAW_HIGH - high) ^ MASU_ALL_BITS;
 #elif MASU_FLOAT
-  const uint numbers = low >= MASU_RAW_LOW && high <= MASU_RAW_HIGH;
+  const uint numbers = low >= REDUCE_RAW_LOW && high <= REDUCE_RAW_HIGH;
   *least_rank = numbers ? key_of_raw(low) : 0;
   *most_rank = numbers ? key_of_raw(high) ^ MASU_ALL_BITS : 0;
 #else
@@ -179,13 +171,13 @@ inline void least_pair(ulong *rank, ulong *place, const uint width, __local ulon
 
 // Where the results of rows go: elements and u64, of the least and of the greatest. Of a row that has nothing but NaNs that are
 // skipped the index is 2^64 - 1, and the place that of the first.
-#define MASU_TARGETS                                                                                                   \
+#define REDUCE_TARGETS                                                                                                 \
   const uint wanted, __global uchar *min_memory, const ulong min_at, __global uchar *min_place_memory,               \
       const ulong min_places_at, __global uchar *max_memory, const ulong max_at, __global uchar *max_place_memory,   \
       const ulong max_places_at
-#define MASU_TARGET_ARGUMENTS \
+#define REDUCE_TARGET_ARGUMENTS \
   wanted, min_memory, min_at, min_place_memory, min_places_at, max_memory, max_at, max_place_memory, max_places_at
-inline void store_extreme(const ulong row, const uint largest, const ulong place, const MASU_BITS bits, MASU_TARGETS) {
+inline void store_extreme(const ulong row, const uint largest, const ulong place, const MASU_BITS bits, REDUCE_TARGETS) {
   const uint wants = wanted >> MASU_WANTS_BITS * largest;
   if ((wants & MASU_WANTS_VALUES) != 0) {
     ((__global MASU_ELEMENT *)((largest != 0 ? max_memory : min_memory) + (largest != 0 ? max_at : min_at)))[row] =
@@ -201,7 +193,7 @@ inline void store_extreme(const ulong row, const uint largest, const ulong place
 
 // The best element that a work-group found in its tiles: its rank, and the number of the tile. Read and written by atomics, since the
 // last work-group of a row reads it in the launch that wrote it. No memory has room for 2^32 tiles.
-#define MASU_PART_WORDS (1 + (MASU_ELEMENT_BYTES + 3) / 4)
+#define REDUCE_PART_WORDS (1 + (MASU_ELEMENT_BYTES + 3) / 4)
 inline void leave_part(__global uint *part, const ulong rank, const uint turn) {
   atomic_xchg(part, turn);
   atomic_xchg(part + 1, (uint)rank);
@@ -211,21 +203,21 @@ inline void leave_part(__global uint *part, const ulong rank, const uint turn) {
 }
 
 // The best of this one and of the parts of a row's members, in all work-items. One member has left none.
-#define MASU_PARTS_AT_ONCE 6
+#define REDUCE_PARTS_AT_ONCE 6
 inline void best_part(__global uint *parts, const uint members, ulong *rank, ulong *tile, __local ulong *words) {
-  for (uint first = members == 1 ? 1 : (uint)get_local_id(0); first < members; first += MASU_PARTS_AT_ONCE * MASU_GROUP) {
-    uint part[MASU_PARTS_AT_ONCE][MASU_PART_WORDS];
+  for (uint first = members == 1 ? 1 : (uint)get_local_id(0); first < members; first += REDUCE_PARTS_AT_ONCE * MASU_GROUP) {
+    uint part[REDUCE_PARTS_AT_ONCE][REDUCE_PART_WORDS];
     // All are under way together.
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_PARTS_AT_ONCE; ++i) {
+    for (uint i = 0; i < REDUCE_PARTS_AT_ONCE; ++i) {
       const uint member = min(first + i * MASU_GROUP, members - 1);
       MASU_PRAGMA_UNROLL
-      for (uint w = 0; w < MASU_PART_WORDS; ++w) part[i][w] = atomic_or(&parts[member * MASU_PART_WORDS + w], 0u);
+      for (uint w = 0; w < REDUCE_PART_WORDS; ++w) part[i][w] = atomic_or(&parts[member * REDUCE_PART_WORDS + w], 0u);
     }
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_PARTS_AT_ONCE; ++i) {
+    for (uint i = 0; i < REDUCE_PARTS_AT_ONCE; ++i) {
       const uint member = min(first + i * MASU_GROUP, members - 1);
-      const ulong other = (MASU_ELEMENT_BYTES == 8 ? (ulong)part[i][MASU_PART_WORDS - 1] << 32 : 0) | part[i][1];
+      const ulong other = (MASU_ELEMENT_BYTES == 8 ? (ulong)part[i][REDUCE_PART_WORDS - 1] << 32 : 0) | part[i][1];
       const ulong other_tile = (ulong)part[i][0] * members + member;
       if (other < *rank || (other == *rank && other_tile < *tile)) {
         *rank = other;
@@ -238,12 +230,12 @@ inline void best_part(__global uint *parts, const uint members, ulong *rank, ulo
 
 // Seeks the first element of the rank in a tile of a row, and stores it.
 inline void find_extreme(__global const uchar *data, const ulong count, const ulong row, const uint largest,
-                         const ulong rank, const ulong tile, __local ulong *words, MASU_TARGETS) {
+                         const ulong rank, const ulong tile, __local ulong *words, REDUCE_TARGETS) {
   const uint lane = (uint)get_local_id(0);
-  const long first = (long)(tile * MASU_TILE) - (long)gap_of(data);
+  const long first = (long)(tile * REDUCE_TILE) - (long)gap_of(data);
   ulong place = ~(ulong)0;
   // All loads are under way together; one after the other they took a tenth of the time of all.
-  if (first >= 0 && (ulong)first + MASU_TILE <= count) {
+  if (first >= 0 && (ulong)first + REDUCE_TILE <= count) {
     __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
     uint all[4 * MASU_VECTORS];
     MASU_PRAGMA_UNROLL
@@ -258,7 +250,7 @@ inline void find_extreme(__global const uchar *data, const ulong count, const ul
     }
   } else {
     const ulong begin = first < 0 ? 0 : (ulong)first;
-    const ulong end = min((ulong)(first + (long)MASU_TILE), count);
+    const ulong end = min((ulong)(first + (long)REDUCE_TILE), count);
     for (ulong i = begin + lane; i < end && place == ~(ulong)0; i += MASU_GROUP) {
       if (extreme_rank(element_at(data, i), largest, MASU_SKIP) == (MASU_BITS)rank) place = i;
     }
@@ -267,7 +259,7 @@ inline void find_extreme(__global const uchar *data, const ulong count, const ul
   // A rank does not tell which zero or NaN it is of.
   const MASU_BITS bits = MASU_FLOAT && lane == 0 ? element_at(data, place)
                                                  : (MASU_BITS)(rank ^ (largest != 0 ? MASU_ALL_BITS : 0)) ^ MASU_SIGN * MASU_SIGNED;
-  if (lane == 0) store_extreme(row, largest, place, bits, MASU_TARGET_ARGUMENTS);
+  if (lane == 0) store_extreme(row, largest, place, bits, REDUCE_TARGET_ARGUMENTS);
 }
 
 // `members` work-groups take the tiles of each row in turn. Each leaves the rank of its extremes and the first tile where it is
@@ -277,7 +269,7 @@ inline void find_extreme(__global const uchar *data, const ulong count, const ul
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
     __global const uchar *restrict memory, const ulong memory_at, const ulong count, const ulong rows,
     const uint members, __global uchar *part_memory, const ulong parts_at, __global uchar *left_memory,
-    const ulong left_at, MASU_TARGETS, __local ulong *words, __local uint *is_last) {
+    const ulong left_at, REDUCE_TARGETS, __local ulong *words, __local uint *is_last) {
   MASU_LOCAL_POINTER(ulong, words);  // MASU_GROUP
   MASU_LOCAL_POINTER(uint, is_last);    // 1
   const uint lane = (uint)get_local_id(0);
@@ -285,16 +277,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
   const uint member = (uint)(get_group_id(0) - row * members);
   __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
-  const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
-  MASU_BITS best[2] = {MASU_ALL_BITS, MASU_INVERTED(1) ? 0 : MASU_ALL_BITS};
+  const ulong tiles = (count + gap + REDUCE_TILE - 1) / REDUCE_TILE;
+  MASU_BITS best[2] = {MASU_ALL_BITS, REDUCE_INVERTED(1) ? 0 : MASU_ALL_BITS};
   uint turn[2] = {0, 0};
   uint now = 0;
   for (ulong tile = member; tile < tiles; tile += members) {
-    MASU_BITS least[MASU_LANES];
-    MASU_BITS most[MASU_LANES];
+    MASU_BITS least[REDUCE_LANES];
+    MASU_BITS most[REDUCE_LANES];
     start_part(least, most);
-    const long first = (long)(tile * MASU_TILE) - (long)gap;  // element
-    if (first >= 0 && (ulong)first + MASU_TILE <= count) {
+    const long first = (long)(tile * REDUCE_TILE) - (long)gap;  // element
+    if (first >= 0 && (ulong)first + REDUCE_TILE <= count) {
       __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
       uint4 v[MASU_VECTORS];
       MASU_PRAGMA_UNROLL
@@ -303,34 +295,34 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
       for (uint i = 0; i < MASU_VECTORS; ++i) take_vector(v[i], least, most);
     } else {
       const ulong begin = first < 0 ? 0 : (ulong)first;
-      const ulong end = min((ulong)(first + (long)MASU_TILE), count);
+      const ulong end = min((ulong)(first + (long)REDUCE_TILE), count);
       for (ulong i = begin + lane; i < end; i += MASU_GROUP) {
-        take_word(MASU_TWICE((MASU_BITS)element_at(data, i) << MASU_TOP), least, most, 0);
+        take_word(REDUCE_TWICE((MASU_BITS)element_at(data, i) << REDUCE_TOP), least, most, 0);
       }
     }
     MASU_BITS ranks[2];
     ranks_of(least, most, &ranks[0], &ranks[1]);
     MASU_PRAGMA_UNROLL
     for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-      if (MASU_INVERTED(largest) ? ranks[largest] > best[largest] : ranks[largest] < best[largest]) {
+      if (REDUCE_INVERTED(largest) ? ranks[largest] > best[largest] : ranks[largest] < best[largest]) {
         best[largest] = ranks[largest];
         turn[largest] = now;
       }
     }
     ++now;
   }
-  __global uint *parts = (__global uint *)(part_memory + parts_at) + row * members * MASU_PART_WORDS;
-  const ulong apart = rows * members * MASU_PART_WORDS;
+  __global uint *parts = (__global uint *)(part_memory + parts_at) + row * members * REDUCE_PART_WORDS;
+  const ulong apart = rows * members * REDUCE_PART_WORDS;
   ulong rank[2];
   ulong tile[2];
   MASU_PRAGMA_UNROLL
   for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-    rank[largest] = MASU_INVERTED(largest) ? best[largest] ^ MASU_ALL_BITS : best[largest];
+    rank[largest] = REDUCE_INVERTED(largest) ? best[largest] ^ MASU_ALL_BITS : best[largest];
     ulong first_turn = turn[largest];
     least_pair(&rank[largest], &first_turn, MASU_GROUP, words);
     tile[largest] = first_turn * members + member;
     if (lane == 0 && members > 1) {
-      leave_part(parts + (MASU_MIN ? largest : 0) * apart + member * MASU_PART_WORDS, rank[largest], (uint)first_turn);
+      leave_part(parts + (MASU_MIN ? largest : 0) * apart + member * REDUCE_PART_WORDS, rank[largest], (uint)first_turn);
     }
   }
   __global uint *row_left = (__global uint *)(left_memory + left_at) + row;
@@ -340,7 +332,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
     MASU_PRAGMA_UNROLL
     for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
       best_part(parts + (MASU_MIN ? largest : 0) * apart, members, &rank[largest], &tile[largest], words);
-      find_extreme(data, count, row, largest, rank[largest], tile[largest], words, MASU_TARGET_ARGUMENTS);
+      find_extreme(data, count, row, largest, rank[largest], tile[largest], words, REDUCE_TARGET_ARGUMENTS);
     }
   }
 }
@@ -348,7 +340,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_tiles(
 // Short rows: `width` work-items take each, several rows side by side a work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *restrict memory, const ulong memory_at,
                                                        const uint count, const ulong rows, const uint width,
-                                                       MASU_TARGETS, __local ulong *words) {
+                                                       REDUCE_TARGETS, __local ulong *words) {
   MASU_LOCAL_POINTER(ulong, words);  // MASU_GROUP
   const uint lane = (uint)get_local_id(0);
   const uint side_by_side = MASU_GROUP / width;
@@ -370,7 +362,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
     for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
       least_pair(&rank[largest], &place[largest], width, words);
       if (row < rows && lane % width == 0) {
-        store_extreme(row, largest, place[largest], element_at(data, place[largest]), MASU_TARGET_ARGUMENTS);
+        store_extreme(row, largest, place[largest], element_at(data, place[largest]), REDUCE_TARGET_ARGUMENTS);
       }
     }
   }

@@ -2,18 +2,15 @@
 // How many elements are not zero, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After
 // elements.cl.
 //
-// Defines, all given by reduce_device.cpp:
-// - MASU_GROUP    work-items in a work-group, a power of two
-// - MASU_VECTORS  16-byte vectors that a work-item reads at a time
-// - MASU_WANTS_NUMBERS, MASU_WANTS_ALL, MASU_WANTS_ANY  bits of what is wanted
+// kernels.md has the parameters, which reduce_device.cpp gives.
 
-#define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
+#define REDUCE_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 
 // In two words. Narrow elements: adding all ones below their highest bit carries into it unless they are zero there.
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_REST 0x7f7f7f7fU
+#define REDUCE_REST 0x7f7f7f7fU
 #elif MASU_ELEMENT_BYTES == 2
-#define MASU_REST 0x7fff7fffU
+#define REDUCE_REST 0x7fff7fffU
 #endif
 inline uint nonzero_in(const uint low, const uint high) {
 #if MASU_ELEMENT_BYTES == 8
@@ -21,9 +18,9 @@ inline uint nonzero_in(const uint low, const uint high) {
 #elif MASU_ELEMENT_BYTES == 4
   return ((MASU_FLOAT ? low & 0x7fffffffU : low) != 0) + ((MASU_FLOAT ? high & 0x7fffffffU : high) != 0);
 #else
-  const uint a = ((low & MASU_REST) + MASU_REST) | (MASU_FLOAT ? 0 : low);
-  const uint b = ((high & MASU_REST) + MASU_REST) | (MASU_FLOAT ? 0 : high);
-  return popcount(a & ~MASU_REST) + popcount(b & ~MASU_REST);
+  const uint a = ((low & REDUCE_REST) + REDUCE_REST) | (MASU_FLOAT ? 0 : low);
+  const uint b = ((high & REDUCE_REST) + REDUCE_REST) | (MASU_FLOAT ? 0 : high);
+  return popcount(a & ~REDUCE_REST) + popcount(b & ~REDUCE_REST);
 #endif
 }
 
@@ -45,11 +42,11 @@ inline ulong sum_of(const ulong count, const uint width, __local ulong *sums) {
 }
 
 // Results of each row's count, of `count` elements; each is written if it is wanted.
-#define MASU_TARGETS                                                                                                   \
+#define REDUCE_TARGETS                                                                                                 \
   const uint wanted, __global uchar *number_memory, const ulong numbers_at, __global uchar *all_memory,              \
       const ulong all_at, __global uchar *any_memory, const ulong any_at
-#define MASU_TARGET_ARGUMENTS wanted, number_memory, numbers_at, all_memory, all_at, any_memory, any_at
-inline void store_count(const ulong row, const ulong count, const ulong found, MASU_TARGETS) {
+#define REDUCE_TARGET_ARGUMENTS wanted, number_memory, numbers_at, all_memory, all_at, any_memory, any_at
+inline void store_count(const ulong row, const ulong count, const ulong found, REDUCE_TARGETS) {
   if ((wanted & MASU_WANTS_NUMBERS) != 0) ((__global ulong *)(number_memory + numbers_at))[row] = found;
   if ((wanted & MASU_WANTS_ALL) != 0) all_memory[all_at + row] = found == count;
   if ((wanted & MASU_WANTS_ANY) != 0) any_memory[any_at + row] = found != 0;
@@ -62,7 +59,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *
                                                           const ulong count, const ulong rows, const uint members,
                                                           __global uchar *part_memory, const ulong parts_at,
                                                           __global uchar *left_memory, const ulong left_at,
-                                                          MASU_TARGETS, __local ulong *sums, __local uint *is_last) {
+                                                          REDUCE_TARGETS, __local ulong *sums, __local uint *is_last) {
   MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
   MASU_LOCAL_POINTER(uint, is_last);   // 1
   const uint lane = (uint)get_local_id(0);
@@ -70,12 +67,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *
   const uint member = (uint)(get_group_id(0) - row * members);
   __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
-  const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
+  const ulong tiles = (count + gap + REDUCE_TILE - 1) / REDUCE_TILE;
   ulong found = 0;
   for (ulong tile = member; tile < tiles; tile += members) {
     uint here = 0;
-    const long first = (long)(tile * MASU_TILE) - (long)gap;  // element
-    if (first >= 0 && (ulong)first + MASU_TILE <= count) {
+    const long first = (long)(tile * REDUCE_TILE) - (long)gap;  // element
+    if (first >= 0 && (ulong)first + REDUCE_TILE <= count) {
       __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
       uint4 v[MASU_VECTORS];
       MASU_PRAGMA_UNROLL
@@ -84,7 +81,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *
       for (uint i = 0; i < MASU_VECTORS; ++i) here += nonzero_in(v[i].x, v[i].y) + nonzero_in(v[i].z, v[i].w);
     } else {
       const ulong begin = first < 0 ? 0 : (ulong)first;
-      const ulong end = min((ulong)(first + (long)MASU_TILE), count);
+      const ulong end = min((ulong)(first + (long)REDUCE_TILE), count);
       for (ulong i = begin + lane; i < end; i += MASU_GROUP) here += is_nonzero(element_at(data, i));
     }
     found += here;
@@ -105,13 +102,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_tiles(__global const uchar *
     }
     found = sum_of(found, MASU_GROUP, sums);
   }
-  if (lane == 0 && last != 0) store_count(row, count, found, MASU_TARGET_ARGUMENTS);
+  if (lane == 0 && last != 0) store_count(row, count, found, REDUCE_TARGET_ARGUMENTS);
 }
 
 // Short rows: `width` work-items take each, several rows side by side a work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restrict memory, const ulong memory_at,
                                                      const uint count, const ulong rows, const uint width,
-                                                     MASU_TARGETS, __local ulong *sums) {
+                                                     REDUCE_TARGETS, __local ulong *sums) {
   MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
   const uint lane = (uint)get_local_id(0);
   const uint side_by_side = MASU_GROUP / width;
@@ -121,7 +118,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restr
     uint here = 0;
     for (uint i = lane % width; row < rows && i < count; i += width) here += is_nonzero(element_at(data, i));
     const ulong found = sum_of(here, width, sums);
-    if (row < rows && lane % width == 0) store_count(row, count, found, MASU_TARGET_ARGUMENTS);
+    if (row < rows && lane % width == 0) store_count(row, count, found, REDUCE_TARGET_ARGUMENTS);
   }
 }
 

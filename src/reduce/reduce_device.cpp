@@ -20,11 +20,7 @@ constexpr std::array<std::string_view, 4> extreme_files = {"src/elements/element
 constexpr std::array<std::string_view, 3> count_files = {"src/elements/elements.cl", last_file,
                                                          "src/reduce/reduce_count.cl"};
 
-// Work-groups of 256 work-items that run at once. CUDA's compiler gets this number; OpenCL's uses up to 64 registers.
-constexpr std::uint64_t groups_a_unit_cuda = 8;
-constexpr std::uint64_t groups_a_unit_gpu = 4;
-constexpr std::uint64_t groups_a_unit_cpu = 2;
-constexpr std::uint64_t elements_an_item = 4;  // of a short row
+constexpr unsigned groups_a_unit_cpu = 2;
 
 }  // namespace
 
@@ -58,7 +54,7 @@ std::span<const std::string_view> Plan::files() const noexcept {
 
 std::vector<runtime::Define> Plan::defines() const {
   std::vector<runtime::Define> own{
-      {"MASU_GROUP", group}, {"MASU_VECTORS", vectors}, {"MASU_GROUPS_A_UNIT", groups_a_unit_cuda}};
+      {"MASU_GROUP", group}, {"MASU_VECTORS", vectors}, {"MASU_GROUPS_A_UNIT", tuned.groups_a_unit}};
   if (counts()) {
     own.push_back({"MASU_WANTS_NUMBERS", wants_numbers});
     own.push_back({"MASU_WANTS_ALL", wants_all});
@@ -81,13 +77,14 @@ Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::ui
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
   plan.group = group != 0 ? group : std::min(plan.group, most_items);
   if (most_groups == 0) {
-    most_groups = std::max(1U, device.compute_units) * (device.kind == DeviceKind::cuda ? groups_a_unit_cuda
-                                                        : device.gpu                    ? groups_a_unit_gpu
-                                                                                        : groups_a_unit_cpu);
+    most_groups =
+        std::uint64_t{std::max(1U, device.compute_units)} * (device.kind == DeviceKind::cuda ? tuned.groups_a_unit
+                                                             : device.gpu ? tuned.opencl_groups_a_unit
+                                                                          : groups_a_unit_cpu);
   }
-  if (count * size_of(dtype) <= short_row_bytes) {
-    plan.width = static_cast<unsigned>(
-        std::min<std::uint64_t>(plan.group, std::bit_ceil((count + elements_an_item - 1) / elements_an_item)));
+  if (count * size_of(dtype) <= tuned.short_row_bytes) {
+    plan.width = static_cast<unsigned>(std::min<std::uint64_t>(
+        plan.group, std::bit_ceil((count + tuned.elements_an_item - 1) / tuned.elements_an_item)));
     const std::uint64_t side_by_side = plan.group / plan.width;
     plan.groups = std::min(most_groups, (rows + side_by_side - 1) / side_by_side);
     return plan;

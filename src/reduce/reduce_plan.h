@@ -5,6 +5,7 @@
 #include "call/launcher.h"
 #include "reduce/reduce_rank.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
@@ -19,8 +20,11 @@
 
 namespace masu::reduce_plan {
 
-// Rows of at most this many bytes are short: a few work-items take each.
-inline constexpr std::uint64_t short_row_bytes = std::uint64_t{1} << 12;
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "reduce/reduce_tuning.def"
+};
+inline Tuned tuned;
 
 // The wanted results of each row, as bits of `wanted` in the kernels. Those of the greatest are `wants_bits` higher.
 inline constexpr std::uint32_t wants_values = 1;
@@ -36,12 +40,12 @@ struct Plan {
   ReduceOp op = ReduceOp::min;
   bool skip = false;
   std::uint64_t rows = 1;
-  std::uint64_t count = 1;   // elements of a row
-  unsigned group = 256;      // work-items in a work-group
-  unsigned vectors = 4;      // 16-byte vectors that a work-item reads at a time
-  unsigned members = 0;      // work-groups for each row; 0: rows are short
-  unsigned width = 1;        // work-items for each short row
-  std::uint64_t groups = 1;  // work-groups in all
+  std::uint64_t count = 1;           // elements of a row
+  unsigned group = 256;              // work-items in a work-group
+  unsigned vectors = tuned.vectors;  // 16-byte vectors that a work-item reads at a time
+  unsigned members = 0;              // work-groups for each row; 0: rows are short
+  unsigned width = 1;                // work-items for each short row
+  std::uint64_t groups = 1;          // work-groups in all
 
   [[nodiscard]] bool counts() const noexcept { return op == ReduceOp::count_nonzero; }
   // Extremes of a row that are sought.

@@ -21,7 +21,7 @@ TEST(ReducePlan, EveryRowIsTaken) {
           for (const std::uint64_t count : test::plan_counts) {
             const auto plan = reduce_plan::make(device, dtype, op, false, rows, count);
             test::expect_group(plan.group, device);
-            const bool is_short = count * size_of(dtype) <= reduce_plan::short_row_bytes;
+            const bool is_short = count * size_of(dtype) <= reduce_plan::tuned.short_row_bytes;
             ASSERT_EQ(plan.members == 0, is_short);
             ASSERT_EQ(plan.groups, is_short ? plan.groups : rows * plan.members);
             ASSERT_LE(plan.width, plan.group);

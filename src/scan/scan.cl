@@ -7,22 +7,22 @@
 
 // The chunks' totals: pairs of words. `count` elements, `chunk` tiles a work-group.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *restrict memory, const ulong memory_at,
-                                                          MASU_CHUNK_PARAMETERS,
+                                                          SCAN_CHUNK_PARAMETERS,
                                                           __global uchar *total_memory, const ulong totals_at,
                                                           __local uint4 *tile, __local ulong *totals) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP
   const uint lane = (uint)get_local_id(0);
   __global const uchar *data = memory + memory_at;
-  const ulong end = min(count, (get_group_id(0) + 1) * chunk * MASU_TILE);
+  const ulong end = min(count, (get_group_id(0) + 1) * chunk * SCAN_TILE);
   Total sum = nothing();
   Total all;
-  ulong first = get_group_id(0) * chunk * MASU_TILE;
+  ulong first = get_group_id(0) * chunk * SCAN_TILE;
 #if !MASU_SEGMENTED && !MASU_FLOAT
   // In any order: each work-item takes whole vectors.
   if (input_is_aligned(data)) {
-    for (; first + MASU_TILE <= end; first += MASU_TILE) {
-      uint words[MASU_ITEM_WORDS];
+    for (; first + SCAN_TILE <= end; first += SCAN_TILE) {
+      uint words[SCAN_ITEM_WORDS];
       load_words(data, first, words);
       sum = joined(sum, total_of(words, 0));
     }
@@ -30,11 +30,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
     sum = all;
   }
 #endif
-  for (; first < end; first += MASU_TILE) {
+  for (; first < end; first += SCAN_TILE) {
     load_tile(data, first, end, tile);
-    uint words[MASU_ITEM_WORDS];
+    uint words[SCAN_ITEM_WORDS];
     load_item(tile, words);
-    const ulong own = first + lane * MASU_ITEMS;
+    const ulong own = first + lane * SCAN_ITEMS;
     total_before(total_of(words, heads_of(own, end, row, flag_memory + flags_at, has_flags)), &all, totals);
     sum = joined(sum, all);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -59,7 +59,7 @@ inline void get_chunk_total(__global const ulong *chunk_totals, const ulong numb
 // same memory.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *memory, const ulong memory_at,
                                                          __global uchar *output_memory, const ulong output_at,
-                                                         MASU_CHUNK_PARAMETERS,
+                                                         SCAN_CHUNK_PARAMETERS,
                                                          const ulong state, __global uchar *total_memory,
                                                          const ulong totals_at, __local uint4 *tile,
                                                          __local ulong *totals) {
@@ -75,8 +75,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
   ulong joined_chunks = 0;
   Total other;
   get_chunk_total(chunk_totals, lane, chunks_before, &other);
-  const ulong end = min(count, (chunks_before + 1) * chunk * MASU_TILE);
-  for (ulong first = chunks_before * chunk * MASU_TILE; first < end; first += MASU_TILE) {
+  const ulong end = min(count, (chunks_before + 1) * chunk * SCAN_TILE);
+  for (ulong first = chunks_before * chunk * SCAN_TILE; first < end; first += SCAN_TILE) {
     load_tile(memory + memory_at, first, end, tile);
     for (; joined_chunks < chunks_before; joined_chunks += MASU_GROUP) {  // for the first tile
       total_before(other, &all, totals);
@@ -84,9 +84,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
       get_chunk_total(chunk_totals, joined_chunks + MASU_GROUP + lane, chunks_before, &other);
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    uint words[MASU_ITEM_WORDS];
+    uint words[SCAN_ITEM_WORDS];
     load_item(tile, words);
-    const ulong own = first + lane * MASU_ITEMS;
+    const ulong own = first + lane * SCAN_ITEMS;
     const uint heads = heads_of(own, end, row, flag_memory + flags_at, has_flags);
     const MASU_BITS running = joined(sum, total_before(total_of(words, heads), &all, totals)).value;
     sum = joined(sum, all);

@@ -7,28 +7,25 @@
 // before it. A tile's prefixes are Windows with a unit that fits all of them. Where that does not decide what one
 // rounds to, the tile is scanned again with lower bits, as far down as needed.
 //
-// The totals lie by words: MASU_TOTAL_ROWS rows with one 64-bit word for each chunk, and after them a word of each row
+// The totals lie by words: SCAN_TOTAL_ROWS rows with one 64-bit word for each chunk, and after them a word of each row
 // with the prefix before the first chunk, and after the last chunk the total.
 
-// Defines beside those of scan_tile.cl:
-// - MASU_TILE_BITS      a tile has at most 2^this elements
-// - MASU_FOUND          words that work-items find together
-// - MASU_GROUPS_A_UNIT  work-groups that share a compute unit
+// kernels.md has the parameters.
 
 // The words of the number, how many elements are NaN, infinity and minus infinity, and whether a segment began.
-#define MASU_STATE_ROWS (MASU_WIDE_WORDS + 3)
-#define MASU_TOTAL_ROWS (MASU_STATE_ROWS + 1)
+#define SCAN_STATE_ROWS (MASU_WIDE_WORDS + 3)
+#define SCAN_TOTAL_ROWS (SCAN_STATE_ROWS + 1)
 
 // The words that work-items find together, in local memory between the wide number and the table.
-#define MASU_MOST 0       // the greatest upper word of a finite magnitude in the tile
-#define MASU_LEAST 1      // the least one of those that are not 0
-#define MASU_HIGHEST 2    // the words of the wide number up to the highest that is not its sign
-#define MASU_LOWEST 3     // the lowest word that is not 0
-#define MASU_UNDECIDED 4  // whether a prefix is not rounded yet; two words
-#define MASU_LAST_HEAD 6  // the elements up to the last that begins a segment
-#define MASU_KINDS 7      // of the elements before that are not finite
-#define MASU_SPECIAL 8    // whether the tile has such
-#define MASU_LOST 9       // whether it has elements with bits below the unit
+#define SCAN_MOST 0       // the greatest upper word of a finite magnitude in the tile
+#define SCAN_LEAST 1      // the least one of those that are not 0
+#define SCAN_HIGHEST 2    // the words of the wide number up to the highest that is not its sign
+#define SCAN_LOWEST 3     // the lowest word that is not 0
+#define SCAN_UNDECIDED 4  // whether a prefix is not rounded yet; two words
+#define SCAN_LAST_HEAD 6  // the elements up to the last that begins a segment
+#define SCAN_KINDS 7      // of the elements before that are not finite
+#define SCAN_SPECIAL 8    // whether the tile has such
+#define SCAN_LOST 9       // whether it has elements with bits below the unit
 
 #if MASU_SEGMENTED
 // Where the last segment of elements `first` to `end` begins; `first` where none does. *began: whether one does.
@@ -39,13 +36,13 @@ inline ulong last_begin(const ulong first, const ulong end, const ulong row, __g
   *began = row_begin >= first;
   if (has_flags == 0) return from;
   // From the end on, by tiles.
-  for (ulong to = end; to > from; to -= min(to - from, (ulong)MASU_TILE)) {
-    const ulong low = to - min(to - from, (ulong)MASU_TILE);
+  for (ulong to = end; to > from; to -= min(to - from, (ulong)SCAN_TILE)) {
+    const ulong low = to - min(to - from, (ulong)SCAN_TILE);
     for (ulong i = low + get_local_id(0); i < to; i += MASU_GROUP) {
-      if (flags[i] != 0) atomic_max(found + MASU_LAST_HEAD, (uint)(i - first) + 1);
+      if (flags[i] != 0) atomic_max(found + SCAN_LAST_HEAD, (uint)(i - first) + 1);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint last = found[MASU_LAST_HEAD];
+    const uint last = found[SCAN_LAST_HEAD];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (last != 0) {
       *began = 1;
@@ -58,7 +55,7 @@ inline ulong last_begin(const ulong first, const ulong end, const ulong row, __g
 
 // The chunks' totals.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar *restrict memory, const ulong memory_at,
-                                                           MASU_CHUNK_PARAMETERS,
+                                                           SCAN_CHUNK_PARAMETERS,
                                                            __global uchar *total_memory, const ulong totals_at,
                                                            __local ulong *sums, __local uint *wide) {
   MASU_LOCAL_POINTER(ulong, sums);  // 2 * MASU_WIDE_WORDS
@@ -68,8 +65,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   __local uint *table = found + MASU_FOUND;
   __local uint *column = table + lane % MASU_COLUMNS;
   __global const uchar *data = memory + memory_at;
-  ulong first = get_group_id(0) * chunk * MASU_TILE;
-  const ulong end = min(count, first + chunk * MASU_TILE);
+  ulong first = get_group_id(0) * chunk * SCAN_TILE;
+  const ulong end = min(count, first + chunk * SCAN_TILE);
   uint began = 0;
   clear_table(table, sums);
   for (uint i = lane; i < MASU_WIDE_WORDS + MASU_FOUND; i += MASU_GROUP) wide[i] = 0;
@@ -79,25 +76,25 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
 #endif
   uint kinds = 0;
   if (is_aligned(data + first * MASU_ELEMENT_BYTES)) {
-    for (; first + MASU_TILE <= end; first += MASU_TILE) {
-      uint words[MASU_ITEM_WORDS];
+    for (; first + SCAN_TILE <= end; first += SCAN_TILE) {
+      uint words[SCAN_ITEM_WORDS];
       load_words(data, first, words);
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
+      for (uint k = 0; k < SCAN_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
     }
   }
   for (ulong i = first + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
-  if (kinds != 0) atomic_or(found + MASU_KINDS, kinds);
+  if (kinds != 0) atomic_or(found + SCAN_KINDS, kinds);
   barrier(CLK_LOCAL_MEM_FENCE);
   add_rows(table, sums);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lane == 0) add_sums(wide, sums);
   barrier(CLK_LOCAL_MEM_FENCE);
   __global ulong *totals = (__global ulong *)(total_memory + totals_at) + get_group_id(0);
-  for (uint i = lane; i < MASU_TOTAL_ROWS; i += MASU_GROUP) {
+  for (uint i = lane; i < SCAN_TOTAL_ROWS; i += MASU_GROUP) {
     totals[i * get_num_groups(0)] = i < MASU_WIDE_WORDS - 1    ? wide[i]
                                     : i == MASU_WIDE_WORDS - 1 ? (ulong)(long)as_int(wide[i])
-                                    : i < MASU_STATE_ROWS      ? found[MASU_KINDS] >> (i - MASU_WIDE_WORDS) & 1
+                                    : i < SCAN_STATE_ROWS      ? found[SCAN_KINDS] >> (i - MASU_WIDE_WORDS) & 1
                                                                : began;
   }
 }
@@ -106,12 +103,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const uint has_state,
                                                        __global uchar *total_memory, const ulong totals_at,
                                                        __local ulong *totals) {
-  MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + MASU_SPANS) * (MASU_STATE_WORDS + 1)
+  MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + SCAN_SPANS) * (SCAN_STATE_WORDS + 1)
   const uint lane = (uint)get_local_id(0);
   __global ulong *rows = (__global ulong *)(total_memory + totals_at);
   __global ulong *row = rows + get_group_id(0) * chunks;
-  __global const ulong *began = rows + MASU_STATE_ROWS * chunks;
-  __global ulong *state = rows + MASU_TOTAL_ROWS * chunks + get_group_id(0);
+  __global const ulong *began = rows + SCAN_STATE_ROWS * chunks;
+  __global ulong *state = rows + SCAN_TOTAL_ROWS * chunks + get_group_id(0);
   Total sum = nothing();
   if (has_state != 0) sum.value = window_of((long)*state);
   for (ulong first = 0; first < chunks; first += MASU_GROUP) {
@@ -135,7 +132,7 @@ MASU_INLINE uint load_finite(__local const uint4 *tile, uint *words) {
   uint special = 0;
   load_item(tile, words);
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_ITEMS; ++k) {
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {
     if (!is_special(element_of(words, k))) continue;
     set_element_of(words, k, 0);
     special = 1;
@@ -147,17 +144,17 @@ MASU_INLINE uint load_finite(__local const uint4 *tile, uint *words) {
 inline void find_span(const uint *words, const uint heads, __local const uint *wide, __local uint *found) {
   const uint lane = (uint)get_local_id(0);
   for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
-    if (wide[i] != wide_sign(wide)) atomic_max(found + MASU_HIGHEST, i + 1);
-    if (wide[i] != 0) atomic_min(found + MASU_LOWEST, i);
+    if (wide[i] != wide_sign(wide)) atomic_max(found + SCAN_HIGHEST, i + 1);
+    if (wide[i] != 0) atomic_min(found + SCAN_LOWEST, i);
   }
-  if (MASU_SEGMENTED && heads != 0) atomic_max(found + MASU_LAST_HEAD, lane * MASU_ITEMS + 32 - clz(heads));
+  if (MASU_SEGMENTED && heads != 0) atomic_max(found + SCAN_LAST_HEAD, lane * SCAN_ITEMS + 32 - clz(heads));
   uint most = 0;
   uint least = 0xffffffffU;
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_ITEMS; ++k) {
-    const MASU_BITS magnitude = MASU_MAGNITUDE(element_of(words, k));
-    most = max(most, MASU_UPPER(magnitude));
-    least = min(least, magnitude != 0 ? MASU_UPPER(magnitude) : 0xffffffffU);
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {
+    const MASU_BITS magnitude = SCAN_MAGNITUDE(element_of(words, k));
+    most = max(most, SCAN_UPPER(magnitude));
+    least = min(least, magnitude != 0 ? SCAN_UPPER(magnitude) : 0xffffffffU);
   }
 #if MASU_SHUFFLE_LANES > 1
   for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
@@ -166,8 +163,8 @@ inline void find_span(const uint *words, const uint heads, __local const uint *w
   }
   if (lane % MASU_SHUFFLE_LANES != 0) return;
 #endif
-  atomic_max(found + MASU_MOST, most);
-  atomic_min(found + MASU_LEAST, least);
+  atomic_max(found + SCAN_MOST, most);
+  atomic_min(found + SCAN_LEAST, least);
 }
 
 // How a tile's prefixes are seen.
@@ -179,21 +176,21 @@ typedef struct {
 inline Span span_of(__local const uint *wide, __local const uint *found) {
   Span span;
   const uint sign = wide_sign(wide);
-  const uint words = found[MASU_HIGHEST];
-  const uint low = found[MASU_LOWEST];
+  const uint words = found[SCAN_HIGHEST];
+  const uint low = found[SCAN_LOWEST];
   const uint highest = words == 0 ? 0 : 32 * words - clz(wide[words - 1] ^ sign);
-  const uint top = max(MASU_PLACE(found[MASU_MOST]) + MASU_PRECISION + MASU_TILE_BITS, highest) + 1;
-  span.unit = top > MASU_WINDOW_TOP ? top - MASU_WINDOW_TOP : 0;
-  span.least = found[MASU_LEAST] == 0xffffffffU ? 0xffffffffU : MASU_PLACE(found[MASU_LEAST]);
+  const uint top = max(SCAN_PLACE(found[SCAN_MOST]) + SCAN_PRECISION + MASU_TILE_BITS, highest) + 1;
+  span.unit = top > SCAN_WINDOW_TOP ? top - SCAN_WINDOW_TOP : 0;
+  span.least = found[SCAN_LEAST] == 0xffffffffU ? 0xffffffffU : SCAN_PLACE(found[SCAN_LEAST]);
   span.low = low >= MASU_WIDE_WORDS ? 0xffffffffU : 32 * low + 31 - clz(wide[low] & (0 - wide[low]));
   return span;
 }
 // By how many units a prefix may be greater than its window, where elements have bits below the unit.
-#define MASU_ERROR ((1L << MASU_TILE_BITS) + 1)
+#define SCAN_ERROR ((1L << MASU_TILE_BITS) + 1)
 
-// Whether a value has fewer bits than MASU_STEP - 3; the others have more than what they are rounded to.
+// Whether a value has fewer bits than SCAN_STEP - 3; the others have more than what they are rounded to.
 inline uint is_small(const Window x) {
-  return window_is_zero(window_right(window_sum(x, window_left(window_of(1), MASU_STEP - 4)), MASU_STEP - 3));
+  return window_is_zero(window_right(window_sum(x, window_left(window_of(1), SCAN_STEP - 4)), SCAN_STEP - 3));
 }
 inline Window sign_of(const Window x) {
   return window_negative(x) != 0 ? window_of(-1) : window_of(window_is_zero(x) != 0 ? 0 : 1);
@@ -207,7 +204,7 @@ MASU_INLINE MASU_BITS result_of(const Window value, const uint unit, const uint 
     return rounded(window_sum(window_left(value, 1), window_of(1)), unit - 1);
   }
   const MASU_BITS result = rounded(value, unit);
-  if (cut != 0 && result != rounded(window_sum(value, window_of(MASU_ERROR)), unit)) *open = 1;
+  if (cut != 0 && result != rounded(window_sum(value, window_of(SCAN_ERROR)), unit)) *open = 1;
   return result;
 }
 
@@ -217,8 +214,8 @@ inline uint before_heads(const uint heads) {
 }
 
 // The prefixes of a work-item's parts alone, and their total. `part` is an expression in k.
-#define MASU_PREFIXES(part)                                                       \
-  for (uint k = 0; k < MASU_ITEMS; ++k) {                                         \
+#define SCAN_PREFIXES(part)                                                       \
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {                                         \
     if (MASU_SEGMENTED && (heads >> k & 1) != 0) own.value = identity();          \
     if (MASU_EXCLUSIVE) prefix[k] = own.value;                                    \
     own.value = combine(own.value, part);                                         \
@@ -228,14 +225,14 @@ inline uint before_heads(const uint heads) {
 
 inline uint kinds_of(const Window counts) {
   const ulong n = window_integer(counts);
-  return ((n & 0x1fffff) != 0 ? MASU_NAN : 0) | ((n >> 21 & 0x1fffff) != 0 ? MASU_INFINITY : 0) |
-         (n >> 42 != 0 ? MASU_MINUS_INFINITY : 0);
+  return ((n & 0x1fffff) != 0 ? SCAN_NAN : 0) | ((n >> 21 & 0x1fffff) != 0 ? SCAN_INFINITY : 0) |
+         (n >> 42 != 0 ? SCAN_MINUS_INFINITY : 0);
 }
 // A term of the kinds' counts: as many as a tile has fit 21 bits each.
 inline Window kind_count(const MASU_BITS bits) {
   if (!is_special(bits)) return window_of(0);
   const uint kind = kind_of(bits);
-  return window_of(kind == MASU_NAN ? 1L : kind == MASU_INFINITY ? 1L << 21 : 1L << 42);
+  return window_of(kind == SCAN_NAN ? 1L : kind == SCAN_INFINITY ? 1L << 21 : 1L << 42);
 }
 
 // What is left of a tile after its windows: passes of lower and lower bits until every prefix is decided, then one that
@@ -243,19 +240,19 @@ inline Window kind_count(const MASU_BITS bits) {
 // same barriers.
 inline void finish(__local const uint4 *tile, const uint heads, const Span span, const uint special,
                    __local const uint *wide, __local uint *found, __local ulong *totals, uint *out) {
-  uint words[MASU_ITEM_WORDS];
-  uint results[MASU_ITEM_WORDS];  // apart from `out`, which is in registers
-  Window prefix[MASU_ITEMS];
-  Window value[MASU_ITEMS];  // of units 2^scale
-  Window rest[MASU_ITEMS];   // beside a settled value: less than one of it, in the present units; of any sign
-  uint scale[MASU_ITEMS];
+  uint words[SCAN_ITEM_WORDS];
+  uint results[SCAN_ITEM_WORDS];  // apart from `out`, which is in registers
+  Window prefix[SCAN_ITEMS];
+  Window value[SCAN_ITEMS];  // of units 2^scale
+  Window rest[SCAN_ITEMS];   // beside a settled value: less than one of it, in the present units; of any sign
+  uint scale[SCAN_ITEMS];
   uint settled = 0;  // those whose value has bits enough
-  uint open = found[MASU_UNDECIDED] != 0 ? 0xffffffffU >> (32 - MASU_ITEMS) : 0;
+  uint open = found[SCAN_UNDECIDED] != 0 ? 0xffffffffU >> (32 - SCAN_ITEMS) : 0;
   uint bits_left = open != 0;
   uint unit = span.unit;
   uint width = 0;  // of the bits that are new; 0: the windows
-  for (uint i = 0; i < MASU_ITEM_WORDS; ++i) results[i] = out[i];
-  const uint in_front = found[MASU_KINDS];
+  for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) results[i] = out[i];
+  const uint in_front = found[SCAN_KINDS];
   uint pass = 0;
   uint again;
   do {
@@ -266,15 +263,15 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
       const Window mask = width == 0 ? window_of(-1) : window_sum(window_left(window_of(1), width), window_of(-1));
       front = window_and(wide_part(wide, unit), mask);
       MASU_PRAGMA_UNROLL
-      MASU_PREFIXES(window_and(part_of(element_of(words, k), unit), mask))
+      SCAN_PREFIXES(window_and(part_of(element_of(words, k), unit), mask))
     } else {
       load_item(tile, words);
-      MASU_PREFIXES(kind_count(element_of(words, k)))
+      SCAN_PREFIXES(kind_count(element_of(words, k)))
     }
     Total all;
     const Total before = total_before(own, &all, totals);
     front = before.reset != 0 ? before.value : combine(before.value, front);
-    for (uint k = 0; k < MASU_ITEMS; ++k) {
+    for (uint k = 0; k < SCAN_ITEMS; ++k) {
       const uint continues = k < before_heads(heads);
       const uint carried = continues && before.reset == 0;
       const Window here = continues ? combine(front, prefix[k]) : prefix[k];
@@ -313,7 +310,7 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
         Window least = rest[k];
         if (cut == 0 && more != 0) least = window_sum(window_left(least, 1), window_of(1));
         result = rounded(window_sum(twice, sign_of(least)), scale[k] - 1);
-        const Window most = window_sum(rest[k], window_of(MASU_ERROR));
+        const Window most = window_sum(rest[k], window_of(SCAN_ERROR));
         const uint positive = window_negative(rest[k]) == 0 && window_is_zero(rest[k]) == 0;
         if (cut != 0 && positive == 0 && window_negative(most) == 0) {
           undecided = result != rounded(window_sum(twice, sign_of(most)), scale[k] - 1);
@@ -324,30 +321,30 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
       open &= ~(1U << k);
     }
     // One of two words by turns: the other is read no more.
-    if (open != 0) found[MASU_UNDECIDED + (~pass & 1)] = 1;
+    if (open != 0) found[SCAN_UNDECIDED + (~pass & 1)] = 1;
     if (get_local_id(0) == 0) {
-      found[MASU_UNDECIDED + (pass & 1)] = 0;
-      if (bits_left == 0) found[MASU_KINDS] = kinds_of(all.value) | (all.reset == 0 ? in_front : 0);
+      found[SCAN_UNDECIDED + (pass & 1)] = 0;
+      if (bits_left == 0) found[SCAN_KINDS] = kinds_of(all.value) | (all.reset == 0 ? in_front : 0);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     // One way out, as compilers for processors need it.
-    again = bits_left != 0 && (found[MASU_UNDECIDED + (~pass & 1)] != 0 || special != 0);
-    bits_left = found[MASU_UNDECIDED + (~pass & 1)];
-    width = min(unit, (uint)MASU_STEP);
+    again = bits_left != 0 && (found[SCAN_UNDECIDED + (~pass & 1)] != 0 || special != 0);
+    bits_left = found[SCAN_UNDECIDED + (~pass & 1)];
+    width = min(unit, (uint)SCAN_STEP);
     unit -= width;
     ++pass;
   } while (again != 0);
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_ITEM_WORDS; ++i) out[i] = results[i];
+  for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
 // Scans the chunks; input and output may be the same memory.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
-    MASU_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at,
+    SCAN_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at,
     __local uint4 *tile, __local ulong *totals, __local ulong *sums, __local uint *wide) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
-  MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + MASU_SPANS) * (MASU_STATE_WORDS + 1)
+  MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + SCAN_SPANS) * (SCAN_STATE_WORDS + 1)
   MASU_LOCAL_POINTER(ulong, sums);    // 2 * MASU_WIDE_WORDS
   MASU_LOCAL_POINTER(uint, wide);     // MASU_WIDE_WORDS + MASU_FOUND + MASU_TABLE_ROWS * MASU_COLUMNS
   const uint lane = (uint)get_local_id(0);
@@ -367,61 +364,61 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     for (uint i = 0; i < 3; ++i) {
       if (before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
     }
-    found[MASU_KINDS] = kinds;
+    found[SCAN_KINDS] = kinds;
   }
-  const ulong end = min(count, (get_group_id(0) + 1) * chunk * MASU_TILE);
-  for (ulong first = get_group_id(0) * chunk * MASU_TILE; first < end; first += MASU_TILE) {
+  const ulong end = min(count, (get_group_id(0) + 1) * chunk * SCAN_TILE);
+  for (ulong first = get_group_id(0) * chunk * SCAN_TILE; first < end; first += SCAN_TILE) {
     if (lane == 0) {
-      found[MASU_MOST] = 0;
-      found[MASU_LEAST] = 0xffffffffU;
-      found[MASU_HIGHEST] = 0;
-      found[MASU_LOWEST] = 0xffffffffU;
-      found[MASU_UNDECIDED] = 0;
-      found[MASU_UNDECIDED + 1] = 0;
-      found[MASU_LAST_HEAD] = 0;
-      found[MASU_SPECIAL] = 0;
-      found[MASU_LOST] = 0;
+      found[SCAN_MOST] = 0;
+      found[SCAN_LEAST] = 0xffffffffU;
+      found[SCAN_HIGHEST] = 0;
+      found[SCAN_LOWEST] = 0xffffffffU;
+      found[SCAN_UNDECIDED] = 0;
+      found[SCAN_UNDECIDED + 1] = 0;
+      found[SCAN_LAST_HEAD] = 0;
+      found[SCAN_SPECIAL] = 0;
+      found[SCAN_LOST] = 0;
     }
     load_tile(memory + memory_at, first, end, tile);
-    const uint heads = heads_of(first + lane * MASU_ITEMS, end, row, flag_memory + flags_at, has_flags);
-    uint words[MASU_ITEM_WORDS];
-    if (load_finite(tile, words) != 0) found[MASU_SPECIAL] = 1;
+    const uint heads = heads_of(first + lane * SCAN_ITEMS, end, row, flag_memory + flags_at, has_flags);
+    uint words[SCAN_ITEM_WORDS];
+    if (load_finite(tile, words) != 0) found[SCAN_SPECIAL] = 1;
     find_span(words, heads, wide, found);
     barrier(CLK_LOCAL_MEM_FENCE);
     Span span = span_of(wide, found);
-    const uint special = found[MASU_SPECIAL] | found[MASU_KINDS];
+    const uint special = found[SCAN_SPECIAL] | found[SCAN_KINDS];
     // Mantissas that reach below the unit mostly end in zeros there.
     if (span.least < span.unit) {
       uint lost = 0;
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_ITEMS; ++k) lost |= loses_bits(element_of(words, k), span.unit);
-      if (lost != 0) found[MASU_LOST] = 1;
+      for (uint k = 0; k < SCAN_ITEMS; ++k) lost |= loses_bits(element_of(words, k), span.unit);
+      if (lost != 0) found[SCAN_LOST] = 1;
     }
     Window front = wide_part(wide, span.unit);
-    Window prefix[MASU_ITEMS];
+    Window prefix[SCAN_ITEMS];
     Total own = nothing();
     MASU_PRAGMA_UNROLL
-    MASU_PREFIXES(top_part(element_of(words, k), span.unit))
+    SCAN_PREFIXES(top_part(element_of(words, k), span.unit))
     Total all;
     const Total before = total_before(own, &all, totals);
     front = before.reset != 0 ? before.value : combine(before.value, front);
-    const uint cut = found[MASU_LOST];
+    const uint cut = found[SCAN_LOST];
     if (cut == 0) span.least = 0xffffffffU;
     uint open = 0;
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_ITEMS; ++k) {
+    for (uint k = 0; k < SCAN_ITEMS; ++k) {
       const uint continues = k < before_heads(heads);
       const Window value = continues ? combine(front, prefix[k]) : prefix[k];
       const uint more = continues && before.reset == 0 && span.low < span.unit;
       const MASU_BITS result = result_of(value, span.unit, cut, more, &open);
       set_element_of(words, k, result);
     }
-    if (open != 0) found[MASU_UNDECIDED] = 1;
+    if (open != 0) found[SCAN_UNDECIDED] = 1;
     if (cut != 0) clear_table(table, sums);
     barrier(CLK_LOCAL_MEM_FENCE);
     // Without sub-groups, always: compilers for processors copy the code after a barrier that is passed under a
     // condition.
-    if (MASU_SHUFFLE_LANES == 1 || special != 0 || found[MASU_UNDECIDED] != 0) {
+    if (MASU_SHUFFLE_LANES == 1 || special != 0 || found[SCAN_UNDECIDED] != 0) {
       finish(tile, heads, span, special, wide, found, totals, words);
     }
     // The number before the next tile.
@@ -429,11 +426,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) wide[i] = 0;
     }
     if (cut != 0) {
-      uint elements[MASU_ITEM_WORDS];
+      uint elements[SCAN_ITEM_WORDS];
       load_finite(tile, elements);
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_ITEMS; ++k) {
-        if (!MASU_SEGMENTED || lane * MASU_ITEMS + k + 1 >= found[MASU_LAST_HEAD]) {
+      for (uint k = 0; k < SCAN_ITEMS; ++k) {
+        if (!MASU_SEGMENTED || lane * SCAN_ITEMS + k + 1 >= found[SCAN_LAST_HEAD]) {
           add_element(table + lane % MASU_COLUMNS, element_of(elements, k));
         }
       }

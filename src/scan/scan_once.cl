@@ -13,43 +13,40 @@
 // published that one, and have read those of wave w - 2 * MASU_DELAY. Each total is published in MASU_REPLICAS copies: one
 // place that all read at once slows them down.
 //
-// MASU_GROUP of a work-group's items scan, and MASU_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
+// MASU_GROUP of a work-group's items scan, and SCAN_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
 // of the tile alone: it is loaded and stored by rows of neighbouring vectors, one for each work-item, and through local
 // memory, so that a work-item scans MASU_ITEM_VECTORS vectors that lie side by side.
 
-// Defines beside those of scan_tile.cl:
-// - MASU_REPLICAS  copies of each total
-// - MASU_DELAY      waves between a tile's scan and its writing
-// - MASU_WAVES     that have words of their own: a power of two, at least 2 * MASU_DELAY
+// kernels.md has the parameters.
 
 #if MASU_SHUFFLE_LANES > 1
-#define MASU_SUB_GROUP MASU_SHUFFLE_LANES
+#define SCAN_SUB_GROUP MASU_SHUFFLE_LANES
 #else
-#define MASU_SUB_GROUP 1
+#define SCAN_SUB_GROUP 1
 #endif
-#define MASU_SUB_GROUPS (MASU_GROUP / MASU_SUB_GROUP)
-#define MASU_WORDS_OF_TOTAL (MASU_ELEMENT_BYTES == 8 ? 2 : 1)
+#define SCAN_SUB_GROUPS (MASU_GROUP / SCAN_SUB_GROUP)
+#define SCAN_WORDS_OF_TOTAL (MASU_ELEMENT_BYTES == 8 ? 2 : 1)
 // Totals of a work-group that are read at a time: the loads are under way together.
-#define MASU_AT_ONCE (8 / MASU_WORDS_OF_TOTAL)
+#define SCAN_AT_ONCE (8 / SCAN_WORDS_OF_TOTAL)
 
 // Where totals are joined in any order, neighbours read neighbouring words.
-#define MASU_ANY_ORDER (MASU_OP == 0 || !MASU_FLOAT)
+#define SCAN_ANY_ORDER (MASU_OP == 0 || !MASU_FLOAT)
 
 // Sums of 1- and 2-byte elements are added within a word without a carry from one to the next.
 #if MASU_OP == 0 && MASU_ELEMENT_BYTES < 4
-#define MASU_PACKED 1
-#define MASU_TOPS (MASU_ELEMENT_BYTES == 1 ? 0x80808080u : 0x80008000u)
-#define MASU_ONES (MASU_ELEMENT_BYTES == 1 ? 0x01010101u : 0x00010001u)
+#define SCAN_PACKED 1
+#define SCAN_TOPS (MASU_ELEMENT_BYTES == 1 ? 0x80808080u : 0x80008000u)
+#define SCAN_ONES (MASU_ELEMENT_BYTES == 1 ? 0x01010101u : 0x00010001u)
 inline uint packed_sum(const uint a, const uint b) {
-  return ((a & ~MASU_TOPS) + (b & ~MASU_TOPS)) ^ ((a ^ b) & MASU_TOPS);
+  return ((a & ~SCAN_TOPS) + (b & ~SCAN_TOPS)) ^ ((a ^ b) & SCAN_TOPS);
 }
 #else
-#define MASU_PACKED 0
+#define SCAN_PACKED 0
 #endif
 
 // A total to which elements are joined one after the other. Where elements are ranked its rank is kept, so that each is
 // ranked once.
-#define MASU_RANKED (MASU_OP != 0 && !(MASU_FLOAT && !MASU_STORED && MASU_FIRST_EXTREMES))
+#define SCAN_RANKED (MASU_OP != 0 && !(MASU_FLOAT && !MASU_STORED && MASU_FIRST_EXTREMES))
 typedef struct {
   MASU_BITS value;
   MASU_BITS rank;
@@ -57,11 +54,11 @@ typedef struct {
 inline Running running_from(const MASU_BITS value) {
   Running running;
   running.value = value;
-  running.rank = MASU_RANKED ? extreme_rank(value, MASU_OP == 2, 0) : 0;
+  running.rank = SCAN_RANKED ? extreme_rank(value, MASU_OP == 2, 0) : 0;
   return running;
 }
 MASU_INLINE void take(Running *running, const MASU_BITS x) {
-#if MASU_RANKED
+#if SCAN_RANKED
   const MASU_BITS rank = extreme_rank(x, MASU_OP == 2, 0);
   const uint better = rank < running->rank;
   running->value = better ? x : running->value;
@@ -73,7 +70,7 @@ MASU_INLINE void take(Running *running, const MASU_BITS x) {
 
 // The total of a work-item's vectors, which lie side by side in local memory.
 MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint first) {
-#if MASU_PACKED
+#if SCAN_PACKED
   uint total = 0;
   MASU_PRAGMA_UNROLL
   for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
@@ -105,7 +102,7 @@ MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint fir
 MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
   uint words[4];
   words_of_vector(vector, words);
-#if MASU_PACKED
+#if SCAN_PACKED
   uint total = running->value;
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < 4; ++i) {
@@ -142,9 +139,9 @@ MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
 MASU_INLINE uint4 join_front(const Running front, const uint4 vector) {
   uint words[4];
   words_of_vector(vector, words);
-#if MASU_PACKED
+#if SCAN_PACKED
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < 4; ++i) words[i] = packed_sum(words[i], front.value * MASU_ONES);
+  for (uint i = 0; i < 4; ++i) words[i] = packed_sum(words[i], front.value * SCAN_ONES);
 #else
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
@@ -159,15 +156,15 @@ MASU_INLINE uint4 join_front(const Running front, const uint4 vector) {
 // The total of the sub-group's work-items before this one, and in *all the total of all.
 MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
   MASU_BITS before = MASU_IDENTITY;
-#if MASU_SUB_GROUP > 1
+#if SCAN_SUB_GROUP > 1
   MASU_PRAGMA_UNROLL
-  for (uint mask = 1; mask < MASU_SUB_GROUP; mask *= 2) {
+  for (uint mask = 1; mask < SCAN_SUB_GROUP; mask *= 2) {
     Total x = nothing();
     x.value = own;
     const MASU_BITS other = other_total(x, mask).value;
     const uint second = ((uint)get_local_id(0) & mask) != 0;
     if (second) before = combine(other, before);
-    own = second && !MASU_ANY_ORDER ? combine(other, own) : combine(own, other);
+    own = second && !SCAN_ANY_ORDER ? combine(other, own) : combine(own, other);
   }
 #endif
   *all = own;
@@ -176,16 +173,16 @@ MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
 
 // A work-item's vectors of a tile, as they are in the input; elements after the last are the identity.
 MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const ulong count, const uint place,
-                           MASU_SOURCE *vectors) {
-  const ulong first = tile * MASU_TILE;
-  if (first + MASU_TILE <= count && input_is_aligned(data)) {
-    __global const MASU_SOURCE *from = sources(data, first) + place;
+                           SCAN_SOURCE *vectors) {
+  const ulong first = tile * SCAN_TILE;
+  if (first + SCAN_TILE <= count && input_is_aligned(data)) {
+    __global const SCAN_SOURCE *from = sources(data, first) + place;
     MASU_PRAGMA_UNROLL
-    for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) vectors[r] = from[r * MASU_SUB_GROUP];
+    for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) vectors[r] = from[r * SCAN_SUB_GROUP];
   } else {
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
-      vectors[r] = source_at(data, first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR, count);
+      vectors[r] = source_at(data, first + (place + r * SCAN_SUB_GROUP) * MASU_PER_VECTOR, count);
     }
   }
 }
@@ -193,19 +190,19 @@ MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const u
 // Writes a work-item's vectors of a tile, from local memory, joined to `front`.
 MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong count, const uint place,
                             const Running front, __local const uint4 *part) {
-  const ulong first = tile * MASU_TILE;
-  const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
-  if (first + MASU_TILE <= count && is_aligned(data)) {
+  const ulong first = tile * SCAN_TILE;
+  const uint lane = (uint)get_local_id(0) % SCAN_SUB_GROUP;
+  if (first + SCAN_TILE <= count && is_aligned(data)) {
     __global uint4 *to = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + place;
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
-      to[r * MASU_SUB_GROUP] = join_front(front, part[place_of(r * MASU_SUB_GROUP + lane)]);
+      to[r * SCAN_SUB_GROUP] = join_front(front, part[place_of(r * SCAN_SUB_GROUP + lane)]);
     }
   } else {
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
-      const ulong at = first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR;
+      const ulong at = first + (place + r * SCAN_SUB_GROUP) * MASU_PER_VECTOR;
       uint words[4];
-      words_of_vector(join_front(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
+      words_of_vector(join_front(front, part[place_of(r * SCAN_SUB_GROUP + lane)]), words);
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
         if (at + k < count) set_element(data, at + k, element_of(words, k));
@@ -222,32 +219,32 @@ inline __global volatile ulong *words_of(__global volatile ulong *words, const u
 
 // The words of one total, and whether they are those of wave `number`.
 inline uint has_come(const ulong *word, const uint number) {
-  return (uint)(word[0] >> 32) == number && (uint)(word[MASU_WORDS_OF_TOTAL - 1] >> 32) == number;
+  return (uint)(word[0] >> 32) == number && (uint)(word[SCAN_WORDS_OF_TOTAL - 1] >> 32) == number;
 }
 inline void read_words(__global volatile const ulong *words, const uint group, ulong *word) {
-  for (uint i = 0; i < MASU_WORDS_OF_TOTAL; ++i) word[i] = words[group * MASU_WORDS_OF_TOTAL + i];
+  for (uint i = 0; i < SCAN_WORDS_OF_TOTAL; ++i) word[i] = words[group * SCAN_WORDS_OF_TOTAL + i];
 }
 
 // Waits for the `groups_known` totals of a wave; returns the total of the work-groups before this one, and in *all the
 // total of all. Only the sub-group that reads calls this.
 inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint number, const uint groups_known,
                                 MASU_BITS *all) {
-  const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
+  const uint lane = (uint)get_local_id(0) % SCAN_SUB_GROUP;
   const uint own = (uint)get_group_id(0);
-  const uint each = (groups_known + MASU_SUB_GROUP - 1) / MASU_SUB_GROUP;
-  const uint first = MASU_ANY_ORDER ? lane : lane * each;
-  const uint step = MASU_ANY_ORDER ? MASU_SUB_GROUP : 1;
+  const uint each = (groups_known + SCAN_SUB_GROUP - 1) / SCAN_SUB_GROUP;
+  const uint first = SCAN_ANY_ORDER ? lane : lane * each;
+  const uint step = SCAN_ANY_ORDER ? SCAN_SUB_GROUP : 1;
   MASU_BITS before = MASU_IDENTITY;
   MASU_BITS sum = MASU_IDENTITY;
-  for (uint i = 0; i < each; i += MASU_AT_ONCE) {
-    ulong word[MASU_AT_ONCE][2];
+  for (uint i = 0; i < each; i += SCAN_AT_ONCE) {
+    ulong word[SCAN_AT_ONCE][2];
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_AT_ONCE; ++k) {
+    for (uint k = 0; k < SCAN_AT_ONCE; ++k) {
       const uint group = first + (i + k) * step;
       if (i + k < each && group < groups_known) read_words(words, group, word[k]);
     }
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_AT_ONCE; ++k) {
+    for (uint k = 0; k < SCAN_AT_ONCE; ++k) {
       const uint group = first + (i + k) * step;
       if (i + k < each && group < groups_known) {
         while (!has_come(word[k], number)) read_words(words, group, word[k]);
@@ -269,36 +266,36 @@ inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint
 
 // `words` are zeros at the start. Input and output may be the same memory. After the words, at `state_at`, stands at
 // the end the total of all.
-__kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
+__kernel MASU_WORK_GROUP(MASU_GROUP + SCAN_SUB_GROUP) void scan_once(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
     const ulong count, const ulong state, __global uchar *word_memory, const ulong words_at, const ulong state_at,
     __local uint4 *kept, __local ulong *totals) {
   MASU_LOCAL_POINTER(uint4, kept);    // (MASU_DELAY + 1) * MASU_GROUP * MASU_ITEM_VECTORS
-  MASU_LOCAL_POINTER(ulong, totals);  // 2 * (MASU_SUB_GROUPS + 2)
+  MASU_LOCAL_POINTER(ulong, totals);  // 2 * (SCAN_SUB_GROUPS + 2)
   const uint item = (uint)get_local_id(0);
-  const uint lane = item % MASU_SUB_GROUP;
-  const uint sub_group = item / MASU_SUB_GROUP;
+  const uint lane = item % SCAN_SUB_GROUP;
+  const uint sub_group = item / SCAN_SUB_GROUP;
   const uint group = (uint)get_group_id(0);
   const uint groups = (uint)get_num_groups(0);
-  const uint stride = (groups + 255) / 256 * 256 * MASU_WORDS_OF_TOTAL;
-  const uint place = sub_group * MASU_SUB_GROUP * MASU_ITEM_VECTORS + lane;
+  const uint stride = (groups + 255) / 256 * 256 * SCAN_WORDS_OF_TOTAL;
+  const uint place = sub_group * SCAN_SUB_GROUP * MASU_ITEM_VECTORS + lane;
   const uint scans = item < MASU_GROUP;
   __global volatile ulong *words = (__global volatile ulong *)(word_memory + words_at);
-  const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  const ulong tiles = (count + SCAN_TILE - 1) / SCAN_TILE;
   const ulong waves = (tiles + groups - 1) / groups;
-  MASU_SOURCE vectors[MASU_ITEM_VECTORS];
+  SCAN_SOURCE vectors[MASU_ITEM_VECTORS];
   MASU_BITS running = (MASU_BITS)state;  // of all before the wave that is written
   MASU_BITS front[MASU_DELAY];            // of each wave that waits: the group's tile before this sub-group
   for (uint i = 0; i < MASU_DELAY; ++i) front[i] = MASU_IDENTITY;
   if (scans) load_rows(memory + memory_at, group, count, place, vectors);
   uint slot = 0;
   for (ulong wave = 0; wave < waves + MASU_DELAY; ++wave) {
-    __local ulong *const shared = totals + (wave & 1) * (MASU_SUB_GROUPS + 2);
+    __local ulong *const shared = totals + (wave & 1) * (SCAN_SUB_GROUPS + 2);
     if (scans) {
-      __local uint4 *const part = kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS;
+      __local uint4 *const part = kept + (slot * SCAN_SUB_GROUPS + sub_group) * SCAN_SUB_GROUP * MASU_ITEM_VECTORS;
       MASU_PRAGMA_UNROLL
       for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
-        part[place_of(r * MASU_SUB_GROUP + lane)] = vector_from(vectors[r]);
+        part[place_of(r * SCAN_SUB_GROUP + lane)] = vector_from(vectors[r]);
       }
       if (wave + 1 < waves) load_rows(memory + memory_at, (wave + 1) * groups + group, count, place, vectors);
       masu_sub_group_barrier();
@@ -317,8 +314,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
       const MASU_BITS before = totals_of_wave(words_of(words, number, group % MASU_REPLICAS, stride), number,
                                               (uint)min((ulong)groups, tiles - first), &all);
       if (lane == 0) {
-        shared[MASU_SUB_GROUPS] = before;
-        shared[MASU_SUB_GROUPS + 1] = all;
+        shared[SCAN_SUB_GROUPS] = before;
+        shared[SCAN_SUB_GROUPS + 1] = all;
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -326,22 +323,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
       if (++slot > MASU_DELAY) slot = 0;
       const ulong tile = (wave - MASU_DELAY) * groups + group;
       if (wave >= MASU_DELAY && tile < tiles) {
-        const MASU_BITS before = combine(combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS]), front[MASU_DELAY - 1]);
+        const MASU_BITS before = combine(combine(running, (MASU_BITS)shared[SCAN_SUB_GROUPS]), front[MASU_DELAY - 1]);
         store_rows(output_memory + output_at, tile, count, place, running_from(before),
-                   kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS);
+                   kept + (slot * SCAN_SUB_GROUPS + sub_group) * SCAN_SUB_GROUP * MASU_ITEM_VECTORS);
       }
-      if (wave >= MASU_DELAY) running = combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS + 1]);
+      if (wave >= MASU_DELAY) running = combine(running, (MASU_BITS)shared[SCAN_SUB_GROUPS + 1]);
       MASU_PRAGMA_UNROLL
       for (uint i = MASU_DELAY - 1; i > 0; --i) front[i] = front[i - 1];
       MASU_BITS all = MASU_IDENTITY;
       front[0] = MASU_IDENTITY;
-      for (uint i = 0; i < MASU_SUB_GROUPS; ++i) {
+      for (uint i = 0; i < SCAN_SUB_GROUPS; ++i) {
         if (i == sub_group) front[0] = all;
         all = combine(all, (MASU_BITS)shared[i]);
       }
       if (item < MASU_REPLICAS && wave * groups + group < tiles) {
         const uint number = (uint)wave + 1;
-        __global volatile ulong *own = words_of(words, number, item, stride) + group * MASU_WORDS_OF_TOTAL;
+        __global volatile ulong *own = words_of(words, number, item, stride) + group * SCAN_WORDS_OF_TOTAL;
 #if MASU_ELEMENT_BYTES == 8
         own[0] = (ulong)number << 32 | (uint)all;
         own[1] = (ulong)number << 32 | all >> 32;

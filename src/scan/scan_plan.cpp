@@ -22,35 +22,22 @@ constexpr std::array<std::string_view, 7> exact_launches = {
     "src/elements/elements.cl", "src/elements/order.cl", "src/scan/scan_tile.cl", "src/scan/scan_window.cl",
     "src/scan/scan_total.cl",   "src/scan/scan_wide.cl", "src/scan/scan_exact.cl"};
 
-constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
-// On CUDA two launches are faster than one up to this size of input, which stays in the second-level cache for both.
-constexpr std::uint64_t two_launches_bytes = std::uint64_t{1} << 24;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 constexpr std::uint64_t span = 16;  // totals that a work-item scans, where there are no shuffles
 
-// In one launch, found on an H200: three waves late nobody waits (0.96 of copying; one wave late 0.64).
-constexpr unsigned once_group = 352;
-constexpr unsigned once_vectors = 8;
-constexpr unsigned delay = 3;
-constexpr unsigned waves = 8;
-constexpr unsigned replicas = 4;
 constexpr std::uint64_t stride = 256;  // words between replicas: a multiple of this
 
-// Exact sums: chunks a compute unit; work-groups that share one; elements that a column of counters takes, each at most
-// 2^16, with room for those beside whole tiles.
-constexpr std::uint64_t exact_chunks_a_unit = 32;
-constexpr unsigned exact_groups_a_unit = 4;
+// Exact sums: elements that a column of counters takes, each at most 2^16, with room for those beside whole tiles.
 constexpr std::uint64_t column_elements = std::uint64_t{1} << 14;
 constexpr unsigned exact_columns_cpu = 8;
 constexpr unsigned found_words = 10;  // beside a wide number, which work-items find together
 
-// A work-item's vectors: of narrow elements fewer, as each is a step. Elsewhere than on GPUs what counts is how fast
-// the kernels compile.
+// A work-item's vectors. Elsewhere than on GPUs what counts is how fast the kernels compile.
 unsigned vectors_of(const DeviceInfo& device, Dtype dtype) {
   if (!device.gpu) return 1;
-  return size_of(dtype) < 4 ? 2 : 4;
+  return size_of(dtype) < 4 ? tuned.narrow_vectors : tuned.vectors;
 }
 
 }  // namespace
@@ -75,7 +62,8 @@ std::uint64_t Plan::state_at() const noexcept {
   if (exact) return groups * (state_words() + 1) * word;
   if (!once) return groups * 2 * word;
   const std::uint64_t words_of_total = size_of(dtype) == 8 ? 2 : 1;
-  return waves * replicas * ((groups + stride - 1) / stride * stride) * words_of_total * word;
+  return std::uint64_t{tuned.waves} * tuned.replicas * ((groups + stride - 1) / stride * stride) * words_of_total *
+         word;
 }
 
 std::span<const std::string_view> Plan::files() const noexcept {
@@ -88,7 +76,7 @@ std::uint64_t Plan::tile_bytes() const noexcept {
 }
 
 std::uint64_t Plan::kept_bytes() const noexcept {
-  return once ? (delay + 1) * tile_bytes() : tile_bytes();
+  return once ? (tuned.delay + 1) * tile_bytes() : tile_bytes();
 }
 
 std::uint64_t Plan::totals_bytes() const noexcept {
@@ -122,10 +110,10 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_COLUMNS", columns},
                           {"MASU_FOUND", found_words},
                           {"MASU_TILE_BITS", std::bit_width(tile_elements() - 1)},
-                          {"MASU_GROUPS_A_UNIT", exact_groups_a_unit},
-                          {"MASU_REPLICAS", replicas},
-                          {"MASU_DELAY", delay},
-                          {"MASU_WAVES", waves},
+                          {"MASU_GROUPS_A_UNIT", tuned.exact_groups_a_unit},
+                          {"MASU_REPLICAS", tuned.replicas},
+                          {"MASU_DELAY", tuned.delay},
+                          {"MASU_WAVES", tuned.waves},
                           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}});
 }
 
@@ -138,10 +126,10 @@ Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count
   plan.exact = is_exact_sum(dtype, op);
   const bool most_groups_given = most_groups != 0;
   if (!most_groups_given) {
-    const std::uint64_t gpu_groups = plan.exact ? exact_chunks_a_unit : groups_a_unit_gpu;
+    const std::uint64_t gpu_groups = plan.exact ? tuned.exact_chunks_a_unit : tuned.groups_a_unit;
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? gpu_groups : groups_a_unit_cpu);
   }
-  if (device.kind == DeviceKind::cuda && can_be_once(plan) && count * size_of(from) > two_launches_bytes) {
+  if (device.kind == DeviceKind::cuda && can_be_once(plan) && count * size_of(from) > tuned.two_launches_bytes) {
     return in_one_launch(device, plan, most_groups_given ? most_groups : device.compute_units, group);
   }
   if (plan.exact) {
@@ -166,9 +154,9 @@ Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, un
   plan.chunk = 1;
   // As the preludes have it: on what is not NVIDIA's each work-item is a sub-group.
   plan.sub_group = device.vendor.starts_with("NVIDIA") ? device.warp_size : 1;
-  plan.group = group != 0 ? group : once_group;
+  plan.group = group != 0 ? group : tuned.once_group;
   // As much as local memory holds, unless compute units would have nothing to do then.
-  plan.vectors = once_vectors;
+  plan.vectors = tuned.once_vectors;
   while (plan.vectors > 1 && plan.kept_bytes() + plan.totals_bytes() > device.local_bytes) plan.vectors /= 2;
   if (plan.tiles() < groups) plan.vectors = std::min(plan.vectors, 2U);
   plan.groups = std::clamp<std::uint64_t>(plan.tiles(), 1, std::max<std::uint64_t>(groups, 1));

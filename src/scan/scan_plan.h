@@ -5,6 +5,7 @@
 #include "elements/order.h"
 #include "reduce/reduce_rank.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -17,6 +18,12 @@
 #include <vector>
 
 namespace masu::scan_plan {
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "scan/scan_tuning.def"
+};
+inline Tuned tuned;
 
 // The alignment of temporary memory, in bytes.
 inline constexpr std::uint64_t alignment = 16;

@@ -2,25 +2,17 @@
 // What a work-group does with a tile, which is what it holds at once, in OpenCL C 1.2 (and, after the CUDA prelude, in
 // CUDA C++). After elements.cl and order.cl.
 //
-// In a tile each work-item has MASU_ITEMS elements that lie side by side; they come and go through local memory, so that
+// In a tile each work-item has SCAN_ITEMS elements that lie side by side; they come and go through local memory, so that
 // global memory is read and written by whole vectors.
 //
-// Defines, all given by scan_plan.cpp:
-// - MASU_GROUP         work-items in a work-group: a power of two, in scan_once.cl a multiple of the sub-group
-// - MASU_ITEM_VECTORS  16-byte vectors of a work-item in a tile: 1, 2, 4 or 8
-// - MASU_OP            0: sum, 1: least, 2: greatest
-// - MASU_EXCLUSIVE     1: an element's result is that of the elements before it
-// - MASU_SEGMENTED     1: there are rows or flags
-// - MASU_IDENTITY      its bits
-// - MASU_FROM_BYTES    of an element of the input: MASU_ELEMENT_BYTES or, where sums of integers have 8, fewer
-// - MASU_FROM_SIGNED   1: elements of fewer bytes have a sign
+// kernels.md has the parameters, which scan_plan.cpp gives.
 
-#define MASU_ITEM_WORDS (4 * MASU_ITEM_VECTORS)
-#define MASU_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
-#define MASU_TILE ((ulong)MASU_GROUP * MASU_ITEMS)
+#define SCAN_ITEM_WORDS (4 * MASU_ITEM_VECTORS)
+#define SCAN_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
+#define SCAN_TILE ((ulong)MASU_GROUP * SCAN_ITEMS)
 
 // What kernels of chunks take: elements, tiles of a chunk, elements of a row, and flags.
-#define MASU_CHUNK_PARAMETERS                                                                        \
+#define SCAN_CHUNK_PARAMETERS                                                                        \
   const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory, \
       const ulong flags_at, const uint has_flags
 
@@ -36,10 +28,10 @@ inline __local MASU_ELEMENT *element_place(__local uint4 *tile, const uint i) {
 
 inline uint is_aligned(__global const uchar *data) { return ((size_t)data & 15) == 0; }
 
-// MASU_SOURCE is what the elements of a vector are in the input, where they may be narrower: they are widened in
+// SCAN_SOURCE is what the elements of a vector are in the input, where they may be narrower: they are widened in
 // registers.
 #if MASU_FROM_BYTES == MASU_ELEMENT_BYTES
-#define MASU_SOURCE uint4
+#define SCAN_SOURCE uint4
 inline MASU_BITS input_at(__global const uchar *data, const ulong i) { return element_at(data, i); }
 MASU_INLINE uint4 vector_from(const uint4 source) { return source; }
 // The elements from `at` on; after the last, the identity.
@@ -53,18 +45,18 @@ MASU_INLINE uint4 source_at(__global const uchar *data, const ulong at, const ul
 }
 #else
 #if MASU_FROM_BYTES == 4
-#define MASU_SOURCE ulong
-#define MASU_FROM uint
+#define SCAN_SOURCE ulong
+#define SCAN_FROM uint
 #elif MASU_FROM_BYTES == 2
-#define MASU_SOURCE uint
-#define MASU_FROM ushort
+#define SCAN_SOURCE uint
+#define SCAN_FROM ushort
 #else
-#define MASU_SOURCE ushort
-#define MASU_FROM uchar
+#define SCAN_SOURCE ushort
+#define SCAN_FROM uchar
 #endif
-#define MASU_FROM_BITS (8 * MASU_FROM_BYTES)
+#define SCAN_FROM_BITS (8 * MASU_FROM_BYTES)
 inline ulong widened(const uint bits) {
-  const uint empty = 32 - MASU_FROM_BITS;
+  const uint empty = 32 - SCAN_FROM_BITS;
 #if MASU_FROM_SIGNED
   return (ulong)(long)(as_int(bits << empty) >> empty);
 #else
@@ -72,35 +64,35 @@ inline ulong widened(const uint bits) {
 #endif
 }
 inline ulong input_at(__global const uchar *data, const ulong i) {
-  return widened(((__global const MASU_FROM *)data)[i]);
+  return widened(((__global const SCAN_FROM *)data)[i]);
 }
-MASU_INLINE uint4 vector_from(const MASU_SOURCE source) {
+MASU_INLINE uint4 vector_from(const SCAN_SOURCE source) {
   uint words[4] = {0, 0, 0, 0};
   set_element_of(words, 0, widened((uint)source));
-  set_element_of(words, 1, widened((uint)(source >> MASU_FROM_BITS)));
+  set_element_of(words, 1, widened((uint)(source >> SCAN_FROM_BITS)));
   return vector_of(words);
 }
-MASU_INLINE MASU_SOURCE source_at(__global const uchar *data, const ulong at, const ulong count) {
-  __global const MASU_FROM *from = (__global const MASU_FROM *)data;
-  MASU_SOURCE source = at < count ? from[at] : 0;
-  if (at + 1 < count) source |= (MASU_SOURCE)((MASU_SOURCE)from[at + 1] << MASU_FROM_BITS);
+MASU_INLINE SCAN_SOURCE source_at(__global const uchar *data, const ulong at, const ulong count) {
+  __global const SCAN_FROM *from = (__global const SCAN_FROM *)data;
+  SCAN_SOURCE source = at < count ? from[at] : 0;
+  if (at + 1 < count) source |= (SCAN_SOURCE)((SCAN_SOURCE)from[at + 1] << SCAN_FROM_BITS);
   return source;
 }
 #endif
 inline uint input_is_aligned(__global const uchar *data) {
   return ((size_t)data & (MASU_FROM_BYTES * MASU_PER_VECTOR - 1)) == 0;
 }
-inline __global const MASU_SOURCE *sources(__global const uchar *data, const ulong first) {
-  return (__global const MASU_SOURCE *)(data + first * MASU_FROM_BYTES);
+inline __global const SCAN_SOURCE *sources(__global const uchar *data, const ulong first) {
+  return (__global const SCAN_SOURCE *)(data + first * MASU_FROM_BYTES);
 }
 
 // A work-item's share of a whole tile, which begins with element `first`: vectors that lie MASU_GROUP apart.
-MASU_INLINE void load_sources(__global const uchar *data, const ulong first, MASU_SOURCE *v) {
-  __global const MASU_SOURCE *from = sources(data, first) + get_local_id(0);
+MASU_INLINE void load_sources(__global const uchar *data, const ulong first, SCAN_SOURCE *v) {
+  __global const SCAN_SOURCE *from = sources(data, first) + get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) v[i] = from[i * MASU_GROUP];
 }
-MASU_INLINE void put_sources(__local uint4 *tile, const MASU_SOURCE *v) {
+MASU_INLINE void put_sources(__local uint4 *tile, const SCAN_SOURCE *v) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) tile[place_of(lane + i * MASU_GROUP)] = vector_from(v[i]);
@@ -114,7 +106,7 @@ MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint 
     words_of_vector(masu_load_streaming(from + i * MASU_GROUP), words + 4 * i);
   }
 #else
-  MASU_SOURCE v[MASU_ITEM_VECTORS];
+  SCAN_SOURCE v[MASU_ITEM_VECTORS];
   load_sources(data, first, v);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) words_of_vector(vector_from(v[i]), words + 4 * i);
@@ -122,15 +114,15 @@ MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint 
 }
 // Any tile, one by one; places after the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
-  for (uint i = (uint)get_local_id(0); i < MASU_TILE; i += MASU_GROUP) {
+  for (uint i = (uint)get_local_id(0); i < SCAN_TILE; i += MASU_GROUP) {
     const MASU_BITS x = first + i < count ? input_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;
     *element_place(tile, i) = (MASU_ELEMENT)x;
   }
 }
 // All work-items come here.
 inline void load_tile(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
-  if (first + MASU_TILE <= count && input_is_aligned(data)) {
-    MASU_SOURCE v[MASU_ITEM_VECTORS];
+  if (first + SCAN_TILE <= count && input_is_aligned(data)) {
+    SCAN_SOURCE v[MASU_ITEM_VECTORS];
     load_sources(data, first, v);
     put_sources(tile, v);
   } else {
@@ -142,12 +134,12 @@ inline void load_tile(__global const uchar *data, const ulong first, const ulong
 inline void store_tile(__global uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   const uint lane = (uint)get_local_id(0);
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (first + MASU_TILE <= count && is_aligned(data)) {
+  if (first + SCAN_TILE <= count && is_aligned(data)) {
     __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) vectors[i * MASU_GROUP] = tile[place_of(lane + i * MASU_GROUP)];
   } else {
-    for (uint i = lane; i < MASU_TILE && first + i < count; i += MASU_GROUP) {
+    for (uint i = lane; i < SCAN_TILE && first + i < count; i += MASU_GROUP) {
       set_element(data, first + i, *element_place(tile, i));
     }
   }
@@ -175,7 +167,7 @@ inline uint heads_of(const ulong first, const ulong count, const ulong row, __gl
 #if MASU_SEGMENTED
   uint heads = 0;
   ulong to_row = (row - first % row) % row;
-  for (uint k = 0; k < MASU_ITEMS && first + k < count; ++k) {
+  for (uint k = 0; k < SCAN_ITEMS && first + k < count; ++k) {
     if (to_row == k) {
       heads |= 1U << k;
       to_row += row;

@@ -4,18 +4,16 @@
 //
 // With segments a total is a pair: whether a segment began among the elements, and the total since the last that did.
 
-// Defines beside those of scan_tile.cl:
-// - MASU_EXACT  1: totals are Windows
-// - MASU_SPAN   totals that a work-item scans
+// kernels.md has the parameters.
 
 #if MASU_EXACT
 typedef Window State;
-#define MASU_STATE_WORDS (MASU_WINDOW_BITS / 64)
+#define SCAN_STATE_WORDS (SCAN_WINDOW_BITS / 64)
 inline State identity(void) { return window_of(0); }
 inline State combine(const State a, const State b) { return window_sum(a, b); }
 #else
 typedef MASU_BITS State;
-#define MASU_STATE_WORDS 1
+#define SCAN_STATE_WORDS 1
 inline State identity(void) { return MASU_IDENTITY; }
 // Joins elements a with elements b after them.
 inline State combine(const State a, const State b) {
@@ -47,26 +45,26 @@ inline Total nothing(void) {
   return total;
 }
 
-// Totals in local memory, of MASU_STATE_WORDS + 1 words each.
+// Totals in local memory, of SCAN_STATE_WORDS + 1 words each.
 inline void put_total(__local ulong *totals, const uint i, const Total total) {
-  __local ulong *words = totals + i * (MASU_STATE_WORDS + 1);
-#if MASU_STATE_WORDS == 2
+  __local ulong *words = totals + i * (SCAN_STATE_WORDS + 1);
+#if SCAN_STATE_WORDS == 2
   words[0] = total.value.low;
   words[1] = total.value.high;
 #else
   words[0] = total.value;
 #endif
-  words[MASU_STATE_WORDS] = total.reset;
+  words[SCAN_STATE_WORDS] = total.reset;
 }
 inline void get_total(__local const ulong *totals, const uint i, Total *total) {
-  __local const ulong *words = totals + i * (MASU_STATE_WORDS + 1);
-#if MASU_STATE_WORDS == 2
+  __local const ulong *words = totals + i * (SCAN_STATE_WORDS + 1);
+#if SCAN_STATE_WORDS == 2
   total->value.low = words[0];
   total->value.high = words[1];
 #else
   total->value = (State)words[0];
 #endif
-  total->reset = (uint)words[MASU_STATE_WORDS];
+  total->reset = (uint)words[SCAN_STATE_WORDS];
 }
 
 #if MASU_SHUFFLE_LANES > 1
@@ -75,7 +73,7 @@ inline ulong other_word(const ulong x, const uint mask) {
 }
 inline Total other_total(const Total x, const uint mask) {
   Total other;
-#if MASU_STATE_WORDS == 2
+#if SCAN_STATE_WORDS == 2
   other.value.low = other_word(x.value.low, mask);
   other.value.high = other_word(x.value.high, mask);
 #else
@@ -87,8 +85,8 @@ inline Total other_total(const Total x, const uint mask) {
 #endif
 
 // The total of the work-items before this one, and in *all that of the whole group. All work-items call this, and
-// meet a barrier before they come again. `totals` has room for MASU_GROUP + MASU_SPANS totals.
-#define MASU_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
+// meet a barrier before they come again. `totals` has room for MASU_GROUP + SCAN_SPANS totals.
+#define SCAN_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
 inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   const uint lane = (uint)get_local_id(0);
   *all = nothing();
@@ -119,7 +117,7 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   // A few work-items scan MASU_SPAN totals each, then everyone adds up theirs.
   put_total(totals, lane, own);
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane < MASU_SPANS) {
+  if (lane < SCAN_SPANS) {
     Total sum = nothing();
     for (uint i = lane * MASU_SPAN; i < (lane + 1) * MASU_SPAN && i < MASU_GROUP; ++i) {
       Total one;
@@ -131,7 +129,7 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   Total front = nothing();
-  for (uint i = 0; i < MASU_SPANS; ++i) {
+  for (uint i = 0; i < SCAN_SPANS; ++i) {
     Total one;
     get_total(totals, MASU_GROUP + i, &one);
     if (i == lane / MASU_SPAN) front = *all;
@@ -147,7 +145,7 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
 MASU_INLINE Total total_of(const uint *words, const uint heads) {
   Total total = nothing();
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_ITEMS; ++k) {
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {
     if (MASU_SEGMENTED && (heads >> k & 1) != 0) total.value = MASU_IDENTITY;
     total.value = combine(total.value, element_of(words, k));
   }
@@ -158,7 +156,7 @@ MASU_INLINE Total total_of(const uint *words, const uint heads) {
 // Turns a work-item's elements into their results; `running` is the total before them.
 MASU_INLINE void scan_item(uint *words, const uint heads, MASU_BITS running) {
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_ITEMS; ++k) {
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {
     if (MASU_SEGMENTED && (heads >> k & 1) != 0) running = MASU_IDENTITY;
     const MASU_BITS next = combine(running, element_of(words, k));
     set_element_of(words, k, MASU_EXCLUSIVE ? running : next);

@@ -6,24 +6,21 @@
 // are added to a table of counters, a row for each digit of 16 bits, a column for some of the work-items, so that the
 // lanes of a sub-group meet no bank: each of an element's digits is one local atomic whose result is not used.
 
-// Defines beside those of scan_tile.cl:
-// - MASU_WIDE_WORDS  of a wide number
-// - MASU_TABLE_ROWS  digits that elements have, at most 2 * MASU_WIDE_WORDS
-// - MASU_COLUMNS     of the table: as many as lanes of a sub-group, or 8
+// kernels.md has the parameters.
 
-#define MASU_NAN 1U
-#define MASU_INFINITY 2U
-#define MASU_MINUS_INFINITY 4U
+#define SCAN_NAN 1U
+#define SCAN_INFINITY 2U
+#define SCAN_MINUS_INFINITY 4U
 
-inline uint is_special(const MASU_BITS bits) { return MASU_MAGNITUDE(bits) >= MASU_INFINITY_BITS; }
+inline uint is_special(const MASU_BITS bits) { return SCAN_MAGNITUDE(bits) >= MASU_INFINITY_BITS; }
 inline uint kind_of(const MASU_BITS bits) {
-  if (MASU_MAGNITUDE(bits) > MASU_INFINITY_BITS) return MASU_NAN;
-  return (bits & MASU_SIGN) != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
+  if (SCAN_MAGNITUDE(bits) > MASU_INFINITY_BITS) return SCAN_NAN;
+  return (bits & MASU_SIGN) != 0 ? SCAN_MINUS_INFINITY : SCAN_INFINITY;
 }
 // What a sum is that has these kinds of elements.
 inline MASU_BITS special_sum(const uint kinds) {
-  if (kinds == MASU_INFINITY) return MASU_INFINITY_BITS;
-  if (kinds == MASU_MINUS_INFINITY) return MASU_INFINITY_BITS | MASU_SIGN;
+  if (kinds == SCAN_INFINITY) return MASU_INFINITY_BITS;
+  if (kinds == SCAN_MINUS_INFINITY) return MASU_INFINITY_BITS | MASU_SIGN;
   return MASU_QUIET_NAN;
 }
 
@@ -33,28 +30,28 @@ inline void clear_table(__local uint *table, __local ulong *sums) {
   for (uint i = lane; i < MASU_TABLE_ROWS * MASU_COLUMNS; i += MASU_GROUP) table[i] = 0;
   for (uint i = lane; i < 2 * MASU_WIDE_WORDS; i += MASU_GROUP) sums[i] = 0;
 }
-#define MASU_DIGIT(number, value) atomic_add(cell + (number) * MASU_COLUMNS, (uint)(value));
+#define SCAN_DIGIT(number, value) atomic_add(cell + (number) * MASU_COLUMNS, (uint)(value));
 // Adds an element; gives what kind it is where it is not finite. The highest digit has a sign.
 MASU_INLINE uint add_element(__local uint *column, const MASU_BITS bits) {
   if (is_special(bits)) return kind_of(bits);
-  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const uint place = SCAN_PLACE(SCAN_UPPER(SCAN_MAGNITUDE(bits)));
   const long m = mantissa_of(bits, place);
   const uint shift = place & 15;
   __local uint *cell = column + (place >> 4) * MASU_COLUMNS;
 #if MASU_ELEMENT_BYTES == 2
   const uint x = (uint)m << shift;
-  MASU_DIGIT(0, x & 65535)
-  MASU_DIGIT(1, as_int(x) >> 16)
+  SCAN_DIGIT(0, x & 65535)
+  SCAN_DIGIT(1, as_int(x) >> 16)
 #else
   const ulong x = (ulong)m << shift;
-  MASU_DIGIT(0, x & 65535)
-  MASU_DIGIT(1, (uint)x >> 16)
+  SCAN_DIGIT(0, x & 65535)
+  SCAN_DIGIT(1, (uint)x >> 16)
 #if MASU_ELEMENT_BYTES == 4
-  MASU_DIGIT(2, x >> 32)
+  SCAN_DIGIT(2, x >> 32)
 #else
-  MASU_DIGIT(2, x >> 32 & 65535)
-  MASU_DIGIT(3, x >> 48)
-  MASU_DIGIT(4, m >> 1 >> (63 - shift))
+  SCAN_DIGIT(2, x >> 32 & 65535)
+  SCAN_DIGIT(3, x >> 48)
+  SCAN_DIGIT(4, m >> 1 >> (63 - shift))
 #endif
 #endif
   return 0;
@@ -89,21 +86,21 @@ inline void add_sums(__local uint *wide, __local const ulong *sums) {
 }
 
 inline uint wide_sign(__local const uint *wide) { return (uint)(as_int(wide[MASU_WIDE_WORDS - 1]) >> 31); }
-// floor(wide / 2^unit) modulo 2^MASU_WINDOW_BITS.
+// floor(wide / 2^unit) modulo 2^SCAN_WINDOW_BITS.
 inline Window wide_part(__local const uint *wide, const uint unit) {
   const uint first = unit / 32;
   const uint shift = unit % 32;
-  uint words[MASU_WINDOW_BITS / 32 + 1];
+  uint words[SCAN_WINDOW_BITS / 32 + 1];
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i <= MASU_WINDOW_BITS / 32; ++i) {
+  for (uint i = 0; i <= SCAN_WINDOW_BITS / 32; ++i) {
     words[i] = first + i < MASU_WIDE_WORDS ? wide[first + i] : wide_sign(wide);
   }
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_WINDOW_BITS / 32; ++i) {
+  for (uint i = 0; i < SCAN_WINDOW_BITS / 32; ++i) {
     words[i] = (uint)(((ulong)words[i + 1] << 32 | words[i]) >> shift);
   }
   return window_from((ulong)words[1] << 32 | words[0],
-                     (ulong)words[MASU_WINDOW_BITS / 32 - 1] << 32 | words[MASU_WINDOW_BITS / 32 - 2]);
+                     (ulong)words[SCAN_WINDOW_BITS / 32 - 1] << 32 | words[SCAN_WINDOW_BITS / 32 - 2]);
 }
 // One work-item adds x * 2^unit.
 inline void add_window(__local uint *wide, const Window x, const uint unit) {
@@ -112,8 +109,8 @@ inline void add_window(__local uint *wide, const Window x, const uint unit) {
   ulong carry = 0;
   for (uint i = 0; unit / 32 + i < MASU_WIDE_WORDS; ++i) {
     // Above x only its sign and the carry are left, which mostly are nothing together.
-    if (i > MASU_WINDOW_BITS / 32 && (uint)carry + sign == 0) break;
-    const uint word = i < MASU_WINDOW_BITS / 32 ? window_word(x, i) : sign;
+    if (i > SCAN_WINDOW_BITS / 32 && (uint)carry + sign == 0) break;
+    const uint word = i < SCAN_WINDOW_BITS / 32 ? window_word(x, i) : sign;
     carry += (ulong)wide[unit / 32 + i] + (uint)(((ulong)word << 32 | before) << unit % 32 >> 32);
     wide[unit / 32 + i] = (uint)carry;
     carry >>= 32;

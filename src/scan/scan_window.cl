@@ -9,18 +9,18 @@
 // one float, the sum does.
 
 #if MASU_ELEMENT_BYTES == 8
-#define MASU_UPPER(magnitude) ((uint)((magnitude) >> 32))
+#define SCAN_UPPER(magnitude) ((uint)((magnitude) >> 32))
 #else
-#define MASU_UPPER(magnitude) (magnitude)
+#define SCAN_UPPER(magnitude) (magnitude)
 #endif
-#define MASU_PRECISION (MASU_FRACTION + 1)
-#define MASU_MAGNITUDE(bits) ((bits) & (MASU_SIGN - 1))
+#define SCAN_PRECISION (MASU_FRACTION + 1)
+#define SCAN_MAGNITUDE(bits) ((bits) & (MASU_SIGN - 1))
 // The place of an element by the upper word of its magnitude, or of several by the greatest or the least of them.
-#define MASU_PLACE(upper) (max((upper) >> (MASU_FRACTION % 32), 1U) - 1)
+#define SCAN_PLACE(upper) (max((upper) >> (MASU_FRACTION % 32), 1U) - 1)
 
 #if MASU_ELEMENT_BYTES == 8
-#define MASU_WINDOW_BITS 128
-#define MASU_STEP 64  // bits by which a window is moved down
+#define SCAN_WINDOW_BITS 128
+#define SCAN_STEP 64  // bits by which a window is moved down
 typedef struct {
   ulong low;
   ulong high;
@@ -47,7 +47,7 @@ inline Window window_negated(const Window a) {
 inline uint window_negative(const Window a) { return (uint)(a.high >> 63); }
 inline Window window_magnitude(const Window a) { return window_negative(a) != 0 ? window_negated(a) : a; }
 inline uint window_is_zero(const Window a) { return (a.low | a.high) == 0; }
-// a * 2^n and floor(a / 2^n), for n < MASU_WINDOW_BITS.
+// a * 2^n and floor(a / 2^n), for n < SCAN_WINDOW_BITS.
 inline Window window_left(const Window a, const uint n) {
   Window w;
   w.low = n < 64 ? a.low << n : 0;
@@ -78,8 +78,8 @@ inline Window window_from(const ulong low, const ulong high) {
   return w;
 }
 #else
-#define MASU_WINDOW_BITS 64
-#define MASU_STEP 32
+#define SCAN_WINDOW_BITS 64
+#define SCAN_STEP 32
 typedef ulong Window;
 
 inline Window window_of(const long x) { return (ulong)x; }
@@ -97,12 +97,12 @@ inline ulong window_integer(const Window a) { return a; }
 inline Window window_from(const ulong low, const ulong high) { return low; }
 #endif
 
-// Windows stay below 2^MASU_WINDOW_TOP, so that twice one and a bit more fits.
-#define MASU_WINDOW_TOP (MASU_WINDOW_BITS - 3)
+// Windows stay below 2^SCAN_WINDOW_TOP, so that twice one and a bit more fits.
+#define SCAN_WINDOW_TOP (SCAN_WINDOW_BITS - 3)
 
 // A finite element's mantissa, with its sign.
 inline long mantissa_of(const MASU_BITS bits, const uint place) {
-  const MASU_BITS m = MASU_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
+  const MASU_BITS m = SCAN_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
 #if MASU_ELEMENT_BYTES == 8
   const long minus = (long)bits >> 63;
   return ((long)m ^ minus) - minus;
@@ -112,32 +112,32 @@ inline long mantissa_of(const MASU_BITS bits, const uint place) {
 #endif
 }
 
-// floor(element / 2^unit) of finite elements, where it is known to be below 2^MASU_WINDOW_TOP: the mantissa from the
+// floor(element / 2^unit) of finite elements, where it is known to be below 2^SCAN_WINDOW_TOP: the mantissa from the
 // highest bit on, moved right.
 inline Window top_part(const MASU_BITS bits, const uint unit) {
-  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const uint place = SCAN_PLACE(SCAN_UPPER(SCAN_MAGNITUDE(bits)));
   const long m = mantissa_of(bits, place);
-  const uint shift = unit + (MASU_WINDOW_BITS - 2 - MASU_PRECISION) - place;
+  const uint shift = unit + (SCAN_WINDOW_BITS - 2 - SCAN_PRECISION) - place;
 #if MASU_ELEMENT_BYTES == 8
-  return window_right(window_from(0, (ulong)m << (62 - MASU_PRECISION)), min(shift, MASU_WINDOW_BITS - 1U));
+  return window_right(window_from(0, (ulong)m << (62 - SCAN_PRECISION)), min(shift, SCAN_WINDOW_BITS - 1U));
 #else
-  return window_right((ulong)m << (62 - MASU_PRECISION), min(shift, MASU_WINDOW_BITS - 1U));
+  return window_right((ulong)m << (62 - SCAN_PRECISION), min(shift, SCAN_WINDOW_BITS - 1U));
 #endif
 }
 
 // Whether a finite element has a bit below the unit.
 inline uint loses_bits(const MASU_BITS bits, const uint unit) {
-  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
-  const MASU_BITS m = MASU_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
-  return place < unit && (m & (((MASU_BITS)1 << min(unit - place, MASU_PRECISION + 0U)) - 1)) != 0;
+  const uint place = SCAN_PLACE(SCAN_UPPER(SCAN_MAGNITUDE(bits)));
+  const MASU_BITS m = SCAN_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
+  return place < unit && (m & (((MASU_BITS)1 << min(unit - place, SCAN_PRECISION + 0U)) - 1)) != 0;
 }
 
-// floor(element / 2^unit) of finite elements, modulo 2^MASU_WINDOW_BITS.
+// floor(element / 2^unit) of finite elements, modulo 2^SCAN_WINDOW_BITS.
 inline Window part_of(const MASU_BITS bits, const uint unit) {
-  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const uint place = SCAN_PLACE(SCAN_UPPER(SCAN_MAGNITUDE(bits)));
   const Window m = window_of(mantissa_of(bits, place));
-  if (place < unit) return window_right(m, min(unit - place, MASU_WINDOW_BITS - 1U));
-  return place - unit < MASU_WINDOW_BITS ? window_left(m, place - unit) : window_of(0);
+  if (place < unit) return window_right(m, min(unit - place, SCAN_WINDOW_BITS - 1U));
+  return place - unit < SCAN_WINDOW_BITS ? window_left(m, place - unit) : window_of(0);
 }
 
 // The bits of value * 2^unit as a float, to nearest, ties to even.
@@ -154,7 +154,7 @@ MASU_INLINE MASU_BITS rounded_by_bits(const Window value, const uint unit) {
   const uint empty = (uint)clz(m);
   const ulong top = m << empty;
 #endif
-  const uint lead = unit + (MASU_WINDOW_BITS - 1) - empty;
+  const uint lead = unit + (SCAN_WINDOW_BITS - 1) - empty;
   const MASU_BITS sign = minus != 0 ? MASU_SIGN : 0;
   // Without a bit below the least subnormal number: exact.
   if (lead < MASU_FRACTION) return (MASU_BITS)(top >> (63 - lead)) | sign;

@@ -6,14 +6,9 @@
 // different banks, so work-items that go different ways do not wait for each other. The tree leads to a block; the rest
 // is a binary search in it.
 //
-// After elements.cl and order.cl. Defines beside those of them, all given by search_plan.cpp:
-// - MASU_GROUP       work-items in a work-group
-// - MASU_UNROLL      values that a work-item seeks at a time
-// - MASU_POSITION    an unsigned integer that holds an answer
-// - MASU_RIGHT       1: after what is equal, 0: before it
-// - MASU_DESCENDING  1: the sorted data descend
+// After elements.cl and order.cl. kernels.md has the parameters, which search_plan.cpp gives.
 
-#define MASU_KEY_MOST MASU_ALL_BITS
+#define SEARCH_KEY_MOST MASU_ALL_BITS
 
 inline MASU_BITS search_key(const MASU_BITS bits) {
   return MASU_DESCENDING ? ordered_key(bits) ^ MASU_ALL_BITS : ordered_key(bits);
@@ -46,7 +41,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
   for (uint node = 1 + lane; node < 1u << levels; node += MASU_GROUP) {
     const uint level = 31 - clz(node);
     const uint block = ((2 * (node - (1u << level)) + 1) << (levels - 1 - level)) - 1;
-    tree[node] = block < blocks ? search_key(sorted[((ulong)(block + 1) << shift) - 1]) : MASU_KEY_MOST;
+    tree[node] = block < blocks ? search_key(sorted[((ulong)(block + 1) << shift) - 1]) : SEARCH_KEY_MOST;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -81,14 +81,6 @@ class PlaceFinder {
   Times times_;
 };
 
-}  // namespace masu
-
-// Quantiles of held data, of which there may be several parts: a sample of all parts tells in which ranges of the order
-// the places lie in all likelihood, one pass over each part counts what is below these and lists what is within, and
-// the passes of quantile_places.h find the places in the lists. Where the sample misleads, or much would be listed, the
-// passes go over all data.
-namespace masu {
-
 // Data that stays where it is between passes: samples of it, and passes that count what lies below and within ranges of
 // the sorted order and list the latter, on the CPU or a device.
 
@@ -137,45 +129,61 @@ class HeldData {
   std::optional<Buffer<std::byte>> list_there_;
 };
 
-class Narrowing {
+// What one part of the data knows in a search for places: pieces of it, or all of it, which it holds. A sample of all
+// held parts tells in which ranges of the order the places lie in all likelihood, one pass over each part counts what
+// is below these and lists what is within, and a PlaceFinder finds the places in the lists. Where the sample misleads,
+// or much would be listed, and where there are pieces, it finds them in all data.
+class PlaceState {
  public:
-  // What is given in this pass: pieces of the data, or all that is held; a sample; counts; lists.
-  enum class Phase : std::uint8_t { all, sample, counts, lists };
-
-  explicit Narrowing(Dtype dtype) : dtype_(dtype) {}
+  PlaceState(const Device& device, Dtype dtype) : dtype_(dtype), finder_(device, dtype) {}
+  // The data of this pass, in pieces.
+  template <class... Data>
+  void add(const Data&... data) {
+    finder_.add(data...);
+  }
   // Begins with a sample of so many elements, with none where `samples` is 0.
-  void hold(HeldData data, std::uint64_t samples, PlaceFinder& finder);
+  void hold(HeldData data, std::uint64_t samples);
   [[nodiscard]] bool holds() const noexcept { return data_.has_value(); }
-  [[nodiscard]] Phase phase() const noexcept { return phase_; }
-  // Elements of all parts, but where `phase` is all.
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  // False where the other is in another pass.
-  [[nodiscard]] bool merge(const Narrowing& other);
+  // Elements of all parts, once a pass has ended; until then, what came.
+  [[nodiscard]] std::uint64_t count() const noexcept { return phase_ == Phase::all ? finder_.count() : count_; }
+  [[nodiscard]] bool done() const noexcept { return done_; }
+  [[nodiscard]] Times times() const noexcept { return finder_.times(); }
+  // Takes what another one in the same pass has taken in it; false where that pass is another.
+  [[nodiscard]] bool merge(const PlaceState& other);
   void write(call::StateWriter& to) const;
-  void read(call::StateReader& from);
-
-  // Ends a pass other than the finder's; `places` ascend. True when a pass goes on, with what `finder` was given.
-  bool next_pass(std::span<const std::uint64_t> places, bool last_is_for_nan, PlaceFinder& finder);
-  // Gives what the next pass of the finder needs.
-  void give(PlaceFinder& finder) const;
-  // In the last phase: the places among what is listed, ascending, and the key at a place of all.
-  [[nodiscard]] std::vector<std::uint64_t> listed_places(std::span<const std::uint64_t> places) const;
-  [[nodiscard]] std::uint64_t key(std::uint64_t place, const PlaceFinder& finder) const;
+  void read(call::StateReader& from, const PlaceFinder::Places& places);
+  // Ends a pass. `places` ascend, are below count(), and the same each time; with `last_is_for_nan` the last one is
+  // asked for only to be compared with NaN's key. True when there is another pass, for which held data has been given.
+  bool next_pass(std::span<const std::uint64_t> places, bool last_is_for_nan);
+  // The key at a place, once all passes have ended.
+  [[nodiscard]] std::uint64_t key(std::uint64_t place) const;
 
  private:
+  // What is given in this pass: pieces of the data, or all that is held; a sample; counts; lists.
+  enum class Phase : std::uint8_t { all, sample, counts, lists };
   struct At {
     std::size_t range;
     std::uint64_t place;  // among what is listed
   };
+  [[nodiscard]] bool narrow(bool last_is_for_nan);
+  [[nodiscard]] bool merge_narrowed(const PlaceState& other);
+  void read_ranges(call::StateReader& from);
   [[nodiscard]] bool choose_ranges(std::span<const std::uint64_t> places);
   [[nodiscard]] std::uint64_t capacity() const;
   [[nodiscard]] std::optional<At> find(std::uint64_t place) const;
-  void give_up(PlaceFinder& finder);
-  [[nodiscard]] std::uint64_t most_key() const;
+  // Whether the finder has what this pass and the passes before it found; and the places that it looks for.
+  [[nodiscard]] bool is_finders() const { return phase_ == Phase::all || !listed_places().empty(); }
+  [[nodiscard]] std::vector<std::uint64_t> sought() const { return phase_ == Phase::all ? places_ : listed_places(); }
+  [[nodiscard]] std::vector<std::uint64_t> listed_places() const;
+  void give();
+  void give_up();
 
   Dtype dtype_;
+  PlaceFinder finder_;
+  bool done_ = false;
   Phase phase_ = Phase::all;
   std::uint64_t count_ = 0;
+  std::vector<std::uint64_t> places_;  // once a pass has ended
   std::vector<std::uint64_t> sample_;  // keys; once ranges are chosen, sorted
   std::vector<KeyRange> ranges_;       // ascending
   RangeCounts counts_;

@@ -1,46 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements at one or two places of the sorted order, found by digits of their keys, the first digits first. Behind
-// elements.cl, order.cl, group_scan.cl and soft_float.cl. Defines beside those of them, given by selection_device.cpp:
-// - MASU_GROUP     work-items in a work-group
-// - MASU_UNROLL    16-byte loads in flight for each work-item
-// - MASU_UNROLLED  stands before loops over arrays that may lie in registers: unrolls them on GPUs
+// elements.cl, order.cl, group_scan.cl and soft_float.cl.
+// kernels.md has the parameters, which selection_device.cpp gives.
 //
 // What a work-group that is alone shares with those that pass over a long row: what is known, how elements of a tile, MASU_UNROLL
 // vectors of each work-item, are listed, and the result.
 
-#define MASU_DIGIT_BITS 11u
-#define MASU_DIGITS (1u << MASU_DIGIT_BITS)
-#define MASU_SHARE (MASU_DIGITS / MASU_GROUP)  // digits that a work-item looks through
-#define MASU_KEY_BITS (8u * MASU_ELEMENT_BYTES)
-#define MASU_PASSES ((MASU_KEY_BITS + MASU_DIGIT_BITS - 1) / MASU_DIGIT_BITS)
+#define SELECT_DIGIT_BITS 11u
+#define SELECT_DIGITS (1u << SELECT_DIGIT_BITS)
+#define SELECT_SHARE (SELECT_DIGITS / MASU_GROUP)  // digits that a work-item looks through
+#define SELECT_KEY_BITS (8u * MASU_ELEMENT_BYTES)
+#define SELECT_PASSES ((SELECT_KEY_BITS + SELECT_DIGIT_BITS - 1) / SELECT_DIGIT_BITS)
 
-#define MASU_DATA __global const uchar *data, const ulong byte_offset, const uint count
+#define SELECT_DATA __global const uchar *data, const ulong byte_offset, const uint count
 // The two places, and whether there are bounds; `list` has room for `capacity` keys.
-#define MASU_WORK                                                                                                \
+#define SELECT_WORK                                                                                              \
   const uint place0, const uint place1, const uint bounded, __global uchar *work, const ulong control_at,        \
       const ulong list_at, const uint capacity
 // Element `first` of the result is what is at place0, element `second` what is at place1; element `mark` is NaN where there
 // is any, else zero.
-#define MASU_RESULT                                                                                               \
+#define SELECT_RESULT                                                                                             \
   const uint what, __global uchar *results, const ulong results_at, const ulong first, const ulong second,        \
       const ulong mark
-#define MASU_NO_MARK (~(ulong)0)
-#define MASU_ELEMENTS 0u  // the two elements; else their mean, NaN where there is any
+#define SELECT_NO_MARK (~(ulong)0)
+#define SELECT_ELEMENTS 0u  // the two elements; else their mean, NaN where there is any
 
 // Words of `control`; after them the counts of all passes, two tables each, and the zeros of each work-group.
 #define control_less 0     // keys below the lower bound
 #define control_lower 1    // equal to it
 #define control_between 2  // between the bounds
 #define control_upper 3    // equal to the upper bound
-#define control_seen 4     // MASU_SEEN_...
-#define control_bounds 8   // the lower and the upper one, low word first, and MASU_HAS_...
+#define control_seen 4     // SELECT_SEEN_...
+#define control_bounds 8   // the lower and the upper one, low word first, and SELECT_HAS_...
 #define control_states 16  // after each number of passes
-#define control_words (control_states + state_words * MASU_PASSES)
-#define MASU_SEEN_NAN 1u
-#define MASU_SEEN_MINUS 2u  // a zero with a sign
-#define MASU_HAS_LOWER 1u
-#define MASU_HAS_UPPER 2u
-#define MASU_IS_NAN 4u  // a bound: there are none
+#define control_words (control_states + state_words * SELECT_PASSES)
+#define SELECT_SEEN_NAN 1u
+#define SELECT_SEEN_MINUS 2u  // a zero with a sign
+#define SELECT_HAS_LOWER 1u
+#define SELECT_HAS_UPPER 2u
+#define SELECT_IS_NAN 4u  // a bound: there are none
 
 // What the filter leaves of each of its tiles, for a partition: words. Two numbers in one are its lower and upper 16 bits.
 #define filtered_begin 0  // where in the list its keys begin
@@ -72,9 +70,9 @@ inline Bounds bounds_of(__global const uint *control) {
   bounds.upper = (MASU_BITS)((ulong)words[3] << 32 | words[2]);
   bounds.has = words[4];
   // What is equal to both is equal to the lower one.
-  if (bounds.has == (MASU_HAS_LOWER | MASU_HAS_UPPER) && bounds.lower == bounds.upper) bounds.has = MASU_HAS_LOWER;
-  const uint above = (bounds.has & MASU_HAS_LOWER) != 0 ? 1 : 0;
-  const uint below = (bounds.has & MASU_HAS_UPPER) != 0 ? 1 : 0;
+  if (bounds.has == (SELECT_HAS_LOWER | SELECT_HAS_UPPER) && bounds.lower == bounds.upper) bounds.has = SELECT_HAS_LOWER;
+  const uint above = (bounds.has & SELECT_HAS_LOWER) != 0 ? 1 : 0;
+  const uint below = (bounds.has & SELECT_HAS_UPPER) != 0 ? 1 : 0;
   const bool equal = bounds.lower == bounds.upper;
   bounds.some = !equal && bounds.upper - bounds.lower >= above + below ? 1 : 0;
   bounds.first = bounds.lower + above;
@@ -89,7 +87,7 @@ inline void set_wide(__local uint *words, const ulong value) {
 }
 
 // Bits that are known after so many passes.
-inline uint known_bits(const uint bits, const uint passes) { return min(bits, passes * MASU_DIGIT_BITS); }
+inline uint known_bits(const uint bits, const uint passes) { return min(bits, passes * SELECT_DIGIT_BITS); }
 
 inline void set_target(__local uint *state, const uint which, const uint known, const uint rest, const ulong front) {
   __local uint *target = state + state_targets + which * target_words;
@@ -102,7 +100,7 @@ inline void set_target(__local uint *state, const uint which, const uint known, 
 inline void begin_state(__local uint *state, const uint count, const uint place0, const uint place1) {
   state[state_listed] = 0;
   state[state_left] = count;
-  state[state_bits] = MASU_KEY_BITS;
+  state[state_bits] = SELECT_KEY_BITS;
   set_wide(state + state_base, 0);
   set_target(state, 0, 0, place0, 0);
   set_target(state, 1, 0, place1, 0);
@@ -136,13 +134,13 @@ MASU_INLINE void count_key(const MASU_BITS key, const Wanted wanted, __local uin
   const MASU_BITS before = front >> wanted.width;
   const uint digit = (uint)front & ((1u << wanted.width) - 1u);
   if (wanted.some != 0 && before == wanted.front0) atomic_inc(&tables[digit]);
-  if (wanted.two != 0 && before == wanted.front1) atomic_inc(&tables[MASU_DIGITS + digit]);
+  if (wanted.two != 0 && before == wanted.front1) atomic_inc(&tables[SELECT_DIGITS + digit]);
 }
 
 inline uint seen_of(const MASU_BITS bits) {
 #if MASU_FLOAT
   const MASU_BITS magnitude = bits & (MASU_SIGN - 1);
-  return magnitude > MASU_INFINITY_BITS ? MASU_SEEN_NAN : bits == MASU_SIGN ? MASU_SEEN_MINUS : 0u;
+  return magnitude > MASU_INFINITY_BITS ? SELECT_SEEN_NAN : bits == MASU_SIGN ? SELECT_SEEN_MINUS : 0u;
 #else
   return 0;
 #endif
@@ -169,15 +167,15 @@ MASU_INLINE void add_digits(const uint *share, const uint pass, const uint table
   }
   uint sum = 0;
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_SHARE; ++i) sum += share[i];
+  for (uint i = 0; i < SELECT_SHARE; ++i) sum += share[i];
   uint all;
   uint before = group_scan(sum, MASU_GROUP, partial, lane, &all) - sum;
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_SHARE; ++i) {
+  for (uint i = 0; i < SELECT_SHARE; ++i) {
     for (uint which = 0; which < 2; ++which) {
       if (open[which] != 0 && rest[which] >= before && rest[which] - before < share[i]) {
         set_target(state, which, known == bits ? 1 : 0, rest[which] - before,
-                   front[which] << width | (lane * MASU_SHARE + i));
+                   front[which] << width | (lane * SELECT_SHARE + i));
       }
     }
     before += share[i];
@@ -241,17 +239,17 @@ inline void store_result(__local const uint *state, const uint seen, __local con
     if (is_zero_key(key) && minus[t] != 0) found[t] = MASU_SIGN;
 #endif
   }
-  if (what == MASU_ELEMENTS) {
+  if (what == SELECT_ELEMENTS) {
     set_element(results, first, found[0]);
     set_element(results, second, found[1]);
 #if MASU_FLOAT
-    if (mark != MASU_NO_MARK) set_element(results, mark, (seen & MASU_SEEN_NAN) != 0 ? MASU_QUIET_NAN : 0);
+    if (mark != SELECT_NO_MARK) set_element(results, mark, (seen & SELECT_SEEN_NAN) != 0 ? MASU_QUIET_NAN : 0);
 #endif
     return;
   }
   __global MASU_MEAN *mean = (__global MASU_MEAN *)results + first;
 #if MASU_FLOAT
-  *mean = (seen & MASU_SEEN_NAN) != 0 ? MASU_MEAN_QUIET_NAN : mean_of_two(found[0], found[1], one);
+  *mean = (seen & SELECT_SEEN_NAN) != 0 ? MASU_MEAN_QUIET_NAN : mean_of_two(found[0], found[1], one);
 #else
   *mean = mean_of_two(found[0], found[1], one);
 #endif

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
-// from a sample. Behind selection.cl and scrambled.cl. Defines beside its:
-// - MASU_GROUPS_A_UNIT  work-groups of a compute unit at a time
-// - MASU_VALUE          how elements are compared: a type
-// - MASU_AS_VALUE       bits to it
+// from a sample. Behind selection.cl and scrambled.cl. kernels.md has the parameters.
 
 // An element of each of `samples` equal parts, to the list; clears `cleared` words of control and of what follows it.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK, const uint samples, const uint cleared) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(SELECT_DATA, SELECT_WORK, const uint samples, const uint cleared) {
   __global uint *control = (__global uint *)(work + control_at);
   const uint step = (uint)get_global_size(0);
   for (uint i = (uint)get_global_id(0); i < cleared; i += step) control[i] = 0;
@@ -21,7 +18,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK,
 // Counts the keys below, on and between the bounds, and lists those between; in any order, as only their keys matter. What
 // it finds in each tile goes to `filtered_at`, as selection.cl has it. Elements are compared as values, of which bounds
 // that are NaN know nothing: then nothing is done.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(MASU_DATA, MASU_WORK,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(SELECT_DATA, SELECT_WORK,
                                                                                 const ulong filtered_at,
                                                                                 __local uint4 *held) {
   MASU_LOCAL_POINTER(uint4, held);  // a work-item's vectors of a tile
@@ -34,8 +31,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
   __global uchar *list = work + list_at;
   __global const uchar *bytes = data + byte_offset;
   const Bounds bounds = bounds_of(control);
-  const bool no_lower = (bounds.has & MASU_HAS_LOWER) == 0;
-  const bool no_upper = (bounds.has & MASU_HAS_UPPER) == 0;
+  const bool no_lower = (bounds.has & SELECT_HAS_LOWER) == 0;
+  const bool no_upper = (bounds.has & SELECT_HAS_UPPER) == 0;
 #if MASU_FLOAT
   const MASU_BITS lower_bits = no_lower ? MASU_SIGN | MASU_INFINITY_BITS : bits_of_key(bounds.lower);
 #else
@@ -49,7 +46,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
   const MASU_VALUE most = upper;
 #endif
 // Element number n of a work-item's part of a tile, unless it is `special`: on a bound or a NaN.
-#define MASU_CLASSIFY_PLAIN(bits, n)                                                                         \
+#define SELECT_CLASSIFY_PLAIN(bits, n)                                                                       \
   {                                                                                                          \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                                                \
     const bool over = x > lower;                                                                             \
@@ -58,7 +55,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     special |= !(over || x < lower) || x == most;                                                            \
   }
 // Any element.
-#define MASU_CLASSIFY(bits, n)                                                                               \
+#define SELECT_CLASSIFY(bits, n)                                                                             \
   {                                                                                                          \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                                                \
     own_below += x < lower ? 1u : 0u;                                                                        \
@@ -71,7 +68,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
   if (lane < 12) words[lane] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint gap = gap_of(bytes);
-  const ulong vectors = (bounds.has & MASU_IS_NAN) != 0 ? 0 : ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
+  const ulong vectors = (bounds.has & SELECT_IS_NAN) != 0 ? 0 : ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
   const ulong tile_vectors = (ulong)MASU_GROUP * MASU_UNROLL;
   // A zero with a sign matters where a zero may be found.
   const MASU_BITS zero_key = ordered_key(0);
@@ -103,7 +100,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
-#define MASU_EACH(bits, number) MASU_CLASSIFY_PLAIN(bits, k *MASU_PER_VECTOR + number)
+#define MASU_EACH(bits, number) SELECT_CLASSIFY_PLAIN(bits, k *MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }
@@ -116,12 +113,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
         const uint4 v = loaded[k];
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
         if (whole) {
-#define MASU_EACH(bits, number) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
+#define MASU_EACH(bits, number) SELECT_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
           MASU_EACH_OF(v)
 #undef MASU_EACH
         } else {
 #define MASU_EACH(bits, number) \
-  if (e + number < count) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
+  if (e + number < count) SELECT_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
           MASU_EACH_OF(v)
 #undef MASU_EACH
         }
@@ -172,7 +169,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
       ++place;
     }
   }
-  const uint seen = (nan ? MASU_SEEN_NAN : 0u) | (minus ? MASU_SEEN_MINUS : 0u);
+  const uint seen = (nan ? SELECT_SEEN_NAN : 0u) | (minus ? SELECT_SEEN_MINUS : 0u);
   if (seen != 0) atomic_or(&totals[control_seen], seen);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lane < control_seen && totals[lane] != 0) atomic_add(&control[lane], totals[lane]);
@@ -182,8 +179,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
 // Where a place lies, by what the filter has counted. False where the sample misled.
 inline bool place_between(const uint place, const uint which, __global const uint *control, const Bounds bounds,
                           const uint capacity, __local uint *state) {
-  const uint on_lower = (bounds.has & MASU_HAS_LOWER) != 0 ? control[control_lower] : 0;
-  const uint on_upper = (bounds.has & MASU_HAS_UPPER) != 0 ? control[control_upper] : 0;
+  const uint on_lower = (bounds.has & SELECT_HAS_LOWER) != 0 ? control[control_lower] : 0;
+  const uint on_upper = (bounds.has & SELECT_HAS_UPPER) != 0 ? control[control_upper] : 0;
   const uint between = control[control_between];
   if (place < control[control_less]) return false;
   uint rest = place - control[control_less];
@@ -209,7 +206,7 @@ MASU_INLINE void resume(const uint pass, const uint count, const uint place0, co
     if (lane == 0) {
       bool found = false;
       const Bounds bounds = bounds_of(control);
-      if (bounded != 0 && bounds.has != MASU_IS_NAN) {
+      if (bounded != 0 && bounds.has != SELECT_IS_NAN) {
         state[state_listed] = 1;
         state[state_left] = control[control_between];
         state[state_bits] = 64u - (uint)clz((ulong)bounds.span);
@@ -228,15 +225,15 @@ MASU_INLINE void resume(const uint pass, const uint count, const uint place0, co
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint tables = pass == 0 || wanted.left == 0 ? 0 : 1 + wanted.two;
   for (uint table = 0; table < tables; ++table) {
-    __global const uint *counts = control + control_words + (2 * last + table) * MASU_DIGITS;
-    uint share[MASU_SHARE];
-    for (uint i = 0; i < MASU_SHARE; ++i) share[i] = counts[lane * MASU_SHARE + i];
+    __global const uint *counts = control + control_words + (2 * last + table) * SELECT_DIGITS;
+    uint share[SELECT_SHARE];
+    for (uint i = 0; i < SELECT_SHARE; ++i) share[i] = counts[lane * SELECT_SHARE + i];
     add_digits(share, last, table, wanted.two, state, partial);
   }
 }
 
 // Counts the digits of one pass.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(MASU_DATA, MASU_WORK, const uint pass, __local uint *tables,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(SELECT_DATA, SELECT_WORK, const uint pass, __local uint *tables,
                                                            __local uint *partial, __local uint *state) {
   MASU_LOCAL_POINTER(uint, tables);
   MASU_LOCAL_POINTER(uint, partial);
@@ -248,7 +245,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(MASU_DATA, MASU_WORK,
     for (uint i = lane; i < state_words; i += MASU_GROUP) control[control_states + pass * state_words + i] = state[i];
   }
   const Wanted wanted = wanted_of(state, pass);
-  const uint cleared = wanted.left != 0 ? 2 * MASU_DIGITS : 0;
+  const uint cleared = wanted.left != 0 ? 2 * SELECT_DIGITS : 0;
   for (uint i = lane; i < cleared; i += MASU_GROUP) tables[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   __global const uchar *bytes = wanted.listed != 0 ? work + list_at : data + byte_offset;
@@ -280,26 +277,26 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(MASU_DATA, MASU_WORK,
   }
   if (seen != 0 && pass == 0 && wanted.listed == 0) atomic_or(&control[control_seen], seen);
   barrier(CLK_LOCAL_MEM_FENCE);
-  __global uint *counts = control + control_words + 2 * pass * MASU_DIGITS;
+  __global uint *counts = control + control_words + 2 * pass * SELECT_DIGITS;
   for (uint i = lane; i < cleared; i += MASU_GROUP) {
     if (tables[i] != 0) atomic_add(&counts[i], tables[i]);
   }
 }
 
 // Behind the counts of the passes: how many zeros each of the work-groups of selection_zeros has seen.
-#define MASU_ZEROS (control_words + 2 * MASU_PASSES * MASU_DIGITS)
+#define SELECT_ZEROS (control_words + 2 * SELECT_PASSES * SELECT_DIGITS)
 // Elements that each of them takes.
 inline uint zeros_share(const uint count, const uint groups) { return (uint)(((ulong)count + groups - 1) / groups); }
 
 // If a zero was found and there are some with a sign: counts those of either kind, a part of the data for each work-group.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_zeros(MASU_DATA, MASU_WORK, __local uint *partial,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_zeros(SELECT_DATA, SELECT_WORK, __local uint *partial,
                                                           __local uint *state) {
   MASU_LOCAL_POINTER(uint, partial);
   MASU_LOCAL_POINTER(uint, state);
   __global uint *control = (__global uint *)(work + control_at);
   const uint lane = (uint)get_local_id(0);
-  resume(MASU_PASSES, count, place0, place1, bounded, control, capacity, state, partial);
-  const bool wanted = (control[control_seen] & MASU_SEEN_MINUS) != 0 &&
+  resume(SELECT_PASSES, count, place0, place1, bounded, control, capacity, state, partial);
+  const bool wanted = (control[control_seen] & SELECT_SEEN_MINUS) != 0 &&
                       (is_zero_key(key_at(state, 0)) || is_zero_key(key_at(state, 1)));
   const uint share = zeros_share(count, (uint)get_num_groups(0));
   const uint first = min(count, (uint)get_group_id(0) * share);
@@ -311,25 +308,25 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_zeros(MASU_DATA, MASU_WORK, 
   uint all;
   barrier(CLK_LOCAL_MEM_FENCE);
   group_scan(zeros, MASU_GROUP, partial, lane, &all);
-  if (lane == 0) control[MASU_ZEROS + get_group_id(0)] = all;
+  if (lane == 0) control[SELECT_ZEROS + get_group_id(0)] = all;
 }
 
 // One work-group: the result. `groups`: those of selection_zeros, at most MASU_GROUP.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_finish(MASU_DATA, MASU_WORK, MASU_RESULT, const uint groups,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_finish(SELECT_DATA, SELECT_WORK, SELECT_RESULT, const uint groups,
                                                            __local uint *partial, __local uint *state) {
   MASU_LOCAL_POINTER(uint, partial);
   MASU_LOCAL_POINTER(uint, state);
   __local uint *minus = state + state_words;
   __global const uint *control = (__global const uint *)(work + control_at);
   const uint lane = (uint)get_local_id(0);
-  resume(MASU_PASSES, count, place0, place1, bounded, control, capacity, state, partial);
+  resume(SELECT_PASSES, count, place0, place1, bounded, control, capacity, state, partial);
   const uint seen = control[control_seen];
 #if MASU_FLOAT
   __local uint *part = minus + 2;  // that has the zero, and the zero's number in it
-  const uint mine = groups != 0 && lane < groups ? control[MASU_ZEROS + lane] : 0;
+  const uint mine = groups != 0 && lane < groups ? control[SELECT_ZEROS + lane] : 0;
   for (uint which = 0; which < 2; ++which) {
     const uint rest = rest_at(state, which);
-    const bool wanted = groups != 0 && is_zero_key(key_at(state, which)) && (seen & MASU_SEEN_MINUS) != 0;
+    const bool wanted = groups != 0 && is_zero_key(key_at(state, which)) && (seen & SELECT_SEEN_MINUS) != 0;
     if (lane == 0) minus[which] = 0;
     uint all;
     const uint before = group_scan(mine, MASU_GROUP, partial, lane, &all) - mine;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t few_samples = 1 << 13;
 constexpr std::uint32_t many_samples = 1 << 14;
-constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
 constexpr double deviations = 4.5;
 
 }  // namespace
@@ -55,9 +54,9 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
   }
   if (part == Part::passes || part == Part::ranges) {
     const DtypeNames& names = names_of(dtype);
-    more.insert(
-        more.end(),
-        {{"MASU_GROUPS_A_UNIT", groups_a_unit}, {"MASU_VALUE", names.kernel_type}, {"MASU_AS_VALUE", names.from_bits}});
+    more.insert(more.end(), {{"MASU_GROUPS_A_UNIT", tuned.groups_a_unit},
+                             {"MASU_VALUE", names.kernel_type},
+                             {"MASU_AS_VALUE", names.from_bits}});
   }
   return element_defines(dtype, std::move(more));
 }
@@ -68,7 +67,7 @@ unsigned Plan::passes() const noexcept {
 
 std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
   const std::uint64_t each = tile_vectors() * (vector_bytes / size_of(dtype));
-  return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
+  return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * tuned.groups_a_unit : compute_units);
 }
 
 std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
@@ -83,13 +82,13 @@ std::size_t Plan::counting_words() const noexcept {
 
 Plan make(const DeviceInfo& device, Dtype dtype) {
   Plan plan{.dtype = dtype, .gpu = device.gpu};
-  plan.group = work_group(device, device.gpu ? 512 : 64, 16);
-  plan.row_group = work_group(device, device.gpu ? 1024 : 64, 16);
-  plan.unroll = device.gpu ? 4 : 1;
+  plan.group = work_group(device, device.gpu ? tuned.group : 64, 16);
+  plan.row_group = work_group(device, device.gpu ? tuned.row_group : 64, 16);
+  plan.unroll = device.gpu ? tuned.unroll : 1;
   // The filter keeps a tile in local memory, and some words beside it.
   constexpr std::uint64_t beside = 64;
   while (device.gpu && plan.group > 1 && plan.tile_vectors() * 16 + beside > device.local_bytes) plan.group /= 2;
-  plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
+  plan.least_bounded = device.gpu ? tuned.least_bounded : tuned.least_bounded_cpu;
   plan.compute_units = std::max(1U, device.compute_units);
   return plan;
 }
@@ -97,7 +96,7 @@ Plan make(const DeviceInfo& device, Dtype dtype) {
 Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {
   Bounds result;
   if (count < plan.least_bounded || size_of(plan.dtype) < 4 || place1 - place0 > 1) return result;
-  result.samples = count < least_of_many ? few_samples : many_samples;
+  result.samples = count < tuned.many_elements ? few_samples : many_samples;
   const double samples = result.samples;
   const auto all = static_cast<double>(count);
   const auto sampled = [&](std::uint64_t place) { return static_cast<double>(place) / all * samples; };

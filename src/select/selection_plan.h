@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -19,14 +20,6 @@ enum class Part : std::uint8_t { alone, passes, points, numbers, ranges, counts 
 
 // Elements of a row that the passes take: their numbers fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
-// Rows up to this length are selected from by a work-group each.
-inline constexpr std::uint64_t most_short = 1 << 15;
-// More rows of that length, for each compute unit, are sorted; and more long ones.
-inline constexpr std::uint64_t short_rows_a_unit = 4;
-inline constexpr std::uint64_t few_rows = 16;
-// More places than this are looked up in sorted rows.
-inline constexpr std::size_t few_places = 8;
-
 // Ranges of one pass, as in selection_ranges.cl; what a pass finds, in words of 32 bits.
 inline constexpr std::size_t most_ranges = 6;
 inline constexpr std::size_t ranges_words = 4 * most_ranges + 2;
@@ -36,9 +29,6 @@ inline constexpr std::size_t most_prefixes = 4;
 // Host data goes to a device in pieces of this.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
 
-// Work-groups of a compute unit that read a long row at a time.
-inline constexpr unsigned groups_a_unit = 3;
-
 // As in selection.cl.
 inline constexpr unsigned digit_bits = 11;
 inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;
@@ -46,6 +36,12 @@ inline constexpr std::size_t state_words = 16;
 inline constexpr std::size_t filtered_words = 3;
 inline constexpr std::uint64_t vector_bytes = 16;
 inline constexpr std::size_t more_words = 8;  // of local memory after a state
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "select/selection_tuning.def"
+};
+inline Tuned tuned;
 
 struct Plan {
   Dtype dtype = Dtype::u8;

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over elements: how many lie below and within some ranges of values. The elements within are listed, or
-// counted alone. Behind selection.cl and totals.cl. Defines beside those of selection_passes.cl:
-// - MASU_RANGES  ranges, at most MASU_MOST_RANGES
-// - MASU_LISTED  a bit for each range whose elements are listed
+// counted alone. Behind selection.cl and totals.cl. kernels.md has the parameters.
 
-#define MASU_MOST_RANGES 6
+#define SELECT_MOST_RANGES 6
 // The bits of the least and of the greatest value of a range.
-#define MASU_RANGE(i) const ulong low##i, const ulong high##i
-#define MASU_OF_RANGE(i, name) \
+#define SELECT_RANGE(i) const ulong low##i, const ulong high##i
+#define SELECT_OF_RANGE(i, name) \
   (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : i == 3 ? name##3 : i == 4 ? name##4 : name##5)
 
 // What is found: words. Behind two totals of each range, 64 bits each.
-#define ranges_listed (4 * MASU_MOST_RANGES)
+#define ranges_listed (4 * SELECT_MOST_RANGES)
 #define ranges_nan (ranges_listed + 1)
 
 // Adds to what is found: of each range the elements that are not from it on, NaNs among them, and those within it; how
 // many elements are listed; whether there is a NaN. The list has room for `capacity` elements, in any order; what does
 // not fit is left out, and counted.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
-    MASU_DATA, MASU_RANGE(0), MASU_RANGE(1), MASU_RANGE(2), MASU_RANGE(3), MASU_RANGE(4), MASU_RANGE(5),
+    SELECT_DATA, SELECT_RANGE(0), SELECT_RANGE(1), SELECT_RANGE(2), SELECT_RANGE(3), SELECT_RANGE(4), SELECT_RANGE(5),
     __global uchar* work, const ulong found_at, const ulong list_at, const uint capacity, __local uint4* held) {
   MASU_LOCAL_POINTER(uint4, held);                                          // a work-item's vectors of a tile
   __local uint* number = (__local uint*)(held + MASU_GROUP * MASU_UNROLL);  // listed of three tiles in turns
@@ -33,14 +31,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
   uint within[MASU_RANGES];
   MASU_PRAGMA_UNROLL
   for (int r = 0; r < MASU_RANGES; ++r) {
-    low[r] = MASU_AS_VALUE((MASU_BITS)MASU_OF_RANGE(r, low));
-    high[r] = MASU_AS_VALUE((MASU_BITS)MASU_OF_RANGE(r, high));
+    low[r] = MASU_AS_VALUE((MASU_BITS)SELECT_OF_RANGE(r, low));
+    high[r] = MASU_AS_VALUE((MASU_BITS)SELECT_OF_RANGE(r, high));
     below[r] = 0;
     within[r] = 0;
   }
 // `below` is counted down: a number that is selected is added in fewer steps than a counter is raised.
-#define MASU_LISTS(r) ((MASU_LISTED >> (r) & 1u) != 0)
-#define MASU_CLASSIFY_RANGES(bits, n)                   \
+#define SELECT_LISTS(r) ((MASU_LISTED >> (r) & 1u) != 0)
+#define SELECT_CLASSIFY_RANGES(bits, n)                 \
   {                                                     \
     const MASU_VALUE x = MASU_AS_VALUE(bits);           \
     bool in = false;                                    \
@@ -48,7 +46,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
     for (int r = 0; r < MASU_RANGES; ++r) {             \
       const bool from = x >= low[r];                    \
       below[r] -= from ? 0u : 1u;                       \
-      if (MASU_LISTS(r)) in |= from && x <= high[r];    \
+      if (SELECT_LISTS(r)) in |= from && x <= high[r];  \
       else within[r] += from && x <= high[r] ? 1u : 0u; \
     }                                                   \
     mask |= in ? 1u << (n) : 0u;                        \
@@ -73,7 +71,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
-#define MASU_EACH(bits, number) MASU_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
+#define MASU_EACH(bits, number) SELECT_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }
@@ -87,7 +85,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
         const uint4 v = loaded[k];
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
 #define MASU_EACH(bits, number) \
-  if (e + number < left) MASU_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
+  if (e + number < left) SELECT_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }
@@ -114,7 +112,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
       ++place;
       MASU_PRAGMA_UNROLL
       for (int r = 0; r < MASU_RANGES; ++r) {
-        if (MASU_LISTS(r)) within[r] += MASU_AS_VALUE(bits) >= low[r] && MASU_AS_VALUE(bits) <= high[r] ? 1u : 0u;
+        if (SELECT_LISTS(r)) within[r] += MASU_AS_VALUE(bits) >= low[r] && MASU_AS_VALUE(bits) <= high[r] ? 1u : 0u;
       }
     }
   }

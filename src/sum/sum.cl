@@ -7,22 +7,9 @@
 //
 // After elements.cl and totals.cl. All `rows` rows have `count` elements each; `shares` work-groups share a row.
 //
-// Defines beside those of them, all given by sum_plan.cpp:
-// - MASU_GROUP          work-items in a work-group
-// - MASU_GROUPS_A_UNIT  work-groups that share a compute unit
-// - MASU_UNROLLED       stands before loops over arrays that may lie in registers: unrolls them on GPUs
-// - MASU_UNROLL         16-byte loads of an input in flight for each work-item
-// - MASU_REST           the same where fewer are left
-// - MASU_INPUTS         0: the squares of x; 1: x; 2: the products of x and y
-// - MASU_BOTH           1: with MASU_INPUTS 0: the squares of x, or, where y_at is not 0, x
-// - MASU_COLUMNS        of the table, a power of two
-// - MASU_TABLE_ROWS     of the table
-// - MASU_SPACING        2^this places have one first row
-// - MASU_STEP           rows from the first row of one place to that of the next
-// - MASU_STEPS          of floats: 16-byte vectors that a work-item takes before counters could overflow
-// - MASU_BY_COLUMN      1: the rows are the columns of matrices: each load brings one element of a row
+// kernels.md has the parameters, which sum_plan.cpp gives.
 
-#define MASU_PLACES_MASK ((1u << MASU_SPACING) - 1u)
+#define SUM_PLACES_MASK ((1u << MASU_SPACING) - 1u)
 #define MASU_NAN 1u
 #define MASU_INFINITY 2u
 #define MASU_MINUS_INFINITY 4u
@@ -44,126 +31,126 @@ MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t
 
 // What the kernels are given. y is x again unless MASU_INPUTS is 2. `columns`: of the matrices, with MASU_BY_COLUMN.
 // After the totals: for each row the kinds of what is not finite, then the work-groups that have been there.
-#define MASU_PARAMETERS                                                                                             \
+#define SUM_PARAMETERS                                                                                              \
   __global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y, const ulong y_at,           \
       const ulong count, const ulong rows, const ulong columns, const ulong shares, __global uint *totals,          \
       const ulong totals_at, const ulong flags_at
 
 // The row of a unit, whose division takes longer than adding few elements.
-#define MASU_ROW_OF(unit) (shares == 1 ? (size_t)(unit) : rows == 1 ? (size_t)0 : (size_t)((unit) / shares))
+#define SUM_ROW_OF(unit) (shares == 1 ? (size_t)(unit) : rows == 1 ? (size_t)0 : (size_t)((unit) / shares))
 // That row and this group's share of it: names for what follows.
-#define MASU_UNIT(unit)                                                                                \
-  const size_t row = MASU_ROW_OF(unit);                                                                \
+#define SUM_UNIT(unit)                                                                                 \
+  const size_t row = SUM_ROW_OF(unit);                                                                 \
   const size_t stride = (size_t)shares * MASU_GROUP;                                                   \
   const size_t first = ((unit) - row * shares) * MASU_GROUP + get_local_id(0);                         \
-  MASU_ROW
-// The same of a row of which this work-item takes each vector number `stride` from number `first` on. Elements lie MASU_BETWEEN
-// apart; a load brings MASU_LOADED of them.
+  SUM_ROW
+// The same of a row of which this work-item takes each vector number `stride` from number `first` on. Elements lie SUM_BETWEEN
+// apart; a load brings SUM_LOADED of them.
 #if MASU_BY_COLUMN
-#define MASU_LOADED 1
-#define MASU_BETWEEN (size_t)columns
-#define MASU_ROW_AT(row)                                                                               \
+#define SUM_LOADED 1
+#define SUM_BETWEEN (size_t)columns
+#define SUM_ROW_AT(row)                                                                                \
   (x + x_at + ((rows == columns ? (size_t)0 : (size_t)((row) / columns)) * (count - 1) * columns + (row)) * MASU_ELEMENT_BYTES)
-#define MASU_ROW                                                                                       \
-  __global const uchar *xs = MASU_ROW_AT(row);                                                         \
+#define SUM_ROW                                                                                        \
+  __global const uchar *xs = SUM_ROW_AT(row);                                                          \
   const size_t head = 0;                                                                               \
   const size_t vectors = (size_t)count;
-#define MASU_LOAD_X(k, element) load_one(all_x[k], xs, (element) * MASU_BETWEEN);
+#define SUM_LOAD_X(k, element) load_one(all_x[k], xs, (element) * SUM_BETWEEN);
 #else
-#define MASU_LOADED MASU_PER_VECTOR
-#define MASU_BETWEEN 1
-#define MASU_ROW_AT(row) (x + x_at + (row) * count * MASU_ELEMENT_BYTES)
-#define MASU_ROW                                                                                       \
-  __global const uchar *xs = MASU_ROW_AT(row);                                                           \
+#define SUM_LOADED MASU_PER_VECTOR
+#define SUM_BETWEEN 1
+#define SUM_ROW_AT(row) (x + x_at + (row) * count * MASU_ELEMENT_BYTES)
+#define SUM_ROW                                                                                        \
+  __global const uchar *xs = SUM_ROW_AT(row);                                                            \
   const size_t misaligned = (size_t)xs & 15;                                                           \
   const size_t before = misaligned == 0 ? 0 : (16 - misaligned) / MASU_ELEMENT_BYTES;                    \
   const size_t head = before < count ? before : (size_t)count;                                         \
   const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                     \
   const size_t edges = (size_t)count - vectors * MASU_PER_VECTOR;                                      \
-  MASU_ROW_OF_Y
-#define MASU_LOAD_X(k, element) load(all_x[k], xs, element, true);
+  SUM_ROW_OF_Y
+#define SUM_LOAD_X(k, element) load(all_x[k], xs, element, true);
 #endif
 
 #if MASU_INPUTS == 2
-#define MASU_ROW_OF_Y                                                                                    \
+#define SUM_ROW_OF_Y                                                                                     \
   __global const uchar *ys = y + y_at + row * count * MASU_ELEMENT_BYTES;                                \
   const bool aligned = (((size_t)ys + head * MASU_ELEMENT_BYTES) & 15) == 0;
-#define MASU_ALL_Y(n) uint all_y[n][4];
-#define MASU_LOAD_Y(k, element) load(all_y[k], ys, element, aligned);
-#define MASU_Y(k, e) element_of(all_y[k], e)
-#define MASU_ONE_Y(element) element_at(ys, element)
+#define SUM_ALL_Y(n) uint all_y[n][4];
+#define SUM_LOAD_Y(k, element) load(all_y[k], ys, element, aligned);
+#define SUM_Y(k, e) element_of(all_y[k], e)
+#define SUM_ONE_Y(element) element_at(ys, element)
 #else
-#define MASU_ROW_OF_Y
-#define MASU_ALL_Y(n)
-#define MASU_LOAD_Y(k, element)
+#define SUM_ROW_OF_Y
+#define SUM_ALL_Y(n)
+#define SUM_LOAD_Y(k, element)
 #if MASU_BOTH
 // The products of values and the least number that there is: they count from the lowest bit of squares.
-#define MASU_Y(k, e) (y_at != 0 ? (MASU_BITS)1 : element_of(all_x[k], e))
-#define MASU_ONE_Y(element) (y_at != 0 ? (MASU_BITS)1 : one_x)
+#define SUM_Y(k, e) (y_at != 0 ? (MASU_BITS)1 : element_of(all_x[k], e))
+#define SUM_ONE_Y(element) (y_at != 0 ? (MASU_BITS)1 : one_x)
 #else
-#define MASU_Y(k, e) element_of(all_x[k], e)
-#define MASU_ONE_Y(element) one_x
+#define SUM_Y(k, e) element_of(all_x[k], e)
+#define SUM_ONE_Y(element) one_x
 #endif
 #endif
 
-// Hands the elements of `n` vectors, `stride` apart, to MASU_ADD(x's bits, y's bits): all loads come first. `is_there`: which
+// Hands the elements of `n` vectors, `stride` apart, to SUM_ADD(x's bits, y's bits): all loads come first. `is_there`: which
 // vectors there are, the first one always.
-#define MASU_ADD_LOADS(n, is_there)                                                                     \
+#define SUM_ADD_LOADS(n, is_there)                                                                      \
   {                                                                                                     \
     uint all_x[n][4];                                                                                   \
-    MASU_ALL_Y(n)                                                                                       \
+    SUM_ALL_Y(n)                                                                                        \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
-      const size_t element = head + (is_there ? i + k * stride : i) * MASU_LOADED;                      \
-      MASU_LOAD_X(k, element)                                                                           \
-      MASU_LOAD_Y(k, element)                                                                           \
+      const size_t element = head + (is_there ? i + k * stride : i) * SUM_LOADED;                       \
+      SUM_LOAD_X(k, element)                                                                            \
+      SUM_LOAD_Y(k, element)                                                                            \
     }                                                                                                   \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
       if (is_there) {                                                                                   \
-        MASU_ADD_VECTOR(k)                                                                              \
+        SUM_ADD_VECTOR(k)                                                                               \
       }                                                                                                 \
     }                                                                                                   \
   }
 // The elements of vector number k of those.
-#define MASU_ADD_VECTOR(k)                            \
+#define SUM_ADD_VECTOR(k)                             \
   MASU_UNROLLED                                       \
-  for (int e = 0; e < MASU_LOADED; ++e) {             \
-    MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))   \
+  for (int e = 0; e < SUM_LOADED; ++e) {              \
+    SUM_ADD(element_of(all_x[k], e), SUM_Y(k, e))     \
   }
 // The elements of the vectors from `from` on to before `end`, this work-item's share of them.
 #if MASU_UNROLL == 1
-#define MASU_ADD_VECTORS(from, end) \
-  for (size_t i = (from); i < (end); i += stride) MASU_ADD_LOADS(1, true)
+#define SUM_ADD_VECTORS(from, end)  \
+  for (size_t i = (from); i < (end); i += stride) SUM_ADD_LOADS(1, true)
 #else
 #if MASU_REST == MASU_UNROLL
-#define MASU_ADD_REST(end) if (i < (end)) MASU_ADD_LOADS(MASU_UNROLL, i + k * stride < (end))
+#define SUM_ADD_REST(end) if (i < (end)) SUM_ADD_LOADS(MASU_UNROLL, i + k * stride < (end))
 #else
-#define MASU_ADD_REST(end) \
-  for (; i < (end); i += MASU_REST * stride) MASU_ADD_LOADS(MASU_REST, i + k * stride < (end))
+#define SUM_ADD_REST(end)  \
+  for (; i < (end); i += MASU_REST * stride) SUM_ADD_LOADS(MASU_REST, i + k * stride < (end))
 #endif
-#define MASU_ADD_VECTORS(from, end)                                                                               \
+#define SUM_ADD_VECTORS(from, end)                                                                                \
   {                                                                                                               \
     size_t i = (from);                                                                                            \
-    for (; i + (MASU_UNROLL - 1) * stride < (end); i += MASU_UNROLL * stride) MASU_ADD_LOADS(MASU_UNROLL, true)   \
-    MASU_ADD_REST(end)                                                                                            \
+    for (; i + (MASU_UNROLL - 1) * stride < (end); i += MASU_UNROLL * stride) SUM_ADD_LOADS(MASU_UNROLL, true)    \
+    SUM_ADD_REST(end)                                                                                             \
   }
 #endif
 // The elements before and after the vectors.
 #if MASU_BY_COLUMN
-#define MASU_ADD_EDGES
+#define SUM_ADD_EDGES
 #else
-#define MASU_ADD_EDGES                                                                  \
+#define SUM_ADD_EDGES                                                                   \
   for (size_t e = first; e < edges; e += stride) {                                      \
     const size_t element = e < head ? e : e + vectors * MASU_PER_VECTOR;                \
     const MASU_BITS one_x = element_at(xs, element);                                    \
-    MASU_ADD(one_x, MASU_ONE_Y(element))                                                \
+    SUM_ADD(one_x, SUM_ONE_Y(element))                                                  \
   }
 #endif
 
 // This work-item's column. `rows` is below 2^40; as compilers do not know that, they leave the column in one register and
 // find a digit's counter by a constant from the cell, not by bits of an index put together anew.
-#define MASU_COLUMN ((size_t)(get_local_id(0) & (MASU_COLUMNS - 1)) + (size_t)(rows >> 40))
+#define SUM_COLUMN ((size_t)(get_local_id(0) & (MASU_COLUMNS - 1)) + (size_t)(rows >> 40))
 
 inline void clear(__local uint *table) {
   for (uint i = (uint)get_local_id(0); i < MASU_TABLE_ROWS * MASU_COLUMNS; i += MASU_GROUP) table[i] = 0;
@@ -171,12 +158,12 @@ inline void clear(__local uint *table) {
 
 // Values of at most 31 bits that need two digits have rows of their own for both, and the lower row gets all of a value,
 // modulo 2^32: less what the upper row counts, times 2^16, it is the sum of the lower digits.
-#define MASU_PAIRED (MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && (MASU_ELEMENT_BYTES == 4) == (MASU_INPUTS == 1))
+#define SUM_PAIRED (MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && (MASU_ELEMENT_BYTES == 4) == (MASU_INPUTS == 1))
 
 // Adds every row of the table to its total, and clears it. The columns are gone through from a place that differs from
 // lane to lane, so that lanes do not meet in a bank.
 inline void flush(__local uint *table, __global uint *totals) {
-#if MASU_PAIRED
+#if SUM_PAIRED
   for (uint pair = (uint)get_local_id(0); pair < MASU_TABLE_ROWS / 2; pair += MASU_GROUP) {
     long low = 0;
     long high = 0;
@@ -205,16 +192,16 @@ inline void flush(__local uint *table, __global uint *totals) {
 }
 
 // The binary logarithms of MASU_GROUP and MASU_SHUFFLE_LANES, powers of two.
-#define MASU_GROUP_BITS (31u - (uint)clz((uint)MASU_GROUP))
-#define MASU_LANE_BITS (31u - (uint)clz((uint)MASU_SHUFFLE_LANES))
+#define SUM_GROUP_BITS (31u - (uint)clz((uint)MASU_GROUP))
+#define SUM_LANE_BITS (31u - (uint)clz((uint)MASU_SHUFFLE_LANES))
 
 // The work-items of a team are neighbours. By column the teams are: so neighbours read neighbours.
 #if MASU_BY_COLUMN
-#define MASU_TEAM(me, team_bits) ((me) & ((MASU_GROUP >> (team_bits)) - 1u))
-#define MASU_TEAM_LANE(me, team_bits) ((me) >> (MASU_GROUP_BITS - (team_bits)))
-#define MASU_TEAM_STEP(team_bits) ((uint)MASU_GROUP >> (team_bits))
+#define SUM_TEAM(me, team_bits) ((me) & ((MASU_GROUP >> (team_bits)) - 1u))
+#define SUM_TEAM_LANE(me, team_bits) ((me) >> (SUM_GROUP_BITS - (team_bits)))
+#define SUM_TEAM_STEP(team_bits) ((uint)MASU_GROUP >> (team_bits))
 #else
-#define MASU_TEAM(me, team_bits) ((me) >> (team_bits))
-#define MASU_TEAM_LANE(me, team_bits) ((me) & ((1u << (team_bits)) - 1u))
-#define MASU_TEAM_STEP(team_bits) 1u
+#define SUM_TEAM(me, team_bits) ((me) >> (team_bits))
+#define SUM_TEAM_LANE(me, team_bits) ((me) & ((1u << (team_bits)) - 1u))
+#define SUM_TEAM_STEP(team_bits) 1u
 #endif

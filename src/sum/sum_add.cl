@@ -2,7 +2,7 @@
 // Exact totals of rows that work-groups share, for the host; all zeros before. After sum_floats.cl or sum_integers.cl, whose
 // add_unit() adds a work-group's share of a row to the row's totals.
 
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(SUM_PARAMETERS, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -2,8 +2,7 @@
 // Results of sums of doubles whose error has a bound: rounded, and whether that is the exact sum's rounding. The device's twin
 // of compensated.h. After sum_number.cl and sum_finish.cl.
 //
-// Defines beside those of them, given by sum_plan.cpp:
-// - MASU_FP64  1: the device has double; else there is nothing here
+// kernels.md has the parameters, which sum_plan.cpp gives.
 
 #if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -22,6 +21,8 @@ inline double add_exactly(double *sum, const double x) {
 inline ulong rounded_double(const double x, const uint precision, const int least, const uint bits) {
   const ulong all = as_ulong(x);
   if (bits == 64) return all << 1 == 0 ? 0 : all;
+  // Devices convert to normal f32 likewise; what they do with smaller ones differs.
+  if (precision == 24 && fabs(x) >= as_double(0x3810000000000000UL)) return as_uint((float)x);  // 2^-126
   const uint field = (uint)(all >> 52) & 2047u;
   const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
   if (whole == 0) return 0;
@@ -102,7 +103,7 @@ inline bool certain(double sum, const double error, const double bound, const ui
   if (exact && sum == 0) return true;
   const double count = (double)divisor;
   if (bits == 64) {
-    if (what == MASU_AS_ROOT) return certain_root(sum, rest, bound, found);
+    if (what == SUM_AS_ROOT) return certain_root(sum, rest, bound, found);
     // By powers of two nothing is rounded, but for the least numbers.
     const double scaled = sum / count;
     // Not by the usual test, of which compilers make a population count, that Oclgrind lacks.
@@ -114,15 +115,15 @@ inline bool certain(double sum, const double error, const double bound, const ui
     *found = as_ulong(divisor > 1 ? scaled : sum);
     return bound == 0 || (sum + (rest + wide) == sum && sum + (rest - wide) == sum);
   }
-  const bool plain = divisor <= 1 && what != MASU_AS_ROOT;
+  const bool plain = divisor <= 1 && what != SUM_AS_ROOT;
   if (exact && plain) {
     *found = rounded_double(sum, precision, least, bits);
     return true;
   }
   if (exact && fabs(sum) >= as_double(0x07b0000000000000UL)) {
     // A quotient or a root that is a double is known. All ties are such ones.
-    const double value = what == MASU_AS_ROOT ? sqrt(sum) : sum / count;
-    if (fma(-value, what == MASU_AS_ROOT ? value : count, sum) == 0) {
+    const double value = what == SUM_AS_ROOT ? sqrt(sum) : sum / count;
+    if (fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0) {
       *found = rounded_double(value, precision, least, bits);
       return true;
     }
@@ -131,7 +132,7 @@ inline bool certain(double sum, const double error, const double bound, const ui
   double low = sum - wide;
   double high = sum + wide;
   if (!plain) {
-    if (what == MASU_AS_ROOT) {
+    if (what == SUM_AS_ROOT) {
       if (!(low > 0)) return false;
       low = sqrt(low);
       high = sqrt(high);
@@ -223,7 +224,20 @@ inline bool certain_fine_variance(const double sum, const double error, const do
   const double more = add_exactly(&value, second_rest);
   *found = as_ulong(value);
   if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
-  if (!root) return fabs(more) + all_wide < (value - neighbour(value, false)) / 2 * (1 - 0x1p-50);
-  return certain_root(value, more, all_wide, found);
+  if (root) return certain_root(value, more, all_wide, found);
+  const double half_gap = (value - neighbour(value, false)) / 2;
+  if (fabs(more) + all_wide < half_gap * (1 - 0x1p-50)) return true;
+  // A tie, where nothing was rounded: `numerator` and `parts` are the divisors times the value and half of its gap.
+  const bool exact = bound == 0 && square_bound == 0 && error == 0 && square_error == 0 && n >> 26 == 0 &&
+                     (as_ulong(value) & 0xfffffffffffffUL) != 0;
+  const double middle = more < 0 ? -half_gap : half_gap;
+  const double multiple = value * (count * divisor);
+  const double parts[] = {-multiple, -middle * (count * divisor), rounding, upper_rest, -lower_rest,
+                          -fma(value, count * divisor, -multiple)};
+  double lost = 0;
+  for (int i = 0; i < 6; ++i) lost += fabs(add_exactly(&numerator, parts[i]));
+  if (!exact || lost != 0 || numerator != 0) return false;
+  if ((as_ulong(value) & 1) != 0) *found = as_ulong(neighbour(value, middle > 0));
+  return true;
 }
 #endif

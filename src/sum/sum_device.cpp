@@ -169,7 +169,7 @@ bool SumsOnDevice::fits(const std::byte* fetched) const {
 std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, const BufferBase& y,
                                          const Buffer<std::byte>& workspace, const Targets& targets) const {
   std::vector<Event> launches;
-  enum : std::uint32_t { integer, quotient, root, squared_deviation, deviation };  // as MASU_AS_...
+  enum : std::uint32_t { integer, quotient, root, squared_deviation, deviation };  // as SUM_AS_...
   using Function = SumRule::Function;
   const Plan& plan = plan_;
   const Dtype result = rule_.result_dtype();

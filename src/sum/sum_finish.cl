@@ -3,26 +3,25 @@
 // norm, or a variance (n S - V^2) / (n (n - ddof)), V the sum of the values and S that of their squares, both counted from
 // one lowest bit. Rounded once. No work-group waits for another. After sum.cl and sum_number.cl.
 //
-// Define beside those of them, given by sum_plan.cpp:
-// - MASU_VALUE_WORDS  words of V
+// kernels.md has the parameters, which sum_plan.cpp gives.
 
 // What a result is, beside its dtype.
-#define MASU_AS_INTEGER 0u  // a sum or dot product of integers, modulo 2^64
-#define MASU_AS_QUOTIENT 1u
-#define MASU_AS_ROOT 2u
-#define MASU_AS_DEVIATION 4u  // the root of a variance, which is 3
+#define SUM_AS_INTEGER 0u  // a sum or dot product of integers, modulo 2^64
+#define SUM_AS_QUOTIENT 1u
+#define SUM_AS_ROOT 2u
+#define SUM_AS_DEVIATION 4u  // the root of a variance, which is 3
 
 // Totals of a row, in words: of a variance those of the squares, then those of the values.
-#define MASU_ROW_WORDS (2 * MASU_TABLE_ROWS * (1 + MASU_BOTH))
+#define SUM_ROW_WORDS (2 * MASU_TABLE_ROWS * (1 + MASU_BOTH))
 
-// How a result is made. `what`: MASU_AS_...; `divisor` is ddof of a variance; a float has `bits` bits, `precision` of its
+// How a result is made. `what`: SUM_AS_...; `divisor` is ddof of a variance; a float has `bits` bits, `precision` of its
 // mantissa, the lowest one of 2^least at least. An integer that does not fit sets the lowest bit of the status word.
-#define MASU_RESULT_PARAMETERS                                                                                \
+#define SUM_RESULT_PARAMETERS                                                                                 \
   const uint what, const ulong divisor, const uint precision, const int least, const uint bits,              \
       __global uchar *results, const ulong results_at, __global uchar *status, const ulong status_at
-#define MASU_FINISH_PARAMETERS                                                                      \
+#define SUM_FINISH_PARAMETERS                                                                       \
   __local ulong *digits, __local uint *words, __local uint *value, __local uint *kept_totals
-#define MASU_FINISH_POINTERS                                         \
+#define SUM_FINISH_POINTERS                                          \
   MASU_LOCAL_POINTER(ulong, digits);     /* MASU_WORDS */            \
   MASU_LOCAL_POINTER(uint, words);       /* MASU_WORDS */            \
   MASU_LOCAL_POINTER(uint, value);       /* MASU_VALUE_WORDS */      \
@@ -79,10 +78,10 @@ inline void store_row(const long above, __global uint *kinds, const ulong count,
   // With what is not finite there is no variance, whatever it is.
   const uint specials = atomic_or(kinds, 0u) != 0 ? MASU_NAN : 0;
   store_result(result, bits,
-               finished(words, what == MASU_AS_DEVIATION, more, false, specials, precision, least, bits));
+               finished(words, what == SUM_AS_DEVIATION, more, false, specials, precision, least, bits));
 #else
 #if !MASU_FLOAT
-  if (what == MASU_AS_INTEGER) {
+  if (what == SUM_AS_INTEGER) {
     ulong whole;
     if (!whole_number(above, words, MASU_SIGNED, &whole)) atomic_or(status, 1u);
     *(__global ulong *)result = whole;
@@ -92,7 +91,7 @@ inline void store_row(const long above, __global uint *kinds, const ulong count,
   if (above < 0) negate(words, MASU_WORDS);
   const bool more = divisor > 1 && divide(words, divisor);
   store_result(result, bits,
-               finished(words, what == MASU_AS_ROOT, more, above < 0, atomic_or(kinds, 0u), precision, least, bits));
+               finished(words, what == SUM_AS_ROOT, more, above < 0, atomic_or(kinds, 0u), precision, least, bits));
 #endif
 }
 
@@ -120,10 +119,10 @@ MASU_APART void add_and_finish(__global const uchar *x, const ulong x_at, __glob
                            const ulong count, const ulong rows, const ulong columns, const ulong shares,
                            const size_t unit,
                            __local uint *table, __global uint *row_totals, __global uint *kinds, __global uint *arrived,
-                           MASU_RESULT_PARAMETERS, __local ulong *digits, __local uint *words, __local uint *value,
+                           SUM_RESULT_PARAMETERS, __local ulong *digits, __local uint *words, __local uint *value,
                            __local uint *kept_totals) {
   MASU_LOCAL_POINTER(uint, table);
-  MASU_FINISH_POINTERS
+  SUM_FINISH_POINTERS
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint of = 0; of < 1 + MASU_BOTH; ++of) {

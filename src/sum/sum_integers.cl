@@ -2,13 +2,13 @@
 // Exact sums and dot products of integers, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After sum.cl.
 
 // A work-item's total is in two's complement, in words of 64 bits, the lowest first: so many of numbers, and of products.
-#define MASU_NUMBER_WORDS (MASU_ELEMENT_BYTES < 8 ? 1 : 2)
-#define MASU_PRODUCT_WORDS (MASU_ELEMENT_BYTES < 4 ? 1 : MASU_ELEMENT_BYTES < 8 ? 2 : 3)
+#define SUM_NUMBER_WORDS (MASU_ELEMENT_BYTES < 8 ? 1 : 2)
+#define SUM_PRODUCT_WORDS (MASU_ELEMENT_BYTES < 4 ? 1 : MASU_ELEMENT_BYTES < 8 ? 2 : 3)
 
 #if MASU_SIGNED
-#define MASU_EXTENSION(word) ((ulong)(as_long(word) >> 63))
+#define SUM_EXTENSION(word) ((ulong)(as_long(word) >> 63))
 #else
-#define MASU_EXTENSION(word) ((ulong)0)
+#define SUM_EXTENSION(word) ((ulong)0)
 #endif
 // Adds a number of three words.
 inline void add_wide(ulong *total, const ulong low, const ulong high, const ulong top) {
@@ -22,7 +22,7 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 // Adds one word to two.
 MASU_INLINE void add_word(ulong *total, const ulong word) {
   total[0] += word;
-  total[1] += MASU_EXTENSION(word) + (total[0] < word ? 1 : 0);
+  total[1] += SUM_EXTENSION(word) + (total[0] < word ? 1 : 0);
 }
 // The words of a total that come after those in use.
 inline void extend(ulong *total, const int used, const int words) {
@@ -31,32 +31,32 @@ inline void extend(ulong *total, const int used, const int words) {
 }
 
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_LONG(bits) (MASU_SIGNED ? (long)as_char((uchar)(bits)) : (long)(bits))
+#define SUM_LONG(bits) (MASU_SIGNED ? (long)as_char((uchar)(bits)) : (long)(bits))
 #elif MASU_ELEMENT_BYTES == 2
-#define MASU_LONG(bits) (MASU_SIGNED ? (long)as_short((ushort)(bits)) : (long)(bits))
+#define SUM_LONG(bits) (MASU_SIGNED ? (long)as_short((ushort)(bits)) : (long)(bits))
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_LONG(bits) (MASU_SIGNED ? (long)as_int(bits) : (long)(bits))
+#define SUM_LONG(bits) (MASU_SIGNED ? (long)as_int(bits) : (long)(bits))
 #endif
 // Add an element, or the product of two, to a total.
 #if MASU_ELEMENT_BYTES == 8
 MASU_INLINE void add_product(ulong *total, const ulong a, const ulong b) {
-  const ulong high = mul_hi(a, b) - (MASU_EXTENSION(a) & b) - (MASU_EXTENSION(b) & a);
-  add_wide(total, a * b, high, MASU_EXTENSION(high));
+  const ulong high = mul_hi(a, b) - (SUM_EXTENSION(a) & b) - (SUM_EXTENSION(b) & a);
+  add_wide(total, a * b, high, SUM_EXTENSION(high));
 }
-#define MASU_ADD_NUMBER(total, bits) add_word(total, bits);
-#define MASU_ADD_PRODUCT(total, x_bits, y_bits) add_product(total, x_bits, y_bits);
+#define SUM_ADD_NUMBER(total, bits) add_word(total, bits);
+#define SUM_ADD_PRODUCT(total, x_bits, y_bits) add_product(total, x_bits, y_bits);
 #else
-#define MASU_ADD_NUMBER(total, bits) total[0] += (ulong)MASU_LONG(bits);
+#define SUM_ADD_NUMBER(total, bits) total[0] += (ulong)SUM_LONG(bits);
 #if MASU_ELEMENT_BYTES == 4
-#define MASU_ADD_PRODUCT(total, x_bits, y_bits) add_word(total, (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits)));
+#define SUM_ADD_PRODUCT(total, x_bits, y_bits) add_word(total, (ulong)(SUM_LONG(x_bits) * SUM_LONG(y_bits)));
 #else
-#define MASU_ADD_PRODUCT(total, x_bits, y_bits) total[0] += (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits));
+#define SUM_ADD_PRODUCT(total, x_bits, y_bits) total[0] += (ulong)(SUM_LONG(x_bits) * SUM_LONG(y_bits));
 #endif
 #endif
 #if MASU_INPUTS == 1
-#define MASU_ADD(bits, unused) MASU_ADD_NUMBER(total, bits)
+#define SUM_ADD(bits, unused) SUM_ADD_NUMBER(total, bits)
 #else
-#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(total, x_bits, y_bits)
+#define SUM_ADD(x_bits, y_bits) SUM_ADD_PRODUCT(total, x_bits, y_bits)
 #endif
 
 // Adds this group's share of a row, unit `unit`, to the row's totals; `kinds` is that of floats.
@@ -64,12 +64,12 @@ MASU_INLINE void add_product(ulong *total, const ulong a, const ulong b) {
 inline void add_unit(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
                      const ulong count, const ulong rows, const ulong columns, const ulong shares, const size_t unit,
                      __local uint *table, __global uint *row_totals, __global uint *kinds) {
-  __local uint *column = table + MASU_COLUMN;
-  MASU_UNIT(unit)
+  __local uint *column = table + SUM_COLUMN;
+  SUM_UNIT(unit)
   ulong total[3] = {0, 0, 0};
-  MASU_ADD_VECTORS(first, vectors)
-  MASU_ADD_EDGES
-  extend(total, MASU_INPUTS == 1 ? MASU_NUMBER_WORDS : MASU_PRODUCT_WORDS, 3);
+  SUM_ADD_VECTORS(first, vectors)
+  SUM_ADD_EDGES
+  extend(total, MASU_INPUTS == 1 ? SUM_NUMBER_WORDS : SUM_PRODUCT_WORDS, 3);
   MASU_UNROLLED
   for (int d = 0; d < MASU_TABLE_ROWS; ++d) {
     const uint digit = (uint)(total[d / 4] >> (d % 4 * 16)) & 65535u;

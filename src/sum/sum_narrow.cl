@@ -4,21 +4,21 @@
 // sum_finish.cl and sum_integers.cl.
 
 #if MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1
-#define MASU_NARROW_WORDS 5
+#define SUM_NARROW_WORDS 5
 
 // Shifts the highest bit to the top; by how much. Zero stays.
 MASU_INLINE int to_the_top(uint* words) {
   int shift = 0;
-  for (int moves = 1; moves < MASU_NARROW_WORDS && words[MASU_NARROW_WORDS - 1] == 0; ++moves) {
+  for (int moves = 1; moves < SUM_NARROW_WORDS && words[SUM_NARROW_WORDS - 1] == 0; ++moves) {
     MASU_UNROLLED
-    for (int w = MASU_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    for (int w = SUM_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
     words[0] = 0;
     shift += 32;
   }
-  const int bits = words[MASU_NARROW_WORDS - 1] == 0 ? 0 : (int)clz(words[MASU_NARROW_WORDS - 1]);
+  const int bits = words[SUM_NARROW_WORDS - 1] == 0 ? 0 : (int)clz(words[SUM_NARROW_WORDS - 1]);
   if (bits == 0) return shift;
   MASU_UNROLLED
-  for (int w = MASU_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
+  for (int w = SUM_NARROW_WORDS - 1; w > 0; --w) words[w] = words[w] << bits | words[w - 1] >> (32 - bits);
   words[0] <<= bits;
   return shift + bits;
 }
@@ -27,7 +27,7 @@ MASU_INLINE int to_the_top(uint* words) {
 MASU_INLINE void multiply_narrow(uint* words, const uint factor) {
   ulong carry = 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_NARROW_WORDS; ++w) {
+  for (int w = 0; w < SUM_NARROW_WORDS; ++w) {
     carry += (ulong)words[w] * factor;
     words[w] = (uint)carry;
     carry >>= 32;
@@ -41,7 +41,7 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
   for (int i = 0; i < 3; ++i) {
     ulong carry = 0;
     MASU_UNROLLED
-    for (int w = i; w < MASU_NARROW_WORDS; ++w) {
+    for (int w = i; w < SUM_NARROW_WORDS; ++w) {
       const ulong product = w - i < 3 ? (ulong)value[i] * value[w - i < 3 ? w - i : 0] + carry : carry;
       const ulong rest = (ulong)words[w] - (product & 0xffffffffu);
       words[w] = (uint)rest;
@@ -54,7 +54,7 @@ MASU_INLINE void subtract_narrow_square(uint* words, const ulong low, const ulon
 MASU_INLINE bool divide_narrow(uint* words, const uint divisor) {
   ulong rest = 0;
   MASU_UNROLLED
-  for (int w = MASU_NARROW_WORDS - 1; w >= 0; --w) {
+  for (int w = SUM_NARROW_WORDS - 1; w >= 0; --w) {
     const ulong upper = rest << 32 | words[w];
     const ulong quotient = upper / divisor;
     rest = upper - quotient * divisor;
@@ -67,7 +67,7 @@ MASU_INLINE bool divide_narrow(uint* words, const uint divisor) {
 MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool root, const uint precision,
                                   const int least, const uint bits) {
   lowest -= to_the_top(words);
-  if (words[MASU_NARROW_WORDS - 1] == 0) return 0;
+  if (words[SUM_NARROW_WORDS - 1] == 0) return 0;
   ulong upper = (ulong)words[4] << 32 | words[3];
   ulong lower = (ulong)words[2] << 32 | words[1];
   more = more || words[0] != 0;
@@ -91,13 +91,13 @@ MASU_INLINE ulong finished_narrow(uint* words, int lowest, bool more, const bool
 MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const ulong count, const uint what,
                                const ulong divisor, const uint precision, const int least, const uint bits,
                                ulong* found, bool* fits) {
-  if (what == MASU_AS_INTEGER) {
+  if (what == SUM_AS_INTEGER) {
     const ulong sign = MASU_SIGNED && as_long(wide[0]) < 0 ? ULONG_MAX : 0;
     *found = wide[0];
     *fits = wide[1] == sign && wide[2] == sign;
     return true;
   }
-  uint words[MASU_NARROW_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
+  uint words[SUM_NARROW_WORDS] = {(uint)wide[0], (uint)(wide[0] >> 32), (uint)wide[1], (uint)(wide[1] >> 32),
                                    (uint)wide[2]};
 #if MASU_BOTH
   if (MASU_SIGNED && as_long(high) < 0) {
@@ -109,35 +109,35 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
   // From the top on the quotient has 128 bits.
   const int lowest = -to_the_top(words);
   const bool more = divide_narrow(words, (uint)(count * (count - divisor)));
-  *found = finished_narrow(words, lowest, more, what == MASU_AS_DEVIATION, precision, least, bits);
+  *found = finished_narrow(words, lowest, more, what == SUM_AS_DEVIATION, precision, least, bits);
   return true;
 #else
-  if (what != MASU_AS_ROOT) return false;
+  if (what != SUM_AS_ROOT) return false;
   *found = finished_narrow(words, 0, false, true, precision, least, bits);
   return true;
 #endif
 }
 
 // What a work-item knows of its part of a row, as in sum_quick.cl.
-#undef MASU_ADD
+#undef SUM_ADD
 // Rows of less than 2^16 elements: a number of 192 bits in two's complement; for a variance also the values' sum, 128 bits.
-#define MASU_PART_WORDS (3 + 2 * MASU_BOTH)
-#define MASU_START_PART      \
+#define SUM_PART_WORDS (3 + 2 * MASU_BOTH)
+#define SUM_START_PART       \
   ulong wide[3] = {0, 0, 0}; \
   ulong total[2] = {0, 0};
 #if MASU_BOTH
-#define MASU_ADD(bits, unused)        \
+#define SUM_ADD(bits, unused)         \
   {                                   \
     const MASU_BITS one = (bits);     \
-    MASU_ADD_NUMBER(total, one)       \
-    MASU_ADD_PRODUCT(wide, one, one)  \
+    SUM_ADD_NUMBER(total, one)        \
+    SUM_ADD_PRODUCT(wide, one, one)   \
   }
 #else
-#define MASU_ADD(x_bits, y_bits) MASU_ADD_PRODUCT(wide, x_bits, y_bits)
+#define SUM_ADD(x_bits, y_bits) SUM_ADD_PRODUCT(wide, x_bits, y_bits)
 #endif
-#define MASU_END_PART                                               \
-  extend(wide, MASU_PRODUCT_WORDS, 3);                              \
-  extend(total, MASU_NUMBER_WORDS, 2);                              \
+#define SUM_END_PART                                                \
+  extend(wide, SUM_PRODUCT_WORDS, 3);                               \
+  extend(total, SUM_NUMBER_WORDS, 2);                               \
   for (int w = 0; w < 3; ++w) part[w] = wide[w];                    \
   for (int w = 0; w < 2 * MASU_BOTH; ++w) part[3 + w] = total[w];
 inline void add_part(ulong *part, const ulong *other) {
@@ -149,7 +149,7 @@ inline void add_part(ulong *part, const ulong *other) {
 }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  return narrow_result(part, part[MASU_PART_WORDS - 2], part[MASU_PART_WORDS - 1], count, what, divisor, precision,
+  return narrow_result(part, part[SUM_PART_WORDS - 2], part[SUM_PART_WORDS - 1], count, what, divisor, precision,
                        least, bits, found, fits);
 }
 #endif

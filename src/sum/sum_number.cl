@@ -2,11 +2,7 @@
 // An exact number on a device: made of totals, divided, its root, rounded once; in OpenCL C 1.2 (and, after the CUDA
 // prelude, in CUDA C++). The rules are those of fixed_point.cpp and statistics.cpp. After elements.cl.
 //
-// Defines beside its, all given by sum_plan.cpp:
-// - MASU_GROUP   work-items in a work-group
-// - MASU_WORDS   words of 32 bits of a number, words[0] the lowest one
-// - MASU_BELOW   how many of them lie under the lowest bit of a total: for quotients and roots
-// - MASU_LOWEST  words[0] stands for 2^-this
+// kernels.md has the parameters, which sum_plan.cpp gives.
 // Where a number is said to be followed by `more`, it is greater by less than its lowest bit.
 
 // The lowest bit that total r of a row counts, from the lowest one of all: of totals that the kernels add to with these

@@ -9,7 +9,6 @@
 #include <bit>
 #include <cmath>
 #include <initializer_list>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -53,42 +52,35 @@ void lay_out(Plan& plan, unsigned places, unsigned bits) {
   plan.table_rows = ((places - 1) >> plan.spacing) * plan.step + plan.digits;
 }
 
-// Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
-struct Shape {
-  unsigned group;
-  unsigned unroll;
-  unsigned groups_a_unit;
-};
-
 // Whether a row is so long that reading it limits its sum: then few work-groups with much in flight are the fastest.
 bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (device.kind != DeviceKind::cuda || inputs != Inputs::values || layout != Layout::shared) return false;
-  constexpr std::uint64_t least_bytes = std::uint64_t{16} << 20;
-  if (dtype == Dtype::f32) return count > most_cluster_bytes / size_of(dtype);
-  return (is_float(dtype) || size_of(dtype) == 4) && count >= least_bytes / size_of(dtype);
+  if (dtype == Dtype::f32) return count > tuned.most_cluster_bytes / size_of(dtype);
+  return (is_float(dtype) || size_of(dtype) == 4) && count >= tuned.stream_bytes / size_of(dtype);
 }
 
-// The fastest of those tried (bench/notes/sum.md). `count` is that of a row, 0 where it is added exactly at once.
+// `count` is that of a row, 0 where it is added exactly at once.
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
-  constexpr std::uint64_t many = std::uint64_t{1} << 22;
-  constexpr std::uint64_t most = std::uint64_t{1} << 27;
   if (streams(device, dtype, inputs, layout, count)) {
-    return dtype == Dtype::f32 ? Shape{256, count < many ? 8U : 16U, 2} : Shape{512, 16, 1};
+    if (dtype != Dtype::f32) return tuned.stream;
+    return count < tuned.stream_f32_elements ? tuned.stream_f32_few : tuned.stream_f32;
   }
   if (layout == Layout::columns) {
-    // Loads are of one element.
-    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return {1024, 32, 1};
-    const bool wide = size_of(dtype) == 8 || inputs == Inputs::both;
-    return {512, wide ? 8U : 16U, 2};
+    if (count != 0 && count < tuned.short_columns) return tuned.columns_short;
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return tuned.columns_stored;
+    return size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow;
   }
-  if (inputs == Inputs::products) return quick ? Shape{512, 4, count < most ? 1U : 2U} : Shape{1024, 4, 1};
-  if (inputs == Inputs::both && quick) return {512, 6, 2};
-  if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
+  if (inputs == Inputs::products) {
+    if (!quick) return tuned.products;
+    return count < tuned.many_products ? tuned.products_quick : tuned.products_quick_many;
+  }
+  if (inputs == Inputs::both && quick) return tuned.both_quick;
+  if (!is_float(dtype) || inputs != Inputs::values) return tuned.integers;
   const bool shares_f64 = dtype == Dtype::f64 && layout == Layout::shared;
-  if (device.kind != DeviceKind::cuda) return shares_f64 ? Shape{256, 8, 4} : Shape{256, 4, 8};
-  return shares_f64 || layout == Layout::rows ? Shape{512, 4, 2} : Shape{512, 8, 2};
+  if (device.kind != DeviceKind::cuda) return shares_f64 ? tuned.opencl_f64 : tuned.opencl;
+  return shares_f64 || layout == Layout::rows ? tuned.f64_or_rows : tuned.floats;
 }
 
 }  // namespace
@@ -190,20 +182,18 @@ std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexce
 }
 
 unsigned Plan::rest() const noexcept {
-  constexpr unsigned most = 8;
   constexpr unsigned most_of_columns = 16;  // loads of one element
-  return layout == Layout::columns && unroll <= most_of_columns ? unroll : std::min(unroll, most);
+  return layout == Layout::columns && unroll <= most_of_columns ? unroll : std::min(unroll, tuned.rest);
 }
 
 bool Plan::waits(std::uint64_t rows, std::uint64_t count) const noexcept {
   const std::uint64_t bytes = count * size_of(dtype);
-  return cluster > 1 && rows * cluster <= most_groups && bytes >= least_cluster_bytes && bytes <= most_cluster_bytes;
+  return cluster > 1 && rows * cluster <= most_groups && bytes >= tuned.least_cluster_bytes &&
+         bytes <= tuned.most_cluster_bytes;
 }
 
 std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexcept {
-  // More than the device has at a time where there are many rows: so that it is never short of some.
-  constexpr std::uint64_t rounds = 8;
-  return std::clamp<std::uint64_t>(rows * shares(rows, count), 1, most_groups * rounds);
+  return std::clamp<std::uint64_t>(rows * shares(rows, count), 1, most_groups * tuned.rounds);
 }
 
 unsigned Plan::part_words() const noexcept {
@@ -221,29 +211,26 @@ Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept 
         std::min(count * size_of(dtype) / 16, most_groups * group / std::max<std::uint64_t>(rows, 1));
     return {std::min(whole, static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(wanted, 1))) - 1), 1};
   }
-  // The time of the teams that take longest, in that of a vector; as measured with rows of 64 to 2^20 elements.
+  // The time of the teams that take longest, in that of a vector.
   constexpr unsigned sub_group_bits = 5;  // MASU_SHUFFLE_LANES of the kernels, where they have them
-  constexpr double a_row = 0.5;           // to find it and to put the work-items' parts together
-  constexpr double a_result = 2.4;        // and the wait of a work-group for its work-items
-  constexpr double barriers = 2.1;        // where a team is more than a sub-group
-  constexpr double long_rows =
-      0.025;  // for each doubling of a work-item's vectors above 64: rows far from each other are read
-  constexpr double near[] = {1.85, 1.35, 1.2, 1.03, 1.02};  // where few neighbours read neighbours
+  const auto part = [](unsigned thousandths) { return thousandths / 1000.0; };
   const double vectors = std::max(static_cast<double>(count) * static_cast<double>(size_of(dtype)) / 16, 1.0);
   Teams best{0, 1};
   double least = std::numeric_limits<double>::infinity();
   for (Teams teams{0, 1}; teams.bits <= whole; ++teams.bits) {
     const double turns = std::ceil(vectors / static_cast<double>((1U << teams.bits) * unroll));
     const double each = turns * unroll;
-    double factor = teams.bits < std::size(near) ? near[teams.bits] : 1;
-    if (each > 64) factor += long_rows * std::log2(each / 64);
-    const unsigned most_rounds = teams.bits <= sub_group_bits ? std::min(1U << teams.bits, 8U) : 1;
+    double factor = teams.bits < tuned.near.size() ? part(tuned.near[teams.bits]) : 1;
+    if (each > 64) factor += part(tuned.long_rows) * std::log2(each / 64);
+    const bool waits_for_others = teams.bits > sub_group_bits;
+    const unsigned most_rounds = waits_for_others ? 1 : std::min(1U << teams.bits, tuned.team_rounds);
     for (teams.rounds = 1; teams.rounds <= most_rounds; teams.rounds *= 2) {
       const std::uint64_t here = rows_of_group(teams);
       const std::uint64_t groups = (rows + here - 1) / here;
       const std::uint64_t passes = (groups + most_groups - 1) / most_groups;
       const double time = static_cast<double>(passes) * factor *
-                          (teams.rounds * (each + a_row) + a_result + (teams.bits > sub_group_bits ? barriers : 0));
+                          (teams.rounds * (each + part(tuned.a_row)) + part(tuned.a_result) +
+                           (waits_for_others ? part(tuned.barriers) : 0));
       if (time >= least) continue;
       least = time;
       best = teams;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -33,9 +35,19 @@ inline constexpr unsigned words_below_variances = 8;
 // Elements of a row whose squares and products, as integers, sum_narrow.cl takes.
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
-// Rows of so many bytes are shared by the work-groups of a cluster.
-inline constexpr std::uint64_t least_cluster_bytes = std::uint64_t{1} << 15;
-inline constexpr std::uint64_t most_cluster_bytes = std::uint64_t{1} << 20;
+// Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
+struct Shape {
+  unsigned group;
+  unsigned unroll;
+  unsigned groups_a_unit;
+};
+using Near = std::array<unsigned, 5>;
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "sum/sum_tuning.def"
+};
+inline Tuned tuned;
 
 struct Plan {
   Dtype dtype = Dtype::u8;

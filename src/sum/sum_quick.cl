@@ -3,25 +3,23 @@
 // what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. After
 // sum_finish.cl and sum_certain.cl; sum_rows.cl has the kernels.
 //
-// Defines beside those of them, given by sum_plan.cpp:
-// - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
-// - MASU_FINE        1: results are doubles: what additions of narrower elements round away is added up, too
+// kernels.md has the parameters, which sum_plan.cpp gives.
 
 #if MASU_QUICK && MASU_FLOAT
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
 // everywhere.
-#define MASU_SPARE (11 - MASU_EXPONENT_BITS)
-#define MASU_SMALL_HIGH(bits) \
-  ((uint)(as_int((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> MASU_SPARE) & ~(0x7fffffffu ^ 0x7fffffffu >> MASU_SPARE))
+#define SUM_SPARE (11 - MASU_EXPONENT_BITS)
+#define SUM_SMALL_HIGH(bits)  \
+  ((uint)(as_int((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> SUM_SPARE) & ~(0x7fffffffu ^ 0x7fffffffu >> SUM_SPARE))
 #if MASU_ELEMENT_BYTES == 4
-#define MASU_SMALL_DOUBLE(bits) as_double((ulong)MASU_SMALL_HIGH(bits) << 32 | (ulong)((bits) << (32 - MASU_SPARE)))
+#define SUM_SMALL_DOUBLE(bits) as_double((ulong)SUM_SMALL_HIGH(bits) << 32 | (ulong)((bits) << (32 - SUM_SPARE)))
 #else
-#define MASU_SMALL_DOUBLE(bits) as_double((ulong)MASU_SMALL_HIGH(bits) << 32)
+#define SUM_SMALL_DOUBLE(bits) as_double((ulong)SUM_SMALL_HIGH(bits) << 32)
 #endif
-#define MASU_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
-#define MASU_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
+#define SUM_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
+#define SUM_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
 // Whether all elements are multiples of the least one, so few bits that a vector's sum fits a double's fraction.
-#define MASU_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
+#define SUM_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
 // Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
 MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
   *lost += fabs(add_exactly(error, add_exactly(sum, x)));
@@ -53,25 +51,25 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 }
 #endif
 
-#define MASU_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
+#define SUM_IN_FEW_WORDS (MASU_QUICK && !MASU_FLOAT && MASU_INPUTS != 1)
 
-// What a work-item knows of its part of a row, as MASU_PART_WORDS words.
-#if !MASU_IN_FEW_WORDS
-#undef MASU_ADD
+// What a work-item knows of its part of a row, as SUM_PART_WORDS words.
+#if !SUM_IN_FEW_WORDS
+#undef SUM_ADD
 #endif
-#if MASU_IN_FEW_WORDS  // sum_narrow.cl has it
+#if SUM_IN_FEW_WORDS  // sum_narrow.cl has it
 #elif !MASU_QUICK
-#define MASU_PART_WORDS 1
-#define MASU_ADD(x_bits, y_bits)
-#define MASU_START_PART
-#define MASU_END_PART
+#define SUM_PART_WORDS 1
+#define SUM_ADD(x_bits, y_bits)
+#define SUM_START_PART
+#define SUM_END_PART
 #elif !MASU_FLOAT
 // A number of 128 bits in two's complement.
-#define MASU_PART_WORDS 2
-#define MASU_START_PART ulong total[2] = {0, 0};
-#define MASU_ADD(bits, unused) MASU_ADD_NUMBER(total, bits)
-#define MASU_END_PART                   \
-  extend(total, MASU_NUMBER_WORDS, 2);  \
+#define SUM_PART_WORDS 2
+#define SUM_START_PART ulong total[2] = {0, 0};
+#define SUM_ADD(bits, unused) SUM_ADD_NUMBER(total, bits)
+#define SUM_END_PART                    \
+  extend(total, SUM_NUMBER_WORDS, 2);   \
   part[0] = total[0];                   \
   part[1] = total[1];
 inline void add_part(ulong *part, const ulong *other) {
@@ -81,13 +79,13 @@ inline void add_part(ulong *part, const ulong *other) {
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
   const ulong sign = MASU_SIGNED && as_long(part[0]) < 0 ? ULONG_MAX : 0;
-  if (what == MASU_AS_INTEGER) {
+  if (what == SUM_AS_INTEGER) {
     *found = part[0];
     *fits = part[1] == sign;
     return true;
   }
 #if MASU_FP64
-  if (what == MASU_AS_QUOTIENT && part[1] == sign) {
+  if (what == SUM_AS_QUOTIENT && part[1] == sign) {
     const bool minus = sign != 0;
     const ulong magnitude = minus ? 0 - part[0] : part[0];
     const double upper = (double)(magnitude >> 32) * 0x1p32;
@@ -99,8 +97,8 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 }
 #elif MASU_ELEMENT_BYTES == 8 && MASU_BOTH
 // Sums of doubles and of their squares, as below, and, as numbers, the bits that some element has and those that all have.
-#define MASU_PART_WORDS 8
-#define MASU_START_PART     \
+#define SUM_PART_WORDS 8
+#define SUM_START_PART      \
   double sum = 0;           \
   double error = 0;         \
   double lost = 0;          \
@@ -109,7 +107,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   double square_lost = 0;   \
   ulong some = 0;           \
   ulong all = ULONG_MAX;
-#define MASU_ADD(bits, unused)                                                     \
+#define SUM_ADD(bits, unused)                                                      \
   {                                                                                \
     const ulong one = (bits);                                                      \
     some |= one;                                                                   \
@@ -117,7 +115,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     add_double(&sum, &error, &lost, as_double(one));                               \
     add_product(&squares, &square_error, &square_lost, as_double(one), as_double(one)); \
   }
-#define MASU_END_PART               \
+#define SUM_END_PART                \
   part[0] = as_ulong(sum);          \
   part[1] = as_ulong(error);        \
   part[2] = as_ulong(lost);         \
@@ -144,35 +142,35 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   const double square_error = as_double(part[4]);
   if (bits == 64) {
     return certain_fine_variance(as_double(part[0]), error, bound, squares, square_error, square_bound, count, divisor,
-                                 what == MASU_AS_DEVIATION, found);
+                                 what == SUM_AS_DEVIATION, found);
   }
   return certain_variance(as_double(part[0]), (fabs(error) + bound) * (1 + 0x1p-50), squares,
                           (fabs(square_error) + square_bound) * (1 + 0x1p-50), count, divisor,
-                          what == MASU_AS_DEVIATION, precision, least, bits, found);
+                          what == SUM_AS_DEVIATION, precision, least, bits, found);
 }
 #elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1)
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
-#define MASU_PART_WORDS 3
-#define MASU_START_PART \
+#define SUM_PART_WORDS 3
+#define SUM_START_PART  \
   double sum = 0;       \
   double error = 0;     \
   double lost = 0;
 #if MASU_INPUTS == 1
-#define MASU_ADD(bits, unused) add_double(&sum, &error, &lost, as_double(bits));
+#define SUM_ADD(bits, unused) add_double(&sum, &error, &lost, as_double(bits));
 #elif MASU_ELEMENT_BYTES == 8
-#define MASU_ADD(x_bits, y_bits) add_product(&sum, &error, &lost, as_double(x_bits), as_double(y_bits));
+#define SUM_ADD(x_bits, y_bits) add_product(&sum, &error, &lost, as_double(x_bits), as_double(y_bits));
 #else
 // Products are exact. Of infinities and NaNs nothing is known.
-#define MASU_ADD(x_bits, y_bits)                                                                                    \
+#define SUM_ADD(x_bits, y_bits)                                                                                     \
   {                                                                                                                 \
     const MASU_BITS a = (x_bits);                                                                                   \
     const MASU_BITS b = (y_bits);                                                                                   \
-    if (MASU_MAGNITUDE(a) >= MASU_INFINITY_BITS || MASU_MAGNITUDE(b) >= MASU_INFINITY_BITS)                         \
+    if (SUM_MAGNITUDE(a) >= MASU_INFINITY_BITS || SUM_MAGNITUDE(b) >= MASU_INFINITY_BITS)                           \
       lost = as_double(0x7ff0000000000000UL);                                                                       \
-    add_double(&sum, &error, &lost, (MASU_SMALL_DOUBLE(a) * MASU_SCALE) * (MASU_SMALL_DOUBLE(b) * MASU_SCALE));     \
+    add_double(&sum, &error, &lost, (SUM_SMALL_DOUBLE(a) * SUM_SCALE) * (SUM_SMALL_DOUBLE(b) * SUM_SCALE));         \
   }
 #endif
-#define MASU_END_PART         \
+#define SUM_END_PART          \
   part[0] = as_ulong(sum);    \
   part[1] = as_ulong(error);  \
   part[2] = as_ulong(lost);
@@ -187,16 +185,16 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 // NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
 // With MASU_FINE, for results of 64 bits, the sum of what additions round away too.
 #if MASU_FINE
-#define MASU_START_ERROR double error = 0;
-#define MASU_END_ERROR part[3] = as_ulong(error);
-#define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#define SUM_START_ERROR double error = 0;
+#define SUM_END_ERROR part[3] = as_ulong(error);
+#define SUM_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
 #else
-#define MASU_START_ERROR
-#define MASU_END_ERROR
-#define MASU_ADD_TO(sum, error, value) sum += value;
+#define SUM_START_ERROR
+#define SUM_END_ERROR
+#define SUM_ADD_TO(sum, error, value) sum += value;
 #endif
-#define MASU_BY_FOUR (MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
-#if MASU_BY_FOUR
+#define SUM_BY_FOUR (MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
+#if SUM_BY_FOUR
 // Four elements, with the greatest magnitude and the least one that is not 0, less 1, at the top of a word. Returns whether
 // their sum is exact, as it mostly is: all are multiples of the unit of the least one, with 24 bits and at most 27 more;
 // four of them have 53.
@@ -208,59 +206,59 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
     const uint shifted = words[e] << 1;
     *greatest = max(*greatest, shifted);
     *least = min(*least, shifted - 1);
-    values[e] = MASU_SMALL_DOUBLE(words[e]);
+    values[e] = SUM_SMALL_DOUBLE(words[e]);
   }
   return (int)(*greatest >> 24) - (int)(*least >> 24) <= 27;
 }
 #endif
 // Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
 // zeros; the place of such a one.
-#define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
-#define MASU_LOWEST_PLACE(lowest) MASU_PLACE(((lowest) >> MASU_SIGN_SHIFT) + 1)
+#define SUM_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
+#define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
 #if MASU_BOTH
 // The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
 // all have.
-#define MASU_PART_WORDS (MASU_FINE ? 5 : 3)
-#define MASU_START_PART   \
+#define SUM_PART_WORDS (MASU_FINE ? 5 : 3)
+#define SUM_START_PART    \
   double sum = 0;         \
   double squares = 0;     \
-  MASU_START_ERROR        \
-  MASU_START_SQUARE_ERROR \
+  SUM_START_ERROR         \
+  SUM_START_SQUARE_ERROR  \
   uint some = 0;          \
   uint all = UINT_MAX;
-#define MASU_END_PART                       \
+#define SUM_END_PART                        \
   part[0] = as_ulong(sum);                  \
   part[1] = as_ulong(squares);              \
   part[2] = (ulong)some << 32 | (ulong)all; \
-  MASU_END_ERROR                            \
-  MASU_END_SQUARE_ERROR
+  SUM_END_ERROR                             \
+  SUM_END_SQUARE_ERROR
 #if MASU_FINE
-#define MASU_START_SQUARE_ERROR double square_error = 0;
-#define MASU_END_SQUARE_ERROR part[4] = as_ulong(square_error);
-#define MASU_ADD_SQUARE(value) MASU_ADD_TO(squares, square_error, (value) * (value))  // products are exact
+#define SUM_START_SQUARE_ERROR double square_error = 0;
+#define SUM_END_SQUARE_ERROR part[4] = as_ulong(square_error);
+#define SUM_ADD_SQUARE(value) SUM_ADD_TO(squares, square_error, (value) * (value))  // products are exact
 #else
-#define MASU_START_SQUARE_ERROR
-#define MASU_END_SQUARE_ERROR
-#define MASU_ADD_SQUARE(value) squares = fma(value, value, squares);
+#define SUM_START_SQUARE_ERROR
+#define SUM_END_SQUARE_ERROR
+#define SUM_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
 // Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
 #if MASU_ELEMENT_BYTES == 4
-#define MASU_MARKED(bits) (bits)
-#define MASU_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
+#define SUM_MARKED(bits) (bits)
+#define SUM_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
 #else
-#define MASU_MARKED(bits) ((bits) | (MASU_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
-#define MASU_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
+#define SUM_MARKED(bits) ((bits) | (SUM_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
+#define SUM_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
 #endif
-#define MASU_ADD(bits, unused)                            \
+#define SUM_ADD(bits, unused)                             \
   {                                                       \
     const MASU_BITS b = (bits);                           \
-    some |= MASU_MARKED(b);                               \
+    some |= SUM_MARKED(b);                                \
     all &= b;                                             \
-    const double value = MASU_SMALL_DOUBLE(b) * MASU_SCALE; \
-    MASU_ADD_TO(sum, error, value)                        \
-    MASU_ADD_SQUARE(value)                                \
+    const double value = SUM_SMALL_DOUBLE(b) * SUM_SCALE;   \
+    SUM_ADD_TO(sum, error, value)                         \
+    SUM_ADD_SQUARE(value)                                 \
   }
-#if MASU_BY_FOUR
+#if SUM_BY_FOUR
 // Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
 // all half of those that four additions with their errors take.
 MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
@@ -275,11 +273,11 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   const bool exact = take_four(words, values, &greatest, &least);
   const int exponent = (int)(greatest >> 24);
   MASU_PRAGMA_UNROLL
-  for (int e = 0; e < 4; ++e) values[e] *= MASU_SCALE;
+  for (int e = 0; e < 4; ++e) values[e] *= SUM_SCALE;
   // Each square is less than 2^(2 (exponent - 126)), and so not above `squares`.
   const bool above = (int)(as_ulong(squares) >> 52) >= 2 * exponent + (1023 - 2 * 126);
   if (exact && above) {
-    MASU_ADD_TO(sum, error, (values[0] + values[1]) + (values[2] + values[3]))
+    SUM_ADD_TO(sum, error, (values[0] + values[1]) + (values[2] + values[3]))
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < 4; ++e) {
       const double before = squares;
@@ -289,8 +287,8 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   } else {
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < 4; ++e) {
-      MASU_ADD_TO(sum, error, values[e])
-      MASU_ADD_SQUARE(values[e])
+      SUM_ADD_TO(sum, error, values[e])
+      SUM_ADD_SQUARE(values[e])
     }
   }
   *all_sum = sum;
@@ -298,64 +296,64 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   *all_squares = squares;
   *all_square_error = square_error;
 }
-#undef MASU_ADD_VECTOR
-#define MASU_ADD_VECTOR(k)                                                  \
+#undef SUM_ADD_VECTOR
+#define SUM_ADD_VECTOR(k)                                                   \
   some |= all_x[k][0] | all_x[k][1] | all_x[k][2] | all_x[k][3];            \
   all &= all_x[k][0] & all_x[k][1] & all_x[k][2] & all_x[k][3];             \
   add_four(all_x[k], &sum, &error, &squares, &square_error);
 #endif
 #elif MASU_INPUTS == 1
-#define MASU_PART_WORDS (MASU_FINE ? 4 : 3)
-#define MASU_START_PART  \
+#define SUM_PART_WORDS (MASU_FINE ? 4 : 3)
+#define SUM_START_PART   \
   double sum = 0;        \
   double size = 0;       \
-  MASU_START_ERROR       \
+  SUM_START_ERROR        \
   uint worst = 0;        \
   uint lowest = UINT_MAX;
-#define MASU_END_PART                          \
+#define SUM_END_PART                           \
   part[0] = as_ulong(sum);                     \
   part[1] = as_ulong(size);                    \
   part[2] = (ulong)worst << 32 | (ulong)lowest; \
-  MASU_END_ERROR
-#if !MASU_FEW_PLACES
+  SUM_END_ERROR
+#if !SUM_FEW_PLACES
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
-#define MASU_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
-#define MASU_ADD(bits, unused)                                                \
+#define SUM_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
+#define SUM_ADD(bits, unused)                                                 \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
-    lowest = min(lowest, ((uint)b << MASU_SIGN_SHIFT) - 1);                   \
-    const double value = MASU_SMALL_DOUBLE(b);                                \
-    MASU_ADD_TO(sum, error, value)                                            \
+    lowest = min(lowest, ((uint)b << SUM_SIGN_SHIFT) - 1);                    \
+    const double value = SUM_SMALL_DOUBLE(b);                                 \
+    SUM_ADD_TO(sum, error, value)                                             \
     size += fabs(value);                                                      \
   }
-#if MASU_BY_FOUR
-#undef MASU_ADD_VECTOR
-#define MASU_ADD_VECTOR(k)                                                                    \
+#if SUM_BY_FOUR
+#undef SUM_ADD_VECTOR
+#define SUM_ADD_VECTOR(k)                                                                     \
   {                                                                                           \
     uint greatest;                                                                            \
     uint least;                                                                               \
     double value[4];                                                                          \
     if (take_four(all_x[k], value, &greatest, &least)) {                                      \
-      MASU_ADD_TO(sum, error, (value[0] + value[1]) + (value[2] + value[3]))                  \
+      SUM_ADD_TO(sum, error, (value[0] + value[1]) + (value[2] + value[3]))                   \
     } else {                                                                                  \
       MASU_UNROLLED                                                                           \
       for (int e = 0; e < 4; ++e) {                                                           \
-        MASU_ADD_TO(sum, error, value[e])                                                     \
+        SUM_ADD_TO(sum, error, value[e])                                                      \
       }                                                                                       \
     }                                                                                         \
     lowest = min(lowest, least);                                                              \
-    size = fma(4.0, MASU_SMALL_DOUBLE(greatest >> 1), size); /* at most four times as much */ \
+    size = fma(4.0, SUM_SMALL_DOUBLE(greatest >> 1), size); /* at most four times as much */  \
   }
 #endif
 // The field of the double that is 2^52 times the unit of the lowest element.
-#define MASU_EXACT_FIELD(part) (MASU_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
-#define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
+#define SUM_EXACT_FIELD(part) (SUM_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
+#define SUM_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
 #else
 // All elements are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
 // word, whatever is below.
-#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
-#define MASU_TAKE_UPPER(word, add_value)                                                        \
+#define SUM_NO_NUMBERS(worst, size) ((worst) >> SUM_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#define SUM_TAKE_UPPER(word, add_value)                                                         \
   {                                                                                             \
     const uint upper = (word);                                                                  \
     worst = max(worst, upper << 1);                                                             \
@@ -363,61 +361,61 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
     add_value                                                                                   \
     size += fabs(value);                                                                        \
   }
-#define MASU_ADD(bits, unused) MASU_TAKE_UPPER((uint)(bits) << 16, MASU_ADD_TO(sum, error, value))
+#define SUM_ADD(bits, unused) SUM_TAKE_UPPER((uint)(bits) << 16, SUM_ADD_TO(sum, error, value))
 #if !MASU_BY_COLUMN
-#define MASU_TAKE_HALVES(k, add_value)                  \
+#define SUM_TAKE_HALVES(k, add_value)                   \
   MASU_UNROLLED                                         \
   for (int w = 0; w < 4; ++w) {                         \
-    MASU_TAKE_UPPER(all_x[k][w] << 16, add_value)       \
-    MASU_TAKE_UPPER(all_x[k][w], add_value)             \
+    SUM_TAKE_UPPER(all_x[k][w] << 16, add_value)        \
+    SUM_TAKE_UPPER(all_x[k][w], add_value)              \
   }
-#undef MASU_ADD_VECTOR
+#undef SUM_ADD_VECTOR
 #if MASU_FINE
-#define MASU_ADD_VECTOR(k)                       \
+#define SUM_ADD_VECTOR(k)                        \
   double eight = 0;                              \
-  MASU_TAKE_HALVES(k, eight += value;)           \
-  MASU_ADD_TO(sum, error, eight)
+  SUM_TAKE_HALVES(k, eight += value;)            \
+  SUM_ADD_TO(sum, error, eight)
 #else
-#define MASU_ADD_VECTOR(k) MASU_TAKE_HALVES(k, sum += value;)
+#define SUM_ADD_VECTOR(k) SUM_TAKE_HALVES(k, sum += value;)
 #endif
 #endif
-#define MASU_EXACT_FIELD(part) (53 - MASU_FRACTION)
-#define MASU_ALL_ZEROS(part) false
+#define SUM_EXACT_FIELD(part) (53 - MASU_FRACTION)
+#define SUM_ALL_ZEROS(part) false
 #endif
-#define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
+#define SUM_OF_SCALE(x) ((x) * SUM_SCALE)
 #else
 // For products: the lowest bits of both factors.
-#define MASU_PART_WORDS 4
-#define MASU_START_PART       \
+#define SUM_PART_WORDS 4
+#define SUM_START_PART        \
   double sum = 0;             \
   double size = 0;            \
   uint worst = 0;             \
   uint lowest = UINT_MAX;     \
   uint other_lowest = UINT_MAX;
-#define MASU_END_PART                           \
+#define SUM_END_PART                            \
   part[0] = as_ulong(sum);                      \
   part[1] = as_ulong(size);                     \
   part[2] = (ulong)worst << 32 | (ulong)lowest; \
   part[3] = other_lowest;
-#define MASU_ADD(x_bits, y_bits)                                                               \
+#define SUM_ADD(x_bits, y_bits)                                                                \
   {                                                                                            \
     const MASU_BITS a = (x_bits);                                                              \
     const MASU_BITS b = (y_bits);                                                              \
-    const uint a_shifted = (uint)a << MASU_SIGN_SHIFT;                                         \
-    const uint b_shifted = (uint)b << MASU_SIGN_SHIFT;                                         \
+    const uint a_shifted = (uint)a << SUM_SIGN_SHIFT;                                          \
+    const uint b_shifted = (uint)b << SUM_SIGN_SHIFT;                                          \
     worst = max(worst, max(a_shifted, b_shifted));                                             \
     lowest = min(lowest, a_shifted - 1);                                                       \
     other_lowest = min(other_lowest, b_shifted - 1);                                           \
-    const double value = (MASU_SMALL_DOUBLE(a) * MASU_SCALE) *                    \
-                         (MASU_SMALL_DOUBLE(b) * MASU_SCALE);                     \
+    const double value = (SUM_SMALL_DOUBLE(a) * SUM_SCALE) *                      \
+                         (SUM_SMALL_DOUBLE(b) * SUM_SCALE);                       \
     sum += value;                                                                              \
     size += fabs(value);                                                                       \
   }
-#define MASU_OF_SCALE(x) (x)
-#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
-#define MASU_EXACT_FIELD(part) \
-  (MASU_LOWEST_PLACE((uint)part[2]) + MASU_LOWEST_PLACE((uint)part[3]) + (1023 + 52 - 2 * MASU_LEAST_EXPONENT))
-#define MASU_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX || (uint)part[3] == UINT_MAX)
+#define SUM_OF_SCALE(x) (x)
+#define SUM_NO_NUMBERS(worst, size) ((worst) >> SUM_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#define SUM_EXACT_FIELD(part)  \
+  (SUM_LOWEST_PLACE((uint)part[2]) + SUM_LOWEST_PLACE((uint)part[3]) + (1023 + 52 - 2 * SUM_LEAST_EXPONENT))
+#define SUM_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX || (uint)part[3] == UINT_MAX)
 #endif
 #if MASU_BOTH
 inline void add_part(ulong *part, const ulong *other) {
@@ -429,9 +427,9 @@ inline void add_part(ulong *part, const ulong *other) {
   double error = as_double(part[3]) + as_double(other[3]);
   double square_error = as_double(part[4]) + as_double(other[4]);
 #endif
-  MASU_ADD_TO(sum, error, as_double(other[0]))
-  MASU_ADD_TO(squares, square_error, as_double(other[1]))
-  MASU_END_PART
+  SUM_ADD_TO(sum, error, as_double(other[0]))
+  SUM_ADD_TO(squares, square_error, as_double(other[1]))
+  SUM_END_PART
 }
 #else
 inline void add_part(ulong *part, const ulong *other) {
@@ -439,10 +437,10 @@ inline void add_part(ulong *part, const ulong *other) {
 #if MASU_FINE
   double error = as_double(part[3]) + as_double(other[3]);
 #endif
-  MASU_ADD_TO(sum, error, as_double(other[0]))
+  SUM_ADD_TO(sum, error, as_double(other[0]))
   part[0] = as_ulong(sum);
   part[1] = as_ulong(as_double(part[1]) + as_double(other[1]));
-  MASU_END_ERROR
+  SUM_END_ERROR
   const ulong worst = max(part[2] >> 32, other[2] >> 32);
   part[2] = worst << 32 | min(part[2] & 0xffffffffUL, other[2] & 0xffffffffUL);
 #if MASU_INPUTS == 2
@@ -461,7 +459,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #if MASU_BOTH
   const double squares = as_double(part[1]);
   const uint some = (uint)(part[2] >> 32);
-  if (MASU_NO_NUMBERS(some, squares)) return false;
+  if (SUM_NO_NUMBERS(some, squares)) return false;
   *found = 0;
   if ((some & MASU_ALL_BITS) == (uint)part[2]) return true;  // all elements are alike
   // Not less than the sum of the magnitudes (Cauchy and Schwarz).
@@ -470,17 +468,17 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #if MASU_FINE
   const double tiny = tiny_share(depth);
   return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
-                               tiny * squares, count, divisor, what == MASU_AS_DEVIATION, found);
+                               tiny * squares, count, divisor, what == SUM_AS_DEVIATION, found);
 #else
   const double share = (double)depth * 0x1p-51;
   return certain_variance(as_double(part[0]), share * size, squares, share * squares, count, divisor,
-                          what == MASU_AS_DEVIATION, precision, least, bits, found);
+                          what == SUM_AS_DEVIATION, precision, least, bits, found);
 #endif
 #else
   const double size = as_double(part[1]);
-  if (MASU_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
+  if (SUM_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
-  const bool exact = MASU_ALL_ZEROS(part) || size <= as_double((ulong)MASU_EXACT_FIELD(part) << 52);
+  const bool exact = SUM_ALL_ZEROS(part) || size <= as_double((ulong)SUM_EXACT_FIELD(part) << 52);
 #if MASU_FINE
   const double error = as_double(part[3]);
   const double share = tiny_share(depth);
@@ -490,7 +488,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   const double share = (double)depth * 0x1p-51;
 #endif
   // Scaled first: a share of the least numbers is none.
-  return certain(MASU_OF_SCALE(as_double(part[0])), MASU_OF_SCALE(error), exact ? 0 : share * MASU_OF_SCALE(size), what,
+  return certain(SUM_OF_SCALE(as_double(part[0])), SUM_OF_SCALE(error), exact ? 0 : share * SUM_OF_SCALE(size), what,
                  divisor, precision, least, bits, found);
 #endif
 }

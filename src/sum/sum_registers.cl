@@ -2,43 +2,43 @@
 // Exact sums of floats below f64 in registers: a few words of 64 bits hold any sum. For rows that one work-group ends and
 // for which no bound proves the rounding. Included after sum_certain.cl, before sum_quick.cl.
 
-// Hands this work-item's elements of a row that is read again to MASU_ADD_AGAIN, so many in flight.
-#define MASU_AGAIN 8
-#define MASU_READ_AGAIN                                                                              \
-  for (size_t e = lane; e < count; e += MASU_AGAIN * stride) {                                       \
-    MASU_BITS held[MASU_AGAIN];                                                                      \
+// Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight.
+#define SUM_AGAIN 8
+#define SUM_READ_AGAIN                                                                               \
+  for (size_t e = lane; e < count; e += SUM_AGAIN * stride) {                                        \
+    MASU_BITS held[SUM_AGAIN];                                                                       \
     MASU_UNROLLED                                                                                    \
-    for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
-      held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * MASU_BETWEEN);        \
+    for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
+      held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * SUM_BETWEEN);         \
     }                                                                                                \
     MASU_UNROLLED                                                                                    \
-    for (int k = 0; k < MASU_AGAIN; ++k) {                                                           \
+    for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
       if (e + k * stride < count) {                                                                  \
-        MASU_ADD_AGAIN(held[k])                                                                      \
+        SUM_ADD_AGAIN(held[k])                                                                       \
       }                                                                                              \
     }                                                                                                \
   }
 
-#define MASU_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
-#if MASU_IN_REGISTERS
+#define SUM_IN_REGISTERS (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_INPUTS == 1)
+#if SUM_IN_REGISTERS
 // Bits of all elements, 40 for their number, and a sign.
-#define MASU_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
+#define SUM_EXACT_WORDS (((1 << MASU_EXPONENT_BITS) + MASU_FRACTION + 103) / 64)
 // The exponent of the lowest bit.
-#define MASU_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
+#define SUM_EXACT_LOWEST (2 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION)
 
 // number += a finite element.
 MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {
-  const uint magnitude = MASU_MAGNITUDE(bits);
-  const uint place = MASU_PLACE(magnitude);
-  const ulong mantissa = MASU_MANTISSA(magnitude, place);
+  const uint magnitude = SUM_MAGNITUDE(bits);
+  const uint place = SUM_PLACE(magnitude);
+  const ulong mantissa = SUM_MANTISSA(magnitude, place);
   const int word = (int)(place / 64);
   const uint shift = place % 64;
-  const ulong minus = 0 - (ulong)(bits >> MASU_SIGN_BIT);
+  const ulong minus = 0 - (ulong)(bits >> SUM_SIGN_BIT);
   const ulong low = mantissa << shift ^ minus;
   const ulong high = mantissa >> 1 >> (63 - shift) ^ minus;
   ulong carry = 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_EXACT_WORDS; ++w) {
+  for (int w = 0; w < SUM_EXACT_WORDS; ++w) {
     const ulong piece = w < word ? 0 : w == word ? low : w == word + 1 ? high : minus;
     carry |= w == word ? minus & 1 : 0;
     const ulong sum = number[w] + piece;
@@ -51,28 +51,28 @@ MASU_INLINE void add_exact(ulong *number, const MASU_BITS bits) {
 inline ulong rounded_exact(ulong *number, const uint kinds, const ulong divisor, const uint precision, const int least,
                            const uint bits) {
   if (kinds != 0) return special_bits(kinds, precision, bits);
-  const bool negative = number[MASU_EXACT_WORDS - 1] >> 63 != 0;
+  const bool negative = number[SUM_EXACT_WORDS - 1] >> 63 != 0;
   ulong add = negative ? 1 : 0;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_EXACT_WORDS; ++w) {
+  for (int w = 0; w < SUM_EXACT_WORDS; ++w) {
     number[w] = (negative ? ~number[w] : number[w]) + add;
     add = number[w] < add ? 1 : 0;
   }
   // The highest bit to the top.
-  int lowest = MASU_EXACT_LOWEST + 64 * (MASU_EXACT_WORDS - 2);
-  for (int moves = 1; moves < MASU_EXACT_WORDS && number[MASU_EXACT_WORDS - 1] == 0; ++moves) {
+  int lowest = SUM_EXACT_LOWEST + 64 * (SUM_EXACT_WORDS - 2);
+  for (int moves = 1; moves < SUM_EXACT_WORDS && number[SUM_EXACT_WORDS - 1] == 0; ++moves) {
     MASU_UNROLLED
-    for (int w = MASU_EXACT_WORDS - 1; w > 0; --w) number[w] = number[w - 1];
+    for (int w = SUM_EXACT_WORDS - 1; w > 0; --w) number[w] = number[w - 1];
     number[0] = 0;
     lowest -= 64;
   }
-  ulong upper = number[MASU_EXACT_WORDS - 1];
-  ulong lower = number[MASU_EXACT_WORDS - 2];
+  ulong upper = number[SUM_EXACT_WORDS - 1];
+  ulong lower = number[SUM_EXACT_WORDS - 2];
   if (upper == 0) return 0;
   bool more = false;
   MASU_UNROLLED
-  for (int w = 0; w < MASU_EXACT_WORDS - 3; ++w) more = more || number[w] != 0;
-  ulong below = MASU_EXACT_WORDS > 2 ? number[MASU_EXACT_WORDS > 2 ? MASU_EXACT_WORDS - 3 : 0] : 0;
+  for (int w = 0; w < SUM_EXACT_WORDS - 3; ++w) more = more || number[w] != 0;
+  ulong below = SUM_EXACT_WORDS > 2 ? number[SUM_EXACT_WORDS > 2 ? SUM_EXACT_WORDS - 3 : 0] : 0;
   const int up = (int)clz(upper);
   if (up != 0) {
     upper = upper << up | lower >> (64 - up);
@@ -105,15 +105,15 @@ inline ulong rounded_exact(ulong *number, const uint kinds, const ulong divisor,
 // What the work-items of each team have, together, in the first of them; parts: MASU_GROUP words.
 inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
-  const uint lane = MASU_TEAM_LANE(me, team_bits);
+  const uint lane = SUM_TEAM_LANE(me, team_bits);
   for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
-    const uint other = me + (lane < distance ? distance * MASU_TEAM_STEP(team_bits) : 0);
+    const uint other = me + (lane < distance ? distance * SUM_TEAM_STEP(team_bits) : 0);
     ulong carry = 0;
-    for (int w = 0; w <= MASU_EXACT_WORDS; ++w) {
-      parts[me] = w < MASU_EXACT_WORDS ? number[w] : *kinds;
+    for (int w = 0; w <= SUM_EXACT_WORDS; ++w) {
+      parts[me] = w < SUM_EXACT_WORDS ? number[w] : *kinds;
       barrier(CLK_LOCAL_MEM_FENCE);
       const ulong piece = lane < distance ? parts[other] : 0;
-      if (w == MASU_EXACT_WORDS) *kinds |= (uint)piece;
+      if (w == SUM_EXACT_WORDS) *kinds |= (uint)piece;
       else {
         const ulong sum = number[w] + piece;
         number[w] = sum + carry;
@@ -124,24 +124,24 @@ inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local
   }
 }
 
-#define MASU_ADD_AGAIN(bits)                  \
+#define SUM_ADD_AGAIN(bits)                   \
   {                                           \
     const uint kind = kind_of(bits, bits);    \
     kinds |= kind;                            \
     if (kind == 0) add_exact(number, bits);   \
   }
 // The teams' rows from `begin` on, one each. All work-items of the group come here.
-inline void add_in_registers(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
+inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
                              __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
-  const size_t lane = MASU_TEAM_LANE(me, team_bits);
-  const size_t mine = begin + MASU_TEAM(me, team_bits);
-  ulong number[MASU_EXACT_WORDS] = {0};
+  const size_t lane = SUM_TEAM_LANE(me, team_bits);
+  const size_t mine = begin + SUM_TEAM(me, team_bits);
+  ulong number[SUM_EXACT_WORDS] = {0};
   uint kinds = 0;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
-  __global const uchar *xs = MASU_ROW_AT(row);
+  __global const uchar *xs = SUM_ROW_AT(row);
   const size_t stride = (size_t)1 << team_bits;
-  MASU_READ_AGAIN
+  SUM_READ_AGAIN
   join_exact(number, &kinds, team_bits, parts);
   if (lane == 0 && mine < rows) {
     store_result(results + results_at + mine * (bits / 8), bits,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What work-items know of rows put together, and the results of rows that one work-group ends. After sum_quick.cl.
 
-#define MASU_JOINS_LANES (MASU_SHUFFLE_LANES > 1 && !MASU_BY_COLUMN)
+#define SUM_JOINS_LANES (MASU_SHUFFLE_LANES > 1 && !MASU_BY_COLUMN)
 
 // The team's part, from those of its work-items, in the first of them; others must not be asked. A team has 2^team_bits.
 // `parts` is free again after the next barrier.
 #if MASU_QUICK
-#if MASU_JOINS_LANES
+#if SUM_JOINS_LANES
 MASU_INLINE void join_lanes(ulong *part, const uint lanes) {
   for (uint distance = lanes >> 1; distance != 0; distance >>= 1) {
-    ulong other[MASU_PART_WORDS];
-    for (int w = 0; w < MASU_PART_WORDS; ++w) {
+    ulong other[SUM_PART_WORDS];
+    for (int w = 0; w < SUM_PART_WORDS; ++w) {
       const uint above = masu_shuffle_xor((uint)(part[w] >> 32), distance);
       other[w] = (ulong)above << 32 | masu_shuffle_xor((uint)part[w], distance);
     }
@@ -20,28 +20,28 @@ MASU_INLINE void join_lanes(ulong *part, const uint lanes) {
 #endif
 MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
-#if MASU_JOINS_LANES
+#if SUM_JOINS_LANES
   join_lanes(part, min((uint)MASU_SHUFFLE_LANES, 1u << team_bits));
   // Then those of the team's sub-groups, of which there are no more than a sub-group has lanes.
   const uint subs = (1u << team_bits) / MASU_SHUFFLE_LANES;
   if (subs > 1) {
     if (me % MASU_SHUFFLE_LANES == 0) {
-      for (int w = 0; w < MASU_PART_WORDS; ++w) parts[w * MASU_GROUP + me / MASU_SHUFFLE_LANES] = part[w];
+      for (int w = 0; w < SUM_PART_WORDS; ++w) parts[w * MASU_GROUP + me / MASU_SHUFFLE_LANES] = part[w];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint sub = (me >> team_bits << team_bits) / MASU_SHUFFLE_LANES + (me & (subs - 1));
-    for (int w = 0; w < MASU_PART_WORDS; ++w) part[w] = parts[w * MASU_GROUP + sub];
+    for (int w = 0; w < SUM_PART_WORDS; ++w) part[w] = parts[w * MASU_GROUP + sub];
     join_lanes(part, subs);
   }
 #else
-  const uint lane = MASU_TEAM_LANE(me, team_bits);
-  const uint step = MASU_TEAM_STEP(team_bits);
-  ulong other[MASU_PART_WORDS];
+  const uint lane = SUM_TEAM_LANE(me, team_bits);
+  const uint step = SUM_TEAM_STEP(team_bits);
+  ulong other[SUM_PART_WORDS];
   for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
-    for (int w = 0; w < MASU_PART_WORDS; ++w) parts[w * MASU_GROUP + me] = part[w];
+    for (int w = 0; w < SUM_PART_WORDS; ++w) parts[w * MASU_GROUP + me] = part[w];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane < distance) {
-      for (int w = 0; w < MASU_PART_WORDS; ++w) other[w] = parts[w * MASU_GROUP + me + distance * step];
+      for (int w = 0; w < SUM_PART_WORDS; ++w) other[w] = parts[w * MASU_GROUP + me + distance * step];
       add_part(part, other);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -53,7 +53,7 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
 // Exact totals of a row, and what is counted beside them, are zeros before they are added to. By one work-group, or by none.
 inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *added, __global uint *taken,
                       const bool clears) {
-  for (uint i = (uint)get_local_id(0); i < (clears ? MASU_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
+  for (uint i = (uint)get_local_id(0); i < (clears ? SUM_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
   if (clears && get_local_id(0) == 0) {
     *kinds = 0;
     *added = 0;
@@ -62,51 +62,51 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 }
 
 // Arguments of a function that has the kernel's parameters.
-#define MASU_ARGUMENTS x, x_at, y, y_at, count, rows, columns, shares, totals, totals_at, flags_at
-#define MASU_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
-#define MASU_FINISH_ARGUMENTS digits, words, value, kept_totals
+#define SUM_ARGUMENTS x, x_at, y, y_at, count, rows, columns, shares, totals, totals_at, flags_at
+#define SUM_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
+#define SUM_FINISH_ARGUMENTS digits, words, value, kept_totals
 
 // Variances of floats below f64 that differ by little: a second attempt, with the elements' differences from the first one, where these
 // are exact.
-#define MASU_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
-#define MASU_FEW_UNSURE 8
-#if MASU_BY_DIFFERENCES
-#define MASU_ADD_AGAIN(bits)                                                                       \
+#define SUM_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
+#define SUM_FEW_UNSURE 8
+#if SUM_BY_DIFFERENCES
+#define SUM_ADD_AGAIN(bits)                                                                        \
   {                                                                                                \
-    some |= MASU_MARKED(bits);                                                                     \
+    some |= SUM_MARKED(bits);                                                                      \
     all &= bits;                                                                                   \
-    double difference = MASU_SMALL_DOUBLE(bits) * MASU_SCALE;                                      \
-    known = known && MASU_MAGNITUDE(bits) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0; \
+    double difference = SUM_SMALL_DOUBLE(bits) * SUM_SCALE;                                        \
+    known = known && SUM_MAGNITUDE(bits) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0;  \
     const double square = difference * difference;                                                 \
     lost += fabs(add_exactly(&sum, difference));                                                   \
     lost += fabs(fma(difference, difference, -square)) + fabs(add_exactly(&squares, square));      \
   }
 // The teams' rows from `begin` on, one each. Numbers of those that are not certain count from `first_number`.
-inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const uint first_number,
+inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const uint first_number,
                             const uint team_bits, __local ulong *parts, __local uint *unsure) {
   const uint me = (uint)get_local_id(0);
-  const size_t lane = MASU_TEAM_LANE(me, team_bits);
-  const uint team = MASU_TEAM(me, team_bits);
+  const size_t lane = SUM_TEAM_LANE(me, team_bits);
+  const uint team = SUM_TEAM(me, team_bits);
   const size_t mine = begin + team;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
-  __global const uchar *xs = MASU_ROW_AT(row);
-  const double pivot = MASU_SMALL_DOUBLE(element_at(xs, 0)) * MASU_SCALE;
+  __global const uchar *xs = SUM_ROW_AT(row);
+  const double pivot = SUM_SMALL_DOUBLE(element_at(xs, 0)) * SUM_SCALE;
   bool known = true;
   double lost = 0;
-  MASU_START_PART
+  SUM_START_PART
   const size_t stride = (size_t)1 << team_bits;
-  MASU_READ_AGAIN
+  SUM_READ_AGAIN
   // Ties are common among rows so short that one work-item has all of it.
   const bool exact = known && lost == 0 && team_bits == 0;
   if (!known) squares = as_double(0x7ff0000000000000UL);
-  ulong part[MASU_PART_WORDS];
-  MASU_END_PART
+  ulong part[SUM_PART_WORDS];
+  SUM_END_PART
   join_parts(part, team_bits, parts);
   if (lane == 0 && mine < rows) {
     const ulong depth = (count >> team_bits) + 2 * team_bits + 4;
     ulong found = 0;
     bool fits = true;
-    if ((exact && exact_variance(as_double(part[0]), as_double(part[1]), count, divisor, what == MASU_AS_DEVIATION,
+    if ((exact && exact_variance(as_double(part[0]), as_double(part[1]), count, divisor, what == SUM_AS_DEVIATION,
                                  precision, least, bits, &found)) ||
         (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
          result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits))) {
@@ -121,11 +121,11 @@ inline void add_differences(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_
 
 // For each of a work-group's rows from `begin` on, one work-item, whose `any` is true, has the part in `own`: of row `mine`, whose
 // elements have gone through at most `depth` additions. Stores the certain results. The other rows are added again, exactly, with
-// MASU_BY_DIFFERENCES after a try by differences. `unsure` has their count, then their numbers: 1 + the rows that a work-group
+// SUM_BY_DIFFERENCES after a try by differences. `unsure` has their count, then their numbers: 1 + the rows that a work-group
 // takes, one for each team in each of `turns`.
-inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
+inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
                        const ulong *own, const ulong depth, const uint team_bits, const uint turns, __local uint *table,
-                       MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+                       SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
   bool sure = false;
 #if MASU_QUICK
   if (any) {
@@ -138,30 +138,30 @@ inline void round_rows(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t beg
 #endif
   if (any && !sure) unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
   barrier(CLK_LOCAL_MEM_FENCE);
-#if MASU_IN_REGISTERS || MASU_BY_DIFFERENCES
+#if SUM_IN_REGISTERS || SUM_BY_DIFFERENCES
   const uint number = unsure[0];
   barrier(CLK_LOCAL_MEM_FENCE);
   if (get_local_id(0) == 0) unsure[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Few of them by the whole work-group, one after the other, as one is soon done; else all rows by their teams, turn after turn.
   // Rows of one work-item each are too short for a work-group.
-  const bool few = number == 0 || (number <= MASU_FEW_UNSURE && team_bits != 0);
-  const uint bits_again = few ? MASU_GROUP_BITS : team_bits;
+  const bool few = number == 0 || (number <= SUM_FEW_UNSURE && team_bits != 0);
+  const uint bits_again = few ? SUM_GROUP_BITS : team_bits;
   const uint steps = few ? number : turns;
   for (uint step = 0; step < steps; ++step) {
     const uint first = few ? unsure[1 + step] : step * (MASU_GROUP >> team_bits);
-#if MASU_IN_REGISTERS
-    add_in_registers(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first, bits_again, parts);
+#if SUM_IN_REGISTERS
+    add_in_registers(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin + first, bits_again, parts);
 #else
     // What it lists anew takes the place of what was read.
-    add_differences(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin + first, first, bits_again, parts, unsure);
+    add_differences(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin + first, first, bits_again, parts, unsure);
 #endif
   }
 #endif
-#if !MASU_IN_REGISTERS
+#if !SUM_IN_REGISTERS
   // A loop, not a condition: PoCL 3.1 runs the code after a barrier inside of a condition for all work-items.
   for (uint u = 0; u < unsure[0]; ++u) {
-    __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
+    __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * SUM_ROW_WORDS;
     __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
     __global uint *own_added = own_kinds + get_num_groups(0);
     clear_row(own_totals, own_kinds, own_added, own_added, true);

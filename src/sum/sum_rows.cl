@@ -11,22 +11,20 @@
 // Memory that must be zeros before: for sum_shared the words that count a row's parts, which it leaves as zeros; without
 // MASU_QUICK the row's totals and other words in their place.
 //
-// Defines beside those of the files before, given by sum_plan.cpp:
-// - MASU_CLUSTER     work-groups of a row that may wait for each other; 1: there are none
-// - MASU_LOOKS       how often a work-group looks for a decision
+// kernels.md has the parameters, which sum_plan.cpp gives.
 
 // 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
 // which then waits for no other, and has at least that many work-items, each of which rounds one.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
-  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
+    SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const uint team_bits, const uint rounds, __local uint *table,
+    SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+  MASU_LOCAL_POINTER(ulong, parts);  // SUM_PART_WORDS * MASU_GROUP with MASU_QUICK
   MASU_LOCAL_POINTER(uint, unsure);  // 1 + the rows that a work-group takes
   const uint me = (uint)get_local_id(0);
   const uint team = me >> team_bits;
   const uint teams = MASU_GROUP >> team_bits;
   const uint lane = me & ((1u << team_bits) - 1u);
-#if MASU_JOINS_LANES
+#if SUM_JOINS_LANES
   const uint turns = rounds;
 #else
   const uint turns = 1;
@@ -36,74 +34,74 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     barrier(CLK_LOCAL_MEM_FENCE);
     const size_t mine = begin + lane * teams + team;
     const bool any = lane < turns && mine < rows;
-    ulong own[MASU_PART_WORDS] = {0};
+    ulong own[SUM_PART_WORDS] = {0};
 #if MASU_QUICK
     for (uint turn = 0; turn < turns; ++turn) {
-      ulong part[MASU_PART_WORDS];
+      ulong part[SUM_PART_WORDS];
       {
         // A team without a row reads the last one again.
         const size_t wanted = begin + turn * teams + team;
         const size_t row = wanted < rows ? wanted : (size_t)rows - 1;
         const size_t stride = (size_t)1 << team_bits;
         const size_t first = lane;
-        MASU_ROW
-        MASU_START_PART
-        MASU_ADD_VECTORS(first, vectors)
-        MASU_ADD_EDGES
-        MASU_END_PART
+        SUM_ROW
+        SUM_START_PART
+        SUM_ADD_VECTORS(first, vectors)
+        SUM_ADD_EDGES
+        SUM_END_PART
       }
       join_parts(part, team_bits, parts);
-      for (int w = 0; w < MASU_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
+      for (int w = 0; w < SUM_PART_WORDS; ++w) own[w] = turn == 0 || lane == turn ? part[w] : own[w];
     }
 #endif
     const ulong depth = (count >> team_bits) + 2 * MASU_PER_VECTOR + 2 + team_bits;
-    round_rows(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
-               MASU_FINISH_ARGUMENTS, parts, unsure);
+    round_rows(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
+               SUM_FINISH_ARGUMENTS, parts, unsure);
   }
 }
 
 // What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
 // shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
-#define MASU_KINDS(row) (totals + flags_at / 4 + (row))
-#define MASU_ADDED(row) (MASU_KINDS(row) + rows)
-#define MASU_TAKEN(row) (MASU_KINDS(row) + 2 * rows)
-#define MASU_DECIDED(row) (MASU_KINDS(row) + 4 * rows)
+#define SUM_KINDS(row) (totals + flags_at / 4 + (row))
+#define SUM_ADDED(row) (SUM_KINDS(row) + rows)
+#define SUM_TAKEN(row) (SUM_KINDS(row) + 2 * rows)
+#define SUM_DECIDED(row) (SUM_KINDS(row) + 4 * rows)
 // The next decision, which differs from any that was there before.
-#define MASU_DECISION(before, unsure) (((before) | 1u) + 1u + (unsure))
+#define SUM_DECISION(before, unsure) (((before) | 1u) + 1u + (unsure))
 
 #if MASU_QUICK
 // Leaves the part of a unit.
-inline void leave_part(MASU_PARAMETERS, const size_t unit, __global ulong *kept, __local ulong *parts) {
-  ulong part[MASU_PART_WORDS];
-  MASU_UNIT(unit)
+inline void leave_part(SUM_PARAMETERS, const size_t unit, __global ulong *kept, __local ulong *parts) {
+  ulong part[SUM_PART_WORDS];
+  SUM_UNIT(unit)
   {
-    MASU_START_PART
-    MASU_ADD_VECTORS(first, vectors)
-    MASU_ADD_EDGES
-    MASU_END_PART
+    SUM_START_PART
+    SUM_ADD_VECTORS(first, vectors)
+    SUM_ADD_EDGES
+    SUM_END_PART
   }
-  join_parts(part, MASU_GROUP_BITS, parts);
+  join_parts(part, SUM_GROUP_BITS, parts);
   if (get_local_id(0) == 0) {
-    for (int w = 0; w < MASU_PART_WORDS; ++w) kept[unit * MASU_PART_WORDS + w] = part[w];
+    for (int w = 0; w < SUM_PART_WORDS; ++w) kept[unit * SUM_PART_WORDS + w] = part[w];
   }
 }
 
 // Puts the parts of a row together, and if `stores`, stores a certain result; the first work-item sets shared_state[1]
 // if the result is not certain. `depth`: the most additions that an element has gone through. The parts may have come in
 // the same launch.
-inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, const bool stores, const ulong depth,
+inline void join_row(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t row, const bool stores, const ulong depth,
                      __global const volatile ulong *kept, __local ulong *parts, __local uint *shared_state) {
-  ulong part[MASU_PART_WORDS];
+  ulong part[SUM_PART_WORDS];
   {
-    MASU_START_PART
-    MASU_END_PART
+    SUM_START_PART
+    SUM_END_PART
   }
   for (size_t i = get_local_id(0); i < shares; i += MASU_GROUP) {
-    ulong other[MASU_PART_WORDS];
-    for (int w = 0; w < MASU_PART_WORDS; ++w) other[w] = kept[(row * shares + i) * MASU_PART_WORDS + w];
+    ulong other[SUM_PART_WORDS];
+    for (int w = 0; w < SUM_PART_WORDS; ++w) other[w] = kept[(row * shares + i) * SUM_PART_WORDS + w];
     add_part(part, other);
   }
-  join_parts(part, shares <= MASU_SHUFFLE_LANES ? MASU_LANE_BITS : MASU_GROUP_BITS, parts);
+  join_parts(part, shares <= MASU_SHUFFLE_LANES ? SUM_LANE_BITS : SUM_GROUP_BITS, parts);
   if (get_local_id(0) == 0) {
     ulong found = 0;
     bool fits = true;
@@ -124,49 +122,49 @@ inline uint next_share(__global uint *taken, __local uint *shared_state) {
   barrier(CLK_LOCAL_MEM_FENCE);
   return shared_state[2];
 }
-inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, __local uint *table,
-                       MASU_FINISH_PARAMETERS, __local uint *shared_state) {
-  __global uint *taken = MASU_TAKEN(row);
+inline void add_shares(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t row, __local uint *table,
+                       SUM_FINISH_PARAMETERS, __local uint *shared_state) {
+  __global uint *taken = SUM_TAKEN(row);
   // A loop and no condition, as above.
   for (uint share = next_share(taken, shared_state); share < shares; share = next_share(taken, shared_state)) {
     add_and_finish(x, x_at, y, y_at, count, rows, columns, shares, row * shares + share, table,
-                   totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), what, divisor,
+                   totals + totals_at / 4 + row * SUM_ROW_WORDS, SUM_KINDS(row), SUM_ADDED(row), what, divisor,
                    precision, least, bits, results, results_at, status, status_at, digits, words, value, kept_totals);
   }
 }
 
 // parts_at: where the parts of the work-groups lie, after the totals.
-#define MASU_KEPT ((__global ulong *)(totals + parts_at / 4))
+#define SUM_KEPT ((__global ulong *)(totals + parts_at / 4))
 
 // left_at: where the parts of each row that are left are counted.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __global uint *left,
-    const ulong left_at, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *shared_state) {
-  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
+    SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __global uint *left,
+    const ulong left_at, __local uint *table, SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *shared_state) {
+  MASU_LOCAL_POINTER(ulong, parts);  // SUM_PART_WORDS * MASU_GROUP with MASU_QUICK
   MASU_LOCAL_POINTER(uint, shared_state);    // 3
   const size_t unit = get_group_id(0);
-  const size_t row = MASU_ROW_OF(unit);
+  const size_t row = SUM_ROW_OF(unit);
   const bool first = get_local_id(0) == 0;
   if (first) shared_state[1] = 1;
 #if MASU_QUICK
-  __global volatile uint *decision = MASU_DECIDED(row);
+  __global volatile uint *decision = SUM_DECIDED(row);
   const uint before = *decision;  // comes before the last part
-  leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
+  leave_part(SUM_ARGUMENTS, unit, SUM_KEPT, parts);
   __global uint *row_left = left + left_at / 4 + row;
   const uint last = is_last_group(row_left, shares, true, shared_state) ? 1 : 0;
   // A loop and no condition, as above.
   for (uint l = 0; l < last; ++l) {
     if (first) *row_left = 0;
-    join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, shared_state);
+    join_row(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, row, true, depth, SUM_KEPT, parts, shared_state);
     // A certain result is announced at once; else the totals come first.
-    if (first && shared_state[1] == 0) atomic_xchg(decision, MASU_DECISION(before, 0u));
+    if (first && shared_state[1] == 0) atomic_xchg(decision, SUM_DECISION(before, 0u));
     barrier(CLK_LOCAL_MEM_FENCE);
-    clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row),
+    clear_row(totals + totals_at / 4 + row * SUM_ROW_WORDS, SUM_KINDS(row), SUM_ADDED(row), SUM_TAKEN(row),
               shared_state[1] != 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (first && shared_state[1] != 0) {
       masu_device_fence();
-      atomic_xchg(decision, MASU_DECISION(before, 1u));
+      atomic_xchg(decision, SUM_DECISION(before, 1u));
     }
   }
   if (last == 0 && first) {
@@ -176,22 +174,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
     if (shared_state[1] != 0) masu_device_fence();  // slow, so only here
   }
 #endif
-  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, shared_state);
+  add_shares(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, row, table, SUM_FINISH_ARGUMENTS, shared_state);
 }
 
 #if MASU_QUICK && MASU_CLUSTER > 1
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) MASU_CLUSTERS(MASU_CLUSTER) void sum_clusters(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *shared_state) {
+    SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __local uint *table,
+    SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *shared_state) {
   MASU_LOCAL_POINTER(ulong, parts);
   MASU_LOCAL_POINTER(uint, shared_state);
   const size_t unit = get_group_id(0);
-  const size_t row = MASU_ROW_OF(unit);
+  const size_t row = SUM_ROW_OF(unit);
   const bool first = unit == row * shares;
-  leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
-  clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row), first);
+  leave_part(SUM_ARGUMENTS, unit, SUM_KEPT, parts);
+  clear_row(totals + totals_at / 4 + row * SUM_ROW_WORDS, SUM_KINDS(row), SUM_ADDED(row), SUM_TAKEN(row), first);
   masu_cluster_barrier();
-  join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, first, depth, MASU_KEPT, parts, shared_state);
-  add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, shared_state);
+  join_row(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, row, first, depth, SUM_KEPT, parts, shared_state);
+  add_shares(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, row, table, SUM_FINISH_ARGUMENTS, shared_state);
 }
 #endif

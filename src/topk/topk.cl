@@ -3,30 +3,23 @@
 // counted tile by tile, and only the first of these gathered. group_scan.cl, scrambled.cl and
 // topk_select.cl stand in front of this file; topk_order.cl has the step that brings what was gathered into order.
 //
-// Defines beside those of the files in front, all given by topk_plan.cpp:
-// - MASU_VALUE          how elements are compared: a type
-// - MASU_AS_VALUE       bits to it
-// - MASU_UNROLL         16-byte loads in flight for each work-item
-// - MASU_GROUPS_A_UNIT  work-groups of the filter that share a compute unit
-// - MASU_SAMPLES        numbers that the sample leaves: the greatest of some elements each
-// - MASU_LOOKERS        work-items that look for one of them
-// - MASU_LOOKS          elements that a work-item looks at, at most
+// kernels.md has the parameters, which topk_plan.cpp gives.
 
-#define MASU_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
+#define TOPK_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
 
 inline uint tiles_of(const uint gap, const uint count) {
   const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
-  return (uint)((vectors + MASU_TILE_VECTORS - 1) / MASU_TILE_VECTORS);
+  return (uint)((vectors + TOPK_TILE_VECTORS - 1) / TOPK_TILE_VECTORS);
 }
 
 // 2^shift elements are looked at, and MASU_SAMPLES ranks are left: each the greatest of those that MASU_LOOKERS work-items
 // of a work-group see. The data is cut into 2^shift equal parts and an element is taken from each; neighbouring parts are
 // of different ranks. Also clears `control`.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(MASU_DATA, MASU_WORK, const uint shift,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(TOPK_DATA, TOPK_WORK, const uint shift,
                                                       __local MASU_BITS *seen) {
   MASU_LOCAL_POINTER(MASU_BITS, seen);
-  __global MASU_BITS *ranks = MASU_AT(MASU_BITS, ranks_at);
-  __global uint *control = MASU_AT(uint, control_at);
+  __global MASU_BITS *ranks = TOPK_AT(MASU_BITS, ranks_at);
+  __global uint *control = TOPK_AT(uint, control_at);
   if (get_global_id(0) < control_words) control[get_global_id(0)] = 0;
   const uint ranks_here = MASU_GROUP / MASU_LOOKERS;
   const uint lane = (uint)get_local_id(0);
@@ -56,13 +49,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(MASU_DATA, MASU_WORK, cons
 }
 
 // One work-group: the threshold is the `rest`-th greatest of MASU_SAMPLES ranks.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint rest_of_all,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint rest_of_all,
                                                          __local uint *local_words) {
   MASU_LOCAL_POINTER(uint, local_words);
-  __global const MASU_BITS *ranks = MASU_AT(const MASU_BITS, ranks_at);
-  __global uint *control = MASU_AT(uint, control_at);
+  __global const MASU_BITS *ranks = TOPK_AT(const MASU_BITS, ranks_at);
+  __global uint *control = TOPK_AT(uint, control_at);
   __local uint *tables = local_words;
-  __local uint *sums = tables + MASU_DIGITS * MASU_COPIES;
+  __local uint *sums = tables + TOPK_DIGITS * MASU_COPIES;
   __local uint *state = sums + 16;
   const uint lane = (uint)get_local_id(0);
   MASU_BITS mine[MASU_SAMPLES / MASU_GROUP];
@@ -71,7 +64,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
   uint rest = rest_of_all;
   ulong prefix = 0;
   for (int shift = 8 * MASU_ELEMENT_BYTES - 8; shift >= 0; shift -= 8) {
-    clear_words(tables, MASU_DIGITS * MASU_COPIES);
+    clear_words(tables, TOPK_DIGITS * MASU_COPIES);
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
     for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) {
@@ -91,7 +84,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
 }
 
 // All ranks, in the order of the elements.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(MASU_DATA, __global uchar *restrict ranks, const ulong ranks_at) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(TOPK_DATA, __global uchar *restrict ranks, const ulong ranks_at) {
   __global const uchar *bytes = data + byte_offset;
   for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
     set_element(ranks + ranks_at, i, rank_of(element_at(bytes, i)));
@@ -99,9 +92,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(MASU_DATA, __global uchar *
 }
 
 // The threshold is the rank of an element, or that rank itself where it was selected among ranks: nothing is known yet of what reaches it. One work-group.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(MASU_WORK, __global const uchar *restrict element,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(TOPK_WORK, __global const uchar *restrict element,
                                                      const ulong element_at_byte) {
-  __global uint *control = MASU_AT(uint, control_at);
+  __global uint *control = TOPK_AT(uint, control_at);
 #if MASU_LARGEST && MASU_SKIP
   const ulong rank = element_at(element + element_at_byte, 0);
 #else
@@ -114,19 +107,19 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(MASU_WORK, __global const u
 
 // Whether a value is at or above t in the result's order, and whether it is above; t is not NaN.
 #if !MASU_LARGEST
-#define MASU_REACHES(x, t) ((x) <= (t))
-#define MASU_EXCEEDS(x, t) ((x) < (t))
+#define TOPK_REACHES(x, t) ((x) <= (t))
+#define TOPK_EXCEEDS(x, t) ((x) < (t))
 #elif MASU_FLOAT && MASU_NAN_FIRST
-#define MASU_REACHES(x, t) (!((x) < (t)))
-#define MASU_EXCEEDS(x, t) (!((x) <= (t)))
+#define TOPK_REACHES(x, t) (!((x) < (t)))
+#define TOPK_EXCEEDS(x, t) (!((x) <= (t)))
 #else
-#define MASU_REACHES(x, t) ((x) >= (t))
-#define MASU_EXCEEDS(x, t) ((x) > (t))
+#define TOPK_REACHES(x, t) ((x) >= (t))
+#define TOPK_EXCEEDS(x, t) ((x) > (t))
 #endif
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_MASK ulong
+#define TOPK_MASK ulong
 #else
-#define MASU_MASK uint
+#define TOPK_MASK uint
 #endif
 
 // The value that the next higher rank stands for: what is above the threshold reaches it, and what is equal does not.
@@ -138,18 +131,18 @@ inline MASU_VALUE next_value(const MASU_BITS threshold) {
 // has seen k such elements: no later one is needed, and constant data costs no more than other data. With collect 1:
 // gathers what is equal, in the tiles whose count is not 0. Entries after the last place are counted and not stored.
 // No barrier stands in a branch, nor after a `return` or `continue`: PoCL 3.1 computes wrong results there.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_DATA, MASU_WORK, const uint k_first,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_DATA, TOPK_WORK, const uint k_first,
                                                                            const uint places, const uint collect,
                                                                            __local uint *words) {
   MASU_LOCAL_POINTER(uint, words);
   __local uint *found = words;       // of three tiles in turns
   __local uint *equals = words + 3;  // likewise
   __local uint *base = words + 6;
-  __global uint *control = MASU_AT(uint, control_at);
-  __global uint *tiles = MASU_AT(uint, tiles_at);
-  __global ulong *keys = MASU_AT(ulong, keys_at);
+  __global uint *control = TOPK_AT(uint, control_at);
+  __global uint *tiles = TOPK_AT(uint, tiles_at);
+  __global ulong *keys = TOPK_AT(ulong, keys_at);
 #if MASU_PAIRS
-  __global uint *indices = MASU_AT(uint, indices_at);
+  __global uint *indices = TOPK_AT(uint, indices_at);
 #endif
   __global const uchar *bytes = data + byte_offset;
   const uint lane = (uint)get_local_id(0);
@@ -158,7 +151,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
   __global uint *gathered = control + (collect != 0 ? control_taken : control_above);
   const MASU_BITS threshold = threshold_of(control);
 #if MASU_FLOAT
-  const bool nan = threshold == MASU_NAN_RANK;  // the threshold itself
+  const bool nan = threshold == TOPK_NAN_RANK;  // the threshold itself
 #else
   const bool nan = false;
 #endif
@@ -178,11 +171,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
   for (uint tile = (uint)get_group_id(0); tile < all_tiles; tile += (uint)get_num_groups(0)) {
     const bool wanted = collect == 0 || tiles[tile] != 0;
     const uint count_here = wanted ? count : 0;  // else nothing is loaded
-    const ulong first = (ulong)tile * MASU_TILE_VECTORS + lane;
+    const ulong first = (ulong)tile * TOPK_TILE_VECTORS + lane;
     const uint first_element = (uint)(first * MASU_PER_VECTOR) - gap;  // wraps round before the first element
     uint4 loaded[MASU_UNROLL];
     if ((first - lane) * MASU_PER_VECTOR >= gap &&
-        (first - lane + MASU_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count_here) {
+        (first - lane + TOPK_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count_here) {
       __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + first;
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
@@ -190,13 +183,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = load_vector(bytes, gap, count_here, first + k * MASU_GROUP);
     }
-    MASU_MASK mask = 0;  // which elements are gathered
+    TOPK_MASK mask = 0;  // which elements are gathered
     uint equal = 0;
     MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
       const uint4 v = loaded[k];
       bool any = nan;
-#define MASU_EACH(bits, number) any |= MASU_REACHES(MASU_AS_VALUE(bits), looked_for);
+#define MASU_EACH(bits, number) any |= TOPK_REACHES(MASU_AS_VALUE(bits), looked_for);
       MASU_EACH_OF(v)
 #undef MASU_EACH
 #if MASU_SKIP
@@ -210,10 +203,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
 #define MASU_EACH(bits, number)                                                         \
   {                                                                                     \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                           \
-    const bool above = nan ? rank_of(bits) > threshold : MASU_EXCEEDS(x, t);            \
-    const bool same = nan ? rank_of(bits) == threshold : MASU_REACHES(x, t) && !above;  \
+    const bool above = nan ? rank_of(bits) > threshold : TOPK_EXCEEDS(x, t);            \
+    const bool same = nan ? rank_of(bits) == threshold : TOPK_REACHES(x, t) && !above;  \
     if (e + number < count_here) {                                                      \
-      if (collect != 0 ? same : above) mask |= (MASU_MASK)1 << (k * MASU_PER_VECTOR + number); \
+      if (collect != 0 ? same : above) mask |= (TOPK_MASK)1 << (k * MASU_PER_VECTOR + number); \
       equal += same ? 1 : 0;                                                            \
     }                                                                                   \
   }
@@ -242,7 +235,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
     turn = next;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint place = base[0] + mine; mask != 0 && place < places; mask &= mask - 1, ++place) {
-      const uint bit = (uint)popcount((MASU_MASK)((mask & (0 - mask)) - 1));
+      const uint bit = (uint)popcount((TOPK_MASK)((mask & (0 - mask)) - 1));
       const uint e = first_element + bit / MASU_PER_VECTOR * (MASU_GROUP * MASU_PER_VECTOR) + bit % MASU_PER_VECTOR;
       keys[place] = key_of_entry(rank_of(element_at(bytes, e)), e);
 #if MASU_PAIRS
@@ -260,11 +253,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
 // One work-group: how many of the equal elements are needed, and which tiles have the first of them. Tiles after these
 // are set to 0, up to control_end; nothing looks further. control_equal is not less than what is needed, if there are as
 // many.
-#define MASU_SCANNED 16  // tiles that a work-item takes at a time
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const uint k, __local uint *sums) {
+#define TOPK_SCANNED 16  // tiles that a work-item takes at a time
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(TOPK_DATA, TOPK_WORK, const uint k, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
-  __global uint *control = MASU_AT(uint, control_at);
-  __global uint *tiles = MASU_AT(uint, tiles_at);
+  __global uint *control = TOPK_AT(uint, control_at);
+  __global uint *tiles = TOPK_AT(uint, tiles_at);
   const uint lane = (uint)get_local_id(0);
   const uint all_tiles = tiles_of(gap_of(data + byte_offset), count);
   const uint above = control[control_above];
@@ -272,19 +265,19 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const 
   const uint needed = missing > 0 ? (uint)missing : 0;
   uint total = 0;
   uint last = 0;
-  for (uint begin = 0; begin < all_tiles && total < needed; begin += MASU_GROUP * MASU_SCANNED) {
-    const uint first = begin + lane * MASU_SCANNED;
-    uint equal[MASU_SCANNED];
+  for (uint begin = 0; begin < all_tiles && total < needed; begin += MASU_GROUP * TOPK_SCANNED) {
+    const uint first = begin + lane * TOPK_SCANNED;
+    uint equal[TOPK_SCANNED];
     uint sum = 0;
     MASU_UNROLLED
-    for (int i = 0; i < MASU_SCANNED; ++i) {
+    for (int i = 0; i < TOPK_SCANNED; ++i) {
       equal[i] = first + i < all_tiles ? tiles[first + i] : 0;
       sum += equal[i];
     }
     uint all;
     uint before = total + group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
     MASU_UNROLLED
-    for (int i = 0; i < MASU_SCANNED; ++i) {
+    for (int i = 0; i < TOPK_SCANNED; ++i) {
       if (equal[i] != 0 && before >= needed) tiles[first + i] = 0;
       if (equal[i] != 0 && before < needed) last = first + i + 1;
       before += equal[i];
@@ -297,14 +290,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const 
 }
 
 // The result from entries that are in order, at least k.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_gather(MASU_DATA, MASU_WORK, MASU_RESULT) {
-  __global const ulong *keys = MASU_AT(const ulong, keys_at);
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_gather(TOPK_DATA, TOPK_WORK, TOPK_RESULT) {
+  __global const ulong *keys = TOPK_AT(const ulong, keys_at);
   for (uint i = (uint)get_global_id(0); i < k; i += (uint)get_global_size(0)) {
 #if MASU_PAIRS
-    const uint index = MASU_AT(const uint, indices_at)[i];
+    const uint index = TOPK_AT(const uint, indices_at)[i];
 #else
     const uint index = ~(uint)keys[i];
 #endif
-    set_result(data + byte_offset, keys[i], index, i, MASU_RESULT_ARGUMENTS);
+    set_result(data + byte_offset, keys[i], index, i, TOPK_RESULT_ARGUMENTS);
   }
 }

@@ -69,7 +69,7 @@ void pad_rows(const cpu::RowsTarget& rows, std::uint64_t count, std::uint64_t k,
   for (std::uint64_t row = 0; row < count; ++row) {
     const std::uint64_t first = row * k + rows.found[row];
     const std::uint64_t missing = k - rows.found[row];
-    std::fill_n(rows.indices + first, missing, no_index);
+    std::fill_n(rows.indices + first, missing, topk_plan::no_index);
     std::memset(static_cast<std::byte*>(rows.values) + first * element_bytes, 0xff, missing * element_bytes);
   }
 }

@@ -72,8 +72,8 @@ TopkResult TopkParts::finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::
     result.skipped_[row] = nans[row];
     if (result.skipped_[row] == 0) continue;
     const auto first = result.indices_.begin() + static_cast<std::ptrdiff_t>(row * k);
-    result.found_[row] =
-        static_cast<std::uint64_t>(std::find(first, first + static_cast<std::ptrdiff_t>(k), no_index) - first);
+    result.found_[row] = static_cast<std::uint64_t>(
+        std::find(first, first + static_cast<std::ptrdiff_t>(k), topk_plan::no_index) - first);
   }
   return result;
 }

@@ -59,7 +59,8 @@ Dtype rank_dtype(Dtype dtype) {
 
 // Rows that a work-group takes each.
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
-  return k <= plan.places && (count < topk_plan::least_filtered || (rows > 1 && count <= topk_plan::most_row_elements));
+  return k <= plan.places &&
+         (count < topk_plan::tuned.least_filtered || (rows > 1 && count <= topk_plan::tuned.most_row_elements));
 }
 
 }  // namespace
@@ -201,8 +202,7 @@ void DeviceTopk::launch_rows(Stream& stream) {
   }
   const std::uint64_t places = std::bit_ceil(k_);
   // What is done with short rows is mostly waiting.
-  constexpr std::uint64_t items_a_unit = 2048;
-  const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, items_a_unit / plan_.row_group);
+  const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, topk_plan::tuned.row_items_a_unit / plan_.row_group);
   const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit);
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
          call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},

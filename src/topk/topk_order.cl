@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a top-k: a work-group brings the first k entries into order, in local memory. topk_select.cl
-// stands in front of this file. Defines beside those of them, given by topk_plan.cpp:
-// - MASU_FROM_ROWS  1: the entries are the elements of rows; 0: what topk_filter gathered
-// - MASU_BATCH      entries that a work-item loads at once
+// stands in front of this file. kernels.md has the parameters, which topk_plan.cpp gives.
 
 // Puts `places` (a power of two) entries into order, the greatest key first and of equal ones the lowest index.
 // MASU_PAIRS 1: keys and indices apart; 0: keys alone. Begins and ends with a barrier.
@@ -38,22 +36,22 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
 }
 
 #if MASU_FROM_ROWS
-#define MASU_ENTRY MASU_BITS
-#define MASU_LOAD_ENTRY(i) element_at(bytes, i)
-#define MASU_OPEN_ENTRY(entry, i) \
+#define TOPK_ENTRY MASU_BITS
+#define TOPK_LOAD_ENTRY(i) element_at(bytes, i)
+#define TOPK_OPEN_ENTRY(entry, i) \
   const uint index = i;           \
   const ulong key = key_of_entry(rank_of(entry), index);
 #elif MASU_PAIRS
-#define MASU_ENTRY ulong
-#define MASU_LOAD_ENTRY(i) keys[i]
-#define MASU_OPEN_ENTRY(entry, i) \
+#define TOPK_ENTRY ulong
+#define TOPK_LOAD_ENTRY(i) keys[i]
+#define TOPK_OPEN_ENTRY(entry, i) \
   const ulong key = entry;        \
   const uint index = indices[i];  \
   (void)index;
 #else
-#define MASU_ENTRY ulong
-#define MASU_LOAD_ENTRY(i) keys[i]
-#define MASU_OPEN_ENTRY(entry, i) \
+#define TOPK_ENTRY ulong
+#define TOPK_LOAD_ENTRY(i) keys[i]
+#define TOPK_OPEN_ENTRY(entry, i) \
   const ulong key = entry;        \
   const uint index = ~(uint)key;  \
   (void)index;
@@ -62,46 +60,46 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
 // Between these two stands what is done with the `key` and `index` of each entry. Every work-item goes round as often:
 // PoCL 3.1 goes astray else, between barriers (2026-11). For its sake, too, no barrier of this file stands in a branch, and
 // there is no `continue`.
-#define MASU_FOR_ENTRIES                                                        \
+#define TOPK_FOR_ENTRIES                                                        \
   for (uint round = 0; round < entries; round += MASU_GROUP * MASU_BATCH) {     \
-    MASU_ENTRY batch[MASU_BATCH];                                               \
+    TOPK_ENTRY batch[MASU_BATCH];                                               \
     MASU_UNROLLED                                                               \
     for (uint b = 0; b < MASU_BATCH; ++b) {                                     \
       const uint i = round + b * MASU_GROUP + lane;                             \
-      batch[b] = i < entries ? MASU_LOAD_ENTRY(i) : 0;                          \
+      batch[b] = i < entries ? TOPK_LOAD_ENTRY(i) : 0;                          \
     }                                                                           \
     MASU_UNROLLED                                                               \
     for (uint b = 0; b < MASU_BATCH; ++b) {                                     \
       const uint i = round + b * MASU_GROUP + lane;                             \
       if (i < entries) {                                                        \
-        MASU_OPEN_ENTRY(batch[b], i)
-#define MASU_END }}}
+        TOPK_OPEN_ENTRY(batch[b], i)
+#define TOPK_END }}}
 
 // What a selection looks at, eight bits at a time from bit `shift` on: the key and, below it, the index of those that have
 // the least key that is wanted.
 #if MASU_PAIRS
-#define MASU_LAST_SHIFT (-32)
-#define MASU_FRONT (shift >= 0 ? key >> shift : (ulong)(uint)~index >> (shift + 32))
-#define MASU_IS_IN (shift >= 0 || key == least)
+#define TOPK_LAST_SHIFT (-32)
+#define TOPK_FRONT (shift >= 0 ? key >> shift : (ulong)(uint)~index >> (shift + 32))
+#define TOPK_IS_IN (shift >= 0 || key == least)
 #else
-#define MASU_LAST_SHIFT 0
-#define MASU_FRONT (key >> shift)
-#define MASU_IS_IN true
+#define TOPK_LAST_SHIFT 0
+#define TOPK_FRONT (key >> shift)
+#define TOPK_IS_IN true
 #endif
 
 // `places`, a power of two, is at least k. `entry_keys` has room for the tables of a selection too, `words` for 24. Of
 // rows: `count` elements each, and the NaNs of each that were skipped go to `nans`; where it rescues, nothing is done unless
 // the sample misled topk_filter, which had room for `capacity` entries.
 #if MASU_FROM_ROWS
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_rows(MASU_DATA, const uint rows, const uint places,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_rows(TOPK_DATA, const uint rows, const uint places,
                                                     __global uchar *nans, const ulong nans_at,
                                                     __global const uchar *work, const ulong control_at,
-                                                    const uint capacity, const uint rescues, MASU_RESULT,
+                                                    const uint capacity, const uint rescues, TOPK_RESULT,
                                                     __local ulong *entry_keys, __local uint *entry_indices,
                                                     __local uint *words) {
 #else
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, const uint most_entries, const uint places,
-                                                      MASU_RESULT, __local ulong *entry_keys,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, const uint most_entries, const uint places,
+                                                      TOPK_RESULT, __local ulong *entry_keys,
                                                       __local uint *entry_indices, __local uint *words) {
 #endif
   MASU_LOCAL_POINTER(ulong, entry_keys);
@@ -115,17 +113,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #if !MASU_FROM_ROWS
   const size_t row = 0;
   __global const uchar *bytes = data + byte_offset;
-  __global const uint *control = MASU_AT(const uint, control_at);
-  __global const ulong *keys = MASU_AT(const ulong, keys_at);
+  __global const uint *control = TOPK_AT(const uint, control_at);
+  __global const ulong *keys = TOPK_AT(const ulong, keys_at);
 #if MASU_PAIRS
-  __global const uint *indices = MASU_AT(const uint, indices_at);
+  __global const uint *indices = TOPK_AT(const uint, indices_at);
 #endif
   const ulong gathered = (ulong)control[control_above] + control[control_taken];
   const uint entries = gathered < most_entries ? (uint)gathered : most_entries;
   {
 #else
   const uint entries = count;
-  __global const uint *control = MASU_AT(const uint, control_at);
+  __global const uint *control = TOPK_AT(const uint, control_at);
   const bool found = rescues != 0 && control[control_above] <= capacity &&
                      (ulong)control[control_above] + control[control_equal] >= k;
   const uint rows_here = found ? 0 : rows;
@@ -141,15 +139,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
     uint my_nans = 0;
 #endif
     if (entries != 0) {
-      MASU_OPEN_ENTRY(MASU_LOAD_ENTRY(0), 0)
+      TOPK_OPEN_ENTRY(TOPK_LOAD_ENTRY(0), 0)
       one_key = key;
     }
-    MASU_FOR_ENTRIES
+    TOPK_FOR_ENTRIES
       differing |= key ^ one_key;
 #if MASU_FROM_ROWS
       if (is_skipped(key)) ++my_nans;
 #endif
-    MASU_END
+    TOPK_END
     if ((uint)differing != 0) atomic_or(&state[4], (uint)differing);
     if (differing >> 32 != 0) atomic_or(&state[5], (uint)(differing >> 32));
 #if MASU_FROM_ROWS
@@ -169,13 +167,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
     ulong prefix = top == 64 || top == 0 ? 0 : one_key >> top;  // what all that are still looked at have above a digit
     barrier(CLK_LOCAL_MEM_FENCE);
     // Where all are wanted, there is nothing to select.
-    for (int shift = wanted == entries ? MASU_LAST_SHIFT - 8 : top - 8; shift >= MASU_LAST_SHIFT; shift -= 8) {
-      clear_words(tables, MASU_DIGITS * MASU_COPIES);
+    for (int shift = wanted == entries ? TOPK_LAST_SHIFT - 8 : top - 8; shift >= TOPK_LAST_SHIFT; shift -= 8) {
+      clear_words(tables, TOPK_DIGITS * MASU_COPIES);
       barrier(CLK_LOCAL_MEM_FENCE);
-      MASU_FOR_ENTRIES
-        const ulong front = MASU_FRONT;
-        if (MASU_IS_IN && front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
-      MASU_END
+      TOPK_FOR_ENTRIES
+        const ulong front = TOPK_FRONT;
+        if (TOPK_IS_IN && front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
+      TOPK_END
       barrier(CLK_LOCAL_MEM_FENCE);
       find_digit(tables, sums, state, rest);
       prefix = prefix << 8 | state[0];
@@ -186,12 +184,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
         least_index = (uint)(prefix << (shift + 32));
       }
       if (shift == 0) prefix = 0;  // those of the index come next
-      if (state[2] == rest) shift = MASU_LAST_SHIFT;  // all that have the digit are wanted
+      if (state[2] == rest) shift = TOPK_LAST_SHIFT;  // all that have the digit are wanted
       barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (lane == 0) state[3] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_FOR_ENTRIES
+    TOPK_FOR_ENTRIES
       if (key > least || (key == least && ~index >= least_index)) {
         const uint place = atomic_inc(&state[3]);
         if (place < places) {
@@ -201,7 +199,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #endif
         }
       }
-    MASU_END
+    TOPK_END
     for (uint i = lane; i < places; i += MASU_GROUP) {
       if (i >= wanted) {
         entry_keys[i] = 0;
@@ -218,7 +216,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #else
       const uint index = ~(uint)key;
 #endif
-      set_result(bytes, key, index, row * k + i, MASU_RESULT_ARGUMENTS);
+      set_result(bytes, key, index, row * k + i, TOPK_RESULT_ARGUMENTS);
     }
 #if MASU_FROM_ROWS
     if (lane == 0) ((__global uint *)(nans + nans_at))[row] = all_nans;

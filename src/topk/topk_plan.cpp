@@ -16,8 +16,6 @@ constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view key_file = "src/elements/order.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
 
-// Work-groups of the filter for each that runs at a time: so that all compute units end together.
-constexpr unsigned filter_rounds = 4;
 constexpr std::size_t digits = 256;       // of a selection in a work-group
 constexpr std::size_t select_words = 24;  // of it, beside the tables
 
@@ -51,7 +49,7 @@ std::vector<std::string_view> Plan::files(Part part) const {
 
 unsigned Plan::work_items(Part part) const noexcept {
   if (part == Part::select) return group;
-  if (part == Part::short_rows) return std::min(short_group, order_group);
+  if (part == Part::short_rows) return std::min(tuned.short_group, order_group);
   return part == Part::rows ? row_group : order_group;
 }
 
@@ -90,7 +88,8 @@ std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
 }
 
 std::uint64_t Plan::filter_groups(std::uint64_t count) const noexcept {
-  return std::clamp<std::uint64_t>(tiles(count) - 1, 1, std::uint64_t{compute_units} * groups_a_unit * filter_rounds);
+  return std::clamp<std::uint64_t>(tiles(count) - 1, 1,
+                                   std::uint64_t{compute_units} * groups_a_unit * tuned.filter_rounds);
 }
 
 std::size_t Plan::sample_local() const noexcept {
@@ -116,16 +115,15 @@ void Plan::fit_rows(std::uint64_t length) noexcept {
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
-  Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu};
+  Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu, .unroll = tuned.unroll};
   plan.compute_units = std::max(1U, device.compute_units);
-  plan.group = work_group(device, device.gpu ? 256 : 64, 16);
-  plan.order_group = work_group(device, device.gpu ? 1024 : 64, 16);
+  plan.group = work_group(device, device.gpu ? tuned.group : 64, 16);
+  plan.order_group = work_group(device, device.gpu ? tuned.order_group : 64, 16);
   plan.row_group = plan.order_group;
-  // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for four.
-  plan.groups_a_unit = device.gpu ? 4 : 1;
-  plan.batch = device.gpu ? 8 : 1;
+  plan.groups_a_unit = device.gpu ? tuned.groups_a_unit : 1;
+  plan.batch = device.gpu ? tuned.batch : 1;
   // Work-items of a CPU device run one after the other: they share a table.
-  plan.copies = device.gpu ? 16 : 1;
+  plan.copies = device.gpu ? tuned.copies : 1;
   plan.row_copies = plan.copies;
   // Keys, indices where they are apart, and some words: half of the local memory of every GPU that masu knows.
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
@@ -147,7 +145,7 @@ Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k) {
   constexpr double most_part = 0.9;  // of the ranks, and of the elements
   const std::uint64_t wanted =
       std::bit_floor(std::clamp<std::uint64_t>(count / elements_a_sample, samples, most_sampled));
-  if (count < least_filtered || part > 0.5) return result;
+  if (count < tuned.least_filtered || part > 0.5) return result;
   // Fewer elements for each rank where k is large: so that the ranks differ enough.
   double each = static_cast<double>(wanted) / all;
   const auto chance = [&] { return -std::expm1(each * std::log1p(-part)); };

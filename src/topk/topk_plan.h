@@ -7,6 +7,7 @@
 #include "call/launcher.h"
 #include "elements/order.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 #include "topk/topk_cpu.h"
 
 #include <masu/buffer.h>
@@ -39,17 +40,16 @@ inline constexpr std::uint64_t elements_a_sample = 64;
 // Work-items that look for one of the ranks, and how many elements each looks at.
 inline constexpr unsigned lookers = 8;
 inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
-// Below this a work-group takes the whole row: a sample would cost as much as it saves.
-inline constexpr std::uint64_t least_filtered = 1 << 15;
-// Rows up to this length are taken by one work-group each, if there are several.
-inline constexpr std::uint64_t most_row_elements = 1 << 20;
-// Rows of which each has a work-item: so many that they fill the device, of so few elements, and not too many of the
-// results, for each of which it goes through the row.
-inline constexpr std::uint64_t most_short_elements = 64;
-inline constexpr std::uint64_t most_short_looks = 512;
-inline constexpr unsigned short_group = 128;
 // Where arrays begin in temporary memory.
 inline constexpr std::uint64_t alignment = 256;
+
+inline constexpr std::uint64_t no_index = ~std::uint64_t{0};  // in places without an element
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "topk/topk_tuning.def"
+};
+inline Tuned tuned;
 
 struct Plan {
   Dtype dtype = Dtype::u8;
@@ -68,8 +68,11 @@ struct Plan {
 
   // Entries have their index apart.
   [[nodiscard]] bool pairs() const noexcept { return size_of(dtype) == 8; }
+  // Rows of which each has a work-item: so many that they fill the device, of so few elements, and not too many of the
+  // results, for each of which it goes through the row.
   [[nodiscard]] bool short_rows(std::uint64_t rows, std::uint64_t count, std::uint64_t k) const noexcept {
-    return rows >= std::uint64_t{compute_units} * 32 && count <= most_short_elements && count * k <= most_short_looks;
+    return rows >= std::uint64_t{compute_units} * 32 && count <= tuned.most_short_elements &&
+           count * k <= tuned.most_short_looks;
   }
   [[nodiscard]] std::vector<std::string_view> files(Part part) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept;  // of a work-group
@@ -154,7 +157,7 @@ class DeviceTopk {
   void launch_exact(Stream& stream, std::uint64_t row);
   template <class... T>
   void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, const T&... arguments);
-  // The kernels' MASU_DATA, MASU_WORK and MASU_RESULT, and local memory for entries.
+  // The kernels' TOPK_DATA, TOPK_WORK and TOPK_RESULT, and local memory for entries.
   [[nodiscard]] call::Arguments input(std::uint64_t row) const;
   [[nodiscard]] call::Arguments work() const;
   [[nodiscard]] call::Arguments result(std::uint64_t row) const;
@@ -186,7 +189,6 @@ class DeviceTopk {
 // How results are made, of what the CPU or a device found.
 
 inline constexpr std::string_view topk_name = "topk";
-inline constexpr std::uint64_t no_index = ~std::uint64_t{0};  // in places without an element
 
 inline Ranking ranking_of(Dtype dtype, const TopkOptions& options) {
   return {dtype, options.largest, options.nan};

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of a top-k share: ranks, their memory, entries, and how a work-group finds the least of the greatest
-// numbers, eight bits at a time. Behind elements.cl and order.cl. Defines beside those of them, given by topk_plan.cpp:
-// - MASU_LARGEST    1: the largest comes first; 0: the smallest
-// - MASU_NAN_FIRST  1: NaN comes before all else; 0: after
-// - MASU_UNROLLED   stands before loops over arrays that may lie in registers: unrolls them on GPUs
-// - MASU_GROUP      work-items in a work-group, at least 16
-// - MASU_COPIES     of a table of digits: neighbouring work-items count in different ones
-// - MASU_PAIRS      1: entries are a key and an index apart
-// - MASU_SKIP       1: NaNs are counted and left out
+// numbers, eight bits at a time. Behind elements.cl and order.cl.
+// kernels.md has the parameters, which topk_plan.cpp gives.
 //
 // A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
 // by index. The host's half is in topk_cpu.h.
@@ -15,31 +9,31 @@
 // An entry is an element that may be of the result: of up to four bytes as one number, rank << 32 | ~index, whose order is
 // that of the result; eight-byte ones (MASU_PAIRS) as rank and index apart.
 
-#define MASU_NAN_RANK (MASU_NAN_FIRST ? MASU_ALL_BITS : (MASU_BITS)0)
-#define MASU_FLIP (MASU_LARGEST ? (MASU_BITS)0 : MASU_ALL_BITS)
+#define TOPK_NAN_RANK (MASU_NAN_FIRST ? MASU_ALL_BITS : (MASU_BITS)0)
+#define TOPK_FLIP (MASU_LARGEST ? (MASU_BITS)0 : MASU_ALL_BITS)
 
 inline MASU_BITS rank_of(const MASU_BITS bits) {
   const MASU_BITS key = ordered_key(bits);
 #if MASU_FLOAT
-  if (key == MASU_ALL_BITS) return MASU_NAN_RANK;
+  if (key == MASU_ALL_BITS) return TOPK_NAN_RANK;
 #endif
-  return key ^ MASU_FLIP;
+  return key ^ TOPK_FLIP;
 }
 
 // The bits of the element with a rank that is not NaN's.
-inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ MASU_FLIP); }
+inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ TOPK_FLIP); }
 
 // `count` elements, `byte_offset` bytes into `data`.
-#define MASU_DATA __global const uchar *data, const ulong byte_offset, const uint count
+#define TOPK_DATA __global const uchar *data, const ulong byte_offset, const uint count
 // Temporary memory, and where the arrays begin in it: views of it are not for every device.
-#define MASU_WORK                                                                                                  \
+#define TOPK_WORK                                                                                                  \
   __global uchar *work, const ulong control_at, const ulong ranks_at, const ulong tiles_at, const ulong keys_at,   \
       const ulong indices_at
-#define MASU_AT(type, at) ((__global type *)(work + (at)))
+#define TOPK_AT(type, at) ((__global type *)(work + (at)))
 // Where the k results of each row go.
-#define MASU_RESULT \
+#define TOPK_RESULT \
   const uint k, __global uchar *results, const ulong result_indices_at, __global uchar *values, const ulong values_at
-#define MASU_RESULT_ARGUMENTS results + result_indices_at, values + values_at
+#define TOPK_RESULT_ARGUMENTS results + result_indices_at, values + values_at
 
 // What the kernels of one call tell each other and the host: words of `control`.
 #define control_above 0      // elements above the threshold
@@ -86,7 +80,7 @@ inline void set_result(__global const uchar *bytes, const ulong key, const uint 
   const MASU_BITS rank = (uint)(key >> 32);
 #endif
 #if MASU_FLOAT
-  const bool known = rank != MASU_NAN_RANK && rank != rank_of(0);  // NaNs and zeros keep their bits
+  const bool known = rank != TOPK_NAN_RANK && rank != rank_of(0);  // NaNs and zeros keep their bits
 #else
   const bool known = true;
 #endif
@@ -95,7 +89,7 @@ inline void set_result(__global const uchar *bytes, const ulong key, const uint 
   set_element(result_values, place, bits);
 }
 
-#define MASU_DIGITS 256u
+#define TOPK_DIGITS 256u
 inline void clear_words(__local uint *words, const uint count) {
   for (uint i = (uint)get_local_id(0); i < count; i += MASU_GROUP) words[i] = 0;
 }
@@ -107,7 +101,7 @@ inline void count_digit(__local uint *tables, const uint digit) {
 // many have a greater one; state[2]: how many have it. Ends with a barrier. `rest` is 1 to all that were counted.
 inline void find_digit(__local uint *tables, __local uint *sums, __local uint *state, const uint rest) {
   const uint lane = (uint)get_local_id(0);
-  for (uint d = lane; d < MASU_DIGITS; d += MASU_GROUP) {
+  for (uint d = lane; d < TOPK_DIGITS; d += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[d * MASU_COPIES + (c + lane) % MASU_COPIES];
     tables[d * MASU_COPIES] = sum;

@@ -3,8 +3,8 @@
 // stands in front of this file.
 
 // The NaNs of each row that were skipped go to `nans`. k is at most `count`.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_short(MASU_DATA, const uint rows, __global uchar *nans,
-                                                     const ulong nans_at, MASU_RESULT) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_short(TOPK_DATA, const uint rows, __global uchar *nans,
+                                                     const ulong nans_at, TOPK_RESULT) {
   for (size_t row = get_global_id(0); row < rows; row += get_global_size(0)) {
     __global const uchar *bytes = data + byte_offset + row * count * MASU_ELEMENT_BYTES;
     // Taken are the elements above this rank, and those of it before an index.
@@ -24,7 +24,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_short(MASU_DATA, const uint rows,
           place = e;
         }
       }
-      set_result(bytes, key_of_entry(best, place), place, row * k + i, MASU_RESULT_ARGUMENTS);
+      set_result(bytes, key_of_entry(best, place), place, row * k + i, TOPK_RESULT_ARGUMENTS);
       last = best;
       next = place + 1;
     }

@@ -2,12 +2,7 @@
 // Transposing by tiles in local memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): a tile is read along
 // its rows and written along its columns, so both go over memory in order.
 //
-// Defines, all given by transpose_plan.cpp:
-// - MASU_GROUP     work-items in a work-group
-// - MASU_FREE      1: tiles of any shape, elements of several units; 0: square tiles of whole words
-// - MASU_WORD      the type that is moved at a time: uchar, ushort, uint, ulong or uint4
-// - MASU_IN_PLACE  1: `in` and `out` are one square matrix, and tiles change places
-// - MASU_BAND      so many tiles side by side are done row by row, so that what runs at once lies close
+// kernels.md has the parameters, which transpose_plan.cpp gives.
 
 // Where tile `n` of across x down stands.
 inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *x, ulong *y) {
@@ -22,8 +17,6 @@ inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *
 
 #if MASU_FREE
 
-// - MASU_UNITS   words of an element
-// - MASU_UNROLL  loads in flight for each work-item
 
 // q * d + r = n for n < 2^16, by inverse = ceil(2^32 / d), d > 1.
 inline uint quotient(const uint n, const uint divisor, const uint inverse) {
@@ -117,20 +110,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 
 #else
 
-// - MASU_PACK            elements in a word: 4, 2 or 1
-// - MASU_TILE            rows and columns of a tile
-// - MASU_RESIDENT_ITEMS  work-items that shall share a multiprocessor: registers are left for so many
-// - MASU_ALIGNED         1: each row begins at a whole word
-// - MASU_BANK_WORDS      words beside each other in different banks of local memory
 
-#define MASU_WORDS (MASU_TILE / MASU_PACK)                     // of a row of a tile
-#define MASU_BLOCKS ((MASU_WORDS * MASU_WORDS) / MASU_GROUP)   // of MASU_PACK x MASU_PACK elements, for a work-item
-#define MASU_ELEMENT_BITS (32 / MASU_PACK)
+#define TRANSPOSE_WORDS (MASU_TILE / MASU_PACK)                     // of a row of a tile
+#define TRANSPOSE_BLOCKS ((TRANSPOSE_WORDS * TRANSPOSE_WORDS) / MASU_GROUP)   // of MASU_PACK x MASU_PACK elements, for a work-item
+#define TRANSPOSE_ELEMENT_BITS (32 / MASU_PACK)
 
 // Word w of column c of a tile. Lanes that write words of columns which are MASU_PACK apart, and lanes that read words
 // beside each other, all meet different banks.
-#define MASU_PLACE(c, w) ((c) * (MASU_WORDS + 1) + (c) / MASU_BANK_WORDS + (w))
-#define MASU_TILE_WORDS MASU_PLACE(MASU_TILE, 0)
+#define TRANSPOSE_PLACE(c, w) ((c) * (TRANSPOSE_WORDS + 1) + (c) / MASU_BANK_WORDS + (w))
+#define TRANSPOSE_TILE_WORDS TRANSPOSE_PLACE(MASU_TILE, 0)
 
 #if MASU_PACK == 4
 #define MASU_ELEMENT uchar
@@ -140,21 +128,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 #define MASU_ELEMENT MASU_WORD
 #endif
 
-#define MASU_STEP (MASU_GROUP / MASU_WORDS)  // words of a group lie in so many rows of a tile
+#define TRANSPOSE_STEP (MASU_GROUP / TRANSPOSE_WORDS)  // words of a group lie in so many rows of a tile
 
 #if !MASU_ALIGNED
 // The word at any element; `at` counts elements from a whole word on. What lies past `end` is not read.
 inline uint load_before(__global const uint *words, const ulong at, const ulong end) {
   uint bits = 0;
   for (uint k = 0; k < MASU_PACK && at + k < end; ++k) {
-    bits |= (uint)((__global const MASU_ELEMENT *)words)[at + k] << k * MASU_ELEMENT_BITS;
+    bits |= (uint)((__global const MASU_ELEMENT *)words)[at + k] << k * TRANSPOSE_ELEMENT_BITS;
   }
   return bits;
 }
 // The same where two whole words are there.
 inline uint load_anywhere(__global const uint *words, const ulong at) {
   const ulong w = at / MASU_PACK;
-  return (uint)(((ulong)words[w + 1] << 32 | words[w]) >> (uint)(at % MASU_PACK) * MASU_ELEMENT_BITS);
+  return (uint)(((ulong)words[w + 1] << 32 | words[w]) >> (uint)(at % MASU_PACK) * TRANSPOSE_ELEMENT_BITS);
 }
 #endif
 
@@ -163,101 +151,101 @@ inline uint load_anywhere(__global const uint *words, const ulong at) {
 // condition for each, loads would wait for each other.
 inline void load_tile(__global const MASU_WORD *in, const uint in_skip, const ulong rows, const ulong columns,
                       const ulong row, const ulong column, __local MASU_WORD *tile) {
-  const uint lane = (uint)get_local_id(0) % MASU_WORDS;
-  const uint first = (uint)get_local_id(0) / MASU_WORDS;
+  const uint lane = (uint)get_local_id(0) % TRANSPOSE_WORDS;
+  const uint first = (uint)get_local_id(0) / TRANSPOSE_WORDS;
   const uint last_row = rows - row < MASU_TILE ? (uint)(rows - row) - 1 : MASU_TILE - 1;
   const uint last_column = columns - column < MASU_TILE ? (uint)(columns - column) - 1 : MASU_TILE - 1;
   const ulong begin = row * columns + column + min(lane * MASU_PACK, last_column / MASU_PACK * MASU_PACK);
-#define MASU_AT (begin + min((first + b * MASU_STEP) * MASU_PACK + j, last_row) * columns)
-  MASU_WORD word[MASU_BLOCKS][MASU_PACK];
+#define TRANSPOSE_AT (begin + min((first + b * TRANSPOSE_STEP) * MASU_PACK + j, last_row) * columns)
+  MASU_WORD word[TRANSPOSE_BLOCKS][MASU_PACK];
 #if MASU_ALIGNED
   if (last_row == MASU_TILE - 1) {  // addresses by additions
     const ulong row_words = columns / MASU_PACK;
     in += begin / MASU_PACK + first * MASU_PACK * row_words;
     MASU_PRAGMA_UNROLL
-    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+    for (uint b = 0; b < TRANSPOSE_BLOCKS; ++b) {
       MASU_PRAGMA_UNROLL
-      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[(b * MASU_STEP * MASU_PACK + j) * row_words];
+      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[(b * TRANSPOSE_STEP * MASU_PACK + j) * row_words];
     }
   } else {
     MASU_PRAGMA_UNROLL
-    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+    for (uint b = 0; b < TRANSPOSE_BLOCKS; ++b) {
       MASU_PRAGMA_UNROLL
-      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[MASU_AT / MASU_PACK];
+      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[TRANSPOSE_AT / MASU_PACK];
     }
   }
 #else
   if (row + MASU_TILE < rows) {
     MASU_PRAGMA_UNROLL
-    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+    for (uint b = 0; b < TRANSPOSE_BLOCKS; ++b) {
       MASU_PRAGMA_UNROLL
-      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = load_anywhere(in, in_skip + MASU_AT);
+      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = load_anywhere(in, in_skip + TRANSPOSE_AT);
     }
   } else {
     MASU_PRAGMA_UNROLL
-    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+    for (uint b = 0; b < TRANSPOSE_BLOCKS; ++b) {
       MASU_PRAGMA_UNROLL
       for (uint j = 0; j < MASU_PACK; ++j) {
-        word[b][j] = load_before(in, in_skip + MASU_AT, in_skip + rows * columns);
+        word[b][j] = load_before(in, in_skip + TRANSPOSE_AT, in_skip + rows * columns);
       }
     }
   }
 #endif
   MASU_PRAGMA_UNROLL
-  for (uint b = 0; b < MASU_BLOCKS; ++b) {
+  for (uint b = 0; b < TRANSPOSE_BLOCKS; ++b) {
     const uint c = lane * MASU_PACK;
-    const uint w = first + b * MASU_STEP;
+    const uint w = first + b * TRANSPOSE_STEP;
 #if MASU_PACK == 4
     // Bytes of pairs of rows, then halves of pairs of pairs.
     const uint a = (word[b][0] & 0x00ff00ffu) | (word[b][1] & 0x00ff00ffu) << 8;
     const uint d = (word[b][0] >> 8 & 0x00ff00ffu) | (word[b][1] & 0xff00ff00u);
     const uint e = (word[b][2] & 0x00ff00ffu) | (word[b][3] & 0x00ff00ffu) << 8;
     const uint f = (word[b][2] >> 8 & 0x00ff00ffu) | (word[b][3] & 0xff00ff00u);
-    tile[MASU_PLACE(c, w)] = (a & 0xffffu) | e << 16;
-    tile[MASU_PLACE(c + 1, w)] = (d & 0xffffu) | f << 16;
-    tile[MASU_PLACE(c + 2, w)] = a >> 16 | (e & 0xffff0000u);
-    tile[MASU_PLACE(c + 3, w)] = d >> 16 | (f & 0xffff0000u);
+    tile[TRANSPOSE_PLACE(c, w)] = (a & 0xffffu) | e << 16;
+    tile[TRANSPOSE_PLACE(c + 1, w)] = (d & 0xffffu) | f << 16;
+    tile[TRANSPOSE_PLACE(c + 2, w)] = a >> 16 | (e & 0xffff0000u);
+    tile[TRANSPOSE_PLACE(c + 3, w)] = d >> 16 | (f & 0xffff0000u);
 #elif MASU_PACK == 2
-    tile[MASU_PLACE(c, w)] = (word[b][0] & 0xffffu) | word[b][1] << 16;
-    tile[MASU_PLACE(c + 1, w)] = word[b][0] >> 16 | (word[b][1] & 0xffff0000u);
+    tile[TRANSPOSE_PLACE(c, w)] = (word[b][0] & 0xffffu) | word[b][1] << 16;
+    tile[TRANSPOSE_PLACE(c + 1, w)] = word[b][0] >> 16 | (word[b][1] & 0xffff0000u);
 #else
-    tile[MASU_PLACE(c, w)] = word[b][0];
+    tile[TRANSPOSE_PLACE(c, w)] = word[b][0];
 #endif
   }
 }
 
-#define MASU_RUNS (MASU_BLOCKS * MASU_PACK)  // words of a tile that a work-item writes
+#define TRANSPOSE_RUNS (TRANSPOSE_BLOCKS * MASU_PACK)  // words of a tile that a work-item writes
 
 // Writes the tile that was read at (row, column) to where it belongs: rows of `rows` elements.
 inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong rows, const ulong columns,
                        const ulong row, const ulong column, __local const MASU_WORD *tile) {
-  const uint lane = (uint)get_local_id(0) % MASU_WORDS;
-  const uint first = (uint)get_local_id(0) / MASU_WORDS;
+  const uint lane = (uint)get_local_id(0) % TRANSPOSE_WORDS;
+  const uint first = (uint)get_local_id(0) / TRANSPOSE_WORDS;
   const uint rows_left = rows - row < MASU_TILE ? (uint)(rows - row) : MASU_TILE;
   const uint columns_left = columns - column < MASU_TILE ? (uint)(columns - column) : MASU_TILE;
 #if MASU_ALIGNED
   const ulong row_words = rows / MASU_PACK;
   out += (column + first) * row_words + row / MASU_PACK + lane;
   if (rows_left == MASU_TILE && columns_left == MASU_TILE) {
-    MASU_WORD word[MASU_RUNS];
+    MASU_WORD word[TRANSPOSE_RUNS];
     MASU_PRAGMA_UNROLL
-    for (uint b = 0; b < MASU_RUNS; ++b) word[b] = tile[MASU_PLACE(first + b * MASU_STEP, lane)];
+    for (uint b = 0; b < TRANSPOSE_RUNS; ++b) word[b] = tile[TRANSPOSE_PLACE(first + b * TRANSPOSE_STEP, lane)];
     MASU_PRAGMA_UNROLL
-    for (uint b = 0; b < MASU_RUNS; ++b) out[b * MASU_STEP * row_words] = word[b];
+    for (uint b = 0; b < TRANSPOSE_RUNS; ++b) out[b * TRANSPOSE_STEP * row_words] = word[b];
   } else if (lane * MASU_PACK < rows_left) {
-    for (uint b = 0; first + b * MASU_STEP < columns_left; ++b) {
-      out[b * MASU_STEP * row_words] = tile[MASU_PLACE(first + b * MASU_STEP, lane)];
+    for (uint b = 0; first + b * TRANSPOSE_STEP < columns_left; ++b) {
+      out[b * TRANSPOSE_STEP * row_words] = tile[TRANSPOSE_PLACE(first + b * TRANSPOSE_STEP, lane)];
     }
   }
 #else
   // Rows begin anywhere in a word: whole words of `out` are put together of two words each.
   const ulong begin = out_skip + column * rows + row;
-  for (uint c = first; c < columns_left; c += MASU_STEP) {
+  for (uint c = first; c < columns_left; c += TRANSPOSE_STEP) {
     const ulong at = begin + c * rows;  // where the tile's part of this row of out begins
     const uint before = (uint)(at % MASU_PACK);
-    const uint low = tile[MASU_PLACE(c, lane == 0 ? 0 : lane - 1)];
-    const uint high = tile[MASU_PLACE(c, lane)];
-    const uint shift = before * MASU_ELEMENT_BITS;
+    const uint low = tile[TRANSPOSE_PLACE(c, lane == 0 ? 0 : lane - 1)];
+    const uint high = tile[TRANSPOSE_PLACE(c, lane)];
+    const uint shift = before * TRANSPOSE_ELEMENT_BITS;
     // The word has the column's elements from lane * MASU_PACK - before on.
     if ((lane != 0 || before == 0) && (lane + 1) * MASU_PACK - before <= rows_left) {
       out[at / MASU_PACK + lane] = (uint)(((ulong)high << 32 | low) >> (32 - shift));
@@ -270,10 +258,10 @@ inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong
     const uint head = min((uint)(0 - (uint)at) % MASU_PACK, rows_left);
     const uint tail = head + (rows_left - head) / MASU_PACK * MASU_PACK;
     for (uint k = 0; k < head; ++k) {
-      elements[at + k] = (MASU_ELEMENT)(tile[MASU_PLACE(c, 0)] >> k * MASU_ELEMENT_BITS);
+      elements[at + k] = (MASU_ELEMENT)(tile[TRANSPOSE_PLACE(c, 0)] >> k * TRANSPOSE_ELEMENT_BITS);
     }
     for (uint k = tail; k < rows_left; ++k) {
-      elements[at + k] = (MASU_ELEMENT)(tile[MASU_PLACE(c, k / MASU_PACK)] >> k % MASU_PACK * MASU_ELEMENT_BITS);
+      elements[at + k] = (MASU_ELEMENT)(tile[TRANSPOSE_PLACE(c, k / MASU_PACK)] >> k % MASU_PACK * TRANSPOSE_ELEMENT_BITS);
     }
   }
 #endif
@@ -283,7 +271,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT_ITEMS / MASU_GROUP) void tra
                                                           const uint in_skip, __global uchar *out_memory,
                                                           const ulong out_at, const uint out_skip, const ulong rows,
                                                           const ulong columns, __local MASU_WORD *tile) {
-  MASU_LOCAL_POINTER(MASU_WORD, tile);  // MASU_TILE_WORDS, twice in place
+  MASU_LOCAL_POINTER(MASU_WORD, tile);  // TRANSPOSE_TILE_WORDS, twice in place
   __global const MASU_WORD *in = (__global const MASU_WORD *)(in_memory + in_at);
   __global MASU_WORD *out = (__global MASU_WORD *)(out_memory + out_at);
   const ulong across = (columns + MASU_TILE - 1) / MASU_TILE;
@@ -295,7 +283,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT_ITEMS / MASU_GROUP) void tra
     const ulong column = x * MASU_TILE;
 #if MASU_IN_PLACE
     if (x < y) continue;  // the tile of the other side does both
-    __local MASU_WORD *other = tile + MASU_TILE_WORDS;
+    __local MASU_WORD *other = tile + TRANSPOSE_TILE_WORDS;
     load_tile(in, in_skip, rows, columns, row, column, tile);
     if (x != y) load_tile(in, in_skip, rows, columns, column, row, other);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what is written was read by others

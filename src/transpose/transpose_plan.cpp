@@ -55,8 +55,8 @@ void make_free(Plan& plan, const DeviceInfo& device, const Matrix& matrix) {
   plan.unit = call::move_unit(matrix.element_bytes, matrix.in_offset | matrix.out_offset);
   plan.units = static_cast<unsigned>(matrix.element_bytes / plan.unit);
   const std::uint64_t copies = matrix.in_place ? 2 : 1;
-  const std::uint64_t elements =
-      std::max<std::uint64_t>(1, std::min(free_tile_bytes, device.local_bytes / 2 / copies) / matrix.element_bytes);
+  const std::uint64_t elements = std::max<std::uint64_t>(
+      1, std::min(tuned.free_tile_bytes, device.local_bytes / 2 / copies) / matrix.element_bytes);
   const std::uint64_t edge = std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(elements)) - 1) / 2;
   // What a short side leaves is given to the long one, in whole vectors.
   plan.tile_rows = std::min(matrix.rows, edge);
@@ -82,14 +82,14 @@ std::vector<runtime::Define> Plan::defines() const {
                                          {"MASU_FREE", strategy == Strategy::free},
                                          {"MASU_WORD", unsigned_type(unit)},
                                          {"MASU_IN_PLACE", in_place},
-                                         {"MASU_BAND", band}};
+                                         {"MASU_BAND", tuned.band}};
   if (strategy == Strategy::free) {
     result.push_back({"MASU_UNITS", units});
-    result.push_back({"MASU_UNROLL", unroll});
+    result.push_back({"MASU_UNROLL", tuned.unroll});
   } else {
     result.push_back({"MASU_PACK", pack});
     result.push_back({"MASU_TILE", tile_rows});
-    result.push_back({"MASU_RESIDENT_ITEMS", std::max(resident_items, group)});
+    result.push_back({"MASU_RESIDENT_ITEMS", std::max(tuned.resident_items, group)});
     result.push_back({"MASU_ALIGNED", aligned});
     result.push_back({"MASU_BANK_WORDS", bank_words});
   }
@@ -102,12 +102,12 @@ Plan make(const DeviceInfo& device, const Matrix& matrix, unsigned group) {
   plan.in_place = matrix.in_place;
   const bool whole = matrix.element_bytes <= 16 && std::has_single_bit(matrix.element_bytes) &&
                      (matrix.in_offset | matrix.out_offset) % matrix.element_bytes == 0;
-  if (whole && std::min(matrix.rows, matrix.columns) >= least_edge) make_tiles(plan, device, matrix);
+  if (whole && std::min(matrix.rows, matrix.columns) >= tuned.least_edge) make_tiles(plan, device, matrix);
   else make_free(plan, device, matrix);
   // More than 8 words for a work-item cost registers, and so work-groups that run at once.
-  if (plan.strategy == Strategy::tiles && device.gpu && group == 0 && device.max_work_group_size >= 512 &&
+  if (plan.strategy == Strategy::tiles && device.gpu && group == 0 && device.max_work_group_size >= tuned.large_group &&
       plan.tile_rows * plan.tile_rows / plan.pack > 8 * plan.group) {
-    plan.group = 512;
+    plan.group = tuned.large_group;
   }
   const std::uint64_t across = (matrix.columns + plan.tile_columns - 1) / plan.tile_columns;
   const std::uint64_t down = (matrix.rows + plan.tile_rows - 1) / plan.tile_rows;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/stream.h>
@@ -17,14 +18,13 @@ namespace masu::transpose_plan {
 
 inline constexpr std::array<std::string_view, 1> files = {"src/transpose/transpose.cl"};
 inline constexpr std::uint64_t most_groups = std::uint64_t{1} << 30;  // each goes on to further tiles
-inline constexpr unsigned band = 16;                                  // tiles side by side that are done row by row
 inline constexpr unsigned bank_words = 32;
-inline constexpr unsigned unroll = 4;             // loads in flight for each work-item, of a tile of free shape
-inline constexpr unsigned resident_items = 1536;  // 40 registers for each, without spills
-// Below this edge of the matrix a tile of fixed shape would be mostly empty.
-inline constexpr std::uint64_t least_edge = 24;
-// Local memory of a tile of free shape: several groups share a compute unit.
-inline constexpr std::uint64_t free_tile_bytes = std::uint64_t{1} << 14;
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "transpose/transpose_tuning.def"
+};
+inline Tuned tuned;
 
 // What is transposed, in device memory.
 struct Matrix {

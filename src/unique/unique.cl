@@ -10,23 +10,18 @@
 // Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
 // vectors of 16 aligned bytes make whole groups of bits. A tile is the bits that a work-group takes at a time.
 //
-// After elements.cl and group_scan.cl. Defines beside those of them, all given by unique_plan.cpp:
-// - MASU_GROUP     work-items in a work-group, a power of two, at least 16
-// - MASU_UNROLL    16-byte loads of a work-item in flight
-// - MASU_WORDS     words of the mask that a work-item has of a tile
-// - MASU_STAGED    starts that a tile can bring into order in local memory
-// - MASU_INDEX     an unsigned integer that holds the place of an element in the order
+// After elements.cl and group_scan.cl. kernels.md has the parameters, which unique_plan.cpp gives.
 
-#define MASU_TILE_WORDS (MASU_GROUP * MASU_WORDS)
-#define MASU_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
+#define UNIQUE_TILE_WORDS (MASU_GROUP * MASU_WORDS)
+#define UNIQUE_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
 
 // The input of a work-group: `count` elements at data + byte_offset.
-#define MASU_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
-#define MASU_LEAD gap_of(data + byte_offset)
+#define UNIQUE_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
+#define UNIQUE_LEAD gap_of(data + byte_offset)
 
 // Two words of each span: its starts, and 1 + the place of the last among its bits, 0 where it has none. A span has
 // less than 2^32 bits.
-#define MASU_SPANS __global const uint* restrict spans
+#define UNIQUE_SPANS __global const uint* restrict spans
 
 inline int differ(const MASU_ELEMENT a, const MASU_ELEMENT b) {
 #if MASU_FLOAT
@@ -96,7 +91,7 @@ inline uint edge_flags(__global const MASU_ELEMENT* elements, const ulong count,
 
 // The starts in the spans before this one, those of all spans, and in *last 1 + the bit of the last one before, 0 where there
 // is none. `partial` has 3 * MASU_GROUP words.
-inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* partial, const uint lane, ulong* last,
+inline ulong starts_before(UNIQUE_SPANS, const ulong span_bits, __local ulong* partial, const uint lane, ulong* last,
                            ulong* all) {
   ulong sum = 0;
   ulong end = 0;
@@ -126,7 +121,7 @@ inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* par
 }
 
 // Marks the starts of `tiles` tiles for each work-group, the last tile's bits after the data included.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
                                                        __global uchar* temporary, const ulong mask_at,
                                                        const ulong spans_at, __local uint* parts, __local uint* ends) {
   MASU_LOCAL_POINTER(uint, parts);  // MASU_GROUP * MASU_UNROLL: the flags of each vector
@@ -134,22 +129,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
   __global uint* mask = (__global uint*)(temporary + mask_at);
   __global uint* spans = (__global uint*)(temporary + spans_at);
   __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
-  const uint lead = MASU_LEAD;
+  const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
   // Vector v is the elements from v * MASU_PER_VECTOR - lead on. Those from `first` to before `end` are whole and have
   // an element before them.
   __global const uint4* vectors = (__global const uint4*)(data + byte_offset - lead * MASU_ELEMENT_BYTES);
   const ulong first = 1;
   const ulong end = (count + lead) / MASU_PER_VECTOR;
-  const ulong words_a_step = MASU_GROUP * MASU_UNROLL / MASU_PARTS;
-  const ulong begin_word = get_group_id(0) * tiles * MASU_TILE_WORDS;
-  const ulong all_words = all_tiles * MASU_TILE_WORDS;
-  ulong end_word = begin_word + tiles * MASU_TILE_WORDS;
+  const ulong words_a_step = MASU_GROUP * MASU_UNROLL / UNIQUE_PARTS;
+  const ulong begin_word = get_group_id(0) * tiles * UNIQUE_TILE_WORDS;
+  const ulong all_words = all_tiles * UNIQUE_TILE_WORDS;
+  ulong end_word = begin_word + tiles * UNIQUE_TILE_WORDS;
   if (end_word > all_words) end_word = all_words;
   uint starts = 0;
   uint last = 0;
   for (ulong word = begin_word; word < end_word; word += words_a_step) {
-    const ulong vector = word * MASU_PARTS + lane;
+    const ulong vector = word * UNIQUE_PARTS + lane;
     if (vector - lane >= first && vector - lane + MASU_GROUP * MASU_UNROLL <= end) {
       uint4 loaded[MASU_UNROLL];
       MASU_ELEMENT before[MASU_UNROLL];
@@ -173,9 +168,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
     for (uint w = lane; w < words_a_step; w += MASU_GROUP) {
       uint bits = 0;
       MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_PARTS; ++i) {
-        const uint part = (i + lane) % MASU_PARTS;  // neighbours begin in different banks
-        bits |= parts[w * MASU_PARTS + part] << (part * MASU_PER_VECTOR);
+      for (uint i = 0; i < UNIQUE_PARTS; ++i) {
+        const uint part = (i + lane) % UNIQUE_PARTS;  // neighbours begin in different banks
+        bits |= parts[w * UNIQUE_PARTS + part] << (part * MASU_PER_VECTOR);
       }
       mask[word + w] = bits;
       starts += popcount(bits);
@@ -200,25 +195,25 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
 }
 
 // What is written of a run; bits of `wanted`.
-#define MASU_WANTS_VALUES 1u
-#define MASU_WANTS_LENGTHS 2u
-#define MASU_WANTS_STARTS 4u
-#define MASU_WANTS_FIRSTS 8u  // starts[run] = order[start]
-#define MASU_WANTS_NUMBER 16u  // of the runs
+#define UNIQUE_WANTS_VALUES 1u
+#define UNIQUE_WANTS_LENGTHS 2u
+#define UNIQUE_WANTS_STARTS 4u
+#define UNIQUE_WANTS_FIRSTS 8u  // starts[run] = order[start]
+#define UNIQUE_WANTS_NUMBER 16u  // of the runs
 
-#define MASU_OUTPUT                                                                                     \
+#define UNIQUE_OUTPUT                                                                                   \
   __global uchar *values, const ulong values_at, __global uchar *lengths, const ulong lengths_at,       \
       __global uchar *starts, const ulong starts_at, __global const uchar *order, const ulong order_at, \
       __global uchar *number, const ulong number_at, const uint wanted
 
 // Writes run number `run`, which starts at element e; the one before it started at `before`, unless it is the first.
-#define MASU_WRITE_RUN(run, e, before)                                                                    \
+#define UNIQUE_WRITE_RUN(run, e, before)                                                                  \
   {                                                                                                       \
-    if (wanted & MASU_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = elements[e];    \
-    if ((wanted & MASU_WANTS_LENGTHS) && (run) != 0)                                                      \
+    if (wanted & UNIQUE_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = elements[e];  \
+    if ((wanted & UNIQUE_WANTS_LENGTHS) && (run) != 0)                                                    \
       ((__global ulong*)(lengths + lengths_at))[(run)-1] = (e) - (before);                                \
-    if (wanted & MASU_WANTS_STARTS) ((__global ulong*)(starts + starts_at))[run] = (e);                   \
-    if (wanted & MASU_WANTS_FIRSTS) {                                                                     \
+    if (wanted & UNIQUE_WANTS_STARTS) ((__global ulong*)(starts + starts_at))[run] = (e);                 \
+    if (wanted & UNIQUE_WANTS_FIRSTS) {                                                                   \
       ((__global ulong*)(starts + starts_at))[run] = ((__global const MASU_INDEX*)(order + order_at))[e]; \
     }                                                                                                     \
   }
@@ -229,7 +224,7 @@ MASU_INLINE uint starts_of_tile(__global const uint* mask, const ulong tile, uin
   uint mine = 0;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_WORDS; ++k) {
-    own[k] = mask[tile * MASU_TILE_WORDS + lane * MASU_WORDS + k];
+    own[k] = mask[tile * UNIQUE_TILE_WORDS + lane * MASU_WORDS + k];
     mine += popcount(own[k]);
   }
   const uint before = group_scan(mine, MASU_GROUP, sums, lane, all) - mine;
@@ -238,27 +233,27 @@ MASU_INLINE uint starts_of_tile(__global const uint* mask, const ulong tile, uin
 }
 
 // Writes the runs that start in `tiles` tiles for each work-group.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
                                                       __global const uchar* restrict temporary, const ulong mask_at,
-                                                      const ulong spans_at, MASU_OUTPUT, __local ulong* partial,
+                                                      const ulong spans_at, UNIQUE_OUTPUT, __local ulong* partial,
                                                       __local uint* sums, __local uint* last_bit,
                                                       __local ushort* staged, __local uint* words) {
   MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
   MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
   MASU_LOCAL_POINTER(uint, last_bit);  // 1: of the tile
   MASU_LOCAL_POINTER(ushort, staged);  // MASU_STAGED: where the runs of a tile start, in order
-  MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
+  MASU_LOCAL_POINTER(uint, words);     // 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each
   __global const uint* mask = (__global const uint*)(temporary + mask_at);
   __global const uint* spans = (__global const uint*)(temporary + spans_at);
   __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
-  const uint lead = MASU_LEAD;
+  const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
   const ulong group = get_group_id(0);
   if (spans[2 * group] == 0) return;
   ulong last = 0;
   ulong runs = 0;
-  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last, &runs);
-  if (base == 0 && lane == 0 && (wanted & MASU_WANTS_NUMBER)) *(__global ulong*)(number + number_at) = runs;
+  ulong base = starts_before(spans, tiles * UNIQUE_TILE_WORDS * 32, partial, lane, &last, &runs);
+  if (base == 0 && lane == 0 && (wanted & UNIQUE_WANTS_NUMBER)) *(__global ulong*)(number + number_at) = runs;
   ulong last_start = last - 1 - lead;  // element; of no use before the first run
   const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
   for (ulong tile = group * tiles; tile < end_tile; ++tile) {
@@ -266,7 +261,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
     uint all = 0;
     uint rank = starts_of_tile(mask, tile, own, sums, lane, &all);
     if (all == 0) continue;
-    const ulong first = tile * MASU_TILE_WORDS * 32 - lead;  // the element of bit 0; may wrap around before element 0
+    const ulong first = tile * UNIQUE_TILE_WORDS * 32 - lead;  // the element of bit 0; may wrap around before element 0
     if (all <= MASU_STAGED) {
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_WORDS; ++k) {
@@ -280,7 +275,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
       for (uint i = lane; i < all; i += MASU_GROUP) {
         const ulong e = first + staged[i];
         const ulong before = i != 0 ? first + staged[i - 1] : last_start;
-        MASU_WRITE_RUN(base + i, e, before)
+        UNIQUE_WRITE_RUN(base + i, e, before)
       }
       last_start = first + staged[all - 1];
     } else {
@@ -288,39 +283,39 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_WORDS; ++k) {
         words[lane * MASU_WORDS + k] = own[k];
-        words[MASU_TILE_WORDS + lane * MASU_WORDS + k] = rank;
+        words[UNIQUE_TILE_WORDS + lane * MASU_WORDS + k] = rank;
         if (own[k] != 0 && rank + popcount(own[k]) == all) {
           *last_bit = (lane * MASU_WORDS + k) * 32 + 31 - clz(own[k]);
         }
         rank += popcount(own[k]);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (uint b = lane; b < MASU_TILE_WORDS * 32; b += MASU_GROUP) {
+      for (uint b = lane; b < UNIQUE_TILE_WORDS * 32; b += MASU_GROUP) {
         uint w = b / 32;
         const uint word = words[w];
         if ((word >> (b % 32) & 1u) == 0) continue;
         uint below = word & ((1u << (b % 32)) - 1);
-        const uint i = words[MASU_TILE_WORDS + w] + popcount(below);
+        const uint i = words[UNIQUE_TILE_WORDS + w] + popcount(below);
         const ulong e = first + b;
         ulong before = last_start;
         if (i != 0) {
           while (below == 0) below = words[--w];
           before = first + w * 32 + 31 - clz(below);
         }
-        MASU_WRITE_RUN(base + i, e, before)
+        UNIQUE_WRITE_RUN(base + i, e, before)
       }
       last_start = first + *last_bit;
     }
     base += all;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (base == runs && lane == 0 && (wanted & MASU_WANTS_LENGTHS)) {
+  if (base == runs && lane == 0 && (wanted & UNIQUE_WANTS_LENGTHS)) {
     ((__global ulong*)(lengths + lengths_at))[runs - 1] = count - last_start;
   }
 }
 
 // inverse[order[e]] = the run that element e belongs to.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
                                                          __global const uchar* restrict temporary, const ulong mask_at,
                                                          const ulong spans_at, __global const uchar* restrict order,
                                                          const ulong order_at, __global uchar* inverse,
@@ -328,17 +323,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
                                                          __local uint* sums, __local uint* words) {
   MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
   MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
+  MASU_LOCAL_POINTER(uint, words);     // 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each
   __global const uint* mask = (__global const uint*)(temporary + mask_at);
   __global const uint* spans = (__global const uint*)(temporary + spans_at);
   __global const MASU_INDEX* places = (__global const MASU_INDEX*)(order + order_at);
   __global ulong* runs = (__global ulong*)(inverse + inverse_at);
-  const uint lead = MASU_LEAD;
+  const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
   const ulong group = get_group_id(0);
   ulong last = 0;
   ulong runs_of_all = 0;
-  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last, &runs_of_all);
+  ulong base = starts_before(spans, tiles * UNIQUE_TILE_WORDS * 32, partial, lane, &last, &runs_of_all);
   const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
   for (ulong tile = group * tiles; tile < end_tile; ++tile) {
     uint own[MASU_WORDS];
@@ -347,19 +342,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_WORDS; ++k) {
       words[lane * MASU_WORDS + k] = own[k];
-      words[MASU_TILE_WORDS + lane * MASU_WORDS + k] = rank;
+      words[UNIQUE_TILE_WORDS + lane * MASU_WORDS + k] = rank;
       rank += popcount(own[k]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong first = tile * MASU_TILE_WORDS * 32;
+    const ulong first = tile * UNIQUE_TILE_WORDS * 32;
     const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
     // The last tile may begin after the data: tiles are made for the longest lead.
-    const ulong end = min(first + MASU_TILE_WORDS * 32, count + lead);
+    const ulong end = min(first + UNIQUE_TILE_WORDS * 32, count + lead);
     for (ulong bit = first + begin + lane; bit < end; bit += MASU_GROUP) {
       const uint b = (uint)(bit - first);
       // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
       const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
-      runs[places[bit - lead]] = base + words[MASU_TILE_WORDS + b / 32] + popcount(up_to) - 1;
+      runs[places[bit - lead]] = base + words[UNIQUE_TILE_WORDS + b / 32] + popcount(up_to) - 1;
     }
     base += all;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distinct values of 8 or 16 bits from how often each pattern occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in
-// CUDA C++). After elements.cl and group_scan.cl. Defines beside those of them, given by unique_plan.cpp:
-// - MASU_GROUP     work-items in a work-group: a power of two, of which MASU_PATTERNS is a multiple
-// - MASU_PATTERNS  256 or 65536
+// CUDA C++). After elements.cl and group_scan.cl. kernels.md has the parameters, which unique_plan.cpp gives.
 
 // Patterns of NaNs of one sign. In order, all NaNs are the last.
-#define MASU_NANS (MASU_FLOAT ? MASU_SIGN - 1 - MASU_INFINITY_BITS : 0)
+#define UNIQUE_NANS (MASU_FLOAT ? MASU_SIGN - 1 - MASU_INFINITY_BITS : 0)
 // The pattern that is `rank`-th in ascending order.
 inline uint pattern_at(const uint rank) {
 #if MASU_FLOAT
-  const uint turned = (rank + MASU_NANS) & MASU_ALL_BITS;
+  const uint turned = (rank + UNIQUE_NANS) & MASU_ALL_BITS;
   return (turned & MASU_SIGN) != 0 ? turned ^ MASU_SIGN : turned ^ MASU_ALL_BITS;
 #else
   return MASU_SIGNED ? rank ^ MASU_SIGN : rank;
@@ -48,7 +46,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void unique_patterns(__global const uchar *
 #if MASU_FLOAT
   barrier(CLK_LOCAL_MEM_FENCE);
   uint nans = 0;
-  for (uint i = lid; i < 2 * MASU_NANS; i += MASU_GROUP) nans += counts[pattern_at(MASU_PATTERNS - 1 - i)] != 0 ? 1 : 0;
+  for (uint i = lid; i < 2 * UNIQUE_NANS; i += MASU_GROUP) nans += counts[pattern_at(MASU_PATTERNS - 1 - i)] != 0 ? 1 : 0;
   group_scan(nans, MASU_GROUP, partial, lid, &all);
   if (lid == 0) found[1] = all > 1 || (counts[0] != 0 && counts[MASU_SIGN] != 0) ? 1 : 0;
 #endif

@@ -167,6 +167,20 @@ class Bench(CommandTest):
         self.assertEqual(cases, {(case, distribution) for case in ("f32-256", "f32-256-wide")
                                  for distribution in ("uniform", "constant", "zipf")})
 
+    def test_tuning_prints_a_table_as_it_stands_in_its_file(self):
+        devices = usable_devices("opencl") + usable_devices("cuda") + ["cpu"]
+        for table, path in [("scan", "scan/scan_tuning.def"), ("topk", "topk/topk_tuning.def")]:
+            source = (BENCH.parent / "src" / path).read_text(encoding="utf-8")
+            printed = self.ok("bench", "tune", table, "--quick", "--device", devices[0]).decode()
+            device, rows = printed.split("\n", 1)
+            self.assertRegex(device, r"^// .+, \d{4}-\d\d$")
+            self.assertEqual(re.sub(r"\([\d <,]*\)", "()", " ".join(rows.split())),
+                             re.sub(r"\([\d <,]*\)", "()", " ".join(re.sub(r"^(//|#).*$", "", source, flags=re.M).split())))
+            self.assertLessEqual(max(len(line) for line in rows.splitlines()), 120)
+        for arguments, says in [(["tune"], "''"), (["tune", "convert"], "'convert'"), (["tune", "juggle"], "'juggle'"),
+                                (["scan", "sum"], "'sum'"), (["tune", "scan", "--device", "cpu,cpu"], "got 2")]:
+            self.fails(2, "bench", *arguments, *([] if "--device" in arguments else ["--device", "cpu"]), says=says)
+
     def test_an_absent_device(self):
         self.fails(1, "bench", "histogram", "--quick", "--device", "cuda:99", says="cuda:99")
 

@@ -77,6 +77,9 @@ def primitives():
     return sorted(room(p) for p in below("src/") if p.suffix == ".cl" and p.stem == room(p) != "elements")
 
 
+KERNELS = [p for p in below("src/") if p.suffix in {".cl", ".cuh"}]
+
+
 class Layout(unittest.TestCase):
     def none(self, found):
         self.assertEqual([], list(found))
@@ -145,18 +148,37 @@ class Layout(unittest.TestCase):
         def code_of(paths):
             return {p: re.sub(r"//.*|/\*.*?\*/", "", read(p)) for p in paths}
 
-        kernels = code_of(p for p in below("src/") if p.suffix in {".cl", ".cuh"})
-        defined = {macro: p for p, text in kernels.items() for macro in re.findall(r"#\s*define\s+(MASU_\w+)", text)}
+        kernels = code_of(KERNELS)
+        macro = rf"\b(?:{'|'.join(['MASU', *(room.upper() for room in {room(p) for p in KERNELS})])})_[A-Z0-9_]+\b"
+        defined = {m: p for p, text in kernels.items() for m in re.findall(rf"#\s*define\s+({macro})", text)}
         host = code_of(p for p in below("src/") if p.suffix in {".cpp", ".h"} and not is_test(p))
-        given = {macro for text in host.values() for macro in re.findall(r'"(MASU_\w+)"', text)}
+        given = {m for text in host.values() for m in re.findall(r'"(MASU_\w+)"', text)}
         words = [word for text in kernels.values()
-                 for word in re.findall(r"\bMASU_\w+", re.sub(r"#\s*(?:define|undef)\s+MASU_\w+", "", text))]
-        pasted = {word for text in kernels.values() for word in re.findall(r"MASU_PASTE\((MASU_\w+_),", text)}
+                 for word in re.findall(macro, re.sub(rf"#\s*(?:define|undef)\s+{macro}", "", text))]
+        pasted = {word for text in kernels.values() for word in re.findall(r"_PASTE\(([A-Z0-9_]+_),", text)}
         parameters = {word for text in kernels.values()
-                      for names in re.findall(r"#\s*define\s+MASU_\w+\(([^)]*)\)", text) for word in re.split(r"[,\s]+", names)}
+                      for names in re.findall(rf"#\s*define\s+{macro}\(([^)]*)\)", text) for word in re.split(r"[,\s]+", names)}
         self.none(sorted(set(words) - set(defined) - given - pasted - parameters))
-        self.none(f"{name(p)}: {macro}" for macro, p in defined.items()
-                  if macro not in words and macro not in given and not macro.startswith(tuple(pasted)))
+        self.none(f"{name(p)}: {m}" for m, p in defined.items()
+                  if m not in words and m not in given and not m.startswith(tuple(pasted)))
+
+    def test_parameters_of_kernels_stand_in_tables(self):
+        # MASU_ words come from outside of a room: the host gives them, or what all kernels share. What a room's kernels define
+        # for themselves has the room's name. Words that end in _ are pasted together.
+        def words_of(paths):
+            return {word for p in paths for word in re.findall(r"\bMASU_[A-Z0-9_]*[A-Z0-9]\b", read(p))}
+
+        def rows_of(table):
+            return words_of([table]) if table.is_file() else set()
+
+        shared = rows_of(ROOT / "src/elements/kernels.md")
+        folders = {p.parent for p in KERNELS if room(p) not in {"elements", "backends"}}
+        everywhere = words_of(p for p in KERNELS if room(p) in {"elements", "backends"})
+        self.none(sorted(everywhere ^ shared))
+        for folder in sorted(folders):
+            used, own = words_of(p for p in KERNELS if p.parent == folder), rows_of(folder / "kernels.md")
+            self.none(f"{name(folder)}: {word} is in no table" for word in sorted(used - own - shared))
+            self.none(f"{name(folder)}/kernels.md: {word} is not used" for word in sorted(own - used))
 
     def test_kernels_use_no_word_that_a_compiler_may_reserve(self):
         # Keywords of OpenCL C 1.0 to 3.1 that no kernel of ours needs, of C99, and of vendors' extensions (channel is one of

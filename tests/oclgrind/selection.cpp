@@ -45,7 +45,7 @@ bool filter(const Device& device) {
 
 // All that the sample sees is small: too many are above the threshold.
 bool exact(const Device& device) {
-  std::vector<std::uint8_t> data(topk_plan::least_filtered + 1, 1);
+  std::vector<std::uint8_t> data(topk_plan::tuned.least_filtered + 1, 1);
   for (std::size_t i = 0; i < data.size(); i += 3) data[i] = static_cast<std::uint8_t>(i % 251);
   const double half = 0.5;
   std::vector<std::uint8_t> sorted = data;

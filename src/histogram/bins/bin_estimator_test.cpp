@@ -162,7 +162,7 @@ TEST(BinEstimatorTest, threads_and_pieces_do_not_matter) {
   const BinRule rule(even.bins, Dtype::f32, false);
   EXPECT_EQ(rule.edge(0), static_cast<double>(*std::min_element(data.begin(), data.end())));
   EXPECT_EQ(rule.edge(7), static_cast<double>(*std::max_element(data.begin(), data.end())));
-  EXPECT_TRUE(rule.f32_arithmetic);
+  EXPECT_TRUE(rule.own_arithmetic);
 }
 
 TEST(BinEstimatorTest, quartiles_of_wide_keys) {

@@ -15,17 +15,6 @@ namespace masu {
 
 namespace {
 
-double even_edge_f32(const BinRule& rule, std::uint64_t i) {
-  const auto lo = static_cast<float>(rule.lo);
-  const auto step = static_cast<float>(rule.step);
-  if (step == 0) {
-    const float part = static_cast<float>(i) / static_cast<float>(rule.n);
-    return part * (static_cast<float>(rule.hi) - lo) + lo;
-  }
-  const float product = static_cast<float>(i) * step;
-  return product + lo;
-}
-
 double even_edge_f64(const BinRule& rule, std::uint64_t i) {
   const auto position = static_cast<double>(i);
   if (rule.step == 0) return position / static_cast<double>(rule.n) * (rule.hi - rule.lo) + rule.lo;
@@ -67,52 +56,45 @@ BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint, Out
 
 void BinRule::resolve_even(bool joint) {
   const bool from_data = bins.origin_ == Bins::Origin::data;
-  const bool own_edges = from_data || !joint;  // edges of the data's dtype
-  f32_edges = dtype == Dtype::f32 && own_edges;
-  f32_arithmetic = f32_edges && from_data;
-  stored_edges = is_stored_float(dtype) && own_edges;
-  stored_arithmetic = stored_edges && from_data;
+  own_edges = is_float(dtype) && dtype != Dtype::f64 && (from_data || !joint);
+  own_arithmetic = own_edges && from_data;
   stored_guess = is_stored_float(dtype) && !joint;
   lo = bins.lo_;
   hi = bins.hi_;
   if (from_data ? bins.single_ : lo == hi) {
     lo -= 0.5;
     hi += 0.5;
-    if (f32_arithmetic) {
-      lo = static_cast<float>(lo);
-      hi = static_cast<float>(hi);
-    } else if (stored_arithmetic) {
-      lo = rounded_to(dtype, lo);
-      hi = rounded_to(dtype, hi);
+    if (own_arithmetic) {
+      lo = own(lo);
+      hi = own(hi);
     }
   }
   // NumPy fails where the range overflows the data's type; its f64 arithmetic for given ranges takes over.
-  if (stored_arithmetic && !std::isfinite(rounded_to(dtype, hi - lo))) stored_arithmetic = false;
-  if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
+  if (own_arithmetic && !std::isfinite(own(hi - lo))) own_arithmetic = false;
+  if (own_arithmetic && dtype == Dtype::f32) {  // a range that was found elsewhere may have more digits
+    lo = own(lo);
+    hi = own(hi);
+  }
   if (!std::isfinite(hi - lo)) {
     call::refuse("histogram",
                  fmt::format("the range must be no wider than f64 can tell, got {}:{}; give edges", lo, hi));
   }
-  if (f32_arithmetic) {
-    step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
-  } else if (stored_arithmetic) {
-    step = quotient_in(dtype, rounded_to(dtype, hi - lo), rounded_to(dtype, static_cast<double>(n)));
-  } else {
-    step = (hi - lo) / static_cast<double>(n);
-  }
+  step = own_arithmetic ? quotient_in(dtype, own(hi - lo), own(static_cast<double>(n)))
+                        : (hi - lo) / static_cast<double>(n);
   check_width();
 }
 
 void BinRule::check_width() const {
   // Steps of several units in the last place can't fail to increase; only narrower ones are looked at one by one.
   const double magnitude = std::max(std::abs(lo), std::abs(hi));
-  const bool narrow = f32_edges || stored_edges;
+  const bool is_f32 = own_edges && dtype == Dtype::f32;
+  const bool is_stored = own_edges && !is_f32;
   // Subnormal numbers are as far apart as the smallest of them.
-  const double unit = f32_edges ? std::max(magnitude * 0x1p-23, 0x1p-149) : std::max(magnitude * 0x1p-52, 0x1p-1074);
+  const double unit = is_f32 ? std::max(magnitude * 0x1p-23, 0x1p-149) : std::max(magnitude * 0x1p-52, 0x1p-1074);
   bool increasing = std::isfinite(step);
-  if (narrow) increasing = increasing && std::isfinite(edge(0)) && std::isfinite(edge(n));
-  if (stored_edges) increasing = increasing && n < (1U << 16);  // the dtype has no more values than that
-  if (increasing && (stored_edges || !(step > 8 * unit))) {
+  if (own_edges) increasing = increasing && std::isfinite(edge(0)) && std::isfinite(edge(n));
+  if (is_stored) increasing = increasing && n < (1U << 16);  // the dtype has no more values than that
+  if (increasing && (is_stored || !(step > 8 * unit))) {
     for (std::uint64_t i = 0; i < n && increasing; ++i) increasing = edge(i) < edge(i + 1);
   }
   // A step that is itself subnormal has few digits: the bins may run past the end.
@@ -122,7 +104,7 @@ void BinRule::check_width() const {
         "histogram",
         fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width; give fewer bins, a wider "
                     "range or edges",
-                    n, lo, hi, to_string(narrow ? dtype : Dtype::f64)));
+                    n, lo, hi, to_string(own_edges ? dtype : Dtype::f64)));
   }
 }
 
@@ -159,39 +141,28 @@ std::string texts_of(BinRules rules, BinRules others) {
   return result;
 }
 
-namespace {
-
-// Edges that are not a stored float's, in place where slots of many values are looked for.
-[[gnu::always_inline]] inline double edge_of(const BinRule& rule, std::uint64_t i) noexcept {
-  if (rule.kind == Bins::Kind::edges) return (*rule.edges)[i];
-  if (rule.kind == Bins::Kind::integers) return static_cast<double>(i);
-  if (i == rule.n) return rule.f32_edges ? static_cast<double>(static_cast<float>(rule.hi)) : rule.hi;
-  if (rule.f32_arithmetic) return even_edge_f32(rule, i);
-  const double e = even_edge_f64(rule, i);
-  return rule.f32_edges ? static_cast<double>(static_cast<float>(e)) : e;
+double BinRule::own(double x) const noexcept {
+  return dtype == Dtype::f32 ? static_cast<double>(static_cast<float>(x)) : rounded_to(dtype, x);
 }
 
-}  // namespace
-
 double BinRule::edge(std::uint64_t i) const noexcept {
-  return stored_edges ? even_edge_stored(i) : edge_of(*this, i);
+  if (kind == Bins::Kind::edges) return (*edges)[i];
+  if (kind == Bins::Kind::integers) return static_cast<double>(i);
+  if (i == n) return own_edges ? own(hi) : hi;
+  if (!own_arithmetic) {
+    const double e = even_edge_f64(*this, i);
+    return own_edges ? own(e) : e;
+  }
+  const double position = own(static_cast<double>(i));
+  const double product =
+      own(step == 0 ? quotient_in(dtype, position, own(static_cast<double>(n))) * own(hi - lo) : position * step);
+  return own(product + lo);
 }
 
 std::vector<double> BinRule::all_edges() const {
   std::vector<double> result(n + 1);
   for (std::uint64_t i = 0; i <= n; ++i) result[i] = edge(i);
   return result;
-}
-
-double BinRule::even_edge_stored(std::uint64_t i) const noexcept {
-  if (i == n) return rounded_to(dtype, hi);
-  if (!stored_arithmetic) return rounded_to(dtype, even_edge_f64(*this, i));
-  const double position = rounded_to(dtype, static_cast<double>(i));
-  const double product =
-      step == 0 ? rounded_to(dtype, quotient_in(dtype, position, rounded_to(dtype, static_cast<double>(n))) *
-                                        rounded_to(dtype, hi - lo))
-                : rounded_to(dtype, position * step);
-  return rounded_to(dtype, product + lo);
 }
 
 BinRule::Halves BinRule::halves() const noexcept {
@@ -202,8 +173,10 @@ BinRule::Halves BinRule::halves() const noexcept {
 std::uint64_t BinRule::slot(double x) const noexcept {
   // Edge i of these is i.
   if (kind == Bins::Kind::integers && x >= 0 && x < static_cast<double>(n)) return static_cast<std::uint64_t>(x);
-  if (stored_edges) return slot_by(x, halves(), [this](std::uint64_t i) { return even_edge_stored(i); });
-  return slot_by(x, halves(), [this](std::uint64_t i) { return edge_of(*this, i); });
+  if (kind == Bins::Kind::edges) {
+    return slot_by(x, halves(), [given = edges->data()](std::uint64_t i) { return given[i]; });
+  }
+  return slot_by(x, halves(), [this](std::uint64_t i) { return edge(i); });
 }
 
 template <class At>
@@ -240,8 +213,8 @@ template <class At>
 std::uint64_t BinRule::guess(double x, const Halves& halves, const At& at) const noexcept {
   const auto bins = static_cast<double>(n);
   const double offset = rounded_to(dtype, x - halves.lo);
-  const double position = stored_arithmetic ? rounded_to(dtype, quotient_in(dtype, offset, halves.width) * halves.bins)
-                                            : offset / (hi - lo) * bins;
+  const double position = own_arithmetic ? rounded_to(dtype, quotient_in(dtype, offset, halves.width) * halves.bins)
+                                         : offset / (hi - lo) * bins;
   if (!(position < bins + 1)) return search(x, at);
   auto bin = static_cast<std::uint64_t>(position);
   if (bin == n) --bin;
@@ -253,8 +226,7 @@ std::uint64_t BinRule::guess(double x, const Halves& halves, const At& at) const
 bool BinRule::same_edges(const BinRule& other) const noexcept {
   if (n != other.n || half_open != other.half_open) return false;
   if (kind == Bins::Kind::even && other.kind == Bins::Kind::even && lo == other.lo && hi == other.hi &&
-      f32_edges == other.f32_edges && f32_arithmetic == other.f32_arithmetic && stored_edges == other.stored_edges &&
-      stored_arithmetic == other.stored_arithmetic) {
+      own_edges == other.own_edges && own_arithmetic == other.own_arithmetic && (!own_edges || dtype == other.dtype)) {
     return true;
   }
   if (kind == Bins::Kind::integers && other.kind == kind) return true;

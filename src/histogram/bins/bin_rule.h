@@ -60,10 +60,8 @@ struct BinRule {
   double lo = 0;
   double hi = 0;
   double step = 0;
-  bool f32_arithmetic = false;
-  bool f32_edges = false;
-  bool stored_arithmetic = false;
-  bool stored_edges = false;
+  bool own_edges = false;       // of floats below f64: edges are rounded to the dtype
+  bool own_arithmetic = false;  // and computed in it
   bool stored_guess =
       false;  // stored floats go where NumPy's arithmetic puts them, not where a search in the edges does
   std::shared_ptr<const std::vector<double>> edges;  // explicit edges
@@ -71,7 +69,7 @@ struct BinRule {
  private:
   void resolve_even(bool joint);
   void check_width() const;
-  double even_edge_stored(std::uint64_t i) const noexcept;
+  double own(double x) const noexcept;  // rounded to the dtype
   // What NumPy's arithmetic of stored floats makes of the range and the number of bins.
   struct Halves {
     double lo;
@@ -125,8 +123,8 @@ void each_row(std::uint64_t position, std::uint64_t row_elements, std::uint64_t 
   }
 }
 
-// How many slots the CPU counts for a channel, and the kernels too: 256 for 8-bit data, which is counted by its value,
-// else rule.n + extra_slots.
+// How many slots the kernels count for a channel: 256 for 8-bit data, which is counted by its value, else
+// rule.n + extra_slots.
 std::uint64_t slots_of(const BinRule& rule) noexcept;
 // Whether `counted` totals of one channel, slots_of(rule) or those of a device, stand for values, not for slots.
 bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept;

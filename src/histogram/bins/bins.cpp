@@ -32,39 +32,25 @@ std::uint64_t checked_count(std::uint64_t n) {
   return n;
 }
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 7> strategy_names{{{Strategy::automatic, "auto"},
-                                                                               {Strategy::global, "global"},
-                                                                               {Strategy::private_, "private"},
-                                                                               {Strategy::local, "local"},
-                                                                               {Strategy::lanes, "lanes"},
-                                                                               {Strategy::packed, "packed"},
-                                                                               {Strategy::partitioned, "partitioned"}}};
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 7> strategy_names{"auto",  "global", "private",    "local",
+                                                         "lanes", "packed", "partitioned"};
+constexpr std::array<std::string_view, 8> estimator_names{"auto",  "fd",   "doane",   "scott",
+                                                          "stone", "rice", "sturges", "sqrt"};
 
-constexpr std::array<std::pair<Estimator, std::string_view>, 8> estimator_names{{{Estimator::automatic, "auto"},
-                                                                                 {Estimator::fd, "fd"},
-                                                                                 {Estimator::doane, "doane"},
-                                                                                 {Estimator::scott, "scott"},
-                                                                                 {Estimator::stone, "stone"},
-                                                                                 {Estimator::rice, "rice"},
-                                                                                 {Estimator::sturges, "sturges"},
-                                                                                 {Estimator::sqrt, "sqrt"}}};
-
-template <class Names, class Value>
-std::string_view name_of(const Names& names, Value value) noexcept {
-  for (const auto& [known, name] : names) {
-    if (known == value) return name;
-  }
-  return "?";
+template <class Value>
+std::string_view name_of(std::span<const std::string_view> names, Value value) noexcept {
+  const auto i = static_cast<std::size_t>(value);
+  return i < names.size() ? names[i] : "?";
 }
 
-template <class Names>
-auto from_name(const Names& names, std::string_view what, std::string_view name) {
-  std::string list;
-  for (const auto& [value, known] : names) {
-    if (known == name) return value;
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", known);
+template <class Value>
+Value from_name(std::span<const std::string_view> names, std::string_view what, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    call::refuse("histogram", fmt::format("{} is one of {}; got '{}'", what, fmt::join(names, ", "), name));
   }
-  call::refuse("histogram", fmt::format("{} is one of {}; got '{}'", what, list, name));
+  return static_cast<Value>(found - names.begin());
 }
 
 }  // namespace
@@ -78,7 +64,7 @@ Strategy strategy_from_name(std::string_view name) {
     call::refuse("histogram",
                  "strategy sequential has left masu; its one loop is in the example program atomic_histogram");
   }
-  return from_name(strategy_names, "strategy", name);
+  return from_name<Strategy>(strategy_names, "strategy", name);
 }
 
 std::string_view to_string(Estimator estimator) noexcept {
@@ -86,7 +72,7 @@ std::string_view to_string(Estimator estimator) noexcept {
 }
 
 Estimator estimator_from_name(std::string_view name) {
-  return from_name(estimator_names, "the rule for bins", name);
+  return from_name<Estimator>(estimator_names, "the rule for bins", name);
 }
 
 Bins Bins::even(std::uint64_t n) {

@@ -34,7 +34,10 @@ std::vector<Column> columns_of_points(const ArrayView& points, std::size_t colum
 SlotFinder::SlotFinder(BinRules rules, bool joint)
     : rules_(rules.begin(), rules.end()), size_(size_of(rules.front()->dtype)), slots_(rules.front()->n + extra_slots) {
   for (const auto& each : rules_) writers_.emplace_back(*each);
-  if (!joint) return;
+  if (!joint) {
+    of_byte_ = writers_.front().slot_of_byte();
+    return;
+  }
   std::uint64_t bins = 1;
   for (const auto& each : rules_) bins *= each->n;
   slots_ = bins + joint_extra_bins;
@@ -122,15 +125,46 @@ void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, un
   }
 }
 
-Counter::Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals)
+namespace {
+
+// Rows of so many bytes are worth all threads, one row after the other; shorter ones are spread over the threads.
+constexpr std::uint64_t long_row_bytes = std::uint64_t{4} << 20;
+// What a thread takes at a time, in whole rows.
+constexpr std::uint64_t task_bytes = std::uint64_t{256} << 10;
+
+// `partitioned` counts one table; rows whose tables are too large for the others are counted in the totals.
+Strategy rows_strategy(const TableShape& shape, Strategy asked) {
+  if (asked == Strategy::partitioned) {
+    throw Error(ErrorCode::unsupported, "row_histograms: strategy partitioned counts one histogram, not rows");
+  }
+  const Strategy chosen = choose_strategy(shape, asked);
+  return chosen == Strategy::partitioned ? Strategy::global : chosen;
+}
+
+ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
+  return {data.dtype, static_cast<const char*>(data.data) + first * size_of(data.dtype), count};
+}
+
+}  // namespace
+
+Counter::Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals,
+                 std::uint64_t row_elements)
     : finder_(rules, joint),
-      counter_({joint ? finder_.slots() : slots_of(finder_.rule()), channels}, strategy),
+      counter_({finder_.counters(), channels}, strategy),
+      strategy_(row_elements == no_row_end ? counter_.strategy() : rows_strategy(counter_.shape(), strategy)),
+      row_elements_(row_elements),
       totals_(totals) {}
 
 void Counter::add(std::span<const Column> columns, std::uint64_t count) {
-  if (!finder_.is_joint()) return this->count({finder_.rule().dtype, columns.front().data, count}, totals_);
+  const ArrayView data(finder_.rule().dtype, columns.front().data, count);
+  if (!finder_.is_joint() && row_elements_ == no_row_end) return this->count(data, totals_);
   finder_.prepare(count);
-  counter_.count(ColumnSource(finder_, columns), count, finder_.element_bytes(), totals_);
+  if (finder_.is_joint()) {
+    return counter_.count(ColumnSource(finder_, columns), count, finder_.element_bytes(), totals_);
+  }
+  each_row(position_, row_elements_, count,
+           [&](const RowPart& at) { add_rows(part(data, at.first, at.rows * at.length), at.row, at.rows); });
+  position_ += count;
 }
 
 void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
@@ -141,15 +175,18 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
     const Column column{static_cast<const std::byte*>(data.data), size};
     return counter_.count(ColumnSource(finder_, {&column, 1}), data.count, size, totals);
   }
-  if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
-    return counter_.count(ByteSource(data.data), data.count, size, totals);
-  }
-  const auto* bytes = static_cast<const std::uint8_t*>(data.data);
   const TableShape& shape = counter_.shape();
-  count_in_tables(shape, copies_of(shape, strategy()), data.count, size, totals,
-                  [&](Tables& tables, std::uint64_t first, std::uint64_t count) {
-                    add_bytes(tables, bytes + first, count, shape.channels);
-                  });
+  std::vector<std::uint64_t> counted(shape.counters());
+  if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
+    counter_.count(ByteSource(data.data), data.count, size, counted);
+  } else {
+    const auto* bytes = static_cast<const std::uint8_t*>(data.data);
+    count_in_tables(shape, copies_of(shape, strategy()), data.count, size, counted,
+                    [&](Tables& tables, std::uint64_t first, std::uint64_t count) {
+                      add_bytes(tables, bytes + first, count, shape.channels);
+                    });
+  }
+  for (std::uint64_t i = 0; i < counted.size(); ++i) totals[finder_.slot_of_counter(i)] += counted[i];
 }
 
 // Arbitrary edges: steps are found faster than slots, where tables of them fit, and there is enough to count.
@@ -214,122 +251,46 @@ std::optional<ValueRange> finite_range(const ArrayView& data) {
   });
 }
 
-namespace {
-
-// Rows of so many bytes are worth all threads, one row after the other; shorter ones are spread over the threads.
-constexpr std::uint64_t long_row_bytes = std::uint64_t{4} << 20;
-// What a thread takes at a time, in whole rows.
-constexpr std::uint64_t task_bytes = std::uint64_t{256} << 10;
-
-// `partitioned` counts one table; rows whose tables are too large for the others are counted in the totals.
-Strategy rows_strategy(const TableShape& shape, Strategy asked) {
-  if (asked == Strategy::partitioned) {
-    throw Error(ErrorCode::unsupported, "row_histograms: strategy partitioned counts one histogram, not rows");
-  }
-  const Strategy chosen = choose_strategy(shape, asked);
-  return chosen == Strategy::partitioned ? Strategy::global : chosen;
-}
-
-ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
-  return {data.dtype, static_cast<const char*>(data.data) + first * size_of(data.dtype), count};
-}
-
-}  // namespace
-
-RowCounter::RowCounter(const std::shared_ptr<const BinRule>& rule, std::uint64_t row_elements, unsigned channels,
-                       Strategy strategy, std::span<std::uint64_t> totals)
-    : finder_({&rule, 1}, false),
-      row_elements_(row_elements),
-      shape_{slots_of(*rule), channels},
-      strategy_(rows_strategy(shape_, strategy)),
-      whole_(rule, channels, strategy),
-      totals_(totals) {
-  if (size_of(rule->dtype) == 1) of_byte_ = slots_by_value(*rule, shape_.slots);
-}
-
-void RowCounter::add(std::span<const Column> columns, std::uint64_t count) {
-  const ArrayView data(finder_.rule().dtype, columns.front().data, count);
-  finder_.prepare(count);
-  each_row(position_, row_elements_, count,
-           [&](const RowPart& at) { add_rows(part(data, at.first, at.rows * at.length), at.row, at.rows); });
-  position_ += count;
-}
-
-// Whole rows, or a part of one.
-void RowCounter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows) {
+void Counter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows) {
+  const TableShape& shape = counter_.shape();
   const std::uint64_t length = data.count / rows;
   const std::uint64_t bytes = length * size_of(data.dtype);
   if (bytes >= long_row_bytes) {
-    for (std::uint64_t r = 0; r < rows; ++r) add_long(part(data, r * length, length), row + r);
+    for (std::uint64_t r = 0; r < rows; ++r) count(part(data, r * length, length), totals_of(row + r));
     return;
   }
+  // A row of bytes pays for its tables a little later.
+  const bool in_tables = strategy_ != Strategy::global && length >= (finder_.counts_bytes() ? 4 : 1) * shape.counters();
   const std::uint64_t at_a_time = std::max<std::uint64_t>(1, task_bytes / bytes);
   runtime::parallel_tasks((rows + at_a_time - 1) / at_a_time, [&](std::uint64_t task) {
     std::optional<Tables> tables;
-    if (in_table(length)) tables.emplace(shape_, copies_of(shape_, strategy_));
+    if (in_tables) tables.emplace(shape, copies_of(shape, strategy_));
     for (std::uint64_t r = task * at_a_time; r < std::min(rows, (task + 1) * at_a_time); ++r) {
       add_short(part(data, r * length, length), row + r, tables ? &*tables : nullptr);
     }
   });
 }
 
-bool RowCounter::in_table(std::uint64_t elements) const noexcept {
-  // A row of bytes pays for its tables a little later.
-  const std::uint64_t least = has_bytes() ? 4 * shape_.counters() : shape_.counters();
-  return strategy_ != Strategy::global && elements >= least;
-}
-
-void RowCounter::add_long(const ArrayView& data, std::uint64_t row) {
-  table_.assign(shape_.counters(), 0);
-  whole_.count(data, table_);
-  for (unsigned c = 0; c < shape_.channels; ++c) {
-    std::uint64_t* const table = table_of(row, c);
-    for (std::uint64_t slot = 0; slot < shape_.slots; ++slot) {
-      table[bin_of(slot)] += table_[c * shape_.slots + slot];
-    }
+void Counter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const {
+  const unsigned channels = counter_.shape().channels;
+  const std::span<std::uint64_t> totals = totals_of(row);
+  const auto* const x = static_cast<const std::byte*>(data.data);
+  const Column column{x, size_of(data.dtype)};
+  const ColumnSource source(finder_, {&column, 1});
+  if (tables == nullptr) {
+    return count_in_totals({finder_.slots(), channels}, source, data.count, column.stride, true, totals);
   }
-}
-
-void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const {
-  if (tables == nullptr) return add_directly(data, row);
-  if (has_bytes() && shape_.channels == 1) {
-    std::uint32_t counted[256] = {};
-    count_bytes()(static_cast<const std::uint8_t*>(data.data), data.count, counted);
-    std::uint64_t* const table = table_of(row, 0);
-    for (unsigned byte = 0; byte < 256; ++byte) table[of_byte_[byte]] += counted[byte];
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(x);
+  if (finder_.counts_bytes() && channels == 1) {
+    std::uint32_t counted[byte_values] = {};
+    count_bytes()(bytes, data.count, counted);
+    for (unsigned byte = 0; byte < byte_values; ++byte) totals[finder_.slot_of_counter(byte)] += counted[byte];
     return;
   }
-  if (has_bytes()) {
-    add_bytes(*tables, static_cast<const std::uint8_t*>(data.data), data.count, shape_.channels);
-  } else {
-    const Column column{static_cast<const std::byte*>(data.data), size_of(data.dtype)};
-    tables->add(ColumnSource(finder_, {&column, 1}), 0, data.count);
-  }
-  std::uint64_t* table = table_of(row, 0);
-  unsigned channel = 0;
-  std::uint64_t slot = 0;
-  tables->drain([&](std::uint64_t, std::uint64_t sum) {
-    if (sum != 0) table[bin_of(slot)] += sum;
-    if (++slot == shape_.slots && ++channel < shape_.channels) {
-      slot = 0;
-      table = table_of(row, channel);
-    }
-  });
-}
-
-void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
-  const ByteSource bytes(data.data);
-  const Column column{static_cast<const std::byte*>(data.data), size_of(data.dtype)};
-  const ColumnSource values(finder_, {&column, 1});
-  const SlotSource& source = has_bytes() ? static_cast<const SlotSource&>(bytes) : values;
-  std::vector<std::uint64_t*> of_channel;
-  for (unsigned c = 0; c < shape_.channels; ++c) of_channel.push_back(table_of(row, c));
-  each_block(source, 0, data.count, shape_.block(), [&](const std::uint32_t* slots, std::uint64_t, std::size_t length) {
-    unsigned channel = 0;
-    for (std::size_t k = 0; k < length; ++k) {
-      ++of_channel[channel][bin_of(slots[k])];
-      channel = channel + 1 == shape_.channels ? 0 : channel + 1;
-    }
+  if (finder_.counts_bytes()) add_bytes(*tables, bytes, data.count, channels);
+  else tables->add(source, 0, data.count);
+  tables->drain([&](std::uint64_t i, std::uint64_t sum) {
+    if (sum != 0) totals[finder_.slot_of_counter(i)] += sum;
   });
 }
 

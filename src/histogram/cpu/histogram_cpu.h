@@ -45,6 +45,8 @@ struct Column {
 std::vector<Column> columns_of(std::span<const ArrayView> columns);
 std::vector<Column> columns_of_points(const ArrayView& points, std::size_t columns);
 
+inline constexpr std::uint64_t byte_values = 256;
+
 // Finds the slots of one column, or the joint bins of several, with outside and NaN after them.
 class SlotFinder {
  public:
@@ -61,13 +63,21 @@ class SlotFinder {
   [[nodiscard]] std::size_t element_bytes() const noexcept { return size_ * rules_.size(); }
   [[nodiscard]] const BinRule& rule() const noexcept { return *rules_.front(); }
   [[nodiscard]] SlotWriter& writer() noexcept { return writers_.front(); }
+  // 8-bit data is counted by its byte: whether that is so, the counters of a channel, and what belongs to counter
+  // number i of all channels among their slots.
+  [[nodiscard]] bool counts_bytes() const noexcept { return !of_byte_.empty(); }
+  [[nodiscard]] std::uint64_t counters() const noexcept { return counts_bytes() ? byte_values : slots_; }
+  [[nodiscard]] std::uint64_t slot_of_counter(std::uint64_t i) const noexcept {
+    return counts_bytes() ? i / byte_values * slots_ + of_byte_[i % byte_values] : i;
+  }
 
  private:
   std::vector<std::shared_ptr<const BinRule>> rules_;
   std::vector<SlotWriter> writers_;
   std::size_t size_;  // of a coordinate
   std::uint64_t slots_;
-  std::vector<JoinLoop> loops_;  // of joint bins
+  std::span<const std::uint32_t> of_byte_;  // of one column of bytes
+  std::vector<JoinLoop> loops_;             // of joint bins
   JoinSlots join_ = join_slots();
   FinishJointBins finish_ = finish_joint_bins();
 };
@@ -88,37 +98,50 @@ class ColumnSource final : public SlotSource {
 // Counts interleaved bytes by their value.
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
 
-// Counts data that comes in pieces into totals, which must outlive it.
+// Counts data that comes in pieces into totals, which must outlive it, or sums its weights.
 class TableCounter {
  public:
   TableCounter() = default;
   virtual ~TableCounter() = default;
   TableCounter(const TableCounter&) = delete;
   TableCounter& operator=(const TableCounter&) = delete;
-  // The next elements: whole pixels. A single column has no gaps.
+  // The next elements: whole pixels. A single column has no gaps. Weights are the last column.
   virtual void add(std::span<const Column> columns, std::uint64_t count) = 0;
   [[nodiscard]] virtual Strategy strategy() const noexcept = 0;
 };
 
-// One table for each channel, or one of joint bins.
+// One table for each channel, of all elements or of each row, or one of joint bins.
 class Counter final : public TableCounter {
  public:
-  // `totals`: slots_of(rule) for each channel, or the joint bins, then `outside`, then `nan`. Throws unsupported where
-  // the tables of `strategy` do not fit.
-  Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals);
+  // `totals`: the bins and extra_slots for each row and channel, or the joint bins, then `outside`, then `nan`. Throws
+  // unsupported where the tables of `strategy` do not fit.
+  Counter(BinRules rules, bool joint, unsigned channels, Strategy strategy, std::span<std::uint64_t> totals,
+          std::uint64_t row_elements = no_row_end);
   Counter(const std::shared_ptr<const BinRule>& rule, unsigned channels, Strategy strategy)
       : Counter({&rule, 1}, false, channels, strategy, {}) {}
   void add(std::span<const Column> columns, std::uint64_t count) override;
   // Adds the counts of one column to other totals.
   void count(const ArrayView& data, std::span<std::uint64_t> totals);
-  [[nodiscard]] Strategy strategy() const noexcept override { return counter_.strategy(); }
+  [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
 
  private:
   bool count_steps(const ArrayView& data, std::span<std::uint64_t> totals);
+  // Whole rows, or a part of one.
+  void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
+  // A row or a part of it by one thread, in tables where they are worth it.
+  void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
+  // The totals of all channels of a row.
+  [[nodiscard]] std::span<std::uint64_t> totals_of(std::uint64_t row) const {
+    const std::uint64_t size = finder_.slots() * counter_.shape().channels;
+    return totals_.subspan(row * size, size);
+  }
 
   SlotFinder finder_;
   SlotCounter counter_;
+  Strategy strategy_;
+  std::uint64_t row_elements_;
   std::span<std::uint64_t> totals_;
+  std::uint64_t position_ = 0;
 };
 
 // Widens lo to hi by integers.
@@ -136,49 +159,14 @@ void add_to_range(const T* x, std::uint64_t count, T& lo, T& hi) {
 // The range of the finite values.
 std::optional<ValueRange> finite_range(const ArrayView& data);
 
-// Counting rows on the CPU.
-
-class RowCounter final : public TableCounter {
- public:
-  // `totals`: rule.n + extra_slots for each row and channel.
-  RowCounter(const std::shared_ptr<const BinRule>& rule, std::uint64_t row_elements, unsigned channels,
-             Strategy strategy, std::span<std::uint64_t> totals);
-  void add(std::span<const Column> columns, std::uint64_t count) override;
-  [[nodiscard]] Strategy strategy() const noexcept override { return strategy_; }
-
- private:
-  void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
-  void add_long(const ArrayView& data, std::uint64_t row);
-  void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
-  void add_directly(const ArrayView& data, std::uint64_t row) const;
-  // The totals of one row and channel.
-  [[nodiscard]] std::uint64_t* table_of(std::uint64_t row, unsigned channel) const {
-    return totals_.data() + (row * shape_.channels + channel) * finder_.slots();
-  }
-  // A slot as the rule has it: 8-bit data is counted by its byte.
-  [[nodiscard]] std::uint64_t bin_of(std::uint64_t slot) const { return of_byte_.empty() ? slot : of_byte_[slot]; }
-  [[nodiscard]] bool has_bytes() const noexcept { return !of_byte_.empty(); }
-  [[nodiscard]] bool in_table(std::uint64_t elements) const noexcept;
-
-  SlotFinder finder_;
-  std::uint64_t row_elements_;
-  TableShape shape_;
-  Strategy strategy_;
-  Counter whole_;                     // of rows that are counted one after the other, by all threads
-  std::vector<std::uint64_t> table_;  // its totals
-  std::vector<std::uint32_t> of_byte_;
-  std::span<std::uint64_t> totals_;
-  std::uint64_t position_ = 0;
-};
-
 // Summing weights by slots on the CPU.
 
-class WeightedCounter {
+class WeightedCounter final : public TableCounter {
  public:
   // Adds to `sums`, one entry for each format that is summed, each with the slots of all rows; they must outlive it.
   WeightedCounter(BinRules rules, std::uint64_t rows, std::uint64_t row_elements, std::span<WeightSums> sums);
-  // Adds the next `count` elements.
-  void add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count);
+  void add(std::span<const Column> columns, std::uint64_t count) override;
+  [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
 
  private:
   // Elements in order with their weights.

@@ -259,9 +259,9 @@ SlotWriter::SlotWriter(const BinRule& rule) : rule_(rule) {
 
 void SlotWriter::make_even_loop() {
   const double last = rule_.edge(rule_.n);
-  const double error = rule_.f32_edges ? position_error<float>(rule_) : position_error<double>(rule_);
+  const double error = rule_.own_edges ? position_error<float>(rule_) : position_error<double>(rule_);
   if (error >= most_error) return;
-  const double before = rule_.f32_edges ? static_cast<double>(std::nextafter(static_cast<float>(last), -INFINITY))
+  const double before = rule_.own_edges ? static_cast<double>(std::nextafter(static_cast<float>(last), -INFINITY))
                                         : std::nextafter(last, -INFINITY);
   loop_ = {.lo = rule_.lo,
            .step = rule_.step,
@@ -273,10 +273,10 @@ void SlotWriter::make_even_loop() {
            .below = static_cast<std::uint32_t>(rule_.below()),
            .above = static_cast<std::uint32_t>(rule_.above()),
            .nan = static_cast<std::uint32_t>(rule_.n + slot_nan)};
-  if (!rule_.f32_edges) {
+  if (!rule_.own_edges) {
     f64_ = slots_f64();
   } else {
-    f32_ = rule_.f32_arithmetic ? slots_f32_native() : slots_f32();
+    f32_ = rule_.own_arithmetic ? slots_f32_native() : slots_f32();
   }
 }
 

@@ -151,6 +151,10 @@ class SlotWriter {
   void prepare(std::uint64_t elements);
   // The slots of at most block_elements elements of the rule's dtype.
   void write(const void* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const;
+  // The slot of each byte, of 8-bit data.
+  [[nodiscard]] std::span<const std::uint32_t> slot_of_byte() const noexcept {
+    return size_of(rule_.dtype) == 1 ? std::span<const std::uint32_t>(of_value_) : std::span<const std::uint32_t>();
+  }
   // Counting steps instead of slots, where that is faster (see Guide): how many there are, or 0. `count` is at
   // most block_elements.
   [[nodiscard]] std::uint64_t step_counters() const noexcept;

@@ -34,7 +34,7 @@ template <class T>
 std::vector<std::uint64_t> count(const std::vector<T>& data, const BinRule& rule, Strategy strategy,
                                  unsigned channels = 1) {
   Counter counter(std::make_shared<const BinRule>(rule), channels, strategy);
-  std::vector<std::uint64_t> totals(slots_of(rule) * channels);
+  std::vector<std::uint64_t> totals((rule.n + extra_slots) * channels);
   counter.count(ArrayView(data), totals);
   return totals;
 }
@@ -65,7 +65,7 @@ TEST(HistogramCpu, PartsOfChannelsAndOfSeveralAdds) {
   const std::uint32_t n = 50'000;
   const BinRule rule(Bins::integers(n), Dtype::i32, false);
   Counter counter(std::make_shared<const BinRule>(rule), 3, Strategy::partitioned);
-  const std::uint64_t slots = slots_of(rule);
+  const std::uint64_t slots = (rule.n + extra_slots);
   std::vector<std::uint64_t> totals(slots * 3);
   std::vector<std::uint64_t> expected(slots * 3);
   for (const std::size_t pixels : {1U, 30'000U, 0U, 100'001U, 700'000U, 22'000U}) {
@@ -202,7 +202,7 @@ TEST(HistogramCpu, CellsOfManyValues) {
     std::vector<T> data;
     for (const double value : values) data.push_back(static_cast<T>(value));
     const BinRule rule(Bins::edges(edges), dtype_of<T>, right_open);
-    std::vector<std::uint64_t> expected(slots_of(rule));
+    std::vector<std::uint64_t> expected((rule.n + extra_slots));
     for (const T value : data) ++expected[rule.slot(static_cast<double>(value))];
     ASSERT_EQ(count(data, rule, Strategy::automatic), expected)
         << to_string(dtype_of<T>) << ' ' << edges.size() << " edges, " << right_open;
@@ -265,10 +265,10 @@ void expect_steps(const std::vector<double>& edges, std::mt19937_64& random, std
   }
   for (const bool right_open : {false, true}) {
     const BinRule rule(Bins::edges(edges), dtype_of<T>, right_open);
-    std::vector<std::uint64_t> expected(slots_of(rule));
+    std::vector<std::uint64_t> expected((rule.n + extra_slots));
     for (std::size_t i = 1; i < data.size(); ++i) ++expected[rule.slot(static_cast<double>(data[i]))];
     Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);
-    std::vector<std::uint64_t> totals(slots_of(rule));
+    std::vector<std::uint64_t> totals((rule.n + extra_slots));
     counter.count(ArrayView(std::span<const T>(data).subspan(1)), totals);
     ASSERT_EQ(totals, expected) << to_string(dtype_of<T>) << ", edges: " << edges.size() << ", size: " << size;
   }
@@ -325,7 +325,7 @@ TEST(HistogramCpu, BytesInBlocksOfFewValues) {
     const std::size_t length = trial < 300 ? trial : random() % (bytes.size() - first);
     const std::vector<std::uint8_t> data(bytes.begin() + static_cast<std::ptrdiff_t>(first),
                                          bytes.begin() + static_cast<std::ptrdiff_t>(first + length));
-    std::vector<std::uint64_t> expected(slots_of(rule));
+    std::vector<std::uint64_t> expected((rule.n + extra_slots));
     for (const std::uint8_t value : data) ++expected[value];
     ASSERT_EQ(count(data, rule, Strategy::automatic), expected) << first << ' ' << length;
   }
@@ -338,7 +338,7 @@ TEST(HistogramCpu, ManyBytes) {
   for (const std::uint64_t kinds : {1U, 2U, 3U, 9U, 256U}) {
     for (const std::uint64_t longest : {1U, 40U, 5'000U, 300'000U}) {
       std::vector<std::uint8_t> data((std::size_t{3} << 20) + 4'219);
-      std::vector<std::uint64_t> expected(slots_of(rule));
+      std::vector<std::uint64_t> expected((rule.n + extra_slots));
       for (std::size_t i = 0; i < data.size();) {
         const auto value = static_cast<std::uint8_t>(255 - random() % kinds);
         for (std::uint64_t left = 1 + random() % longest; left != 0 && i < data.size(); --left) {
@@ -352,11 +352,11 @@ TEST(HistogramCpu, ManyBytes) {
   for (const unsigned channels : {2U, 3U, 4U, 5U}) {
     std::vector<std::uint8_t> data(std::size_t{channels} * 400'003);
     Counter counter(std::make_shared<const BinRule>(rule), channels, Strategy::automatic);
-    std::vector<std::uint64_t> totals(slots_of(rule) * channels);
+    std::vector<std::uint64_t> totals((rule.n + extra_slots) * channels);
     std::vector<std::uint64_t> expected(totals.size());
     for (std::size_t i = 0; i < data.size(); ++i) {
       data[i] = static_cast<std::uint8_t>(random() % (50 * (1 + i % channels)));
-      ++expected[i % channels * slots_of(rule) + data[i]];
+      ++expected[i % channels * (rule.n + extra_slots) + data[i]];
     }
     counter.count(ArrayView(data), totals);
     ASSERT_EQ(totals, expected) << channels;
@@ -366,7 +366,7 @@ TEST(HistogramCpu, ManyBytes) {
 TEST(HistogramCpu, SmallPiecesOfManyBins) {
   const BinRule rule(Bins::even(300'000, 0, 1), Dtype::f64, false);
   Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);
-  std::vector<std::uint64_t> totals(slots_of(rule));
+  std::vector<std::uint64_t> totals((rule.n + extra_slots));
   std::vector<std::uint64_t> expected(totals.size());
   std::mt19937_64 random(6);
   for (const std::size_t size : {1U, 3U, 1000U, 70'000U, 200'000U}) {

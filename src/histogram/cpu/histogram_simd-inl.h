@@ -128,6 +128,13 @@ F chosen(F const (&table)[count]) {
   return table[target.GetIndex()];
 }
 
+// Defines `function`, which gives the best implementation of `name`.
+#define MASU_CHOSEN(type, function, name)    \
+  HWY_EXPORT(name);                          \
+  type function {                            \
+    return chosen(HWY_DISPATCH_TABLE(name)); \
+  }
+
 }  // namespace masu::cpu
 #endif
 

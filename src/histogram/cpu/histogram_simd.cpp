@@ -354,30 +354,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-HWY_EXPORT(WriteSlotsF64);
-HWY_EXPORT(WriteSlotsF32);
-HWY_EXPORT(WriteSlotsF32Native);
-HWY_EXPORT(AddBytes);
+MASU_CHOSEN(EvenSlots<double>, slots_f64(), WriteSlotsF64)
+MASU_CHOSEN(EvenSlots<float>, slots_f32(), WriteSlotsF32)
+MASU_CHOSEN(EvenSlots<float>, slots_f32_native(), WriteSlotsF32Native)
+MASU_CHOSEN(CountBytes, count_bytes(), AddBytes)
 
-EvenSlots<double> slots_f64() {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsF64));
-}
-EvenSlots<float> slots_f32() {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsF32));
-}
-EvenSlots<float> slots_f32_native() {
-  return chosen(HWY_DISPATCH_TABLE(WriteSlotsF32Native));
-}
-CountBytes count_bytes() {
-  return chosen(HWY_DISPATCH_TABLE(AddBytes));
-}
-
-#define MASU_INTEGERS(name, T)                         \
-  HWY_EXPORT(Integers##name);                          \
-  template <>                                          \
-  IntegerSlots<T> integer_slots<T>() {                 \
-    return chosen(HWY_DISPATCH_TABLE(Integers##name)); \
-  }
+#define MASU_INTEGERS(name, T) MASU_CHOSEN(template <> IntegerSlots<T>, integer_slots<T>(), Integers##name)
 #define MASU_RANGE(name, T)                                       \
   HWY_EXPORT(Range##name);                                        \
   template <>                                                     \

@@ -288,49 +288,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_GUIDED(name, T)                          \
-  HWY_EXPORT(Cells##name);                            \
-  HWY_EXPORT(Steps##name);                            \
-  HWY_EXPORT(Reached##name);                          \
-  HWY_EXPORT(Counted##name);                          \
-  template <>                                         \
-  WriteGuided<T> cells_of<T>() {                      \
-    return chosen(HWY_DISPATCH_TABLE(Cells##name));   \
-  }                                                   \
-  template <>                                         \
-  WriteGuided<T> steps_of<T>() {                      \
-    return chosen(HWY_DISPATCH_TABLE(Steps##name));   \
-  }                                                   \
-  template <>                                         \
-  CountSteps<T> count_steps<T>() {                    \
-    return chosen(HWY_DISPATCH_TABLE(Reached##name)); \
-  }                                                   \
-  template <>                                         \
-  CountCells<T> count_cells<T>() {                    \
-    return chosen(HWY_DISPATCH_TABLE(Counted##name)); \
-  }
+#define MASU_GUIDED(name, T)                                              \
+  MASU_CHOSEN(template <> WriteGuided<T>, cells_of<T>(), Cells##name)     \
+  MASU_CHOSEN(template <> WriteGuided<T>, steps_of<T>(), Steps##name)     \
+  MASU_CHOSEN(template <> CountSteps<T>, count_steps<T>(), Reached##name) \
+  MASU_CHOSEN(template <> CountCells<T>, count_cells<T>(), Counted##name)
 MASU_EACH_WIDE_FLOAT(MASU_GUIDED)
 #undef MASU_GUIDED
 
-HWY_EXPORT(Join);
-HWY_EXPORT(Finish);
-
-JoinSlots join_slots() {
-  return chosen(HWY_DISPATCH_TABLE(Join));
-}
-FinishJointBins finish_joint_bins() {
-  return chosen(HWY_DISPATCH_TABLE(Finish));
-}
-
-HWY_EXPORT(SortToU16);
-HWY_EXPORT(SortToU32);
-
-SortU16 sort_into_parts(std::uint16_t) {
-  return chosen(HWY_DISPATCH_TABLE(SortToU16));
-}
-SortU32 sort_into_parts(std::uint32_t) {
-  return chosen(HWY_DISPATCH_TABLE(SortToU32));
-}
+MASU_CHOSEN(JoinSlots, join_slots(), Join)
+MASU_CHOSEN(FinishJointBins, finish_joint_bins(), Finish)
+MASU_CHOSEN(SortU16, sort_into_parts(std::uint16_t), SortToU16)
+MASU_CHOSEN(SortU32, sort_into_parts(std::uint32_t), SortToU32)
 void finish_sorting() {
   hwy::FlushStream();
 }

@@ -43,7 +43,7 @@ CountedTables CountedTables::of_rows(const Device& device, const BinRule& rule, 
 CountedTables CountedTables::joint_one(const Device& device, BinRules rules, const HistogramOptions& options) {
   std::vector<SlotRule> columns = joint_slot_rules(device, rules);
   const Plan plan = histogram_plan::make_joint(device.info(), columns, joint_slots(columns), options.strategy);
-  return {.columns = std::move(columns), .plan = plan, .joint = true};
+  return {.columns = std::move(columns), .plan = plan};
 }
 
 TableKernels::TableKernels(const Device& device, CountedTables tables, const TableUpload& upload,
@@ -54,7 +54,7 @@ TableKernels::TableKernels(const Device& device, CountedTables tables, const Tab
       row_elements_(tables.row_elements),
       strategy_((tables.rows_plan ? *tables.rows_plan : tables.plan).strategy),
       plan_(tables.plan),
-      rules_(device, std::move(tables.columns), plan_, tables.joint, upload) {
+      rules_(device, std::move(tables.columns), plan_, upload) {
   if (plan_.strategy == Strategy::partitioned)
     partitioner_.emplace(device, rules_, plan_, rules_.slots() * plan_.channels);
   else launcher_.emplace(Launcher{plan_, rules_.kernels(plan_)});
@@ -113,7 +113,7 @@ void TableKernels::count(Stream& stream, const CountedData& data, const BufferBa
   if (data.count == 0 || data.rows == 0) return;
   if (partitioner_) return partition(stream, data, totals, *temporary, launches);
   // A work-group takes whole rows of an image; long ones are for all groups.
-  if (data.rows > 1 && data.count <= histogram_plan::short_row_elements) {
+  if (data.rows > 1 && data.count <= histogram_plan::tuned.short_row_elements) {
     take_rows_with_pitch();
     const std::uint64_t most = histogram_plan::group_elements / data.count;
     for (std::uint64_t row = 0; row < data.rows; row += most) {
@@ -145,11 +145,12 @@ bool TableKernels::set(Stream& stream, const CountedData& data, const BufferBase
   const bool one_launch = launcher_ && plan_.in_tables() && row_elements_ == no_row_end && data.count != 0 &&
                           data.rows == 1 && data.count <= plan_.most_elements();
   if (!one_launch) return SlotKernels::set(stream, data, totals, temporary, launches);
-  const bool copies = data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::most_beside_bytes;
+  const bool copies =
+      data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::tuned.most_beside_bytes;
   const Target to{totals, 0, copies ? data.beside : nullptr};
   const call::Arguments input = rules_.input(data.arrays, 0, data.count);
   const std::size_t size = size_of(rules_.column(0).element);
-  if (plan_.cluster > 1 && data.count * size <= histogram_plan::most_cluster_bytes) {
+  if (plan_.cluster > 1 && data.count * size <= histogram_plan::tuned.most_cluster_bytes) {
     launch(stream, *launcher_, "histogram_cluster", input, plan_.cluster, to, launches);
   } else {
     call::clear(stream, totals, 0, totals.size_bytes());

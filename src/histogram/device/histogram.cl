@@ -1,75 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting values into bins, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). histogram_slots.cl, which finds
-// a value's slot, and histogram_vectors.cl, which reaches all values, come before this file.
+// a value's slot, and histogram_vectors.cl, which reaches all values, come before this file; histogram_elements.cl in place
+// of the latter for joint histograms.
 //
 // The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
-// Defines beside those of the files before, all given by histogram_plan.cpp:
-// - MASU_KERNEL         which one kernel to compile: one of the five below
-// - MASU_COPIES         copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
-// - MASU_ROW_BITS       log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
-// - MASU_CLUSTER        work-groups that count few elements in one launch; 1: there are none
-// - MASU_PRIVATE_SLOTS  slots that a work-item's private table has room for
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
-#define MASU_KERNEL_LOCAL 0
-#define MASU_KERNEL_GLOBAL 1
-#define MASU_KERNEL_PRIVATE 2
-#define MASU_KERNEL_CHANNELS 3
-#define MASU_KERNEL_ROWS 4
+#define HISTOGRAM_KERNEL_LOCAL 0
+#define HISTOGRAM_KERNEL_GLOBAL 1
+#define HISTOGRAM_KERNEL_PRIVATE 2
+#define HISTOGRAM_KERNEL_CHANNELS 3
+#define HISTOGRAM_KERNEL_ROWS 4
 
 // Local memory: the table, then the guide and the thresholds if they lie there.
 #if MASU_GUIDE_LOCAL
-#define MASU_LOCAL_PARAMETERS \
+#define HISTOGRAM_LOCAL_PARAMETERS \
   __local uint *table, __local uint *local_guide, __local MASU_VALUE *local_thresholds, const uint guide_words,         \
       const uint reachable
-#define MASU_FILL_LOCAL                                                                        \
+#define HISTOGRAM_FILL_LOCAL                                                                   \
   MASU_LOCAL_POINTER(uint, local_guide);                                                       \
   MASU_LOCAL_POINTER(MASU_VALUE, local_thresholds);                                            \
   for (uint w = lane; w < guide_words; w += MASU_GROUP) local_guide[w] = guide0[w];            \
   for (uint w = lane; w < reachable; w += MASU_GROUP) local_thresholds[w] = thresholds0[w];
-#define MASU_LOCAL_ARGUMENTS table, local_guide, local_thresholds, guide_words, reachable
+#define HISTOGRAM_LOCAL_ARGUMENTS table, local_guide, local_thresholds, guide_words, reachable
 #else
-#define MASU_LOCAL_PARAMETERS __local uint *table
-#define MASU_LOCAL_ARGUMENTS table
-#define MASU_FILL_LOCAL
+#define HISTOGRAM_LOCAL_PARAMETERS __local uint *table
+#define HISTOGRAM_LOCAL_ARGUMENTS table
+#define HISTOGRAM_FILL_LOCAL
 #endif
 
 // Counting into a copy of a table in local memory.
-#define MASU_BYTE_COPIES \
-  (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS))
+#define HISTOGRAM_BYTE_COPIES \
+  (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && MASU_COLUMNS == 0 && (MASU_KERNEL == HISTOGRAM_KERNEL_LOCAL || MASU_KERNEL == HISTOGRAM_KERNEL_ROWS))
 // `column` bytes after the slot's first copy. Bytes and sums of a guide: a shift and one three-way logical instruction make
 // the place in the table. Positions: one multiplication and addition, which the constant that they are off by joins.
-#if MASU_BYTE_COPIES || defined(MASU_SUM)
-#define MASU_COLUMN masu_computed(4 * (lane & (MASU_COPIES - 1)))
-#define MASU_IN_ROW |
+#if HISTOGRAM_BYTE_COPIES || defined(MASU_SUM)
+#define HISTOGRAM_COPY_PLACE masu_computed(4 * (lane & (MASU_COPIES - 1)))
+#define HISTOGRAM_IN_ROW |
 #else
-#define MASU_COLUMN 4 * (lane & (MASU_COPIES - 1))
-#define MASU_IN_ROW +
+#define HISTOGRAM_COPY_PLACE 4 * (lane & (MASU_COPIES - 1))
+#define HISTOGRAM_IN_ROW +
 #endif
-#define MASU_SET_COPY                             \
+#define HISTOGRAM_SET_COPY                        \
   __local uchar *places = (__local uchar *)table; \
-  const uint column = MASU_COLUMN;
-#define MASU_COUNT_IN_TABLE(slot)                                                                                 \
-  atomic_inc((__local uint *)(places + ((MASU_CHANNEL + (slot)) * (4 * MASU_COPIES) MASU_IN_ROW column)));       \
-  MASU_NEXT_CHANNEL
-#if MASU_BYTE_COPIES
+  const uint column = HISTOGRAM_COPY_PLACE;
+#define HISTOGRAM_COUNT_IN_TABLE(slot)                                                                            \
+  atomic_inc((__local uint *)(places + ((HISTOGRAM_CHANNEL + (slot)) * (4 * MASU_COPIES) HISTOGRAM_IN_ROW column))); \
+  HISTOGRAM_NEXT_CHANNEL
+#if HISTOGRAM_BYTE_COPIES
 // The slot is the byte.
-#define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));
-#define MASU_SHIFT(w, right) ((right) >= MASU_ROW_BITS ? (w) >> ((right) - MASU_ROW_BITS) : (w) << (MASU_ROW_BITS - (right)))
-#undef MASU_COUNT_WORD
-#define MASU_COUNT_WORD(w)        \
-  MASU_PLACE(MASU_SHIFT((w), 0))  \
-  MASU_PLACE(MASU_SHIFT((w), 8))  \
-  MASU_PLACE(MASU_SHIFT((w), 16)) \
-  MASU_PLACE(MASU_SHIFT((w), 24))
+#define HISTOGRAM_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));
+#define HISTOGRAM_SHIFT(w, right) ((right) >= MASU_ROW_BITS ? (w) >> ((right) - MASU_ROW_BITS) : (w) << (MASU_ROW_BITS - (right)))
+#undef HISTOGRAM_COUNT_WORD
+#define HISTOGRAM_COUNT_WORD(w)   \
+  HISTOGRAM_PLACE(HISTOGRAM_SHIFT((w), 0)) \
+  HISTOGRAM_PLACE(HISTOGRAM_SHIFT((w), 8)) \
+  HISTOGRAM_PLACE(HISTOGRAM_SHIFT((w), 16)) \
+  HISTOGRAM_PLACE(HISTOGRAM_SHIFT((w), 24))
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_LOCAL
+#if MASU_KERNEL == HISTOGRAM_KERNEL_LOCAL
 // `local` and `lanes`: a table for each work-group in local memory, MASU_COPIES words a slot. With as many copies as the
 // memory has banks, the word `slot * copies + lane` lies in the lane's own bank: no two lanes of a warp ever wait for each
 // other, whatever the values are. A group counts fewer than 2^32 values (the host splits larger launches).
 // `anew`: the work-groups are a cluster, and the totals hold anything before.
-MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETERS, const bool anew) {
+MASU_INLINE void count_in_tables(HISTOGRAM_PARAMETERS_AS(const), HISTOGRAM_LOCAL_PARAMETERS, const bool anew) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
   const uint counted = slots * MASU_CHANNELS;
@@ -78,13 +74,13 @@ MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETER
   }
   const uint words = counted * MASU_COPIES;
   for (uint w = lane; w < words; w += MASU_GROUP) table[w] = 0;
-  MASU_FILL_LOCAL
+  HISTOGRAM_FILL_LOCAL
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  MASU_SET_COPY
-#define MASU_COUNT_BIN(bin) MASU_COUNT_IN_TABLE(bin)
-#define MASU_COUNT(x) MASU_COUNT_IN_TABLE(MASU_SLOT_OF(x))
-  MASU_COUNT_ALL
+  HISTOGRAM_SET_COPY
+#define HISTOGRAM_COUNT_BIN(bin) HISTOGRAM_COUNT_IN_TABLE(bin)
+#define HISTOGRAM_COUNT(x) HISTOGRAM_COUNT_IN_TABLE(HISTOGRAM_SLOT_OF(x))
+  HISTOGRAM_COUNT_ALL
 
   if (anew) masu_cluster_barrier();
   else barrier(CLK_LOCAL_MEM_FENCE);
@@ -96,46 +92,46 @@ MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETER
   }
 }
 // Some bytes are copied beside the counting: a launch of their own would take longer.
-#define MASU_BESIDE_PARAMETERS \
+#define HISTOGRAM_BESIDE_PARAMETERS \
   __global const uchar *from, const ulong from_at, __global uchar *to, const ulong to_at, const ulong bytes
-#define MASU_COPY_BESIDE                                                                                \
+#define HISTOGRAM_COPY_BESIDE                                                                           \
   if (get_group_id(0) == get_num_groups(0) - 1) {                                                       \
     for (ulong i = get_local_id(0); i < bytes; i += MASU_GROUP) to[to_at + i] = from[from_at + i];      \
   }
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_BESIDE_PARAMETERS,
-                                                          MASU_LOCAL_PARAMETERS) {
-  MASU_COPY_BESIDE
-  count_in_tables(MASU_ARGUMENTS, MASU_LOCAL_ARGUMENTS, false);
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(HISTOGRAM_PARAMETERS, HISTOGRAM_BESIDE_PARAMETERS,
+                                                          HISTOGRAM_LOCAL_PARAMETERS) {
+  HISTOGRAM_COPY_BESIDE
+  count_in_tables(HISTOGRAM_ARGUMENTS, HISTOGRAM_LOCAL_ARGUMENTS, false);
 }
 #if MASU_CLUSTER > 1
 // Few elements, in one launch.
 __kernel MASU_WORK_GROUP(MASU_GROUP) MASU_CLUSTERS(MASU_CLUSTER) void histogram_cluster(
-    MASU_PARAMETERS, MASU_BESIDE_PARAMETERS, MASU_LOCAL_PARAMETERS) {
-  MASU_COPY_BESIDE
-  count_in_tables(MASU_ARGUMENTS, MASU_LOCAL_ARGUMENTS, true);
+    HISTOGRAM_PARAMETERS, HISTOGRAM_BESIDE_PARAMETERS, HISTOGRAM_LOCAL_PARAMETERS) {
+  HISTOGRAM_COPY_BESIDE
+  count_in_tables(HISTOGRAM_ARGUMENTS, HISTOGRAM_LOCAL_ARGUMENTS, true);
 }
 #endif
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_CHANNELS && MASU_CHANNELS != 3
+#if MASU_KERNEL == HISTOGRAM_KERNEL_CHANNELS && MASU_CHANNELS != 3
 // `lanes` for 2 or 4 interleaved channels of bytes. At each step the lanes of a team of MASU_CHANNELS look at different
 // channels, and a bank of the team's belongs to each channel: no two lanes of a warp ever meet in one bank, and the table
 // is no larger than that of one channel.
-#define MASU_PLACE(bits, column) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | (column))));
-#undef MASU_SET_CHANNEL
-#define MASU_SET_CHANNEL(element)
-#undef MASU_COUNT_WORD
+#define HISTOGRAM_PLACE(bits, column) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | (column))));
+#undef HISTOGRAM_SET_CHANNEL
+#define HISTOGRAM_SET_CHANNEL(element)
+#undef HISTOGRAM_COUNT_WORD
 #if MASU_CHANNELS == 2
-#define MASU_COUNT_STEP(w, k) \
-  MASU_PLACE(rotate((w), turn[k]), column[k]) MASU_PLACE(rotate((w), (turn[k] + 16) & 31), column[k])
-#define MASU_COUNT_WORD(w) MASU_COUNT_STEP(w, 0) MASU_COUNT_STEP(w, 1)
+#define HISTOGRAM_COUNT_STEP(w, k) \
+  HISTOGRAM_PLACE(rotate((w), turn[k]), column[k]) HISTOGRAM_PLACE(rotate((w), (turn[k] + 16) & 31), column[k])
+#define HISTOGRAM_COUNT_WORD(w) HISTOGRAM_COUNT_STEP(w, 0) HISTOGRAM_COUNT_STEP(w, 1)
 #else
-#define MASU_COUNT_STEP(w, k) MASU_PLACE(rotate((w), turn[k]), column[k])
-#define MASU_COUNT_WORD(w) MASU_COUNT_STEP(w, 0) MASU_COUNT_STEP(w, 1) MASU_COUNT_STEP(w, 2) MASU_COUNT_STEP(w, 3)
+#define HISTOGRAM_COUNT_STEP(w, k) HISTOGRAM_PLACE(rotate((w), turn[k]), column[k])
+#define HISTOGRAM_COUNT_WORD(w) HISTOGRAM_COUNT_STEP(w, 0) HISTOGRAM_COUNT_STEP(w, 1) HISTOGRAM_COUNT_STEP(w, 2) HISTOGRAM_COUNT_STEP(w, 3)
 #endif
 // A value before or after the vectors.
-#define MASU_COUNT(x) atomic_inc(&table[(uint)(x) * 32 + team + (((uint)element - (uint)head) & (MASU_CHANNELS - 1))]);
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __local uint *table) {
+#define HISTOGRAM_COUNT(x) atomic_inc(&table[(uint)(x) * 32 + team + (((uint)element - (uint)head) & (MASU_CHANNELS - 1))]);
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(HISTOGRAM_PARAMETERS, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   const uint item = (uint)get_local_id(0);
   for (uint w = item; w < 256 * 32; w += MASU_GROUP) table[w] = 0;
@@ -151,7 +147,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
     turn[k] = (7 - 8 * member) & 31;
     column[k] = 4 * (team + member);
   }
-  MASU_COUNT_ALL
+  HISTOGRAM_COUNT_ALL
 
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint first = (uint)head_of(data + byte_offset, count);
@@ -166,24 +162,24 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_CHANNELS && MASU_CHANNELS == 3
+#if MASU_KERNEL == HISTOGRAM_KERNEL_CHANNELS && MASU_CHANNELS == 3
 // `lanes` for 3 interleaved channels of bytes. A team of 3 lanes reads the same 3 vectors and each lane counts the bytes
 // of one channel only, in its own bank; so the table is no larger than that of one channel.
-#define MASU_TEAMS (32 / MASU_CHANNELS)  // in 32 lanes, two of which stay idle
+#define HISTOGRAM_TEAMS (32 / MASU_CHANNELS)  // in 32 lanes, two of which stay idle
 // Bits of a byte in a word, turned to where they are a place in the table.
-#define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | column)));
+#define HISTOGRAM_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | column)));
 // The 4 bytes of a channel in 3 words of 3 channels: bytes 0, 3, 6 and 9 after the channel's first one.
-#define MASU_FUNNEL(low, high) (uint)(((ulong)(high) << 32 | (ulong)(low)) >> shift)
-#define MASU_COUNT_TRIPLE(a, b, c)            \
+#define HISTOGRAM_FUNNEL(low, high) (uint)(((ulong)(high) << 32 | (ulong)(low)) >> shift)
+#define HISTOGRAM_COUNT_TRIPLE(a, b, c)       \
   {                                           \
-    const uint from0 = MASU_FUNNEL(a, b);     \
-    const uint from4 = MASU_FUNNEL(b, c);     \
-    MASU_PLACE(from0 << 7)                    \
-    MASU_PLACE(from0 >> 17)                   \
-    MASU_PLACE(from4 >> 9)                    \
-    MASU_PLACE(((c) >> shift) >> 1)           \
+    const uint from0 = HISTOGRAM_FUNNEL(a, b); \
+    const uint from4 = HISTOGRAM_FUNNEL(b, c); \
+    HISTOGRAM_PLACE(from0 << 7)               \
+    HISTOGRAM_PLACE(from0 >> 17)              \
+    HISTOGRAM_PLACE(from4 >> 9)               \
+    HISTOGRAM_PLACE(((c) >> shift) >> 1)      \
   }
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __local uint *table) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(HISTOGRAM_PARAMETERS, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   const uint item = (uint)get_local_id(0);
   for (uint w = item; w < 256 * 32; w += MASU_GROUP) table[w] = 0;
@@ -198,9 +194,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
   const size_t head = head_of(bytes, count);
   const size_t blocks = (size_t)(count - head) / (16 * MASU_CHANNELS);
   __global const uint4 *body = (__global const uint4 *)(bytes + head);
-  const size_t teams = get_num_groups(0) * (MASU_GROUP / 32 * MASU_TEAMS);
-  const size_t team = (get_group_id(0) * (MASU_GROUP / 32) + item / 32) * MASU_TEAMS + lane / MASU_CHANNELS;
-  if (lane < MASU_TEAMS * MASU_CHANNELS) {
+  const size_t teams = get_num_groups(0) * (MASU_GROUP / 32 * HISTOGRAM_TEAMS);
+  const size_t team = (get_group_id(0) * (MASU_GROUP / 32) + item / 32) * HISTOGRAM_TEAMS + lane / MASU_CHANNELS;
+  if (lane < HISTOGRAM_TEAMS * MASU_CHANNELS) {
     size_t i = team;
     for (; i + (MASU_UNROLL - 1) * teams < blocks; i += MASU_UNROLL * teams) {
       uint4 loaded[MASU_UNROLL * MASU_CHANNELS];
@@ -216,10 +212,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
         const uint4 u = loaded[3 * k];
         const uint4 v = loaded[3 * k + 1];
         const uint4 w = loaded[3 * k + 2];
-        MASU_COUNT_TRIPLE(u.x, u.y, u.z)
-        MASU_COUNT_TRIPLE(u.w, v.x, v.y)
-        MASU_COUNT_TRIPLE(v.z, v.w, w.x)
-        MASU_COUNT_TRIPLE(w.y, w.z, w.w)
+        HISTOGRAM_COUNT_TRIPLE(u.x, u.y, u.z)
+        HISTOGRAM_COUNT_TRIPLE(u.w, v.x, v.y)
+        HISTOGRAM_COUNT_TRIPLE(v.z, v.w, w.x)
+        HISTOGRAM_COUNT_TRIPLE(w.y, w.z, w.w)
       }
     }
     for (; i < blocks; i += teams) {
@@ -246,8 +242,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
     // The member that counted this channel.
     const uint counted = (s / 256 + MASU_CHANNELS - (uint)(head % MASU_CHANNELS)) % MASU_CHANNELS;
     uint sum = 0;
-    for (uint c = 0; c < MASU_TEAMS; ++c) {
-      const uint from = (c + item) % MASU_TEAMS;
+    for (uint c = 0; c < HISTOGRAM_TEAMS; ++c) {
+      const uint from = (c + item) % HISTOGRAM_TEAMS;
       sum += table[(s & 255) * 32 + from * MASU_CHANNELS + counted];
     }
     if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
@@ -255,22 +251,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_ROWS
+#if MASU_KERNEL == HISTOGRAM_KERNEL_ROWS
 // A histogram for each row, a row for each work-group at a time: counted as by `lanes`, then written, not added, to its
 // place after the previous row's. A row has fewer than 2^32 elements.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_rows(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_rows(HISTOGRAM_PARAMETERS, HISTOGRAM_LOCAL_PARAMETERS) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
   const uint all = slots * MASU_CHANNELS;
   for (uint w = lane; w < all * MASU_COPIES; w += MASU_GROUP) table[w] = 0;
-  MASU_FILL_LOCAL
-  MASU_SET_COPY
+  HISTOGRAM_FILL_LOCAL
+  HISTOGRAM_SET_COPY
   for (size_t row = get_group_id(0); row < rows; row += get_num_groups(0)) {
     barrier(CLK_LOCAL_MEM_FENCE);
     __global const uchar *bytes = data + byte_offset + row * pitch;
-#define MASU_COUNT_BIN(bin) MASU_COUNT_IN_TABLE(bin)
-#define MASU_COUNT(x) MASU_COUNT_IN_TABLE(MASU_SLOT_OF(x))
-    MASU_COUNT_SPAN(bytes, lane, (size_t)MASU_GROUP)
+#define HISTOGRAM_COUNT_BIN(bin) HISTOGRAM_COUNT_IN_TABLE(bin)
+#define HISTOGRAM_COUNT(x) HISTOGRAM_COUNT_IN_TABLE(HISTOGRAM_SLOT_OF(x))
+    HISTOGRAM_COUNT_SPAN(bytes, lane, (size_t)MASU_GROUP)
     barrier(CLK_LOCAL_MEM_FENCE);
     __global ulong *result = (__global ulong *)totals + first_total + row * all;
     for (uint s = lane; s < all; s += MASU_GROUP) {
@@ -287,27 +283,27 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_rows(MASU_PARAMETERS, MASU_L
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_GLOBAL
+#if MASU_KERNEL == HISTOGRAM_KERNEL_GLOBAL
 // `global`: every value is one atomic addition to the result.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(MASU_PARAMETERS) {
-#define MASU_COUNT_BIN(bin)                                 \
-  add_total(&totals[2 * (first_total + MASU_CHANNEL + (bin))], 1); \
-  MASU_NEXT_CHANNEL
-#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
-  MASU_COUNT_ALL
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(HISTOGRAM_PARAMETERS) {
+#define HISTOGRAM_COUNT_BIN(bin)                            \
+  add_total(&totals[2 * (first_total + HISTOGRAM_CHANNEL + (bin))], 1); \
+  HISTOGRAM_NEXT_CHANNEL
+#define HISTOGRAM_COUNT(x) HISTOGRAM_COUNT_BIN(HISTOGRAM_SLOT_OF(x))
+  HISTOGRAM_COUNT_ALL
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_PRIVATE
+#if MASU_KERNEL == HISTOGRAM_KERNEL_PRIVATE
 // `private`: each work-item has a table of its own, then adds it to the result.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(HISTOGRAM_PARAMETERS) {
   uint table[MASU_PRIVATE_SLOTS];
   for (uint s = 0; s < slots * MASU_CHANNELS; ++s) table[s] = 0;
-#define MASU_COUNT_BIN(bin)        \
-  ++table[MASU_CHANNEL + (bin)]; \
-  MASU_NEXT_CHANNEL
-#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
-  MASU_COUNT_ALL
+#define HISTOGRAM_COUNT_BIN(bin)   \
+  ++table[HISTOGRAM_CHANNEL + (bin)]; \
+  HISTOGRAM_NEXT_CHANNEL
+#define HISTOGRAM_COUNT(x) HISTOGRAM_COUNT_BIN(HISTOGRAM_SLOT_OF(x))
+  HISTOGRAM_COUNT_ALL
   for (uint s = 0; s < slots * MASU_CHANNELS; ++s) {
     if (table[s] != 0) add_total(&totals[2 * (first_total + s)], table[s]);
   }

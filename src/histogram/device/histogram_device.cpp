@@ -29,84 +29,62 @@ std::uint64_t device_workspace(const Device& device, const BinRule& rule, const 
          TableKernels::temporary_bytes(tables.plan, count, allocating);
 }
 
-struct DeviceCounter::State {
-  Device device;
-  std::uint64_t staging_bytes;
-  const BufferBase* workspace;
-  Stream stream;
-  std::unique_ptr<SlotKernels> kernels;
-  Buffer<std::uint64_t> counts;
-  Event prepared;                              // tables and counts, on `stream`
-  std::optional<Buffer<std::byte>> temporary;  // of the kernels
-  std::optional<call::Staging> staging;
-  std::vector<Event> launches;
-  Times times;
-  std::uint64_t position = 0;  // elements so far
-
-  State(const Device& on, const Make& make, std::uint64_t bytes, const BufferBase* given)
-      : device(on),
-        staging_bytes(bytes),
-        workspace(given),
-        stream(call::timed_stream(device, true)),
-        kernels(make({.stream = &stream})),
-        counts(device, kernels->totals_bytes() / sizeof(std::uint64_t)) {
-    const call::Timer timer(&times, &Times::transfer);
-    prepared = stream.fill(counts, std::uint64_t{0});
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    try {
-      stream.finish();  // before the host memory of the rules goes
-    } catch (...) {     // a lost device, which the next call on it reports
-    }
-  }
-
-  void count(Stream& queue, CountedData data) {
-    data.position = position;
-    if (&queue != &stream && !prepared.ready()) queue.wait(prepared);
-    const std::uint64_t bytes = kernels->temporary_bytes(data.count * data.rows);
-    if (bytes != 0 && (!temporary || temporary->size_bytes() < bytes)) {
-      stream.finish();  // it may still use the memory of before
-      if (temporary) queue.finish();
-      temporary.reset();
-      temporary = call::take_workspace("histogram", workspace, device, bytes, {&data.arrays.front().buffer});
-    }
-    kernels->count(queue, data, counts, temporary ? &*temporary : nullptr, launches);
-    position += data.count * data.rows;
-    if (kernels->one_at_a_time()) queue.finish();
-  }
-
-  call::Staging& pieces() {
-    if (!staging) staging.emplace(device, staging_bytes);
-    return *staging;
-  }
-
-  void settle() {
-    if (staging) staging->finish();
-    times.compute += take_seconds(launches);
-  }
-};
-
 DeviceCounter::DeviceCounter(const Device& device, const Make& make, std::uint64_t staging, const BufferBase* workspace)
-    : state_(std::make_unique<State>(device, make, staging, workspace)) {}
+    : device_(device),
+      staging_bytes_(staging),
+      workspace_(workspace),
+      stream_(call::timed_stream(device, true)),
+      kernels_(make({.stream = &stream_})),
+      counts_(device, kernels_->totals_bytes() / sizeof(std::uint64_t)) {
+  const call::Timer timer(&times_, &Times::transfer);
+  prepared_ = stream_.fill(counts_, std::uint64_t{0});
+}
 
-DeviceCounter::~DeviceCounter() = default;
+DeviceCounter::~DeviceCounter() {
+  try {
+    stream_.finish();
+  } catch (...) {  // a lost device, which the next call on it reports
+  }
+}
+
+void DeviceCounter::count_there(Stream& queue, CountedData data) {
+  data.position = position_;
+  if (&queue != &stream_ && !prepared_.ready()) queue.wait(prepared_);
+  const std::uint64_t bytes = kernels_->temporary_bytes(data.count * data.rows);
+  if (bytes != 0 && (!temporary_ || temporary_->size_bytes() < bytes)) {
+    stream_.finish();  // it may still use the memory of before
+    if (temporary_) queue.finish();
+    temporary_.reset();
+    temporary_ = call::take_workspace("histogram", workspace_, device_, bytes, {&data.arrays.front().buffer});
+  }
+  kernels_->count(queue, data, counts_, temporary_ ? &*temporary_ : nullptr, launches_);
+  position_ += data.count * data.rows;
+  if (kernels_->one_at_a_time()) queue.finish();
+}
+
+call::Staging& DeviceCounter::pieces() {
+  if (!staging_) staging_.emplace(device_, staging_bytes_);
+  return *staging_;
+}
+
+void DeviceCounter::settle() const {
+  if (staging_) staging_->finish();
+  times_.compute += take_seconds(launches_);
+}
 
 void DeviceCounter::add(std::span<const ArrayView> arrays) {
-  State& s = *state_;
-  call::Staging& staging = s.pieces();
+  call::Staging& staging = pieces();
   // All arrays of a piece lie in one buffer, each from a multiple of 16 bytes on.
   std::uint64_t element = 0;
   for (const ArrayView& each : arrays) element += size_of(each.dtype);
   const std::uint64_t padding = arrays.size() == 1 ? 0 : call::workspace_alignment * arrays.size();
-  const std::uint64_t unit = s.kernels->channels();
+  const std::uint64_t unit = kernels_->channels();
   const std::uint64_t most = std::max(unit, (staging.piece_bytes() - padding) / element / unit * unit);
-  const std::uint64_t row = s.kernels->row_elements();
+  const std::uint64_t row = kernels_->row_elements();
   const std::uint64_t count = arrays.front().count;
   for (std::uint64_t first = 0; first < count;) {
     // Pieces end where rows end, where a row fits.
-    const std::uint64_t left = row - s.position % row;
+    const std::uint64_t left = row - position_ % row;
     std::uint64_t length = std::min(most, count - first);
     if (length > left) length = left + (length - left) / row * row;
     std::vector<std::span<const std::byte>> spans;
@@ -117,7 +95,7 @@ void DeviceCounter::add(std::span<const ArrayView> arrays) {
     staging.piece(spans, [&](Stream& queue, const BufferBase& buffer, std::span<const std::uint64_t> offsets) {
       std::vector<call::At> there;
       for (const std::uint64_t offset : offsets) there.push_back({buffer, offset});
-      s.count(queue, {there, length});
+      count_there(queue, {there, length});
     });
     first += length;
   }
@@ -126,9 +104,8 @@ void DeviceCounter::add(std::span<const ArrayView> arrays) {
 
 void DeviceCounter::add_image(const std::byte* first, Dtype dtype, std::uint64_t count, std::uint64_t rows,
                               std::uint64_t pitch) {
-  State& s = *state_;
   const std::uint64_t row_bytes = count * size_of(dtype);
-  const std::uint64_t most = s.pieces().piece_bytes() / row_bytes;
+  const std::uint64_t most = pieces().piece_bytes() / row_bytes;
   for (std::uint64_t row = 0; row < rows; row += std::max<std::uint64_t>(most, 1)) {
     if (most == 0) {  // a row longer than a piece
       const ArrayView one(dtype, first + row * pitch, count);
@@ -136,19 +113,18 @@ void DeviceCounter::add_image(const std::byte* first, Dtype dtype, std::uint64_t
       continue;
     }
     const std::uint64_t length = std::min(most, rows - row);
-    s.pieces().rows(first + row * pitch, row_bytes, length, pitch, [&](Stream& queue, const BufferBase& buffer, auto) {
+    pieces().rows(first + row * pitch, row_bytes, length, pitch, [&](Stream& queue, const BufferBase& buffer, auto) {
       const call::At at{buffer, 0};
-      s.count(queue, {{&at, 1}, count * length});
+      count_there(queue, {{&at, 1}, count * length});
     });
   }
 }
 
 void DeviceCounter::add(CountedData data, Stream* stream) {
-  State& s = *state_;
-  s.count(stream != nullptr ? *stream : s.stream, data);
+  count_there(stream != nullptr ? *stream : stream_, data);
   if (stream != nullptr) return;
-  s.stream.finish();
-  if (s.launches.size() >= most_launches) s.settle();
+  stream_.finish();
+  if (launches_.size() >= most_launches) settle();
 }
 
 void DeviceCounter::add(std::span<const BufferBase* const> arrays, std::uint64_t count, Stream* stream) {
@@ -158,24 +134,19 @@ void DeviceCounter::add(std::span<const BufferBase* const> arrays, std::uint64_t
 }
 
 std::vector<std::uint64_t> DeviceCounter::totals() const {
-  State& s = *state_;
-  if (s.staging) s.staging->finish();
-  const call::Timer timer(&s.times, &Times::transfer);
-  std::vector<std::uint64_t> result(s.counts.size());
-  call::fetch(s.stream, s.counts, 0, result.data(), result.size() * sizeof(result[0]));
-  s.stream.finish();
+  if (staging_) staging_->finish();
+  const call::Timer timer(&times_, &Times::transfer);
+  std::vector<std::uint64_t> result(counts_.size());
+  call::fetch(stream_, counts_, 0, result.data(), result.size() * sizeof(result[0]));
+  stream_.finish();
   return result;
 }
 
 Times DeviceCounter::times() const {
-  state_->settle();
-  Times times = state_->times;
-  if (state_->staging) times.transfer += state_->staging->seconds();
+  settle();
+  Times times = times_;
+  if (staging_) times.transfer += staging_->seconds();
   return times;
-}
-
-Strategy DeviceCounter::strategy() const noexcept {
-  return state_->kernels->strategy();
 }
 
 namespace {
@@ -187,7 +158,7 @@ std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, s
   const histogram_plan::Plan plan = histogram_plan::make_range(device.info());
   SlotRule rule(BinRule(Bins::edges({0, 1}), dtype, false), device.info());
   rule.value = dtype_of<T>;  // also of 8-bit elements, whose rule counts bytes
-  call::Kernels kernels(device, plan.files(), plan.defines(device.info(), std::span(&rule, 1), false), plan.group);
+  call::Kernels kernels(device, plan.files(), plan.defines(device.info(), std::span(&rule, 1)), plan.group);
   const std::uint64_t groups = plan.groups_for(count, sizeof(T));
   Buffer<T> found(device, 2 * groups);
   Stream stream(device);
@@ -233,7 +204,7 @@ std::optional<ValueRange> device_finite_range(const Device& device, const ArrayV
   return range;
 }
 
-std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
+std::vector<SlotRule> joint_slot_rules(const Device& device, BinRules rules) {
   std::vector<SlotRule> result;
   for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true);
   // One type of positions serves all columns.
@@ -260,8 +231,8 @@ double take_seconds(std::vector<Event>& launches) try {
 }
 
 DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
-                         bool joint, const TableUpload& upload)
-    : device_(device), columns_(std::move(columns)), joint_(joint) {
+                         const TableUpload& upload)
+    : device_(device), columns_(std::move(columns)), joint_(plan.joint) {
   const bool in_double = histogram_plan::positions_in_double(columns_);
   tables_.reserve(2 * columns_.size());
   const auto uploaded = [&](std::span<const std::byte> bytes) -> const BufferBase& {
@@ -281,7 +252,7 @@ DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, co
 }
 
 call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
-  return {device_, plan.files(), plan.defines(device_.info(), columns_, joint_), plan.group};
+  return {device_, plan.files(), plan.defines(device_.info(), columns_), plan.group};
 }
 
 call::Arguments DeviceRules::input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count) const {

@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting element by element, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): the kernels that do not take
-// whole vectors of one column. They are for joint histograms, whose points have a coordinate in each of several columns,
-// for bins that are partitioned because no table in local memory holds them, and for the range of values.
-// histogram_slots.cl and group_scan.cl come before this file.
+// How kernels that do not take whole vectors of one column go through their data, element by element, in OpenCL C 1.2
+// (and, after the CUDA prelude, in CUDA C++): joint histograms, whose points have a coordinate in each of several columns,
+// bins that are partitioned, and weights. histogram_slots.cl comes before this file.
 //
-// Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-// - MASU_KERNEL      which one kernel to compile: one of the six below, or one of weighted_histogram.cl
-// - MASU_GROUP       work-items in a work-group, a power of two
-// - MASU_UNROLL      elements in flight for each work-item
-// - MASU_COPIES      copies of the table in local memory, a power of two
-// - MASU_CHANNELS    interleaved channels, each with slots of its own
-// - MASU_COLUMNS     columns of a joint histogram; 0: one column, not joint
-// - MASU_SLOT_SHIFT  a part of the bins is 2^this slots
-// - MASU_BLOCK       elements of a block of what is sorted by parts, a power of two: 256 or less
-
-#define MASU_KERNEL_LOCAL 0
-#define MASU_KERNEL_GLOBAL 1
-#define MASU_KERNEL_SCATTER 2
-#define MASU_KERNEL_ORDER 3
-#define MASU_KERNEL_PARTS 4
-#define MASU_KERNEL_RANGE 5
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
 #if MASU_COLUMNS == 0
-#define MASU_INPUT                                                                                           \
+#define HISTOGRAM_INPUT                                                                                      \
   __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong row_elements, \
-      const ulong pitch, const uint slots, MASU_RULE_PARAMETERS(0)
+      const ulong pitch, const uint slots, HISTOGRAM_RULE_PARAMETERS(0)
 // The value of element e; rows of `row_elements` lie `pitch` bytes apart, pitch 0: there is one row. Loads stand apart
 // from finding slots, so that many are in flight.
 inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, const ulong row_elements,
@@ -32,426 +16,111 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
   const ulong row = pitch == 0 ? 0 : e / row_elements;
   return value_at(bytes + row * pitch, (size_t)(e - row * row_elements));
 }
-#define MASU_DECLARE_VALUES(n) MASU_VALUE values[n];
-#define MASU_LOAD_VALUES(e, k) values[k] = element_value(data + byte_offset, e, row_elements, pitch);
-#define MASU_CHANNEL_OF(e) (MASU_CHANNELS == 1 ? 0 : (uint)((e) % MASU_CHANNELS) * slots)
+#define HISTOGRAM_DECLARE_VALUES(n) MASU_VALUE values[n];
+#define HISTOGRAM_LOAD_VALUES(e, k) values[k] = element_value(data + byte_offset, e, row_elements, pitch);
+#define HISTOGRAM_CHANNEL_OF(e) (MASU_CHANNELS == 1 ? 0 : (uint)((e) % MASU_CHANNELS) * slots)
 // Declares `slot`, that of element e, whose value is number k of those loaded: clears `sure` where that is not known.
-#define MASU_TRY_SLOT(e, k, slot, sure) \
-  const uint slot = MASU_CHANNEL_OF(e) + MASU_TRY(values[k], &sure, MASU_RULE(0));
-#define MASU_FIND_SLOWLY(e, k, slot) \
-  const uint slot = MASU_CHANNEL_OF(e) + MASU_SLOT(values[k], MASU_RULE(0));
+#define HISTOGRAM_TRY_SLOT(e, k, slot, sure) \
+  const uint slot = HISTOGRAM_CHANNEL_OF(e) + MASU_TRY(values[k], &sure, HISTOGRAM_RULE(0));
+#define HISTOGRAM_FIND_SLOWLY(e, k, slot) \
+  const uint slot = HISTOGRAM_CHANNEL_OF(e) + MASU_SLOT(values[k], HISTOGRAM_RULE(0));
 #else
 // The columns of a joint histogram. `slots` is two more than the cells: points outside of the bins, and with a NaN.
-#define MASU_NONE()
-#define MASU_COMMA() ,
-#define MASU_EACH_1(f, between) f(0)
-#define MASU_EACH_2(f, between) MASU_EACH_1(f, between) between() f(1)
-#define MASU_EACH_3(f, between) MASU_EACH_2(f, between) between() f(2)
-#define MASU_EACH_4(f, between) MASU_EACH_3(f, between) between() f(3)
-#define MASU_EACH_5(f, between) MASU_EACH_4(f, between) between() f(4)
-#define MASU_EACH_6(f, between) MASU_EACH_5(f, between) between() f(5)
-#define MASU_EACH_7(f, between) MASU_EACH_6(f, between) between() f(6)
-#define MASU_EACH_8(f, between) MASU_EACH_7(f, between) between() f(7)
-#define MASU_PASTE(a, b) a##b
-#define MASU_EACH_TO(n) MASU_PASTE(MASU_EACH_, n)
-#define MASU_EACH_COLUMN(f, between) MASU_EACH_TO(MASU_COLUMNS)(f, between)
+#define HISTOGRAM_NONE()
+#define HISTOGRAM_COMMA() ,
+#define HISTOGRAM_EACH_1(f, between) f(0)
+#define HISTOGRAM_EACH_2(f, between) HISTOGRAM_EACH_1(f, between) between() f(1)
+#define HISTOGRAM_EACH_3(f, between) HISTOGRAM_EACH_2(f, between) between() f(2)
+#define HISTOGRAM_EACH_4(f, between) HISTOGRAM_EACH_3(f, between) between() f(3)
+#define HISTOGRAM_EACH_5(f, between) HISTOGRAM_EACH_4(f, between) between() f(4)
+#define HISTOGRAM_EACH_6(f, between) HISTOGRAM_EACH_5(f, between) between() f(5)
+#define HISTOGRAM_EACH_7(f, between) HISTOGRAM_EACH_6(f, between) between() f(6)
+#define HISTOGRAM_EACH_8(f, between) HISTOGRAM_EACH_7(f, between) between() f(7)
+#define HISTOGRAM_PASTE(a, b) a##b
+#define HISTOGRAM_EACH_TO(n) HISTOGRAM_PASTE(HISTOGRAM_EACH_, n)
+#define HISTOGRAM_EACH_COLUMN(f, between) HISTOGRAM_EACH_TO(MASU_COLUMNS)(f, between)
 
-#define MASU_COLUMN(d) __global const uchar *restrict data##d, const ulong byte_offset##d, MASU_RULE_PARAMETERS(d)
-#define MASU_INPUT const ulong count, const uint slots, MASU_EACH_COLUMN(MASU_COLUMN, MASU_COMMA)
-#define MASU_DECLARE_COLUMN(d) MASU_VALUE values##d[MASU_UNROLL];
-#define MASU_DECLARE_VALUES(n) MASU_EACH_COLUMN(MASU_DECLARE_COLUMN, MASU_NONE)
-#define MASU_LOAD_COLUMN(d) values##d[in_flight] = value_at(data##d + byte_offset##d, (size_t)element);
-#define MASU_LOAD_VALUES(e, k)                  \
+#define HISTOGRAM_COLUMN(d) __global const uchar *restrict data##d, const ulong byte_offset##d, HISTOGRAM_RULE_PARAMETERS(d)
+#define HISTOGRAM_INPUT const ulong count, const uint slots, HISTOGRAM_EACH_COLUMN(HISTOGRAM_COLUMN, HISTOGRAM_COMMA)
+#define HISTOGRAM_COLUMN_ARGUMENTS(d) data##d, byte_offset##d, HISTOGRAM_RULE_ARGUMENTS(d)
+#define HISTOGRAM_DECLARE_COLUMN(d) MASU_VALUE values##d[MASU_UNROLL];
+#define HISTOGRAM_DECLARE_VALUES(n) HISTOGRAM_EACH_COLUMN(HISTOGRAM_DECLARE_COLUMN, HISTOGRAM_NONE)
+#define HISTOGRAM_LOAD_COLUMN(d) values##d[in_flight] = value_at(data##d + byte_offset##d, (size_t)element);
+#define HISTOGRAM_LOAD_VALUES(e, k)             \
   {                                             \
     const ulong element = (e);                  \
     const int in_flight = (k);                  \
-    MASU_EACH_COLUMN(MASU_LOAD_COLUMN, MASU_NONE) \
+    HISTOGRAM_EACH_COLUMN(HISTOGRAM_LOAD_COLUMN, HISTOGRAM_NONE) \
   }
 // Adds a coordinate of a point to its cell, the last column's bins next to each other.
-#define MASU_ADD_COLUMN(d)                                                                                         \
+#define HISTOGRAM_ADD_COLUMN(d)                                                                                    \
   {                                                                                                                \
-    const uint bin = MASU_SLOT_##d(values##d[in_flight], MASU_RULE(d));                                            \
+    const uint bin = MASU_SLOT_##d(values##d[in_flight], HISTOGRAM_RULE(d));                                       \
     outside = outside || bin >= bins##d;                                                                           \
     nan = nan || bin == bins##d + 2;                                                                               \
     cell = cell * bins##d + bin;                                                                                   \
   }
-#define MASU_TRY_COLUMN(d) \
-  cell = cell * bins##d + MASU_TRY_##d(values##d[in_flight], &sure, MASU_RULE(d));
-#define MASU_TRY_SLOT(e, k, slot, sure)        \
+#define HISTOGRAM_TRY_COLUMN(d) \
+  cell = cell * bins##d + MASU_TRY_##d(values##d[in_flight], &sure, HISTOGRAM_RULE(d));
+#define HISTOGRAM_TRY_SLOT(e, k, slot, sure)   \
   uint slot;                                   \
   {                                            \
     const int in_flight = (k);                 \
     uint cell = 0;                             \
-    MASU_EACH_COLUMN(MASU_TRY_COLUMN, MASU_NONE) \
+    HISTOGRAM_EACH_COLUMN(HISTOGRAM_TRY_COLUMN, HISTOGRAM_NONE) \
     slot = cell;                               \
   }
-#define MASU_FIND_SLOWLY(e, k, slot)                         \
+#define HISTOGRAM_FIND_SLOWLY(e, k, slot)                    \
   uint slot;                                                 \
   {                                                          \
     const int in_flight = (k);                               \
     bool outside = false;                                    \
     bool nan = false;                                        \
     uint cell = 0;                                           \
-    MASU_EACH_COLUMN(MASU_ADD_COLUMN, MASU_NONE)             \
+    HISTOGRAM_EACH_COLUMN(HISTOGRAM_ADD_COLUMN, HISTOGRAM_NONE) \
     slot = nan ? slots - 1 : outside ? slots - 2 : cell;     \
   }
 #endif
 
-#define MASU_FIND_SLOT(e, k, slot)       \
+#define HISTOGRAM_FIND_SLOT(e, k, slot)  \
   bool sure = true;                      \
-  MASU_TRY_SLOT(e, k, tried, sure)       \
+  HISTOGRAM_TRY_SLOT(e, k, tried, sure)  \
   uint slot = tried;                     \
   if (!sure) {                           \
-    MASU_FIND_SLOWLY(e, k, slowly)       \
+    HISTOGRAM_FIND_SLOWLY(e, k, slowly)  \
     slot = slowly;                       \
   }
 
 // Does ONE(slot) for every element, MASU_UNROLL of each work-item in flight.
-#define MASU_EACH_ELEMENT(MASU_ONE)                                                 \
+#define HISTOGRAM_EACH_ELEMENT(HISTOGRAM_ONE)                                       \
   {                                                                                 \
     const size_t stride = get_global_size(0);                                       \
     size_t e = get_global_id(0);                                                    \
-    MASU_DECLARE_VALUES(MASU_UNROLL)                                                \
+    HISTOGRAM_DECLARE_VALUES(MASU_UNROLL)                                           \
     for (; e + (MASU_UNROLL - 1) * stride < count; e += MASU_UNROLL * stride) {     \
       MASU_PRAGMA_UNROLL                                                            \
       for (int k = 0; k < MASU_UNROLL; ++k) {                                       \
-        MASU_LOAD_VALUES(e + k * stride, k)                                         \
+        HISTOGRAM_LOAD_VALUES(e + k * stride, k)                                    \
       }                                                                             \
       MASU_PRAGMA_UNROLL                                                            \
       for (int k = 0; k < MASU_UNROLL; ++k) {                                       \
-        MASU_FIND_SLOT(e + k * stride, k, of_element)                               \
-        MASU_ONE(of_element);                                                       \
+        HISTOGRAM_FIND_SLOT(e + k * stride, k, of_element)                          \
+        HISTOGRAM_ONE(of_element);                                                  \
       }                                                                             \
     }                                                                               \
     for (; e < count; e += stride) {                                                \
-      MASU_LOAD_VALUES(e, 0)                                                        \
-      MASU_FIND_SLOT(e, 0, of_element)                                              \
-      MASU_ONE(of_element);                                                         \
+      HISTOGRAM_LOAD_VALUES(e, 0)                                                   \
+      HISTOGRAM_FIND_SLOT(e, 0, of_element)                                         \
+      HISTOGRAM_ONE(of_element);                                                    \
     }                                                                               \
   }
 
-#if MASU_KERNEL == MASU_KERNEL_LOCAL
-// `local` and `lanes`, as in histogram.cl.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, __global uint *totals,
-                                                                    const ulong first_total, __local uint *table) {
-  MASU_LOCAL_POINTER(uint, table);
-  const uint lane = (uint)get_local_id(0);
-  const uint copy = lane & (MASU_COPIES - 1);
-  const uint all = slots * MASU_CHANNELS;
-  for (uint w = lane; w < all * MASU_COPIES; w += MASU_GROUP) table[w] = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
-#define MASU_ONE(slot) atomic_inc(&table[(slot) * MASU_COPIES + copy])
-  MASU_EACH_ELEMENT(MASU_ONE)
-#undef MASU_ONE
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint s = lane; s < all; s += MASU_GROUP) {
-    uint sum = 0;
-    for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + lane) & (MASU_COPIES - 1))];
-    if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
-  }
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_GLOBAL
-// `global`: every element is one atomic addition to the result.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, __global uint *totals,
-                                                                     const ulong first_total) {
-#define MASU_ONE(slot) add_total(&totals[2 * (first_total + (slot))], 1)
-  MASU_EACH_ELEMENT(MASU_ONE)
-#undef MASU_ONE
-}
-#endif
-
-// `partitioned`: what is left of each slot within its part of the bins, 16 bits, is sorted by parts into blocks of MASU_BLOCK,
-// each of one part. Its temporary memory has, from these bytes on:
-// - counters_at  how many blocks each part has; then, how many of them have their place in the order
-// - begins_at    where the blocks of each part begin among all in the order of the parts, and how many there are
-// - owners_at    of each block: its part << 16 | its elements; 0: it is not used
-// - order_at     the blocks in the order of the parts, each as its number << 9 | its elements
-// - sorted_at    the blocks
-#define MASU_TEMPORARY                                                                                         \
-  __global uchar *temporary, const ulong counters_at, const ulong begins_at, const ulong owners_at, const ulong order_at, \
-      const ulong sorted_at
-#define MASU_AT(type, at) ((__global type *)(temporary + (at)))
-
-#if MASU_KERNEL == MASU_KERNEL_SCATTER
-// `partitioned`, step 1: finds the slots and fills the blocks. A work-group has blocks of its own, as many as its tiles can
-// need: of each part it has one that is not full. A tile of elements is brought into the order of its parts in local memory first, so that neighbours
-// write to neighbours.
-#define MASU_TILE (MASU_GROUP * MASU_UNROLL)
-// What is left of the block in which a place lies: nothing where a block begins there.
-#define MASU_ROOM(place) ((0u - (place)) & (MASU_BLOCK - 1))
-// The blocks of the work-groups before this one: of the tiles that they take, the last of which may have fewer elements, and of
-// parts that are not full.
-#define MASU_TILE_BLOCKS ((MASU_TILE + MASU_BLOCK - 1) / MASU_BLOCK)
-#define MASU_BLOCKS_BEFORE(group)                                                                       \
-  ((group)*parts + ((group) * (tiles / groups) + min((group), tiles % groups)) * MASU_TILE_BLOCKS - \
-   ((group) > (tiles - 1) % groups ? tiles * MASU_TILE_BLOCKS - full : 0))
-// Blocks that more elements take.
-#define MASU_MORE(size, place) \
-  ((size) > MASU_ROOM(place) ? ((size)-MASU_ROOM(place) + MASU_BLOCK - 1) / MASU_BLOCK : 0)
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
-                                                            __local uint *sizes, __local uint4 *moves,
-                                                            __local uint *staged, __local uint *sums) {
-  __global uint *counters = MASU_AT(uint, counters_at);
-  __global uint *owners = MASU_AT(uint, owners_at);
-  __global ushort *sorted = MASU_AT(ushort, sorted_at);
-  MASU_LOCAL_POINTER(uint, sizes);  // elements of each part, and none, in this tile; then where they begin in `staged`
-  // For each part: x, the first element in `staged` for which its open block has no room; y, where the elements before x go, less their
-  // place in `staged`; z, the same for those from x on; w, where the part continues in the next tile.
-  MASU_LOCAL_POINTER(uint4, moves);
-  MASU_LOCAL_POINTER(uint, staged);
-  MASU_LOCAL_POINTER(uint, sums);
-  const uint lane = (uint)get_local_id(0);
-  const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
-  const uint first = lane * each < parts ? lane * each : parts;
-  const uint end = first + each < parts ? first + each : parts;
-  for (uint p = first; p < end; ++p) moves[p].w = 0;
-  const uint groups = (uint)get_num_groups(0);
-  const uint tiles = (uint)((count + MASU_TILE - 1) / MASU_TILE);
-  const uint full = (tiles - 1) * MASU_TILE_BLOCKS +
-                    (uint)((count - (ulong)(tiles - 1) * MASU_TILE + MASU_BLOCK - 1) / MASU_BLOCK);
-  uint next_block = MASU_BLOCKS_BEFORE((uint)get_group_id(0));
-  const uint last_block = MASU_BLOCKS_BEFORE((uint)get_group_id(0) + 1);
-  for (ulong tile = (ulong)get_group_id(0) * MASU_TILE; tile < count; tile += (ulong)get_num_groups(0) * MASU_TILE) {
-    for (uint p = lane; p <= parts; p += MASU_GROUP) sizes[p] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    // The last element is repeated up to the tile's end and belongs to an extra part that is dropped, so nothing depends on its end.
-    const uint length = count - tile < MASU_TILE ? (uint)(count - tile) : MASU_TILE;
-    uint found[MASU_UNROLL];
-    {
-      MASU_DECLARE_VALUES(MASU_UNROLL)
-      MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) {
-        MASU_LOAD_VALUES(tile + min(k * MASU_GROUP + lane, length - 1), k)
-      }
-      MASU_PRAGMA_UNROLL
-      for (int four = 0; four < MASU_UNROLL; four += 4) {
-        bool sure = true;
-        MASU_PRAGMA_UNROLL
-        for (int k = four; k < four + 4; ++k) {
-          MASU_TRY_SLOT(tile + k * MASU_GROUP + lane, k, of_element, sure)
-          found[k] = of_element;
-        }
-        if (!sure) {
-          MASU_PRAGMA_UNROLL
-          for (int k = four; k < four + 4; ++k) {
-            MASU_FIND_SLOWLY(tile + k * MASU_GROUP + lane, k, of_element)
-            found[k] = of_element;
-          }
-        }
-      }
-    }
-    uint ranks[MASU_UNROLL / 2];  // two of 16 bits
-    MASU_PRAGMA_UNROLL
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      if (k * MASU_GROUP + lane >= length) found[k] = parts << MASU_SLOT_SHIFT;
-      const uint rank = atomic_inc(&sizes[found[k] >> MASU_SLOT_SHIFT]);
-      ranks[k / 2] = k % 2 == 0 ? rank : ranks[k / 2] | rank << 16;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    // An exclusive scan of the sizes, in the lower halves, and of the blocks that are to be taken, some parts to each work-item.
-    uint sum = 0;
-    for (uint p = first; p < end; ++p) sum += MASU_MORE(sizes[p], moves[p].w) << 16 | sizes[p];
-    uint all;
-    const uint before = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
-    uint begin = before & 65535;
-    uint block = next_block + (before >> 16);
-    next_block += all >> 16;
-    for (uint p = first; p < end; ++p) {
-      const uint size = sizes[p];
-      const uint place = moves[p].w;
-      const uint room = MASU_ROOM(place);
-      const uint more = MASU_MORE(size, place);
-      moves[p].x = UINT_MAX;
-      moves[p].y = place - begin;
-      moves[p].w = place + size;
-      if (more != 0) {
-        atomic_add(&counters[p], more);
-        for (uint b = 0; b < more; ++b) owners[block + b] = p << 16 | MASU_BLOCK;
-        moves[p].x = begin + room;
-        moves[p].z = block * MASU_BLOCK - (begin + room);
-        moves[p].w = block * MASU_BLOCK + (size - room);
-        block += more;
-      }
-      sizes[p] = begin;
-      begin += size;
-    }
-    if (lane == 0) sizes[parts] = length;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_PRAGMA_UNROLL
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      const uint part = found[k] >> MASU_SLOT_SHIFT;
-      staged[sizes[part] + (ranks[k / 2] >> 16 * (k % 2) & 65535)] =
-          part << 16 | (found[k] & ((1u << MASU_SLOT_SHIFT) - 1));
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_PRAGMA_UNROLL
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      const uint i = k * MASU_GROUP + lane;
-      if (i < length) {
-        const uint one = staged[i];
-        const uint4 move = moves[one >> 16];
-        sorted[i + (i < move.x ? move.y : move.z)] = (ushort)one;
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  for (uint p = first; p < end; ++p) {
-    const uint room = MASU_ROOM(moves[p].w);
-    if (room != 0) owners[moves[p].w / MASU_BLOCK] = p << 16 | (MASU_BLOCK - room);
-  }
-  for (uint b = next_block + lane; b < last_block; b += MASU_GROUP) owners[b] = 0;
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_ORDER
-// `partitioned`, step 2: brings the blocks into the order of the parts, those of a part in any order. Each work-group sums the
-// parts' blocks for itself, and finds places for some blocks at a time.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const uint parts, const uint blocks,
-                                                          __local uint *starts, __local uint *places,
-                                                          __local uint *sums) {
-  MASU_LOCAL_POINTER(uint, starts);
-  MASU_LOCAL_POINTER(uint, places);
-  MASU_LOCAL_POINTER(uint, sums);
-  __global uint *counters = MASU_AT(uint, counters_at);
-  __global uint *begins = MASU_AT(uint, begins_at);
-  __global const uint *owners = MASU_AT(const uint, owners_at);
-  __global uint *order = MASU_AT(uint, order_at);
-  const uint lane = (uint)get_local_id(0);
-  const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
-  const uint first = lane * each < parts ? lane * each : parts;
-  const uint end = first + each < parts ? first + each : parts;
-  uint sum = 0;
-  for (uint p = first; p < end; ++p) sum += counters[p];
-  uint all;
-  uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
-  for (uint p = first; p < end; ++p) {
-    starts[p] = begin;
-    if (get_group_id(0) == 0) begins[p] = begin;
-    begin += counters[p];
-  }
-  if (get_global_id(0) == 0) begins[parts] = all;
-  for (uint some = (uint)get_group_id(0) * MASU_GROUP; some < blocks; some += (uint)get_num_groups(0) * MASU_GROUP) {
-    for (uint p = lane; p < parts; p += MASU_GROUP) places[p] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint owner = some + lane < blocks ? owners[some + lane] : 0;
-    const uint rank = owner != 0 ? atomic_inc(&places[owner >> 16]) : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint p = lane; p < parts; p += MASU_GROUP) {
-      if (places[p] != 0) places[p] = starts[p] + atomic_add(&counters[parts + p], places[p]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (owner != 0) order[places[owner >> 16] + rank] = (some + lane) << 9 | (owner & 511);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_PARTS
-// `partitioned`, step 3: each work-group counts an equal share of the blocks, part by part, in a table of 2^shift slots in
-// local memory. The share of a group is below 2^32 elements.
-#define MASU_BLOCK_VECTORS (MASU_BLOCK / 8)
-#define MASU_LOAD_BLOCKS(to, from)                                             \
-  MASU_PRAGMA_UNROLL                                                           \
-  for (int k = 0; k < MASU_UNROLL; ++k) {                                      \
-    const uint one = (from) + k * MASU_GROUP;                                  \
-    to[k] = one < vectors ? order[i + one / MASU_BLOCK_VECTORS] : 0;           \
-  }
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const uint parts, const uint all_slots,
-                                                          __global uint *totals, const ulong first_total,
-                                                          __local uint *table) {
-  MASU_LOCAL_POINTER(uint, table);
-  __global const uint4 *sorted = MASU_AT(const uint4, sorted_at);
-  __global const uint *begins = MASU_AT(const uint, begins_at);
-  __global const uint *order = MASU_AT(const uint, order_at);
-  const uint lane = (uint)get_local_id(0);
-  const ulong all = begins[parts];
-  uint i = (uint)(all * get_group_id(0) / get_num_groups(0));
-  const uint end = (uint)(all * (get_group_id(0) + 1) / get_num_groups(0));
-  // The last part that begins at or before i.
-  uint part = 0;
-  for (uint length = parts; length > 1;) {
-    const uint middle = length / 2;
-    if (begins[part + middle] <= i) part += middle;
-    length -= middle;
-  }
-  for (; i < end; ++part) {
-    const uint next = begins[part + 1];
-    const uint part_end = next < end ? next : end;
-    if (part_end <= i) continue;
-    const uint first = part << MASU_SLOT_SHIFT;
-    const uint rest = all_slots - first;
-    const uint slots = rest < 1u << MASU_SLOT_SHIFT ? rest : 1u << MASU_SLOT_SHIFT;
-    for (uint s = lane; s < slots; s += MASU_GROUP) table[s] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint vectors = (part_end - i) * MASU_BLOCK_VECTORS;
-    uint block[MASU_UNROLL];
-    uint next_block[MASU_UNROLL];  // loaded while the blocks before are counted
-    MASU_LOAD_BLOCKS(next_block, lane)
-    for (uint v = lane; v < vectors; v += MASU_UNROLL * MASU_GROUP) {
-      uint4 loaded[MASU_UNROLL];
-      MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) block[k] = next_block[k];
-      MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) {
-        const uint in_block = (v + k * MASU_GROUP) % MASU_BLOCK_VECTORS;
-        loaded[k] = masu_load_streaming(sorted + (block[k] >> 9) * MASU_BLOCK_VECTORS + in_block);
-      }
-      MASU_LOAD_BLOCKS(next_block, v + MASU_UNROLL * MASU_GROUP)
-      MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) {
-        const uint at = (v + k * MASU_GROUP) % MASU_BLOCK_VECTORS * 8;
-        uint words[4];
-        words_of_vector(loaded[k], words);
-        MASU_PRAGMA_UNROLL
-        for (uint e = 0; e < 8; ++e) {
-          if (at + e < (block[k] & 511)) atomic_inc(&table[words[e / 2] >> 16 * (e % 2) & 65535]);
-        }
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint s = lane; s < slots; s += MASU_GROUP) {
-      if (table[s] != 0) add_total(&totals[2 * (first_total + first + s)], table[s]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    i = part_end;
-  }
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_RANGE
-// The least and the greatest finite value: two values for each work-group, `least` > `greatest` where it met none.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *data, const ulong byte_offset,
-                                                          const ulong count, const MASU_VALUE highest,
-                                                          const MASU_VALUE lowest, __global MASU_VALUE *result,
-                                                          __local MASU_VALUE *least, __local MASU_VALUE *greatest) {
-  MASU_LOCAL_POINTER(MASU_VALUE, least);
-  MASU_LOCAL_POINTER(MASU_VALUE, greatest);
-  const uint lane = (uint)get_local_id(0);
-  MASU_VALUE lo = highest;
-  MASU_VALUE hi = lowest;
-  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
-    const MASU_VALUE x = value_at(data + byte_offset, i);
-    if (x >= lowest && x <= highest) {  // false for NaN and the infinities: `lowest` and `highest` are finite
-      lo = x < lo ? x : lo;
-      hi = x > hi ? x : hi;
-    }
-  }
-  least[lane] = lo;
-  greatest[lane] = hi;
-  for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < distance) {
-      const MASU_VALUE other_lo = least[lane + distance];
-      const MASU_VALUE other_hi = greatest[lane + distance];
-      if (other_lo < least[lane]) least[lane] = other_lo;
-      if (other_hi > greatest[lane]) greatest[lane] = other_hi;
-    }
-  }
-  if (lane == 0) {
-    result[2 * get_group_id(0)] = least[0];
-    result[2 * get_group_id(0) + 1] = greatest[0];
-  }
-}
+#if MASU_COLUMNS != 0
+// What the kernels of histogram.cl take in place of histogram_vectors.cl.
+#define HISTOGRAM_PARAMETERS_AS(HISTOGRAM_ALONE) HISTOGRAM_INPUT, __global uint *totals, const ulong first_total
+#define HISTOGRAM_PARAMETERS HISTOGRAM_PARAMETERS_AS(restrict)
+#define HISTOGRAM_ARGUMENTS count, slots, HISTOGRAM_EACH_COLUMN(HISTOGRAM_COLUMN_ARGUMENTS, HISTOGRAM_COMMA), totals, first_total
+#define HISTOGRAM_CHANNEL 0
+#define HISTOGRAM_NEXT_CHANNEL
+#define HISTOGRAM_COUNT_ALL HISTOGRAM_EACH_ELEMENT(HISTOGRAM_COUNT_BIN)
 #endif

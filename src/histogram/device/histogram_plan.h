@@ -7,6 +7,7 @@
 #include "histogram/bins/bin_rule.h"
 #include "histogram/weighted_sums.h"
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/histogram.h>
@@ -24,7 +25,7 @@ namespace masu {
 
 // How the kernels find the slots of one column's values: a BinRule in the words of histogram_slots.cl.
 struct SlotRule {
-  enum class Kind { bits, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
+  enum class Kind { bits, table, integers, even_proved, even_halves, even_f32, even_f64, even_rounded, edges, nowhere };
 
   // Throws unsupported for f64 without fp64. `joint`: one column of several. `wide`: positions in double, because those
   // of another column are.
@@ -33,9 +34,11 @@ struct SlotRule {
   // Divides the thresholds of Kind::edges into `most_cells` cells, a power of two; those with several thresholds once
   // more while the guide has fewer than so many words.
   void make_guide(std::uint32_t most_cells, std::uint64_t most_words);
+  // Kind::table in place of Kind::bits: slots are looked up by the bits, which else would be folded into slots later.
+  void look_up(const BinRule& rule);
   // The name of its functions in histogram_slots.cl, after slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
-  // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
+  // The arguments of HISTOGRAM_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
   // empty. `edge_double`: whether MASU_EDGE is double.
   [[nodiscard]] call::Arguments arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer,
                                           bool position_double, bool edge_double) const;
@@ -111,10 +114,8 @@ enum class KernelKind {
   channels,
   packed,  // histogram_packed.cl
   rows,
-  byte_rows,       // histogram_packed.cl
-  elements_local,  // histogram_elements.cl
-  elements_global,
-  scatter,
+  byte_rows,  // histogram_packed.cl
+  scatter,    // histogram_partitioned.cl
   order,
   parts,
   range,
@@ -127,46 +128,37 @@ inline constexpr unsigned banks = 32;
 // 8-bit data is counted by its byte and folded into bins by the host; so are stored floats whose slots are in no order.
 inline constexpr std::uint64_t byte_slots = 256;
 inline constexpr std::uint64_t half_slots = 65536;
-// The largest private table: of a work-item of a GPU, and of a CPU device, where a work-group is one work-item.
-inline constexpr std::uint64_t private_slots_gpu = 1024;
-inline constexpr std::uint64_t private_slots_cpu = 16384;
 // A work-group counts fewer values than this in 32 bits.
 inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 31;
 // A group that packs two counters a word, and looks at all of them before they overflow, counts at most this many
-// values between two looks, and leaves less than 2^16 minus this many in each; and so many vectors of each work-item
-// are in flight.
+// values between two looks, and leaves less than 2^16 minus this many in each.
 inline constexpr std::uint64_t packed_elements = std::uint64_t{3} << 14;
-inline constexpr unsigned packed_unroll = 3;
 // The most that a set of such groups counts in a launch: a sample tells better how frequent a value is where it is not
 // of more.
 inline constexpr std::uint64_t packed_set_elements = std::uint64_t{1} << 25;
-// The work-groups of a cluster count up to so many bytes.
-inline constexpr std::uint64_t most_cluster_bytes = std::uint64_t{1} << 20;
-// And copy so many bytes beside that.
-inline constexpr std::uint64_t most_beside_bytes = std::uint64_t{1} << 14;
-// A guide to given edges has at most this many cells in local memory, and in global memory.
-inline constexpr std::uint32_t most_local_cells = 16384;
-inline constexpr std::uint32_t most_global_cells = 1U << 21;
 // `partitioned` sorts at most this many elements at a time, two bytes each, into at most this many parts.
 inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t most_parts = 2000;
 // Elements of a block, and the most blocks of all work-groups that are not full.
 inline constexpr std::uint64_t block_elements = 256;
 inline constexpr std::uint64_t most_open_blocks = std::uint64_t{1} << 18;
-// Lanes that count a row of bytes, the most vectors of 16 in a round, and the most rounds between two sums. A row has
-// fewer than 2^16 bytes.
+// Lanes that count a row of bytes, and the most rounds between two sums. A row has fewer than 2^16 bytes.
 inline constexpr unsigned byte_row_lanes = 16;
-inline constexpr unsigned byte_row_vectors = 8;
 inline constexpr unsigned byte_row_rounds = 2;
 // Words of local memory: tables of byte counters in all banks, a word for each work-item, and words of the whole group.
 inline constexpr std::uint64_t byte_row_words = byte_slots / 4 * banks + banks + 4;
 inline constexpr std::uint64_t most_byte_row = 65535;
-// Work-groups of these a compute unit: a group of its own for most rows is faster than groups that go on.
-inline constexpr unsigned byte_row_groups = 1024;
-// At least this many are to share a compute unit: with 24, registers are spilled.
-inline constexpr unsigned byte_row_resident = 20;
-// Rows up to this length are counted by one work-group each.
-inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
+// Work-items of a work-group, and the elements of each, that are brought into the order of their parts.
+struct Tile {
+  unsigned group;
+  unsigned unroll;
+};
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "histogram/device/histogram_tuning.def"
+};
+inline Tuned tuned;
 
 struct Plan {
   Strategy strategy = Strategy::global;
@@ -183,6 +175,7 @@ struct Plan {
   std::uint64_t guide_words = 0;    // room for a guide
   bool guide_local = false;         // the guide and the thresholds lie in local memory
   bool rows = false;                // rows with a pitch
+  bool joint = false;               // joint bins of several columns
   unsigned rows_a_group = 1;        // that a work-group takes at a time
   std::uint64_t local_words = 0;    // local memory of the table of a work-group
   std::uint64_t private_slots = 1;  // room of a private table
@@ -194,8 +187,7 @@ struct Plan {
   // The files of the program.
   [[nodiscard]] std::vector<std::string_view> files() const;
   // `columns`: the rule of the one column, or of all columns of a joint histogram.
-  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                                     bool joint) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns) const;
   // The most elements of a launch: no 32-bit count of a work-group overflows.
   [[nodiscard]] std::uint64_t most_elements() const noexcept {
     return (kernel == KernelKind::packed ? packed_set_elements : group_elements) * groups / split / channels * channels;
@@ -242,8 +234,6 @@ inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 30;
 inline constexpr unsigned sampled = 1 << 14;
 // One weight in so many of those may lie outside of the narrow table.
 inline constexpr unsigned outliers = 1 << 10;
-// So many copies of a table leave equal values few banks to wait for.
-inline constexpr unsigned enough_copies = 8;
 // Launches before the first of their descriptions of tables is used again: more than wait on several streams.
 inline constexpr std::uint32_t descriptions = 1024;
 
@@ -280,8 +270,7 @@ struct Plan {
   WeightFormat format;
   Tables tables;
 
-  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                                     bool joint) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns) const;
   // Words of local memory of a work-group.
   [[nodiscard]] std::uint64_t local_words(std::uint64_t slots) const noexcept;
   // Work-groups that share a row of `elements` elements, of which there are `rows`.
@@ -290,11 +279,10 @@ struct Plan {
   [[nodiscard]] Plan window() const;
 };
 
-// The kernel of histogram_totals.cl for weights: sums of a format, where `listed` slots are gathered from others; its
-// groups, and the words of 32 bits of a number.
+// The kernel of histogram_totals.cl for weights: sums of a format; its groups, and the words of 32 bits of a number.
 inline constexpr std::array<std::string_view, 2> rounding_files{"src/sum/sum_number.cl",
                                                                 "src/histogram/device/histogram_totals.cl"};
-std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed);
+std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format);
 unsigned rounding_group(const DeviceInfo& device);
 unsigned rounding_groups(const DeviceInfo& device);
 unsigned rounding_words(const WeightFormat& format);

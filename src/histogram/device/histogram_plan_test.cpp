@@ -25,15 +25,15 @@ SlotRule rule_of(const Bins& bins, Dtype dtype, bool joint = false) {
 
 class HistogramNvrtc : public test::EachArchitecture {
  protected:
-  static void expect_plan(const Plan& plan, std::span<const SlotRule> columns, bool joint) {
+  static void expect_plan(const Plan& plan, std::span<const SlotRule> columns) {
     SCOPED_TRACE(std::string(to_string(columns.front().element)) + ' ' + std::string(columns.front().function()));
     std::vector<std::string> kernels{std::string(plan.kernel_name())};
     if (plan.cluster > 1) kernels.emplace_back("histogram_cluster");
-    expect_compiles(plan.files(), plan.defines(test::nvrtc_gpu(), columns, joint), kernels);
+    expect_compiles(plan.files(), plan.defines(test::nvrtc_gpu(), columns), kernels);
   }
   static void expect_strategy(const SlotRule& rule, Strategy strategy, unsigned channels = 1, bool rows = false) {
     const DeviceInfo gpu = test::nvrtc_gpu(GetParam());
-    expect_plan(histogram_plan::make(gpu, rule, channels, strategy, rows), {&rule, 1}, false);
+    expect_plan(histogram_plan::make(gpu, rule, channels, strategy, rows), {&rule, 1});
   }
 };
 MASU_ON_EACH_ARCHITECTURE(HistogramNvrtc);
@@ -50,14 +50,14 @@ TEST_P(HistogramNvrtc, EveryKernel) {
   expect_strategy(rule_of(Bins::integers(40000), Dtype::u16), Strategy::packed, 2);
   Plan parts = histogram_plan::make(test::nvrtc_gpu(), wide, 1, Strategy::partitioned);
   for (const KernelKind kernel : {KernelKind::scatter, KernelKind::order, KernelKind::parts}) {
-    expect_plan(histogram_plan::step(test::nvrtc_gpu(), parts, kernel), {&wide, 1}, false);
+    expect_plan(histogram_plan::step(test::nvrtc_gpu(), parts, kernel), {&wide, 1});
   }
   for (const std::uint64_t elements : {1, 4096}) {
-    expect_plan(histogram_plan::make_rows(test::nvrtc_gpu(), bytes, 1, elements).value(), {&bytes, 1}, false);
+    expect_plan(histogram_plan::make_rows(test::nvrtc_gpu(), bytes, 1, elements).value(), {&bytes, 1});
   }
   SlotRule range = rule_of(Bins::integers(256), Dtype::i8);
   range.value = Dtype::i8;
-  expect_plan(histogram_plan::make_range(test::nvrtc_gpu()), {&range, 1}, false);
+  expect_plan(histogram_plan::make_range(test::nvrtc_gpu()), {&range, 1});
 }
 
 TEST_P(HistogramNvrtc, Folding) {
@@ -88,7 +88,7 @@ TEST_P(HistogramNvrtc, JointHistograms) {
     columns.push_back(rule_of(bins, Dtype::f32, true));
     if (d != 1 && d != 7) continue;
     for (const Strategy strategy : {Strategy::lanes, Strategy::global, Strategy::partitioned}) {
-      expect_plan(histogram_plan::make_joint(test::nvrtc_gpu(), columns, 10000, strategy), columns, true);
+      expect_plan(histogram_plan::make_joint(test::nvrtc_gpu(), columns, 10000, strategy), columns);
     }
   }
 }
@@ -98,9 +98,8 @@ class WeightedHistogramNvrtc : public test::EachArchitecture {
   static void expect_plan(std::span<const SlotRule> columns, Dtype weights, bool squared) {
     SCOPED_TRACE(std::string(to_string(weights)) + (squared ? " squared" : ""));
     const auto plan = weighted_plan::make(test::nvrtc_gpu(), columns, 259, WeightFormat(weights, squared));
-    const bool joint = columns.size() > 1;
     for (const weighted_plan::Plan& each : {plan, plan.window()}) {
-      expect_compiles(each.base.files(), each.defines(test::nvrtc_gpu(), columns, joint),
+      expect_compiles(each.base.files(), each.defines(test::nvrtc_gpu(), columns),
                       {std::string(each.base.kernel_name())});
     }
   }
@@ -122,9 +121,9 @@ TEST_P(WeightedHistogramNvrtc, EveryTypeOfWeights) {
 TEST_P(WeightedHistogramNvrtc, Rounding) {
   const auto& files = weighted_plan::rounding_files;
   for (const Dtype weights : {Dtype::u32, Dtype::i64, Dtype::f32}) {
-    for (const bool listed : {false, true}) {
+    for (const bool squared : {false, true}) {
       expect_compiles({files.begin(), files.end()},
-                      weighted_plan::rounding_defines(test::nvrtc_gpu(), WeightFormat(weights, listed), listed),
+                      weighted_plan::rounding_defines(test::nvrtc_gpu(), WeightFormat(weights, squared)),
                       {"weighted_round"});
     }
   }
@@ -154,7 +153,7 @@ TEST(HistogramPlan, TablesFitLocalMemory) {
           ASSERT_LE(plan.groups_for(count, size_of(dtype)), plan.groups);
         }
         EXPECT_FALSE(plan.kernel_name().empty());
-        test::expect_defines([&] { return plan.defines(device, {&rule, 1}, false); });
+        test::expect_defines([&] { return plan.defines(device, {&rule, 1}); });
       }
     }
   }

@@ -2,78 +2,63 @@
 // Which slot a value belongs to, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++): the part that all kernels of
 // the histogram share. A slot is a bin, or one of three after the bins: below, above, NaN.
 //
-// Defines, all given by histogram_plan.cpp:
-// - MASU_VALUE            the type that values are compared in: uchar … double
-// - MASU_AS_VALUE         turns an element's bits, in an unsigned integer of at least its size, into a value
-// - MASU_DISTANCE         the unsigned type of a difference of two integers; of floats, MASU_POSITION
-// - MASU_POSITION         the type in which a bin, or a cell of a guide, is guessed: float or double
-// - MASU_EDGE             the type in which edges are computed: double where the device has it, else float
-// - MASU_SLOT             how a value finds its slot: slot_bits, slot_integers, slot_even_… or slot_edges
-// - MASU_TRY              the same for most values, with less work: try_… of the same name
-// - MASU_SUM              given edges: sum_… of the same name, what of a guide tells slots
-// - MASU_GUIDE_LOCAL      1: the guide and the thresholds are copied to local memory
-// - MASU_ALL_INSIDE       1: every value of the type lies in a bin
-// - MASU_CLAMP           1: values below and above the bins belong to the first and the last one
-// - MASU_LAST_PROVED      1: what slot_even_proved says holds for the upper end of the last bin too
-// - MASU_POSITION_DOUBLE  1: MASU_POSITION is double
-// - MASU_COMPARED         edges that decide where positions do not
-// - MASU_FP64             1 where the device has double
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
 #if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
 #if MASU_GUIDE_LOCAL
-#define MASU_GUIDE_SPACE __local
+#define HISTOGRAM_GUIDE_SPACE __local
 #else
-#define MASU_GUIDE_SPACE __global
+#define HISTOGRAM_GUIDE_SPACE __global
 #endif
 
 // What a column needs to find slots, d its number. first <= x <= last says that x lies in a bin. Even bins: the position
 // fma(x, scale, shift) is what its function says, and edge i is i * step + lo. Edges: `thresholds` holds
 // the least value of each bin that the type reaches, `guide` what slot_edges says, for `cells` + 1 cells.
-#define MASU_RULE_PARAMETERS_AS(d, MASU_ALONE) \
-  __global const MASU_VALUE *MASU_ALONE thresholds##d, __global const uint *MASU_ALONE guide##d, const uint cells##d, \
+#define HISTOGRAM_RULE_PARAMETERS_AS(d, HISTOGRAM_ALONE) \
+  __global const MASU_VALUE *HISTOGRAM_ALONE thresholds##d, __global const uint *HISTOGRAM_ALONE guide##d, const uint cells##d, \
       const uint bins##d, const MASU_VALUE first##d, const MASU_VALUE last##d, const MASU_VALUE base##d, \
       const MASU_POSITION scale##d, const MASU_POSITION shift##d, const MASU_POSITION error##d, const MASU_EDGE lo##d, \
       const MASU_EDGE step##d
-#define MASU_RULE_ARGUMENTS(d) \
+#define HISTOGRAM_RULE_ARGUMENTS(d) \
   thresholds##d, guide##d, cells##d, bins##d, first##d, last##d, base##d, scale##d, shift##d, error##d, lo##d, step##d
-#define MASU_RULE_PARAMETERS(d) MASU_RULE_PARAMETERS_AS(d, restrict)
+#define HISTOGRAM_RULE_PARAMETERS(d) HISTOGRAM_RULE_PARAMETERS_AS(d, restrict)
 
 // The same as the slot functions take it: the tables where MASU_GUIDE_LOCAL says that they are.
-#define MASU_SLOT_PARAMETERS                                                                                        \
-  MASU_GUIDE_SPACE const MASU_VALUE *thresholds, MASU_GUIDE_SPACE const uint *guide, const uint cells,              \
+#define HISTOGRAM_SLOT_PARAMETERS                                                                                   \
+  HISTOGRAM_GUIDE_SPACE const MASU_VALUE *thresholds, HISTOGRAM_GUIDE_SPACE const uint *guide, const uint cells,    \
       const uint bins, const MASU_VALUE first, const MASU_VALUE last, const MASU_VALUE base,                        \
       const MASU_POSITION scale, const MASU_POSITION shift, const MASU_POSITION error, const MASU_EDGE lo,          \
       const MASU_EDGE step
-#define MASU_SLOT_ARGUMENTS thresholds, guide, cells, bins, first, last, base, scale, shift, error, lo, step
-#define MASU_RULE(d)                                                                                              \
-  MASU_THRESHOLDS(d), MASU_GUIDE(d), cells##d, bins##d, first##d, last##d, base##d, scale##d, shift##d, error##d, \
+#define HISTOGRAM_SLOT_ARGUMENTS thresholds, guide, cells, bins, first, last, base, scale, shift, error, lo, step
+#define HISTOGRAM_RULE(d)                                                                                         \
+  HISTOGRAM_THRESHOLDS(d), HISTOGRAM_GUIDE(d), cells##d, bins##d, first##d, last##d, base##d, scale##d, shift##d, error##d, \
       lo##d, step##d
 #if MASU_GUIDE_LOCAL
 // One column's tables at most lie in local memory.
-#define MASU_THRESHOLDS(d) local_thresholds
-#define MASU_GUIDE(d) local_guide
+#define HISTOGRAM_THRESHOLDS(d) local_thresholds
+#define HISTOGRAM_GUIDE(d) local_guide
 #else
-#define MASU_THRESHOLDS(d) thresholds##d
-#define MASU_GUIDE(d) guide##d
+#define HISTOGRAM_THRESHOLDS(d) thresholds##d
+#define HISTOGRAM_GUIDE(d) guide##d
 #endif
 
 #if MASU_ALL_INSIDE
-#define MASU_INSIDE(x) true
+#define HISTOGRAM_INSIDE(x) true
 #else
-#define MASU_INSIDE(x) ((x >= first) & (x <= last))
+#define HISTOGRAM_INSIDE(x) ((x >= first) & (x <= last))
 #endif
 #if MASU_CLAMP
 #define MASU_BELOW(bins) 0
-#define MASU_ABOVE(bins) ((bins) - 1)
+#define HISTOGRAM_ABOVE(bins) ((bins) - 1)
 #else
 #define MASU_BELOW(bins) (bins)
-#define MASU_ABOVE(bins) ((bins) + 1)
+#define HISTOGRAM_ABOVE(bins) ((bins) + 1)
 #endif
 inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE first, const MASU_VALUE last) {
-  return x < first ? MASU_BELOW(bins) : x > last ? MASU_ABOVE(bins) : bins + 2;
+  return x < first ? MASU_BELOW(bins) : x > last ? HISTOGRAM_ABOVE(bins) : bins + 2;
 }
 
 // A function slot_… gives the slot of any value. The function try_… beside it gives the bin of most values, and clears
@@ -81,120 +66,124 @@ inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE f
 // the loop.
 
 // The bits are the slot; the host folds the 256 counts of bytes into bins, or the 65,536 of 16-bit elements.
-inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x; }
-inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return (uint)x; }
+inline uint slot_bits(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) { return (uint)x; }
+inline uint try_bits(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) { return (uint)x; }
+
+// The guide has the slot of each value, by its bits.
+inline uint slot_table(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) { return guide[(uint)x]; }
+inline uint try_table(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) { return guide[(uint)x]; }
 
 // Bins that no value of the type reaches: all are below them, or above. `first` and `last` are one value: only a NaN lies on
 // neither side.
-MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
-  return !(x >= first || x <= last) ? bins + 2 : cells == 0 ? MASU_BELOW(bins) : MASU_ABOVE(bins);
+MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {
+  return !(x >= first || x <= last) ? bins + 2 : cells == 0 ? MASU_BELOW(bins) : HISTOGRAM_ABOVE(bins);
 }
-inline uint try_nowhere(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+inline uint try_nowhere(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {
   *sure = false;
   return 0;
 }
 
 // Value v is bin v.
-inline uint try_integers(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
-  *sure = *sure & MASU_INSIDE(x);
+inline uint try_integers(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {
+  *sure = *sure & HISTOGRAM_INSIDE(x);
   return (uint)x;
 }
-MASU_NOINLINE uint slot_integers(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+MASU_NOINLINE uint slot_integers(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {
   return x >= first && x <= last ? (uint)x : outside_slot(x, bins, first, last);
 }
 
 // Conversions between numbers and integers are slow on some devices; these use the bits of a sum instead. A position is
 // rounded to the nearest whole number, and must be below 2^22 (float) or 2^31 (double).
 #if MASU_ELEMENT_BYTES == 2 && !MASU_FLOAT && !MASU_SIGNED
-#define MASU_NUMBER(x) (as_float(0x4b000000u | (uint)(x)) - 8388608.0f)
+#define HISTOGRAM_NUMBER(x) (as_float(0x4b000000u | (uint)(x)) - 8388608.0f)
 #else
-#define MASU_NUMBER(x) (MASU_POSITION)(x)
+#define HISTOGRAM_NUMBER(x) (MASU_POSITION)(x)
 #endif
-#define MASU_POSITION_OF(x) fma((MASU_POSITION)MASU_NUMBER(x), scale, shift)
+#define HISTOGRAM_POSITION_OF(x) fma((MASU_POSITION)HISTOGRAM_NUMBER(x), scale, shift)
 #if MASU_POSITION_DOUBLE
-#define MASU_NEAREST_BITS(position) (uint)as_ulong((position) + 6755399441055744.0)
-#define MASU_BITS_OF_0 0
+#define HISTOGRAM_NEAREST_BITS(position) (uint)as_ulong((position) + 6755399441055744.0)
+#define HISTOGRAM_BITS_OF_0 0
 #else
-#define MASU_NEAREST_BITS(position) as_uint((position) + 12582912.0f)
-#define MASU_BITS_OF_0 0x4b400000u
+#define HISTOGRAM_NEAREST_BITS(position) as_uint((position) + 12582912.0f)
+#define HISTOGRAM_BITS_OF_0 0x4b400000u
 #endif
-#define MASU_NEAREST(position) (MASU_NEAREST_BITS(position) - MASU_BITS_OF_0)
+#define HISTOGRAM_NEAREST(position) (HISTOGRAM_NEAREST_BITS(position) - HISTOGRAM_BITS_OF_0)
 
 // Even bins where the host has tried both values around each edge and found the position to be nearest to the bin (but
 // for the upper end of the last one). It does not decrease with x, so it is for all values.
 #if MASU_LAST_PROVED
-#define MASU_PROVED(x) MASU_NEAREST(MASU_POSITION_OF(x))
+#define HISTOGRAM_PROVED(x) HISTOGRAM_NEAREST(HISTOGRAM_POSITION_OF(x))
 #else
-#define MASU_PROVED(x) (min(MASU_NEAREST_BITS(MASU_POSITION_OF(x)), bins - 1 + MASU_BITS_OF_0) - MASU_BITS_OF_0)
+#define HISTOGRAM_PROVED(x) (min(HISTOGRAM_NEAREST_BITS(HISTOGRAM_POSITION_OF(x)), bins - 1 + HISTOGRAM_BITS_OF_0) - HISTOGRAM_BITS_OF_0)
 #endif
-inline uint try_even_proved(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
-  *sure = *sure & MASU_INSIDE(x);
-  return MASU_PROVED(x);
+inline uint try_even_proved(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {
+  *sure = *sure & HISTOGRAM_INSIDE(x);
+  return HISTOGRAM_PROVED(x);
 }
-MASU_NOINLINE uint slot_even_proved(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
-  return x >= first && x <= last ? MASU_PROVED(x) : outside_slot(x, bins, first, last);
+MASU_NOINLINE uint slot_even_proved(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {
+  return x >= first && x <= last ? HISTOGRAM_PROVED(x) : outside_slot(x, bins, first, last);
 }
 
 // The same of stored floats, none below 0 in a bin, where the host has proved it of the values moved up by half of their step.
 #if MASU_STORED
-#define MASU_MOVED(x) as_float(as_uint(x) | 1u << (22 - MASU_FRACTION))
-inline uint try_even_halves(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
-  *sure = *sure & MASU_INSIDE(x);
-  return MASU_PROVED(MASU_MOVED(x));
+#define HISTOGRAM_MOVED(x) as_float(as_uint(x) | 1u << (22 - MASU_FRACTION))
+inline uint try_even_halves(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {
+  *sure = *sure & HISTOGRAM_INSIDE(x);
+  return HISTOGRAM_PROVED(HISTOGRAM_MOVED(x));
 }
-MASU_NOINLINE uint slot_even_halves(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
-  return x >= first && x <= last ? MASU_PROVED(MASU_MOVED(x)) : outside_slot(x, bins, first, last);
+MASU_NOINLINE uint slot_even_halves(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {
+  return x >= first && x <= last ? HISTOGRAM_PROVED(HISTOGRAM_MOVED(x)) : outside_slot(x, bins, first, last);
 }
 #endif
 
 // Even bins where the host has proved that the position is nearest to the bin or one of the MASU_COMPARED before it (for the
 // first bins perhaps below 0): comparisons with the edges between them, computed as NumPy computes them, decide.
-#define MASU_DEFINE_EVEN(name, MASU_REACHES)                                                           \
-  inline uint bin_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                                   \
-    uint guess = MASU_NEAREST(MASU_POSITION_OF(x));                                                    \
+#define HISTOGRAM_DEFINE_EVEN(name, HISTOGRAM_REACHES)                                                 \
+  inline uint bin_##name(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {                              \
+    uint guess = HISTOGRAM_NEAREST(HISTOGRAM_POSITION_OF(x));                                          \
     if (MASU_COMPARED > 1) guess = (uint)max((int)guess, 0);                                           \
     uint bin = guess;                                                                                  \
     MASU_PRAGMA_UNROLL                                                                                 \
-    for (uint i = 1; i <= MASU_COMPARED; ++i) bin = MASU_REACHES(x, guess + i) ? guess + i : bin;      \
+    for (uint i = 1; i <= MASU_COMPARED; ++i) bin = HISTOGRAM_REACHES(x, guess + i) ? guess + i : bin; \
     return min(bin, bins - 1);                                                                         \
   }                                                                                                    \
-  inline uint try_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {                       \
-    *sure = *sure & MASU_INSIDE(x);                                                                    \
-    return bin_##name(x, MASU_SLOT_ARGUMENTS);                                                         \
+  inline uint try_##name(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {                  \
+    *sure = *sure & HISTOGRAM_INSIDE(x);                                                               \
+    return bin_##name(x, HISTOGRAM_SLOT_ARGUMENTS);                                                    \
   }                                                                                                    \
-  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                                  \
-    return x >= first && x <= last ? bin_##name(x, MASU_SLOT_ARGUMENTS) : outside_slot(x, bins, first, last); \
+  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {                             \
+    return x >= first && x <= last ? bin_##name(x, HISTOGRAM_SLOT_ARGUMENTS) : outside_slot(x, bins, first, last); \
   }
-#define MASU_REACHES_F32(x, i) ((float)(x) >= (float)(i) * (float)step + (float)lo)
-MASU_DEFINE_EVEN(even_f32, MASU_REACHES_F32)
+#define HISTOGRAM_REACHES_F32(x, i) ((float)(x) >= (float)(i) * (float)step + (float)lo)
+HISTOGRAM_DEFINE_EVEN(even_f32, HISTOGRAM_REACHES_F32)
 #if MASU_FP64
-#define MASU_DOUBLE_OF(i) (as_double(0x4330000000000000ul | (ulong)(i)) - 4503599627370496.0)
-#define MASU_REACHES_F64(x, i) ((double)(x) >= MASU_DOUBLE_OF(i) * (double)step + (double)lo)
-#define MASU_REACHES_ROUNDED(x, i) ((float)(x) >= (float)(MASU_DOUBLE_OF(i) * (double)step + (double)lo))
-MASU_DEFINE_EVEN(even_f64, MASU_REACHES_F64)
-MASU_DEFINE_EVEN(even_rounded, MASU_REACHES_ROUNDED)
+#define HISTOGRAM_DOUBLE_OF(i) (as_double(0x4330000000000000ul | (ulong)(i)) - 4503599627370496.0)
+#define HISTOGRAM_REACHES_F64(x, i) ((double)(x) >= HISTOGRAM_DOUBLE_OF(i) * (double)step + (double)lo)
+#define HISTOGRAM_REACHES_ROUNDED(x, i) ((float)(x) >= (float)(HISTOGRAM_DOUBLE_OF(i) * (double)step + (double)lo))
+HISTOGRAM_DEFINE_EVEN(even_f64, HISTOGRAM_REACHES_F64)
+HISTOGRAM_DEFINE_EVEN(even_rounded, HISTOGRAM_REACHES_ROUNDED)
 #endif
 
 // Given edges. A guide divides the range into cells, `cells` + 1, a power of two, and each cell into 512 places, that do not
 // decrease with the value. Entry and place of a value are added: the sum holds from bit 10 on the value's slot, since a place
 // after the threshold inside of the cell carries into it. Its low bits are all ones at the very place of a threshold that
-// places do not tell from the value before: there a comparison decides. MASU_GUIDE_FINE: several thresholds lie in the cell,
-// and the entry holds from bit 10 on where 16 entries for 16 parts of it begin, and one more. MASU_GUIDE_SEARCH: a cell, or a
+// places do not tell from the value before: there a comparison decides. HISTOGRAM_GUIDE_FINE: several thresholds lie in the cell,
+// and the entry holds from bit 10 on where 16 entries for 16 parts of it begin, and one more. HISTOGRAM_GUIDE_SEARCH: a cell, or a
 // part of one, that is searched from the slot in the rest of its entry to that of the next one.
-#define MASU_GUIDE_SEARCH 0x80000000u
-#define MASU_GUIDE_FINE 0xc0000000u
-#define MASU_GUIDE_REST 0x3fffffffu
-#define MASU_SUM_IS_SURE(sum) (((sum) & (MASU_GUIDE_SEARCH | 1023u)) < 1023u)
-// The number of the entry of a part, of a sum with MASU_GUIDE_FINE.
-#define MASU_FINE_ENTRY(sum) (((sum) & MASU_GUIDE_REST) >> 10) + ((sum) >> 5 & 15)
-#define MASU_FINE_PLACE(sum) (((sum) & 31) << 4)
+#define HISTOGRAM_GUIDE_SEARCH 0x80000000u
+#define HISTOGRAM_GUIDE_FINE 0xc0000000u
+#define HISTOGRAM_GUIDE_REST 0x3fffffffu
+#define HISTOGRAM_SUM_IS_SURE(sum) (((sum) & (HISTOGRAM_GUIDE_SEARCH | 1023u)) < 1023u)
+// The number of the entry of a part, of a sum with HISTOGRAM_GUIDE_FINE.
+#define HISTOGRAM_FINE_ENTRY(sum) (((sum) & HISTOGRAM_GUIDE_REST) >> 10) + ((sum) >> 5 & 15)
+#define HISTOGRAM_FINE_PLACE(sum) (((sum) & 31) << 4)
 // The slot of a cell's least value, or one more.
-MASU_NOINLINE uint first_slot(uint entry, MASU_GUIDE_SPACE const uint *guide) {
-  if (entry >= MASU_GUIDE_FINE) entry = guide[MASU_FINE_ENTRY(entry)];
-  return entry >= MASU_GUIDE_SEARCH ? entry & MASU_GUIDE_REST : entry >> 10;
+MASU_NOINLINE uint first_slot(uint entry, HISTOGRAM_GUIDE_SPACE const uint *guide) {
+  if (entry >= HISTOGRAM_GUIDE_FINE) entry = guide[HISTOGRAM_FINE_ENTRY(entry)];
+  return entry >= HISTOGRAM_GUIDE_SEARCH ? entry & HISTOGRAM_GUIDE_REST : entry >> 10;
 }
 MASU_NOINLINE uint search_cell(const MASU_VALUE x, uint slot, uint length,
-                               MASU_GUIDE_SPACE const MASU_VALUE *thresholds) {
+                               HISTOGRAM_GUIDE_SPACE const MASU_VALUE *thresholds) {
   while (length > 1) {  // thresholds[slot] <= x
     const uint middle = length / 2;
     if (x >= thresholds[slot + middle]) slot += middle;
@@ -203,18 +192,18 @@ MASU_NOINLINE uint search_cell(const MASU_VALUE x, uint slot, uint length,
   return slot;
 }
 inline uint slot_at_place(const MASU_VALUE x, const uint place, const uint cells,
-                          MASU_GUIDE_SPACE const MASU_VALUE *thresholds, MASU_GUIDE_SPACE const uint *guide) {
+                          HISTOGRAM_GUIDE_SPACE const MASU_VALUE *thresholds, HISTOGRAM_GUIDE_SPACE const uint *guide) {
   uint at = place >> 9 & cells;
   uint here = place & 511;
   uint entry = guide[at];
-  if (entry >= MASU_GUIDE_FINE) {
+  if (entry >= HISTOGRAM_GUIDE_FINE) {
     const uint sum = entry + here;
-    at = MASU_FINE_ENTRY(sum);
-    here = MASU_FINE_PLACE(sum);
+    at = HISTOGRAM_FINE_ENTRY(sum);
+    here = HISTOGRAM_FINE_PLACE(sum);
     entry = guide[at];
   }
-  if (entry >= MASU_GUIDE_SEARCH) {
-    const uint slot = entry & MASU_GUIDE_REST;
+  if (entry >= HISTOGRAM_GUIDE_SEARCH) {
+    const uint slot = entry & HISTOGRAM_GUIDE_REST;
     // One cell is for any number of thresholds.
     const uint next = cells == 0 ? guide[1] : first_slot(guide[at + 1], guide);
     return search_cell(x, slot, next - slot + 1, thresholds);
@@ -223,44 +212,44 @@ inline uint slot_at_place(const MASU_VALUE x, const uint place, const uint cells
   const uint slot = sum >> 10;
   return (sum & 1023) == 1023 && x >= thresholds[slot + 1] ? slot + 1 : slot;
 }
-inline uint sum_at_place(const uint place, bool *sure, const uint cells, MASU_GUIDE_SPACE const uint *guide) {
+inline uint sum_at_place(const uint place, bool *sure, const uint cells, HISTOGRAM_GUIDE_SPACE const uint *guide) {
   // In bytes at once: one instruction less.
-  const uint entry = *(MASU_GUIDE_SPACE const uint *)((MASU_GUIDE_SPACE const uchar *)guide + (place >> 7 & cells << 2));
+  const uint entry = *(HISTOGRAM_GUIDE_SPACE const uint *)((HISTOGRAM_GUIDE_SPACE const uchar *)guide + (place >> 7 & cells << 2));
   const uint sum = entry + (place & 511);
-  *sure = *sure & MASU_SUM_IS_SURE(sum);
+  *sure = *sure & HISTOGRAM_SUM_IS_SURE(sum);
   return sum;
 }
 // A sum again, of a part where the cell has parts.
-inline uint finer_sum(const uint cell_sum, bool *sure, MASU_GUIDE_SPACE const uint *guide) {
-  const uint sum = cell_sum >= MASU_GUIDE_FINE ? guide[MASU_FINE_ENTRY(cell_sum)] + MASU_FINE_PLACE(cell_sum) : cell_sum;
-  *sure = *sure & MASU_SUM_IS_SURE(sum);
+inline uint finer_sum(const uint cell_sum, bool *sure, HISTOGRAM_GUIDE_SPACE const uint *guide) {
+  const uint sum = cell_sum >= HISTOGRAM_GUIDE_FINE ? guide[HISTOGRAM_FINE_ENTRY(cell_sum)] + HISTOGRAM_FINE_PLACE(cell_sum) : cell_sum;
+  *sure = *sure & HISTOGRAM_SUM_IS_SURE(sum);
   return sum;
 }
 
 // A value finds its slot by PLACE(x), which is any place for what lies in no bin.
-#define MASU_DEFINE_EDGES(name, MASU_PLACE_OF)                                              \
-  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                \
+#define HISTOGRAM_DEFINE_EDGES(name, HISTOGRAM_PLACE_OF)                                    \
+  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, HISTOGRAM_SLOT_PARAMETERS) {           \
     if (!(x >= first && x <= last)) return outside_slot(x, bins, first, last);              \
-    return slot_at_place(x, MASU_PLACE_OF(x), cells, thresholds, guide);                    \
+    return slot_at_place(x, HISTOGRAM_PLACE_OF(x), cells, thresholds, guide);               \
   }                                                                                         \
-  inline uint sum_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {            \
-    return sum_at_place(MASU_PLACE_OF(x), sure, cells, guide);                              \
+  inline uint sum_##name(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {       \
+    return sum_at_place(HISTOGRAM_PLACE_OF(x), sure, cells, guide);                         \
   }                                                                                         \
-  inline uint try_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {            \
-    *sure = *sure & MASU_INSIDE(x);                                                         \
-    return sum_at_place(MASU_PLACE_OF(x), sure, cells, guide) >> 10;                        \
+  inline uint try_##name(const MASU_VALUE x, bool *sure, HISTOGRAM_SLOT_PARAMETERS) {       \
+    *sure = *sure & HISTOGRAM_INSIDE(x);                                                    \
+    return sum_at_place(HISTOGRAM_PLACE_OF(x), sure, cells, guide) >> 10;                   \
   }
 // Places of equal width, up to `error`. Where edges are infinite the product may be NaN, which fmin drops.
-#define MASU_FROM_BASE(x) (MASU_POSITION)((MASU_DISTANCE)(x) - (MASU_DISTANCE)base)
-#define MASU_PLACE_UP_TO(x) (uint)fmin(MASU_FROM_BASE(x) * scale, error)
-MASU_DEFINE_EDGES(edges_up_to, MASU_PLACE_UP_TO)
+#define HISTOGRAM_FROM_BASE(x) (MASU_POSITION)((MASU_DISTANCE)(x) - (MASU_DISTANCE)base)
+#define HISTOGRAM_PLACE_UP_TO(x) (uint)fmin(HISTOGRAM_FROM_BASE(x) * scale, error)
+HISTOGRAM_DEFINE_EDGES(edges_up_to, HISTOGRAM_PLACE_UP_TO)
 // The same where all bins lie within so many places that the low bits of a sum hold them.
 #if MASU_POSITION_DOUBLE
-#define MASU_PLACE_BY_SUM(x) (uint)as_ulong(fma(MASU_FROM_BASE(x), scale, 4503599627370496.0))
+#define HISTOGRAM_PLACE_BY_SUM(x) (uint)as_ulong(fma(HISTOGRAM_FROM_BASE(x), scale, 4503599627370496.0))
 #else
-#define MASU_PLACE_BY_SUM(x) as_uint(fma(MASU_FROM_BASE(x), scale, 8388608.0f))
+#define HISTOGRAM_PLACE_BY_SUM(x) as_uint(fma(HISTOGRAM_FROM_BASE(x), scale, 8388608.0f))
 #endif
-MASU_DEFINE_EDGES(edges, MASU_PLACE_BY_SUM)
+HISTOGRAM_DEFINE_EDGES(edges, HISTOGRAM_PLACE_BY_SUM)
 
 #if MASU_FLOAT
 // The bits of a float as an unsigned integer in the order of the values, both zeros alike; of a double, those of its upper
@@ -275,8 +264,8 @@ inline uint ordered_bits(const MASU_VALUE x) {
 }
 
 // Places of 2^scale steps of the ordered bits: for edges whose distances grow with them.
-#define MASU_PLACE_BY_BITS(x) min((ordered_bits(x) - ordered_bits(base)) >> (uint)scale, cells << 9 | 511)
-MASU_DEFINE_EDGES(edges_by_bits, MASU_PLACE_BY_BITS)
+#define HISTOGRAM_PLACE_BY_BITS(x) min((ordered_bits(x) - ordered_bits(base)) >> (uint)scale, cells << 9 | 511)
+HISTOGRAM_DEFINE_EDGES(edges_by_bits, HISTOGRAM_PLACE_BY_BITS)
 #endif
 
 // The value of element e of some bytes.

@@ -5,13 +5,7 @@
 //
 // A table of counts has `bins` bins, then below, above and NaN.
 //
-// Defines, given by histogram_plan.cpp; those of sums beside sum_number.cl's, by weighted_kernels.cpp:
-// - MASU_GROUP          work-items in a work-group
-// - MASU_DIGITS         digits of a sum, 16 bits apart, each a total of 64 bits, then a word of flags. 0:
-//                       the totals are counts
-// - MASU_WEIGHT_SIGNED  1: the weights have a sign
-// - MASU_WHOLE          1: sums of integers, which are stored modulo 2^64 too
-// - MASU_LISTED         1: the slots of a result are a list, else it is one slot
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
 #if MASU_DIGITS == 0
 // Adds the totals of `values` values of each table to the slots that they belong to: slot_of[v] for value v.
@@ -26,41 +20,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_fold(__global const ulong *b
   }
 }
 #else
-// A work-group makes the results of rows * results slots in turn, each of the digits of its slots. `lists`: where the list
-// of each result begins in what follows, one more, and all lists. `wanted`: 1 integers, 2 the status, whose lowest bit is
-// set where an integer does not fit.
+// A work-group makes the results of `slots` slots in turn, each of its digits. `wanted`: 1 integers, 2 the status, whose
+// lowest bit is set where an integer does not fit.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_round(
-    __global const ulong *totals, const ulong totals_at, const ulong slots, const ulong results, const ulong rows,
-    __global const uint *lists, __global uchar *sums, const ulong sums_at, __global uchar *integers,
-    const ulong integers_at, __global uchar *status, const ulong status_at, const uint wanted, __local ulong *digits,
-    __local uint *words, __local uint *row_totals) {
+    __global const uint *totals, const ulong totals_at, const ulong slots, __global uchar *sums, const ulong sums_at,
+    __global uchar *integers, const ulong integers_at, __global uchar *status, const ulong status_at, const uint wanted,
+    __local ulong *digits, __local uint *words, __local uint *slot_totals) {
   MASU_LOCAL_POINTER(ulong, digits);      // MASU_WORDS
   MASU_LOCAL_POINTER(uint, words);        // MASU_WORDS
-  MASU_LOCAL_POINTER(uint, row_totals);  // 2 * (MASU_DIGITS + 1)
+  MASU_LOCAL_POINTER(uint, slot_totals);  // 2 * (MASU_DIGITS + 1)
   const uint lane = (uint)get_local_id(0);
-  for (ulong at = get_group_id(0); at < rows * results; at += get_num_groups(0)) {
-    const ulong row = at / results;
-    const ulong result = at - row * results;
-    __global const ulong *row_digits = totals + totals_at + row * slots * (MASU_DIGITS + 1);
-#if MASU_LISTED
-    const ulong first = lists[result];
-    const ulong end = lists[result + 1];
-#else
-    const ulong first = result;
-    const ulong end = result + 1;
-#endif
-    for (uint d = lane; d <= MASU_DIGITS; d += MASU_GROUP) {
-      ulong sum = 0;
-      for (ulong k = first; k < end; ++k) {
-        const ulong slot = MASU_LISTED ? lists[results + 1 + k] : k;
-        const ulong total = row_digits[slot * (MASU_DIGITS + 1) + d];
-        sum = d == MASU_DIGITS ? sum | total : sum + total;
-      }
-      row_totals[2 * d] = (uint)sum;
-      row_totals[2 * d + 1] = (uint)(sum >> 32);
-    }
+  for (ulong at = get_group_id(0); at < slots; at += get_num_groups(0)) {
+    const ulong first = 2 * (totals_at + at * (MASU_DIGITS + 1));
+    for (uint w = lane; w < 2 * (MASU_DIGITS + 1); w += MASU_GROUP) slot_totals[w] = totals[first + w];
     barrier(CLK_LOCAL_MEM_FENCE);
-    const long above = make_number(row_totals, MASU_DIGITS, 0, 0, MASU_BELOW, MASU_WORDS, digits, words);
+    const long above = make_number(slot_totals, MASU_DIGITS, 0, 0, MASU_BELOW, MASU_WORDS, digits, words);
     if (lane == 0) {
 #if MASU_WHOLE
       ulong whole;
@@ -70,7 +44,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_round(
 #endif
       if (above < 0) negate(words, MASU_WORDS);
       store_result(sums + sums_at + 8 * at, 64,
-                   finished(words, false, false, above < 0, row_totals[2 * MASU_DIGITS], 53, -1074, 64));
+                   finished(words, false, false, above < 0, slot_totals[2 * MASU_DIGITS], 53, -1074, 64));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

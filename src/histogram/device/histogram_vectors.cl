@@ -6,17 +6,13 @@
 // from row to row; and add to `totals`, from slot `first_total` on, one 64-bit count a slot as two 32-bit words, low word
 // first.
 //
-// Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-// - MASU_GROUP     work-items in a work-group
-// - MASU_UNROLL    16-byte loads in flight for each work-item
-// - MASU_CHANNELS  interleaved channels, each with slots of its own
-// - MASU_ROWS      1: there are `rows` rows; 0: one
+// kernels.md has the parameters, which histogram_plan.cpp gives.
 
-#define MASU_PARAMETERS_AS(MASU_ALONE)                                                                             \
-  __global const uchar *MASU_ALONE data, const ulong byte_offset, const ulong count, const ulong rows,              \
-      const ulong pitch, const uint slots, MASU_RULE_PARAMETERS_AS(0, MASU_ALONE), __global uint *totals, const ulong first_total
-#define MASU_PARAMETERS MASU_PARAMETERS_AS(restrict)
-#define MASU_ARGUMENTS data, byte_offset, count, rows, pitch, slots, MASU_RULE_ARGUMENTS(0), totals, first_total
+#define HISTOGRAM_PARAMETERS_AS(HISTOGRAM_ALONE)                                                                   \
+  __global const uchar *HISTOGRAM_ALONE data, const ulong byte_offset, const ulong count, const ulong rows,         \
+      const ulong pitch, const uint slots, HISTOGRAM_RULE_PARAMETERS_AS(0, HISTOGRAM_ALONE), __global uint *totals, const ulong first_total
+#define HISTOGRAM_PARAMETERS HISTOGRAM_PARAMETERS_AS(restrict)
+#define HISTOGRAM_ARGUMENTS data, byte_offset, count, rows, pitch, slots, HISTOGRAM_RULE_ARGUMENTS(0), totals, first_total
 
 // The elements are a head of up to 15 bytes, 16-byte vectors, and a tail; head and tail are read one by one.
 inline size_t head_of(__global const uchar *bytes, const ulong count) {
@@ -25,126 +21,126 @@ inline size_t head_of(__global const uchar *bytes, const ulong count) {
   return head < count ? head : (size_t)count;
 }
 
-// MASU_COUNT(x) is what a kernel does with one value, MASU_COUNT_BIN(bin) with one whose bin is known. These hand it every
+// HISTOGRAM_COUNT(x) is what a kernel does with one value, HISTOGRAM_COUNT_BIN(bin) with one whose bin is known. These hand it every
 // value of a 16-byte vector, in order: all bins first, so that one branch serves them all.
 #ifdef MASU_SUM
 // Given edges: sums of the guide, then, where one is not sure, those of parts of its cells.
-#define MASU_TRY_VALUE(n, bits)                      \
+#define HISTOGRAM_TRY_VALUE(n, bits)                 \
   const MASU_VALUE x##n = MASU_AS_VALUE(bits);       \
-  uint bin##n = MASU_SUM(x##n, &sure, MASU_RULE(0)); \
+  uint bin##n = MASU_SUM(x##n, &sure, HISTOGRAM_RULE(0)); \
   inside = inside & (x##n >= first0) & (x##n <= last0);
-#define MASU_TRY_FINER(n) bin##n = finer_sum(bin##n, &sure, MASU_GUIDE(0));
-#define MASU_COUNT_TRIED(n) MASU_COUNT_BIN(bin##n >> 10)
+#define HISTOGRAM_TRY_FINER(n) bin##n = finer_sum(bin##n, &sure, HISTOGRAM_GUIDE(0));
+#define HISTOGRAM_COUNT_TRIED(n) HISTOGRAM_COUNT_BIN(bin##n >> 10)
 // The slots of four values. One call for all, since what is computed here must not become a part of what the loop computes:
 // predicates that it keeps for this cost it a quarter of its speed.
 MASU_NOINLINE uint4 slots_slowly(const MASU_VALUE x0, const MASU_VALUE x1, const MASU_VALUE x2, const MASU_VALUE x3,
-                                 MASU_SLOT_PARAMETERS) {
+                                 HISTOGRAM_SLOT_PARAMETERS) {
   uint4 found;
-#define MASU_FIND_SLOWLY(slot, x)                                                           \
+#define HISTOGRAM_FIND_SLOWLY(slot, x)                                                      \
   if (x >= first && x <= last) {                                                            \
     bool tried = true;                                                                      \
     bool sure = true;                                                                       \
-    slot = finer_sum(MASU_SUM(x, &tried, MASU_SLOT_ARGUMENTS), &sure, guide) >> 10;         \
-    if (!sure) slot = MASU_SLOT(x, MASU_SLOT_ARGUMENTS);                                    \
+    slot = finer_sum(MASU_SUM(x, &tried, HISTOGRAM_SLOT_ARGUMENTS), &sure, guide) >> 10;    \
+    if (!sure) slot = MASU_SLOT(x, HISTOGRAM_SLOT_ARGUMENTS);                               \
   } else {                                                                                  \
     slot = outside_slot(x, bins, first, last);                                              \
   }
-  MASU_FIND_SLOWLY(found.x, x0)
-  MASU_FIND_SLOWLY(found.y, x1)
-  MASU_FIND_SLOWLY(found.z, x2)
-  MASU_FIND_SLOWLY(found.w, x3)
+  HISTOGRAM_FIND_SLOWLY(found.x, x0)
+  HISTOGRAM_FIND_SLOWLY(found.y, x1)
+  HISTOGRAM_FIND_SLOWLY(found.z, x2)
+  HISTOGRAM_FIND_SLOWLY(found.w, x3)
   return found;
 }
 #else
-#define MASU_TRY_VALUE(n, bits)                \
+#define HISTOGRAM_TRY_VALUE(n, bits)           \
   const MASU_VALUE x##n = MASU_AS_VALUE(bits); \
-  const uint bin##n = MASU_TRY(x##n, &sure, MASU_RULE(0));
-#define MASU_COUNT_TRIED(n) MASU_COUNT_BIN(bin##n)
-#define MASU_COUNT_VALUE(n) MASU_COUNT(x##n)
+  const uint bin##n = MASU_TRY(x##n, &sure, HISTOGRAM_RULE(0));
+#define HISTOGRAM_COUNT_TRIED(n) HISTOGRAM_COUNT_BIN(bin##n)
+#define HISTOGRAM_COUNT_VALUE(n) HISTOGRAM_COUNT(x##n)
 #endif
 #if MASU_ELEMENT_BYTES == 1
-#define MASU_COUNT_WORD(w)             \
-  MASU_COUNT(MASU_AS_VALUE((w) & 255)) \
-  MASU_COUNT(MASU_AS_VALUE((w) >> 8 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 16 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 24))
-#define MASU_COUNT_VECTOR(v) MASU_COUNT_WORD(v.x) MASU_COUNT_WORD(v.y) MASU_COUNT_WORD(v.z) MASU_COUNT_WORD(v.w)
+#define HISTOGRAM_COUNT_WORD(w)        \
+  HISTOGRAM_COUNT(MASU_AS_VALUE((w) & 255)) \
+  HISTOGRAM_COUNT(MASU_AS_VALUE((w) >> 8 & 255)) HISTOGRAM_COUNT(MASU_AS_VALUE((w) >> 16 & 255)) HISTOGRAM_COUNT(MASU_AS_VALUE((w) >> 24))
+#define HISTOGRAM_COUNT_VECTOR(v) HISTOGRAM_COUNT_WORD(v.x) HISTOGRAM_COUNT_WORD(v.y) HISTOGRAM_COUNT_WORD(v.z) HISTOGRAM_COUNT_WORD(v.w)
 #else
 #if MASU_ELEMENT_BYTES == 2
-#define MASU_TRY_VECTOR(v)                                                                   \
-  MASU_TRY_VALUE(0, v.x & 65535) MASU_TRY_VALUE(1, v.x >> 16) MASU_TRY_VALUE(2, v.y & 65535) \
-  MASU_TRY_VALUE(3, v.y >> 16) MASU_TRY_VALUE(4, v.z & 65535) MASU_TRY_VALUE(5, v.z >> 16)   \
-  MASU_TRY_VALUE(6, v.w & 65535) MASU_TRY_VALUE(7, v.w >> 16)
-#define MASU_OF_EACH(MASU_DO) \
-  MASU_DO(0) MASU_DO(1) MASU_DO(2) MASU_DO(3) MASU_DO(4) MASU_DO(5) MASU_DO(6) MASU_DO(7)
+#define HISTOGRAM_TRY_VECTOR(v)                                                              \
+  HISTOGRAM_TRY_VALUE(0, v.x & 65535) HISTOGRAM_TRY_VALUE(1, v.x >> 16) HISTOGRAM_TRY_VALUE(2, v.y & 65535) \
+  HISTOGRAM_TRY_VALUE(3, v.y >> 16) HISTOGRAM_TRY_VALUE(4, v.z & 65535) HISTOGRAM_TRY_VALUE(5, v.z >> 16) \
+  HISTOGRAM_TRY_VALUE(6, v.w & 65535) HISTOGRAM_TRY_VALUE(7, v.w >> 16)
+#define HISTOGRAM_OF_EACH(HISTOGRAM_DO) \
+  HISTOGRAM_DO(0) HISTOGRAM_DO(1) HISTOGRAM_DO(2) HISTOGRAM_DO(3) HISTOGRAM_DO(4) HISTOGRAM_DO(5) HISTOGRAM_DO(6) HISTOGRAM_DO(7)
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_TRY_VECTOR(v) \
-  MASU_TRY_VALUE(0, v.x) MASU_TRY_VALUE(1, v.y) MASU_TRY_VALUE(2, v.z) MASU_TRY_VALUE(3, v.w)
-#define MASU_OF_EACH(MASU_DO) MASU_DO(0) MASU_DO(1) MASU_DO(2) MASU_DO(3)
+#define HISTOGRAM_TRY_VECTOR(v) \
+  HISTOGRAM_TRY_VALUE(0, v.x) HISTOGRAM_TRY_VALUE(1, v.y) HISTOGRAM_TRY_VALUE(2, v.z) HISTOGRAM_TRY_VALUE(3, v.w)
+#define HISTOGRAM_OF_EACH(HISTOGRAM_DO) HISTOGRAM_DO(0) HISTOGRAM_DO(1) HISTOGRAM_DO(2) HISTOGRAM_DO(3)
 #else
-#define MASU_TRY_VECTOR(v) \
-  MASU_TRY_VALUE(0, (ulong)v.y << 32 | (ulong)v.x) MASU_TRY_VALUE(1, (ulong)v.w << 32 | (ulong)v.z)
-#define MASU_OF_EACH(MASU_DO) MASU_DO(0) MASU_DO(1)
+#define HISTOGRAM_TRY_VECTOR(v) \
+  HISTOGRAM_TRY_VALUE(0, (ulong)v.y << 32 | (ulong)v.x) HISTOGRAM_TRY_VALUE(1, (ulong)v.w << 32 | (ulong)v.z)
+#define HISTOGRAM_OF_EACH(HISTOGRAM_DO) HISTOGRAM_DO(0) HISTOGRAM_DO(1)
 #endif
 #ifndef MASU_SUM
-#define MASU_COUNT_SLOWLY MASU_OF_EACH(MASU_COUNT_VALUE)
+#define HISTOGRAM_COUNT_SLOWLY HISTOGRAM_OF_EACH(HISTOGRAM_COUNT_VALUE)
 #else
-#define MASU_COUNT_FOUR(x0, x1, x2, x3)                             \
+#define HISTOGRAM_COUNT_FOUR(x0, x1, x2, x3)                        \
   {                                                                 \
-    const uint4 found = slots_slowly(x0, x1, x2, x3, MASU_RULE(0)); \
-    MASU_COUNT_BIN(found.x)                                         \
-    MASU_COUNT_BIN(found.y)                                         \
+    const uint4 found = slots_slowly(x0, x1, x2, x3, HISTOGRAM_RULE(0)); \
+    HISTOGRAM_COUNT_BIN(found.x)                                    \
+    HISTOGRAM_COUNT_BIN(found.y)                                    \
     if (MASU_ELEMENT_BYTES < 8) {                                   \
-      MASU_COUNT_BIN(found.z)                                       \
-      MASU_COUNT_BIN(found.w)                                       \
+      HISTOGRAM_COUNT_BIN(found.z)                                  \
+      HISTOGRAM_COUNT_BIN(found.w)                                  \
     }                                                               \
   }
 #if MASU_ELEMENT_BYTES == 2
-#define MASU_COUNT_SLOWLY MASU_COUNT_FOUR(x0, x1, x2, x3) MASU_COUNT_FOUR(x4, x5, x6, x7)
+#define HISTOGRAM_COUNT_SLOWLY HISTOGRAM_COUNT_FOUR(x0, x1, x2, x3) HISTOGRAM_COUNT_FOUR(x4, x5, x6, x7)
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_COUNT_SLOWLY MASU_COUNT_FOUR(x0, x1, x2, x3)
+#define HISTOGRAM_COUNT_SLOWLY HISTOGRAM_COUNT_FOUR(x0, x1, x2, x3)
 #else
-#define MASU_COUNT_SLOWLY MASU_COUNT_FOUR(x0, x1, x0, x1)
+#define HISTOGRAM_COUNT_SLOWLY HISTOGRAM_COUNT_FOUR(x0, x1, x0, x1)
 #endif
 #endif
-#define MASU_COUNT_VECTOR(v)         \
+#define HISTOGRAM_COUNT_VECTOR(v)    \
   {                                  \
     bool sure = true;                \
     bool inside = true;              \
-    MASU_TRY_VECTOR(v)               \
-    MASU_TRY_AGAIN                   \
+    HISTOGRAM_TRY_VECTOR(v)          \
+    HISTOGRAM_TRY_AGAIN              \
     if (sure & inside) {             \
-      MASU_OF_EACH(MASU_COUNT_TRIED) \
+      HISTOGRAM_OF_EACH(HISTOGRAM_COUNT_TRIED) \
     } else {                         \
-      MASU_COUNT_SLOWLY              \
+      HISTOGRAM_COUNT_SLOWLY         \
     }                                \
   }
 #ifdef MASU_SUM
-#define MASU_TRY_AGAIN             \
+#define HISTOGRAM_TRY_AGAIN        \
   if (!sure) {                     \
     sure = true;                   \
-    MASU_OF_EACH(MASU_TRY_FINER)   \
+    HISTOGRAM_OF_EACH(HISTOGRAM_TRY_FINER) \
   }
 #else
-#define MASU_TRY_AGAIN
+#define HISTOGRAM_TRY_AGAIN
 #endif
 #endif
 
 // Interleaved channels: `channel_slot` is the first slot of the next value's channel. Nothing is left of this with one
 // channel. `channel` is a keyword where there is cl_intel_channels.
 #if MASU_CHANNELS == 1
-#define MASU_SET_CHANNEL(element)
-#define MASU_CHANNEL 0
-#define MASU_NEXT_CHANNEL
+#define HISTOGRAM_SET_CHANNEL(element)
+#define HISTOGRAM_CHANNEL 0
+#define HISTOGRAM_NEXT_CHANNEL
 #else
-#define MASU_SET_CHANNEL(element) uint channel_slot = (uint)((element) % MASU_CHANNELS) * slots;
-#define MASU_CHANNEL channel_slot
-#define MASU_NEXT_CHANNEL \
+#define HISTOGRAM_SET_CHANNEL(element) uint channel_slot = (uint)((element) % MASU_CHANNELS) * slots;
+#define HISTOGRAM_CHANNEL channel_slot
+#define HISTOGRAM_NEXT_CHANNEL \
   channel_slot = channel_slot + slots == MASU_CHANNELS * slots ? 0 : channel_slot + slots;
 #endif
-#define MASU_SLOT_OF(x) MASU_SLOT(x, MASU_RULE(0))
+#define HISTOGRAM_SLOT_OF(x) MASU_SLOT(x, HISTOGRAM_RULE(0))
 
-// Hands every value of `count` elements from `bytes` on to MASU_COUNT, `stride` work-items side by side, this one the
+// Hands every value of `count` elements from `bytes` on to HISTOGRAM_COUNT, `stride` work-items side by side, this one the
 // number `item` of them.
-#define MASU_COUNT_SPAN(bytes, item, stride)                                                          \
+#define HISTOGRAM_COUNT_SPAN(bytes, item, stride)                                                     \
   {                                                                                                   \
     const size_t head = head_of(bytes, count);                                                        \
     const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                  \
@@ -157,33 +153,33 @@ MASU_NOINLINE uint4 slots_slowly(const MASU_VALUE x0, const MASU_VALUE x1, const
       MASU_PRAGMA_UNROLL                                                                              \
       for (int k = 0; k < MASU_UNROLL; ++k) {                                                         \
         const uint4 v = loaded[k];                                                                    \
-        MASU_SET_CHANNEL(head + (i + k * (stride)) * MASU_PER_VECTOR)                                 \
-        MASU_COUNT_VECTOR(v)                                                                          \
+        HISTOGRAM_SET_CHANNEL(head + (i + k * (stride)) * MASU_PER_VECTOR)                            \
+        HISTOGRAM_COUNT_VECTOR(v)                                                                     \
       }                                                                                               \
     }                                                                                                 \
     for (; i < vectors; i += (stride)) {                                                              \
       const uint4 v = masu_load_streaming(body + i);                                                  \
-      MASU_SET_CHANNEL(head + i * MASU_PER_VECTOR)                                                    \
-      MASU_COUNT_VECTOR(v)                                                                            \
+      HISTOGRAM_SET_CHANNEL(head + i * MASU_PER_VECTOR)                                               \
+      HISTOGRAM_COUNT_VECTOR(v)                                                                       \
     }                                                                                                 \
     const size_t tail = head + vectors * MASU_PER_VECTOR;                                             \
     for (size_t e = (item); e < head + (size_t)(count - tail); e += (stride)) {                       \
       const size_t element = e < head ? e : tail + (e - head);                                        \
-      MASU_SET_CHANNEL(element)                                                                       \
-      MASU_COUNT(value_at(bytes, element))                                                            \
+      HISTOGRAM_SET_CHANNEL(element)                                                                  \
+      HISTOGRAM_COUNT(value_at(bytes, element))                                                       \
     }                                                                                                 \
   }
 // All elements: of one span, the work-items of the whole launch side by side; of rows, each by one work-group.
 #if MASU_ROWS
-#define MASU_COUNT_ALL                                                            \
+#define HISTOGRAM_COUNT_ALL                                                       \
   for (size_t row = get_group_id(0); row < rows; row += get_num_groups(0)) {      \
     __global const uchar *bytes = data + byte_offset + row * pitch;               \
-    MASU_COUNT_SPAN(bytes, get_local_id(0), (size_t)MASU_GROUP)                   \
+    HISTOGRAM_COUNT_SPAN(bytes, get_local_id(0), (size_t)MASU_GROUP)              \
   }
 #else
-#define MASU_COUNT_ALL                                           \
+#define HISTOGRAM_COUNT_ALL                                      \
   {                                                              \
     __global const uchar *bytes = data + byte_offset;            \
-    MASU_COUNT_SPAN(bytes, get_global_id(0), get_global_size(0)) \
+    HISTOGRAM_COUNT_SPAN(bytes, get_global_id(0), get_global_size(0)) \
   }
 #endif

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "call/staging.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_plan.h"
 #include "histogram/weighted_sums.h"
@@ -28,7 +29,7 @@ namespace masu {
 // The rules of one column, or of all columns of a joint histogram, on a device; and the programs that use them.
 
 // The rules of the columns of a joint histogram.
-std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
+std::vector<SlotRule> joint_slot_rules(const Device& device, BinRules rules);
 
 // How many joint bins columns have, with two after them: outside, NaN.
 std::uint64_t joint_slots(std::span<const SlotRule> columns) noexcept;
@@ -44,18 +45,18 @@ struct TableUpload {
 
 class DeviceRules {
  public:
-  // Makes the guides of the plan's size. `joint`: columns of a joint histogram, even if it is one.
-  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
+  // Makes the guides of the plan's size.
+  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
               const TableUpload& upload = {});
 
   [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
-  // The arguments of column d's MASU_RULE_PARAMETERS.
+  // The arguments of column d's HISTOGRAM_RULE_PARAMETERS.
   [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
-  // The arguments of MASU_INPUT: `count` elements from number `first` on, all in one row.
+  // The arguments of HISTOGRAM_INPUT: `count` elements from number `first` on, all in one row.
   [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first,
                                       std::uint64_t count) const;
   // The same of one column whose rows of `row_elements` elements lie `pitch` bytes apart; `count` is that of
-  // MASU_PARAMETERS, where it counts the elements of a row, or of MASU_INPUT.
+  // SUM_PARAMETERS, where it counts the elements of a row, or of HISTOGRAM_INPUT.
   [[nodiscard]] call::Arguments rows_input(const call::At& from, std::uint64_t count, std::uint64_t rows,
                                            std::uint64_t pitch) const {
     return call::Arguments(from, count, rows, pitch, static_cast<std::uint32_t>(slots()), arguments_[0]);
@@ -64,7 +65,7 @@ class DeviceRules {
   [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
   [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
   [[nodiscard]] std::span<const SlotRule> columns() const noexcept { return columns_; }
-  // Of one table: the column's, or the joint bins and two more.
+  // How many a table has: the column's, or the joint bins and two more.
   [[nodiscard]] std::uint64_t slots() const noexcept { return joint_ ? joint_slots(columns_) : columns_.front().slots; }
 
  private:
@@ -89,7 +90,7 @@ class Partitioner {
   // The elements for which there are so many bytes; a chunk at least.
   static std::uint64_t elements_in(const histogram_plan::Plan& plan, std::uint64_t bytes);
 
-  // Counts a chunk with temporary memory for it: `input` are the arguments of MASU_INPUT. Adds to `totals`.
+  // Counts a chunk with temporary memory for it: `input` are the arguments of HISTOGRAM_INPUT. Adds to `totals`.
   void count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
              const BufferBase& totals, std::vector<Event>& launches);
 
@@ -171,7 +172,6 @@ struct CountedTables {
 
   std::vector<SlotRule> columns;
   histogram_plan::Plan plan;
-  bool joint = false;
   std::uint64_t rows = 1;
   std::uint64_t row_elements = no_row_end;
   std::optional<histogram_plan::Plan> rows_plan{};  // of whole rows, where they have another than their pieces
@@ -264,9 +264,9 @@ class WeightedKernels final : public SlotKernels {
  public:
   // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each. `trial`: a
   // plan for another device, for tests.
-  WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-                  std::span<const WeightFormat> formats, const WeightedOptions& options, std::uint64_t row_elements,
-                  const TableUpload& upload, const std::optional<weighted_plan::Trial>& trial = std::nullopt);
+  WeightedKernels(const Device& device, BinRules rules, std::span<const WeightFormat> formats,
+                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
+                  const std::optional<weighted_plan::Trial>& trial = std::nullopt);
 
   [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
@@ -296,9 +296,8 @@ class WeightedKernels final : public SlotKernels {
     Buffer<std::uint32_t> description;  // of that one layout
     std::uint64_t first;                // of its totals
   };
-  WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-                  std::vector<SlotRule> columns, std::span<const WeightFormat> formats, const WeightedOptions& options,
-                  std::uint64_t row_elements, const TableUpload& upload,
+  WeightedKernels(const Device& device, std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
+                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
                   const std::optional<weighted_plan::Trial>& trial);
   [[nodiscard]] weighted_plan::Plan plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
                                             const std::optional<weighted_plan::Trial>& trial) const;
@@ -310,11 +309,8 @@ class WeightedKernels final : public SlotKernels {
   Device device_;
   WeightedOptions options_;
   std::uint64_t row_elements_;
-  std::vector<std::uint32_t> slot_of_;  // the rule's slot of each slot, where they are not the same
-  std::uint64_t slots_;                 // of a row
-  std::uint64_t rule_slots_;            // of a row
+  std::uint64_t slots_;  // of a row
   DeviceRules rules_;
-  Buffer<std::uint32_t> lists_;  // the slots of each slot of the rule: where its list begins, then the lists
   std::vector<Sums> sums_;
   std::uint32_t described_ = 0;  // launches with a description of their own
 };
@@ -328,7 +324,7 @@ class DeviceCounter {
   // `staging`: most bytes of staging memory, 0: what suits the device. `workspace`: temporary memory of the kernels, or
   // null.
   DeviceCounter(const Device& device, const Make& make, std::uint64_t staging, const BufferBase* workspace = nullptr);
-  ~DeviceCounter();
+  ~DeviceCounter();  // finishes the stream before the host memory of the rules goes
   DeviceCounter(const DeviceCounter&) = delete;
   DeviceCounter& operator=(const DeviceCounter&) = delete;
 
@@ -343,11 +339,26 @@ class DeviceCounter {
   // The totals of the kernels. Waits.
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
   [[nodiscard]] Times times() const;
-  [[nodiscard]] Strategy strategy() const noexcept;
+  [[nodiscard]] Strategy strategy() const noexcept { return kernels_->strategy(); }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void count_there(Stream& queue, CountedData data);
+  call::Staging& pieces();
+  // Waits for the pieces, and adds up the times of the launches so far.
+  void settle() const;
+
+  Device device_;
+  std::uint64_t staging_bytes_;
+  const BufferBase* workspace_;
+  mutable Stream stream_;
+  std::unique_ptr<SlotKernels> kernels_;
+  Buffer<std::uint64_t> counts_;
+  Event prepared_;                              // tables and counts, on `stream_`
+  std::optional<Buffer<std::byte>> temporary_;  // of the kernels
+  mutable std::optional<call::Staging> staging_;
+  mutable std::vector<Event> launches_;
+  mutable Times times_;
+  std::uint64_t position_ = 0;  // elements so far
 };
 
 // Bytes of temporary memory for `count` elements.

@@ -108,9 +108,9 @@ double position_error(const BinRule& rule, bool in_double) noexcept {
   const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
   // Values, or their products, are rounded in the position's type, edges to f32 or f64.
   const double value_unit = unit;
-  const double edge_unit = rule.f32_edges ? 0x1p-24 : 0x1p-53;
-  const double step_unit = rule.f32_arithmetic ? 0x1p-24 : 0x1p-53;
-  const double subnormal = rule.f32_edges ? 0x1p-149 : 0x1p-1074;
+  const double edge_unit = rule.own_edges ? 0x1p-24 : 0x1p-53;
+  const double step_unit = rule.own_arithmetic ? 0x1p-24 : 0x1p-53;
+  const double subnormal = rule.own_edges ? 0x1p-149 : 0x1p-1074;
   const double moved = std::max((4 * value_unit + 2 * edge_unit) * magnitude, subnormal);
   return (8 * unit + 5 * step_unit) * n + moved * scale;
 }
@@ -193,7 +193,7 @@ bool SlotRule::prove(const BinRule& rule, const BinLimits<T>& limits, std::span<
   const auto start = static_cast<Position>(-rule.lo * static_cast<double>(scale));
   if (lower.empty() || !std::isnormal(scale) || !std::isfinite(start)) return false;
   const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(number(x)), scale, shift); };
-  // The whole number nearest to a position, as MASU_NEAREST finds it.
+  // The whole number nearest to a position, as HISTOGRAM_NEAREST finds it.
   constexpr auto whole = static_cast<Position>(std::is_same_v<Position, double> ? 0x1.8p52 : 0x1.8p23);
   const auto nearest = [&](T x, Position shift) {
     const Position sum = position(x, shift) + whole;
@@ -262,7 +262,7 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
     }
     if (device.fp64 && prove<double>(rule, limits, lower, value_before<T>, itself)) return;
   }
-  if (!device.fp64 && !rule.f32_arithmetic) return;
+  if (!device.fp64 && !rule.own_arithmetic) return;
   position_double = wide_ || std::is_same_v<T, double>;
   error_ = position_error(rule, position_double);
   if (!position_double && device.fp64 && error_ > most_error_of_one) {
@@ -272,9 +272,9 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
       position_double = true;
     }
   }
-  constexpr std::uint64_t most_nearest = std::uint64_t{1} << 22;  // of positions in f32, as MASU_NEAREST finds it
+  constexpr std::uint64_t most_nearest = std::uint64_t{1} << 22;  // of positions in f32, as HISTOGRAM_NEAREST finds it
   if (!(error_ < most_compared_error) || (!position_double && rule.n >= most_nearest)) return;
-  kind = rule.f32_arithmetic ? Kind::even_f32 : rule.f32_edges ? Kind::even_rounded : Kind::even_f64;
+  kind = rule.own_arithmetic ? Kind::even_f32 : rule.own_edges ? Kind::even_rounded : Kind::even_f64;
   scale_ = static_cast<double>(rule.n) / (rule.hi - rule.lo);
   // Nearest to the bin or one before it: it is above position - error - 1, and at most position + error.
   shift_ = -rule.lo * scale_ - (error_ + 0.55);
@@ -409,9 +409,16 @@ void SlotRule::make_guide(std::uint32_t most_cells, std::uint64_t most_words) {
   });
 }
 
+void SlotRule::look_up(const BinRule& rule) {
+  if (kind != Kind::bits) return;
+  kind = Kind::table;
+  guide = slots_by_value(rule, slots);
+  slots = rule.n + extra_slots;
+}
+
 std::string_view SlotRule::function() const noexcept {
-  constexpr std::array<std::string_view, 9> names{"bits",     "integers",     "even_proved", "even_halves", "even_f32",
-                                                  "even_f64", "even_rounded", "edges",       "nowhere"};
+  constexpr std::array<std::string_view, 10> names{"bits",     "table",    "integers",     "even_proved", "even_halves",
+                                                   "even_f32", "even_f64", "even_rounded", "edges",       "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   if (kind == Kind::edges && !by_sum_) return "edges_up_to";
   return names[static_cast<std::size_t>(kind)];
@@ -422,7 +429,7 @@ call::Arguments SlotRule::arguments(const BufferBase& thresholds_buffer, const B
   const auto position = [&](double x) { return in_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
   const auto edge = [&](double x) { return edge_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
   const auto or_zero = [&](const KernelArgument& bits_or_value) {
-    if (kind != Kind::bits) return bits_or_value;
+    if (kind != Kind::bits && kind != Kind::table) return bits_or_value;
     return value == Dtype::u8 ? KernelArgument(std::uint8_t{0}) : KernelArgument(std::uint16_t{0});
   };
   return call::Arguments(KernelArgument(thresholds_buffer), KernelArgument(guide_buffer), cells, bins, or_zero(first_),

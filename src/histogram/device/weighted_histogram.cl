@@ -7,57 +7,46 @@
 // signed number of 64 bits in two 32-bit words, low word first; a word of flags for NaN and infinities follows the
 // digits of a slot. In a table in local memory a digit has 32 bits, and its carry is moved on in time.
 //
-// Defines beside those of the files before, all given by weighted_kernels.cpp:
-// - MASU_WEIGHT_BYTES   the size of a weight in memory: 1, 2, 4, 8
-// - MASU_WEIGHT_FLOAT   1: a float; 0: an integer
-// - MASU_WEIGHT_EXPONENT  bits of a float's exponent
-// - MASU_WEIGHT_SIGNED  1: it has a sign
-// - MASU_SQUARED        1: the squares of the weights are summed
-// - MASU_DIGITS         digits of a sum; the last one only takes carries
-// - MASU_TOUCHED        digits that one weight lies in
-// - MASU_WORD_WEIGHTS   weights that a digit in local memory takes between two barriers
-// - MASU_SAMPLED        weights that are looked at before
-// - MASU_OUTLIERS       one in so many of those may lie outside of the narrow table
-// - MASU_NAN, MASU_INFINITY, MASU_MINUS_INFINITY  flags of what is not finite
+// kernels.md has the parameters, which weighted_kernels.cpp gives.
 
-#define MASU_KERNEL_WEIGHTED 6
-#define MASU_KERNEL_WINDOW 7
+#define HISTOGRAM_KERNEL_WEIGHTED 0
+#define HISTOGRAM_KERNEL_WINDOW 1
 
 // What follows from the size.
 #if MASU_WEIGHT_BYTES == 1
-#define MASU_WEIGHT uchar
-#define MASU_SIGNED_WEIGHT char
+#define HISTOGRAM_WEIGHT uchar
+#define HISTOGRAM_SIGNED_WEIGHT char
 #elif MASU_WEIGHT_BYTES == 2
-#define MASU_WEIGHT ushort
-#define MASU_SIGNED_WEIGHT short
+#define HISTOGRAM_WEIGHT ushort
+#define HISTOGRAM_SIGNED_WEIGHT short
 #elif MASU_WEIGHT_BYTES == 4
-#define MASU_WEIGHT uint
-#define MASU_SIGNED_WEIGHT int
+#define HISTOGRAM_WEIGHT uint
+#define HISTOGRAM_SIGNED_WEIGHT int
 #else
-#define MASU_WEIGHT ulong
-#define MASU_SIGNED_WEIGHT long
+#define HISTOGRAM_WEIGHT ulong
+#define HISTOGRAM_SIGNED_WEIGHT long
 #endif
-#define MASU_WEIGHT_SIGN ((MASU_WEIGHT)1 << (8 * MASU_WEIGHT_BYTES - 1))
+#define HISTOGRAM_WEIGHT_SIGN ((HISTOGRAM_WEIGHT)1 << (8 * MASU_WEIGHT_BYTES - 1))
 // Floats have a sign beside their digits; integers have it in the highest one.
 #if MASU_WEIGHT_FLOAT && !MASU_SQUARED
-#define MASU_NEGATIVE(bits) (((bits) & MASU_WEIGHT_SIGN) != 0)
+#define HISTOGRAM_NEGATIVE(bits) (((bits) & HISTOGRAM_WEIGHT_SIGN) != 0)
 #else
-#define MASU_NEGATIVE(bits) false
+#define HISTOGRAM_NEGATIVE(bits) false
 #endif
 
 // The bits of weight e.
-#define MASU_WEIGHT_AT(e) ((__global const MASU_WEIGHT *)(weights + weights_offset))[e]
+#define HISTOGRAM_WEIGHT_AT(e) ((__global const HISTOGRAM_WEIGHT *)(weights + weights_offset))[e]
 
 #if MASU_WEIGHT_FLOAT
-#define MASU_WEIGHT_FRACTION (8 * MASU_WEIGHT_BYTES - 1 - MASU_WEIGHT_EXPONENT)
-#define MASU_MOST_EXPONENT ((1u << MASU_WEIGHT_EXPONENT) - 1)
-#define MASU_EXPONENT_OF(bits) ((uint)((bits) >> MASU_WEIGHT_FRACTION) & MASU_MOST_EXPONENT)
-#define MASU_FRACTION_OF(bits) ((bits) & (((MASU_WEIGHT)1 << MASU_WEIGHT_FRACTION) - 1))
+#define HISTOGRAM_WEIGHT_FRACTION (8 * MASU_WEIGHT_BYTES - 1 - MASU_WEIGHT_EXPONENT)
+#define HISTOGRAM_MOST_EXPONENT ((1u << MASU_WEIGHT_EXPONENT) - 1)
+#define HISTOGRAM_EXPONENT_OF(bits) ((uint)((bits) >> HISTOGRAM_WEIGHT_FRACTION) & HISTOGRAM_MOST_EXPONENT)
+#define HISTOGRAM_FRACTION_OF(bits) ((bits) & (((HISTOGRAM_WEIGHT)1 << HISTOGRAM_WEIGHT_FRACTION) - 1))
 // How far the lowest bit of the weight, or of its square, is above the unit.
-#define MASU_PLACE_OF(exponent) ((uint)(max((int)(exponent), 1) - 1) << MASU_SQUARED)
+#define HISTOGRAM_PLACE_OF(exponent) ((uint)(max((int)(exponent), 1) - 1) << MASU_SQUARED)
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_WEIGHTED
+#if MASU_KERNEL == HISTOGRAM_KERNEL_WEIGHTED
 // 128 bits in two words.
 struct masu_wide {
   ulong low;
@@ -65,13 +54,13 @@ struct masu_wide {
 };
 
 // A weight, or its square, in the digits it lies in, the lowest one first.
-MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
+MASU_INLINE struct masu_wide digits_of(const HISTOGRAM_WEIGHT bits) {
   struct masu_wide wide;
 #if MASU_WEIGHT_FLOAT
-  const uint exponent = MASU_EXPONENT_OF(bits);
-  const ulong magnitude = (ulong)MASU_FRACTION_OF(bits) | (exponent != 0 ? (ulong)1 << MASU_WEIGHT_FRACTION : 0);
+  const uint exponent = HISTOGRAM_EXPONENT_OF(bits);
+  const ulong magnitude = (ulong)HISTOGRAM_FRACTION_OF(bits) | (exponent != 0 ? (ulong)1 << HISTOGRAM_WEIGHT_FRACTION : 0);
 #elif MASU_WEIGHT_SIGNED
-  const ulong magnitude = (ulong)(long)(MASU_SIGNED_WEIGHT)bits;
+  const ulong magnitude = (ulong)(long)(HISTOGRAM_SIGNED_WEIGHT)bits;
 #else
   const ulong magnitude = bits;
 #endif
@@ -80,14 +69,14 @@ MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
   wide.low = magnitude * magnitude;
   wide.high = MASU_WEIGHT_BYTES == 8 ? mul_hi(magnitude, magnitude) : 0;
 #if MASU_WEIGHT_BYTES == 8 && MASU_WEIGHT_SIGNED && !MASU_WEIGHT_FLOAT
-  if ((magnitude & MASU_WEIGHT_SIGN) != 0) wide.high -= 2 * magnitude;
+  if ((magnitude & HISTOGRAM_WEIGHT_SIGN) != 0) wide.high -= 2 * magnitude;
 #endif
 #else
   wide.low = magnitude;
   wide.high = 0;
 #endif
 #if MASU_WEIGHT_FLOAT
-  const uint shift = MASU_PLACE_OF(exponent) & 15;
+  const uint shift = HISTOGRAM_PLACE_OF(exponent) & 15;
 #if MASU_TOUCHED > 4
   // The low word's bits that leave it; in two steps, as no shift is by 64.
   wide.high = wide.high << shift | wide.low >> 1 >> (63 - shift);
@@ -96,13 +85,13 @@ MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
 #endif
   return wide;
 }
-#define MASU_BITS_OF_DIGIT(wide, k) \
+#define HISTOGRAM_BITS_OF_DIGIT(wide, k) \
   (int)(((k) < 4 ? (wide).low >> (16 * ((k) & 3)) : (wide).high >> (16 * ((k) & 3))) & 0xffff)
 #if MASU_WEIGHT_SIGNED && !MASU_WEIGHT_FLOAT && !MASU_SQUARED
-#define MASU_DIGIT(wide, k) \
-  ((k) + 1 == MASU_TOUCHED ? (int)(short)MASU_BITS_OF_DIGIT(wide, k) : MASU_BITS_OF_DIGIT(wide, k))
+#define HISTOGRAM_DIGIT(wide, k) \
+  ((k) + 1 == MASU_TOUCHED ? (int)(short)HISTOGRAM_BITS_OF_DIGIT(wide, k) : HISTOGRAM_BITS_OF_DIGIT(wide, k))
 #else
-#define MASU_DIGIT(wide, k) MASU_BITS_OF_DIGIT(wide, k)
+#define HISTOGRAM_DIGIT(wide, k) HISTOGRAM_BITS_OF_DIGIT(wide, k)
 #endif
 
 // Adds to a 64-bit number in two words: whoever makes the low word wrap adds the carry. Needs no 64-bit atomics.
@@ -114,50 +103,50 @@ inline void add_signed(__global uint *number, const int amount) {
 }
 
 // The words of a slot in the totals.
-#define MASU_SLOT_WORDS ((size_t)2 * (MASU_DIGITS + 1))
+#define HISTOGRAM_SLOT_WORDS ((size_t)2 * (MASU_DIGITS + 1))
 
 // A weight whose digits lie outside of the table.
 MASU_NOINLINE void add_to_totals(__global uint *slot_totals, const struct masu_wide wide, const uint lowest,
                                  const bool negative) {
   for (uint k = 0; k < MASU_TOUCHED; ++k) {
-    const int digit = MASU_DIGIT(wide, k);
+    const int digit = HISTOGRAM_DIGIT(wide, k);
     if (digit != 0) add_signed(&slot_totals[2 * (lowest + k)], negative ? -digit : digit);
   }
 }
 
 // Adds a weight to its slot: `table` has digits [base, base + digits) of each slot, `copies` of them side by side; a
 // weight fits it when its lowest digit is one of the first `places`.
-MASU_INLINE void add_weight(const MASU_WEIGHT bits, const size_t slot, __local uint *table, const uint table_slot,
+MASU_INLINE void add_weight(const HISTOGRAM_WEIGHT bits, const size_t slot, __local uint *table, const uint table_slot,
                             const uint digits, const uint copies, const uint copy, const uint base, const uint places,
                             __global uint *totals) {
   uint lowest = 0;
 #if MASU_WEIGHT_FLOAT
-  const uint exponent = MASU_EXPONENT_OF(bits);
-  if (exponent == MASU_MOST_EXPONENT) {
-    const uint infinity = MASU_NEGATIVE(bits) ? MASU_MINUS_INFINITY : MASU_INFINITY;
-    atomic_or(&totals[slot * MASU_SLOT_WORDS + 2 * MASU_DIGITS], MASU_FRACTION_OF(bits) != 0 ? MASU_NAN : infinity);
+  const uint exponent = HISTOGRAM_EXPONENT_OF(bits);
+  if (exponent == HISTOGRAM_MOST_EXPONENT) {
+    const uint infinity = HISTOGRAM_NEGATIVE(bits) ? MASU_MINUS_INFINITY : MASU_INFINITY;
+    atomic_or(&totals[slot * HISTOGRAM_SLOT_WORDS + 2 * MASU_DIGITS], HISTOGRAM_FRACTION_OF(bits) != 0 ? MASU_NAN : infinity);
     return;
   }
-  lowest = MASU_PLACE_OF(exponent) >> 4;
+  lowest = HISTOGRAM_PLACE_OF(exponent) >> 4;
 #endif
-  const bool negative = MASU_NEGATIVE(bits);
+  const bool negative = HISTOGRAM_NEGATIVE(bits);
   const struct masu_wide wide = digits_of(bits);
   if (lowest - base < places) {
     __local uint *at = table + (table_slot * digits + (lowest - base)) * copies + copy;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_TOUCHED; ++k) {
-      const int digit = MASU_DIGIT(wide, k);
+      const int digit = HISTOGRAM_DIGIT(wide, k);
       if (digit != 0) atomic_add(&at[k * copies], (uint)(negative ? -digit : digit));
     }
-  } else if ((bits & (MASU_WEIGHT)(MASU_WEIGHT_FLOAT ? ~MASU_WEIGHT_SIGN : ~(MASU_WEIGHT)0)) != 0) {
-    add_to_totals(totals + slot * MASU_SLOT_WORDS, wide, lowest, negative);
+  } else if ((bits & (HISTOGRAM_WEIGHT)(MASU_WEIGHT_FLOAT ? ~HISTOGRAM_WEIGHT_SIGN : ~(HISTOGRAM_WEIGHT)0)) != 0) {
+    add_to_totals(totals + slot * HISTOGRAM_SLOT_WORDS, wide, lowest, negative);
   }
 }
 
 // Rows of `row_length` elements, `parts` work-groups for each, whose slots follow each other in the totals from
 // `first_slot` on. A group adds into its table in local memory, moves the carries on between two barriers before a digit
 // could overflow, and adds the table to the totals in the end. A group takes fewer than 2^30 elements of a row.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(MASU_INPUT, __global const uchar *restrict weights,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(HISTOGRAM_INPUT, __global const uchar *restrict weights,
                                                              const ulong weights_offset, const ulong row_length,
                                                              const uint parts, const ulong first_slot,
                                                              __global const uint *descriptions,
@@ -195,29 +184,29 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(MASU_INPUT, __globa
     for (ulong first = begin; first < end;) {
       const ulong last = end - first > batch ? first + batch : end;
       ulong e = first + lane;
-#define MASU_ADD(k)                                                                                             \
+#define HISTOGRAM_ADD(k)                                                                                        \
   add_weight(loaded[k], slot_of_row + of_element, table, of_element, digits, copies, copy, base, places, totals);
-      MASU_DECLARE_VALUES(MASU_UNROLL)
-      MASU_WEIGHT loaded[MASU_UNROLL];
+      HISTOGRAM_DECLARE_VALUES(MASU_UNROLL)
+      HISTOGRAM_WEIGHT loaded[MASU_UNROLL];
 #if MASU_UNROLL > 1
       for (; e + (MASU_UNROLL - 1) * MASU_GROUP < last; e += MASU_UNROLL * MASU_GROUP) {
         MASU_PRAGMA_UNROLL
         for (int k = 0; k < MASU_UNROLL; ++k) {
-          MASU_LOAD_VALUES(e + k * MASU_GROUP, k)
-          loaded[k] = MASU_WEIGHT_AT(e + k * MASU_GROUP);
+          HISTOGRAM_LOAD_VALUES(e + k * MASU_GROUP, k)
+          loaded[k] = HISTOGRAM_WEIGHT_AT(e + k * MASU_GROUP);
         }
         MASU_PRAGMA_UNROLL
         for (int k = 0; k < MASU_UNROLL; ++k) {
-          MASU_FIND_SLOT(e + k * MASU_GROUP, k, of_element)
-          MASU_ADD(k)
+          HISTOGRAM_FIND_SLOT(e + k * MASU_GROUP, k, of_element)
+          HISTOGRAM_ADD(k)
         }
       }
 #endif
       for (; e < last; e += MASU_GROUP) {
-        MASU_LOAD_VALUES(e, 0)
-        loaded[0] = MASU_WEIGHT_AT(e);
-        MASU_FIND_SLOT(e, 0, of_element)
-        MASU_ADD(0)
+        HISTOGRAM_LOAD_VALUES(e, 0)
+        loaded[0] = HISTOGRAM_WEIGHT_AT(e);
+        HISTOGRAM_FIND_SLOT(e, 0, of_element)
+        HISTOGRAM_ADD(0)
       }
       first = last;
       if (digits == 0) continue;
@@ -241,14 +230,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(MASU_INPUT, __globa
       int sum = 0;
       for (uint c = 0; c < copies; ++c) sum += (int)table[(w << copies_log) + ((c + (w << copies_log) / 32) & (copies - 1))];
       const uint slot = w / digits;
-      if (sum != 0) add_signed(&totals[(slot_of_row + slot) * MASU_SLOT_WORDS + 2 * (base + w - slot * digits)], sum);
+      if (sum != 0) add_signed(&totals[(slot_of_row + slot) * HISTOGRAM_SLOT_WORDS + 2 * (base + w - slot * digits)], sum);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_WINDOW
+#if MASU_KERNEL == HISTOGRAM_KERNEL_WINDOW
 // Looks at some of the weights, in one work-group, and describes the table for them: the narrow one, its highest digits
 // where those of the greatest weights are, or, where too many weights are too small for it, the wide one.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *restrict weights,
@@ -268,11 +257,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *
     uint highest = 0;
     uint below = 0;
     for (uint i = lane; i < looked_at; i += MASU_GROUP) {
-      const MASU_WEIGHT bits = MASU_WEIGHT_AT((size_t)(count / looked_at * i));
+      const HISTOGRAM_WEIGHT bits = HISTOGRAM_WEIGHT_AT((size_t)(count / looked_at * i));
 #if MASU_WEIGHT_FLOAT
-      const uint exponent = MASU_EXPONENT_OF(bits);
-      if (exponent == MASU_MOST_EXPONENT || (bits & (MASU_WEIGHT)~MASU_WEIGHT_SIGN) == 0) continue;
-      const uint lowest = MASU_PLACE_OF(exponent) >> 4;
+      const uint exponent = HISTOGRAM_EXPONENT_OF(bits);
+      if (exponent == HISTOGRAM_MOST_EXPONENT || (bits & (HISTOGRAM_WEIGHT)~HISTOGRAM_WEIGHT_SIGN) == 0) continue;
+      const uint lowest = HISTOGRAM_PLACE_OF(exponent) >> 4;
 #else
       if (bits == 0) continue;
       const uint lowest = 0;

@@ -25,7 +25,8 @@ Tables tables_for(const DeviceInfo& device, const WeightFormat& format, std::uin
   const std::uint64_t limit = table_limit(device);
   const unsigned most_copies = device.gpu ? histogram_plan::banks : 1;
   Tables tables{layout(limit, slots, format.digits(), most_copies), std::nullopt};
-  const bool enough = tables.wide.digits != 0 && (!device.gpu || (1U << tables.wide.copies_log) >= enough_copies);
+  const bool enough =
+      tables.wide.digits != 0 && (!device.gpu || (1U << tables.wide.copies_log) >= histogram_plan::tuned.enough_copies);
   // Two places of the lowest digit of a weight, and the digit for carries; more while they cost no copies.
   const unsigned least = format.touched() + 2;
   if (enough || least >= format.digits()) return tables;
@@ -38,9 +39,8 @@ Tables tables_for(const DeviceInfo& device, const WeightFormat& format, std::uin
   return tables;
 }
 
-std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
-                                           bool joint) const {
-  std::vector<runtime::Define> result = base.defines(device, columns, joint);
+std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns) const {
+  std::vector<runtime::Define> result = base.defines(device, columns);
   const std::vector<runtime::Define> own{{"MASU_WEIGHT_BYTES", size_of(format.weights)},
                                          {"MASU_WEIGHT_FLOAT", is_float(format.weights)},
                                          {"MASU_WEIGHT_EXPONENT", detail::form_of(format.weights).exponent_bits},
@@ -87,7 +87,7 @@ unsigned rounding_groups(const DeviceInfo& device) {
   return std::max(1U, device.compute_units) * (device.gpu ? 16 : 2);
 }
 
-std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed) {
+std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format) {
   return {{"MASU_GROUP", rounding_group(device)},
           {"MASU_FLOAT", 0},  // digits are 16 bits apart
           {"MASU_WORDS", rounding_words(format)},
@@ -95,8 +95,7 @@ std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const We
           {"MASU_LOWEST", static_cast<int>(32 * words_below) - format.unit},
           {"MASU_DIGITS", format.digits()},
           {"MASU_WEIGHT_SIGNED", is_signed(format.weights)},
-          {"MASU_WHOLE", !is_float(format.weights) && !format.squared},
-          {"MASU_LISTED", listed}};
+          {"MASU_WHOLE", !is_float(format.weights) && !format.squared}};
 }
 
 Plan Plan::window() const {
@@ -110,10 +109,12 @@ Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint
   Plan plan{histogram_plan::make_joint(device, columns, slots, Strategy::global), format,
             tables_for(device, format, slots)};
   plan.base.kernel = histogram_plan::KernelKind::weighted;
+  plan.base.joint = columns.size() > 1;
   if (device.gpu) {
     // 32 bytes of each kind in flight.
     const std::size_t widest = std::max(size_of(columns.front().element), size_of(format.weights));
-    plan.base.unroll = columns.size() > 2 || widest == 8 ? 4 : 8;
+    plan.base.unroll = columns.size() > 2 || widest == 8 ? histogram_plan::tuned.weighted_unroll / 2
+                                                         : histogram_plan::tuned.weighted_unroll;
     plan.base.groups = device.compute_units * (plan.local_words(slots) > 1 ? 1 : 2);
   } else {
     // Barriers and atomics are dear on CPUs.
@@ -129,57 +130,40 @@ namespace masu {
 
 namespace {
 
-std::vector<SlotRule> weighted_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
+std::vector<SlotRule> weighted_slot_rules(const Device& device, BinRules rules) {
   if (rules.size() > 1) return joint_slot_rules(device, rules);
-  return {SlotRule(*rules.front(), device.info())};
-}
-
-// Where the list of each slot of the rule begins, one more, and the lists.
-std::vector<std::uint32_t> lists_of(std::span<const std::uint32_t> slot_of, std::uint64_t rule_slots) {
-  std::vector<std::uint32_t> lists(rule_slots + 1 + slot_of.size());
-  for (const std::uint32_t slot : slot_of) ++lists[slot + 1];
-  for (std::uint64_t slot = 0; slot < rule_slots; ++slot) lists[slot + 1] += lists[slot];
-  std::vector<std::uint32_t> next(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(rule_slots));
-  for (std::uint32_t value = 0; value < slot_of.size(); ++value) {
-    lists[rule_slots + 1 + next[slot_of[value]]++] = value;
-  }
-  return lists;
+  SlotRule one(*rules.front(), device.info());
+  one.look_up(*rules.front());
+  return {std::move(one)};
 }
 
 }  // namespace
 
-WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
+WeightedKernels::WeightedKernels(const Device& device, BinRules rules, std::span<const WeightFormat> formats,
+                                 const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
+                                 const std::optional<weighted_plan::Trial>& trial)
+    : WeightedKernels(device, weighted_slot_rules(device, rules), formats, options, row_elements, upload, trial) {}
+
+WeightedKernels::WeightedKernels(const Device& device, std::vector<SlotRule> columns,
                                  std::span<const WeightFormat> formats, const WeightedOptions& options,
                                  std::uint64_t row_elements, const TableUpload& upload,
-                                 const std::optional<weighted_plan::Trial>& trial)
-    : WeightedKernels(device, rules, weighted_slot_rules(device, rules), formats, options, row_elements, upload,
-                      trial) {}
-
-WeightedKernels::WeightedKernels(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
-                                 std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
-                                 const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
                                  const std::optional<weighted_plan::Trial>& trial)
     : device_(device),
       options_(options),
       row_elements_(row_elements),
       slots_(columns.size() == 1 ? columns.front().slots : joint_slots(columns)),
-      rule_slots_(rules.size() > 1 ? slots_ : rules.front()->n + extra_slots),
-      rules_(device, columns, plan_of(columns, formats.front(), {}).base, rules.size() > 1, upload),
-      lists_(device, 0) {
-  if (rules.size() == 1) slot_of_ = slots_by_value(*rules.front(), slots_);
-  if (!slot_of_.empty()) lists_ = device.upload(lists_of(slot_of_, rule_slots_));
+      rules_(device, columns, plan_of(columns, formats.front(), {}).base, upload) {
   std::uint64_t first = 0;
   for (const WeightFormat& format : formats) {
     const weighted_plan::Plan plan = plan_of(columns, format, trial);
     const auto kernels_of = [&](const weighted_plan::Plan& of) {
-      return call::Kernels(device, of.base.files(), of.defines(device.info(), rules_.columns(), rules.size() > 1),
-                           of.base.group);
+      return call::Kernels(device, of.base.files(), of.defines(device.info(), rules_.columns()), of.base.group);
     };
-    sums_.push_back({plan, kernels_of(plan), std::nullopt,
-                     call::Kernels(device, weighted_plan::rounding_files,
-                                   weighted_plan::rounding_defines(device.info(), format, !slot_of_.empty()),
-                                   weighted_plan::rounding_group(device.info())),
-                     Buffer<std::uint32_t>(device, 1), first});
+    sums_.push_back(
+        {plan, kernels_of(plan), std::nullopt,
+         call::Kernels(device, weighted_plan::rounding_files, weighted_plan::rounding_defines(device.info(), format),
+                       weighted_plan::rounding_group(device.info())),
+         Buffer<std::uint32_t>(device, 1), first});
     sums_.back().description.fill(plan.tables.wide.description(0));
     if (plan.tables.narrow) sums_.back().window = kernels_of(plan.window());
     first += slots_ * options.rows * (format.digits() + 1);
@@ -256,28 +240,23 @@ void WeightedKernels::count(Stream& stream, const CountedData& data, const Buffe
 void WeightedKernels::collect(std::span<const std::uint64_t> totals, std::span<WeightSums> sums) const {
   for (std::size_t k = 0; k < sums.size(); ++k) {
     const std::size_t words = sums[k].format().digits() + 1;
-    for (std::uint64_t row = 0; row < options_.rows; ++row) {
-      for (std::uint64_t slot = 0; slot < slots_; ++slot) {
-        sums[k].add_digits(row * rule_slots_ + (slot_of_.empty() ? slot : slot_of_[slot]),
-                           totals.data() + sums_[k].first + (row * slots_ + slot) * words);
-      }
+    for (std::uint64_t slot = 0; slot < slots_ * options_.rows; ++slot) {
+      sums[k].add_digits(slot, totals.data() + sums_[k].first + slot * words);
     }
   }
 }
 
 void WeightedKernels::round(Stream& stream, std::size_t k, const BufferBase& totals, const Rounded& to) {
   Sums& from = sums_[k];
-  const std::uint64_t all = rule_slots_ * options_.rows;
+  const std::uint64_t all = slots_ * options_.rows;
   const std::uint64_t groups = std::min<std::uint64_t>(all, weighted_plan::rounding_groups(device_.info()));
   // What is not wanted gets the place of the sums, and is not written.
   const BufferBase& integers = to.integers != nullptr ? *to.integers : to.sums;
   const BufferBase& status = to.status != nullptr ? *to.status : to.sums;
-  const BufferBase& lists = slot_of_.empty() ? static_cast<const BufferBase&>(from.description) : lists_;
   const std::uint32_t wanted = (to.integers != nullptr ? 1 : 0) | (to.status != nullptr ? 2 : 0);
   from.rounding.launch(stream, "weighted_round", groups, call::memory_of(totals),
-                       totals.byte_offset() / sizeof(std::uint64_t) + from.first, slots_, rule_slots_,
-                       std::uint64_t{options_.rows}, KernelArgument(lists), to.sums, integers, status, wanted,
-                       call::local<std::uint64_t>(weighted_plan::rounding_words(from.plan.format)),
+                       totals.byte_offset() / sizeof(std::uint64_t) + from.first, all, to.sums, integers, status,
+                       wanted, call::local<std::uint64_t>(weighted_plan::rounding_words(from.plan.format)),
                        call::local<std::uint32_t>(weighted_plan::rounding_words(from.plan.format)),
                        call::local<std::uint32_t>(2 * (from.plan.format.digits() + 1)));
 }

@@ -7,10 +7,7 @@
 //   sort_scatter      each work-group orders its tile in local memory and writes every key to its place
 // No work-group waits for another. sort_key.cl, group_scan.cl, sort_counters.cl and sort_rank.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_plan.cpp:
-// - MASU_OFFSET_BYTES  4 where all places fit a uint, else 8
-// - MASU_PIECES        1: tiles, chunks and pieces are listed in tables; 0: pieces are rows of equal length
-// - MASU_CHUNK_TILES   tiles of a chunk
+// kernels.md has the parameters, which sort_plan.cpp gives.
 
 #if MASU_OFFSET_BYTES == 4
 typedef uint Offset;
@@ -18,28 +15,28 @@ typedef uint Offset;
 typedef ulong Offset;
 #endif
 
-#define MASU_TABLE(type, at) ((__global const type *)(tables + (at)))
+#define SORT_TABLE(type, at) ((__global const type *)(tables + (at)))
 
 // Where a tile lies: `first`, its first key; `size`, its keys; `index`, the place of the first in its piece; `chunk`.
 // A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk. Without tables tiles_at is the number
 // of tiles of a row, and `count` of its keys.
 #if MASU_PIECES
-#define MASU_FIND_TILE                                                          \
-  __global const ulong *const row = MASU_TABLE(ulong, tiles_at) + 3 * tile;     \
+#define SORT_FIND_TILE                                                          \
+  __global const ulong *const row = SORT_TABLE(ulong, tiles_at) + 3 * tile;     \
   const size_t first = row[0];                                                  \
   const size_t index = row[1];                                                  \
   const uint size = (uint)row[2];                                               \
   const uint chunk = (uint)(row[2] >> 32);
 #else
-#define MASU_CHUNKS_OF(tiles) (((tiles) + MASU_CHUNK_TILES - 1) / MASU_CHUNK_TILES)
-#define MASU_FIND_TILE                                                          \
+#define SORT_CHUNKS_OF(tiles) (((tiles) + MASU_CHUNK_TILES - 1) / MASU_CHUNK_TILES)
+#define SORT_FIND_TILE                                                          \
   const uint row_tiles = (uint)tiles_at;                                        \
   const uint row = (uint)tile / row_tiles;                                      \
   const uint number = (uint)tile - row * row_tiles;                             \
   const size_t index = (size_t)number * tile_keys;                              \
   const size_t first = row * (size_t)count + index;                             \
   const uint size = (uint)min(count - index, (ulong)tile_keys);                 \
-  const uint chunk = row * MASU_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
+  const uint chunk = row * SORT_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
 #endif
 
 // ---- counting the digits of tiles ----
@@ -54,7 +51,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   MASU_LOCAL_POINTER(uint, counters);
   const uint lid = (uint)get_local_id(0);
   const size_t tile = get_group_id(0);
-  MASU_FIND_TILE
+  SORT_FIND_TILE
   (void)index;
   (void)chunk;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at) + first;
@@ -91,7 +88,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 #endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (facts != 0 && lid < 4) atomic_or(&MASU_AT(uint, facts_at)[lid], partial[lid]);
+  if (facts != 0 && lid < 4) atomic_or(&SORT_AT(uint, facts_at)[lid], partial[lid]);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
@@ -108,7 +105,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
     for (uint i = 0; i < 2 * MASU_GROUP / digit_count; ++i) {
       total += partial[(digit & (digit_count / 2 - 1)) * (2 * MASU_GROUP / digit_count) + i];
     }
-    MASU_AT(uint, counts_at)[tile * digit_count + digit] = total >> upper_of(digit) & 0xffff;
+    SORT_AT(uint, counts_at)[tile * digit_count + digit] = total >> upper_of(digit) & 0xffff;
   }
 }
 
@@ -116,7 +113,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 
 // Element i of a digit's column of `to` becomes `before` and what stands in front of element i of that column of `from`;
 // eight loads in flight.
-#define MASU_SUMS_BEFORE(from, to, begin, end, before)                                \
+#define SORT_SUMS_BEFORE(from, to, begin, end, before)                                \
   {                                                                                   \
     uint i = (begin);                                                                 \
     for (; i + 8 <= (end); i += 8) {                                                  \
@@ -147,12 +144,12 @@ __kernel MASU_WORK_GROUP(2 * digit_count) void sort_scan_tiles(__global uchar *w
   const uint lid = (uint)get_local_id(0);
   const size_t chunk = get_group_id(0);
 #if MASU_PIECES
-  const size_t first = MASU_TABLE(uint, chunks_at)[2 * chunk];
-  const uint size = MASU_TABLE(uint, chunks_at)[2 * chunk + 1];
+  const size_t first = SORT_TABLE(uint, chunks_at)[2 * chunk];
+  const uint size = SORT_TABLE(uint, chunks_at)[2 * chunk + 1];
 #else
   const uint row_tiles = (uint)chunks_at;
-  const uint row = (uint)chunk / MASU_CHUNKS_OF(row_tiles);
-  const uint before_chunk = ((uint)chunk - row * MASU_CHUNKS_OF(row_tiles)) * MASU_CHUNK_TILES;
+  const uint row = (uint)chunk / SORT_CHUNKS_OF(row_tiles);
+  const uint before_chunk = ((uint)chunk - row * SORT_CHUNKS_OF(row_tiles)) * MASU_CHUNK_TILES;
   const size_t first = row * (size_t)row_tiles + before_chunk;
   const uint size = min(row_tiles - before_chunk, (uint)MASU_CHUNK_TILES);
 #endif
@@ -161,14 +158,14 @@ __kernel MASU_WORK_GROUP(2 * digit_count) void sort_scan_tiles(__global uchar *w
   const uint middle = (size + 1) / 2;
   const uint begin = part == 0 ? 0 : middle;
   const uint end = part == 0 ? middle : size;
-  __global uint *const counts = MASU_AT(uint, counts_at) + first * digit_count + digit;
+  __global uint *const counts = SORT_AT(uint, counts_at) + first * digit_count + digit;
   uint sum = 0;
   for (uint i = begin; i < end; ++i) sum += counts[i * digit_count];
   halves[lid] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint before = part == 0 ? 0 : halves[digit];
-  if (part == 1) MASU_AT(uint, sums_at)[chunk * digit_count + digit] = before + sum;
-  MASU_SUMS_BEFORE(counts, counts, begin, end, before)
+  if (part == 1) SORT_AT(uint, sums_at)[chunk * digit_count + digit] = before + sum;
+  SORT_SUMS_BEFORE(counts, counts, begin, end, before)
 }
 
 // A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
@@ -182,7 +179,7 @@ __kernel MASU_WORK_GROUP(digit_count) void sort_scan_chunks(__global uchar *work
   MASU_LOCAL_POINTER(Offset, scanned);
   const uint digit = (uint)get_local_id(0);
 #if MASU_PIECES
-  __global const ulong *const row = MASU_TABLE(ulong, pieces_at) + 2 * get_group_id(0);
+  __global const ulong *const row = SORT_TABLE(ulong, pieces_at) + 2 * get_group_id(0);
   const Offset begin = (Offset)row[0];
   const size_t first = (uint)row[1];
   const uint chunks = (uint)(row[1] >> 32);
@@ -191,28 +188,28 @@ __kernel MASU_WORK_GROUP(digit_count) void sort_scan_chunks(__global uchar *work
   const Offset begin = (Offset)(get_group_id(0) * count);
   const size_t first = get_group_id(0) * chunks;
 #endif
-  __global const uint *const sums = MASU_AT(const uint, sums_at) + first * digit_count + digit;
-  __global Offset *const bases = MASU_AT(Offset, bases_at) + first * digit_count + digit;
+  __global const uint *const sums = SORT_AT(const uint, sums_at) + first * digit_count + digit;
+  __global Offset *const bases = SORT_AT(Offset, bases_at) + first * digit_count + digit;
   Offset total = 0;
   for (uint i = 0; i < chunks; ++i) total += sums[i * digit_count];
   scanned[digit] = total;
   MASU_LOCAL_PREFIXES(Offset, scanned, digit_count, digit, MASU_SUM_OF)
   Offset before = begin + scanned[digit] - total;
-  MASU_SUMS_BEFORE(sums, bases, 0, chunks, before)
+  SORT_SUMS_BEFORE(sums, bases, 0, chunks, before)
 }
 
 // ---- ordering tiles ----
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
-    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict workspace,
+    const ulong sorted_at, SORT_VALUE_PARAMETERS __global const uchar *restrict workspace,
     __global const uchar *restrict tables, const ulong tiles_at, const ulong counts_at, const ulong bases_at,
     const ulong count, const uint shift, const uint flip, const uint flags, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);  // at a multiple of 16, as vectors of counters must lie
   __local uint *const counters = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const size_t tile = get_group_id(0);
-  MASU_FIND_TILE
+  SORT_FIND_TILE
   (void)index;
   __local uint *const partial = counters + MASU_STAGING_WORDS;
   __local Offset *const bases = (__local Offset *)(partial + MASU_GROUP * 17 / 16 + 64);
@@ -228,22 +225,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     keys[i] = place < size ? from[place] : 0;
   }
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(i * MASU_GROUP + lid)] = keys[i];
+  for (uint i = 0; i < MASU_ITEMS; ++i) staging[SORT_PADDED(i * MASU_GROUP + lid)] = keys[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[MASU_PADDED(own + i)];
+  for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[SORT_PADDED(own + i)];
   barrier(CLK_LOCAL_MEM_FENCE);
 
   uint ranks[MASU_ITEMS];
   rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
   for (uint digit = lid; digit < digit_count; digit += MASU_GROUP) {
     const uint before = counters[counter_of(digit, 0)] >> upper_of(digit) & 0xffff;
-    bases[digit] = MASU_AT(const Offset, bases_at)[(size_t)chunk * digit_count + digit] +
-                   MASU_AT(const uint, counts_at)[tile * digit_count + digit] - before;
+    bases[digit] = SORT_AT(const Offset, bases_at)[(size_t)chunk * digit_count + digit] +
+                   SORT_AT(const uint, counts_at)[tile * digit_count + digit] - before;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
+  for (uint i = 0; i < MASU_ITEMS; ++i) staging[SORT_PADDED(ranks[i])] = keys[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
 #if MASU_PAYLOAD_BYTES > 0
@@ -252,7 +249,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    const MASU_ELEMENT key = staging[MASU_PADDED(place)];
+    const MASU_ELEMENT key = staging[SORT_PADDED(place)];
     const Offset there = bases[digit_of(key, shift, flip)] + place;
 #if MASU_PAYLOAD_BYTES > 0
     places[i] = there;
@@ -270,7 +267,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   if ((flags & flag_indices) != 0) {
     const size_t start = ((flags & flag_whole) != 0 ? first : index) + own;
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = (MASU_VALUE)(start + i);
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(ranks[i])] = (MASU_VALUE)(start + i);
   } else
 #endif
   {
@@ -282,19 +279,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
       own_values[i] = values_from[place < size ? place : 0];
     }
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(i * MASU_GROUP + lid)] = own_values[i];
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(i * MASU_GROUP + lid)] = own_values[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) own_values[i] = waiting[MASU_PADDED(own + i)];
+    for (uint i = 0; i < MASU_ITEMS; ++i) own_values[i] = waiting[SORT_PADDED(own + i)];
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = own_values[i];
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(ranks[i])] = own_values[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) moved_to[places[i]] = waiting[MASU_PADDED(place)];
+    if (place < size) moved_to[places[i]] = waiting[SORT_PADDED(place)];
   }
 #endif
 }

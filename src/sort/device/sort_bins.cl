@@ -4,12 +4,7 @@
 // sorted by merging. Equal keys may change places. sort_key.cl, sort_placed.cl, group_scan.cl and sort_counters.cl stand in
 // front of this file.
 //
-// Defines beside those of these, given by sort_keys_plan.cpp and sort_few.cpp:
-// - MASU_GROUP          work-items in a work-group
-// - MASU_ITEMS          keys of a work-item
-// - MASU_BIN_BITS       there are 2^this bins
-// - MASU_PAYLOAD_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
-// - MASU_VALUE          its type
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 enum {
   bin_count = 1 << MASU_BIN_BITS,
@@ -44,7 +39,7 @@ MASU_INLINE void sort_by_merging(__local MASU_ELEMENT *kept, const uint lid) {
   __local MASU_ELEMENT *const own = kept + lid * MASU_ITEMS;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = own[i];
-  MASU_ROLLED
+  SORT_ROLLED
   for (uint round = 0; round < MASU_ITEMS; ++round) {  // exchanges of neighbours, in turns
     MASU_UNROLLED
     for (uint i = 0; i + 1 < MASU_ITEMS; ++i) {
@@ -87,7 +82,7 @@ MASU_INLINE void sort_by_merging(__local MASU_ELEMENT *kept, const uint lid) {
 // `from`; what stands there may be overwritten if all work-items have passed a barrier since they were read. A key's bin is
 // what it is more than `lowest`, shifted. The counters, and what is found, are zeros; a barrier has followed.
 MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEMENT *from, __global Result *to,
-                             MASU_VALUE_PARAMETERS __global const Source *source, const MASU_ELEMENT lowest,
+                             SORT_VALUE_PARAMETERS __global const Source *source, const MASU_ELEMENT lowest,
                              const uint shift, const uint size, const Source flip, __local uint *memory,
                              const uint lid) {
   __local uint *const counters = memory;
@@ -140,9 +135,9 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
     }
   }
   if (in_order) {
-    for (uint i = lid; i < size; i += MASU_GROUP) to[i] = MASU_RESULT_OF(kept[i], flip, source);
+    for (uint i = lid; i < size; i += MASU_GROUP) to[i] = SORT_RESULT_OF(kept[i], flip, source);
 #if MASU_PAYLOAD_BYTES > 0
-    MASU_ROLLED
+    SORT_ROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       if (i * MASU_GROUP + lid < size) {
         const MASU_ELEMENT own = from[i * MASU_GROUP + lid];
@@ -155,7 +150,7 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
     }
 #endif
   } else {
-    MASU_ROLLED
+    SORT_ROLLED
     for (uint here = lid; here < size; here += MASU_GROUP) {
       const MASU_ELEMENT own = kept[here];
       const uint bin = bin_at(own, lowest, shift);
@@ -165,13 +160,13 @@ MASU_INLINE void finish_keys(const MASU_ELEMENT *keys, __global const MASU_ELEME
       if (crowded && end - first > bin_keys) {  // they are equal
         place = here;
       } else {
-        MASU_ROLLED
+        SORT_ROLLED
         for (uint k = first; k < end; ++k) {
           const MASU_ELEMENT key = kept[k];
           place += key < own || (key == own && k < here) ? 1 : 0;
         }
       }
-      to[place] = MASU_RESULT_OF(own, flip, source);
+      to[place] = SORT_RESULT_OF(own, flip, source);
 #if MASU_PAYLOAD_BYTES > 0
       places[here] = (ushort)place;
 #endif

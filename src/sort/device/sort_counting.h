@@ -7,7 +7,6 @@
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -15,9 +14,9 @@ namespace masu::sort_counting {
 
 // Whether counting takes less than passes for keys alone, in one piece: all counts are scanned, however many keys there
 // are.
-[[nodiscard]] constexpr bool serves(Dtype dtype, std::uint64_t keys) noexcept {
-  constexpr std::array<std::uint64_t, 3> least = {0, std::uint64_t{1} << 16, std::uint64_t{1} << 19};
-  return !is_float(dtype) && size_of(dtype) <= 2 && keys >= least[size_of(dtype)];
+[[nodiscard]] inline bool serves(Dtype dtype, std::uint64_t keys) noexcept {
+  if (is_float(dtype) || size_of(dtype) > 2) return false;
+  return keys >= (size_of(dtype) == 1 ? sort_plan::tuned.counted_bytes : sort_plan::tuned.counted_shorts);
 }
 
 // Bytes of temporary memory.

@@ -43,7 +43,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   __local uint *const counters = (__local uint *)local_memory;
   __local uint *const found = counters + counter_words;
   const uint lid = (uint)get_local_id(0);
-  const uint tiles = MASU_AT(const uint, level_at)[1];
+  const uint tiles = SORT_AT(const uint, level_at)[1];
   // Neighbouring tiles, so that most are of the bucket of the one before, and few counters are added.
   const uint each = (tiles + (uint)get_num_groups(0) - 1) / (uint)get_num_groups(0);
   const uint first = (uint)get_group_id(0) * each;
@@ -53,8 +53,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   for (uint i = lid; i < counter_words + 4; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint tile = first; tile < tile_end; ++tile) {
-    __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
-    __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * open_words;
+    __global const uint *const where = SORT_AT(const uint, tiles_at) + (size_t)tile * 3;
+    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * open_words;
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     __global const MASU_ELEMENT *const from =
@@ -71,9 +71,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
       }
     }
     // Counters of 16 bits hold 65,535 keys of a column.
-    const bool full = (tile - first) % (65535 / (MASU_TILE / 32)) == 65535 / (MASU_TILE / 32) - 1;
+    const bool full = (tile - first) % (65535 / (SORT_TILE / 32)) == 65535 / (SORT_TILE / 32) - 1;
     if (tile + 1 != tile_end && where[5] == where[2] && !full) continue;  // the next tile is of this bucket
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * row_words;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * row_words;
     note_bits(&found[0], (uint)ones);
     note_bits(&found[2], (uint)nones);
 #if MASU_ELEMENT_BYTES == 8
@@ -102,7 +102,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   }
 }
 
-#define MASU_ALONE 0xffffffffU  // more keys than half of what an entry holds
+#define SORT_ALONE 0xffffffffU  // more keys than half of what an entry holds
 
 // Counts become places. Neighbouring digits of few keys make one entry, of at most MASU_MOST keys: what begins in one window of
 // half as many.
@@ -113,15 +113,15 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
                                                const uint tally_most, __local uint *shared) {
   MASU_LOCAL_POINTER(uint, shared);
   const uint digit = (uint)get_local_id(0);
-  __global uint *const header = MASU_AT(uint, header_at);
-  __global uint *const level = MASU_AT(uint, level_at);
+  __global uint *const header = SORT_AT(uint, header_at);
+  __global uint *const level = SORT_AT(uint, level_at);
   __local uint *const begins = shared + 256;
   __local uint *const kinds = begins + 256;
   __local uint *const noted = kinds + 256;
   const uint buckets = level[0];
   for (uint bucket = (uint)get_group_id(0); bucket < buckets; bucket += (uint)get_num_groups(0)) {
-    __global uint *const open = MASU_AT(uint, opens_at) + (size_t)bucket * open_words;
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)bucket * row_words;
+    __global uint *const open = SORT_AT(uint, opens_at) + (size_t)bucket * open_words;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)bucket * row_words;
     const uint bucket_begin = open[0];
     const uint bucket_size = open[1];
     const uint state = open[3];
@@ -141,26 +141,26 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!stays) row[digit] = begin;
     if (digit == 0) open[3] = state | (fills ? state_fills : stays || tallied ? 0 : state_moves);
-    const uint kind = keys > MASU_MOST / 2 ? MASU_ALONE : within / (MASU_MOST / 2);
+    const uint kind = keys > MASU_MOST / 2 ? SORT_ALONE : within / (MASU_MOST / 2);
     begins[digit] = begin;
     kinds[digit] = kind;
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint other = (state & state_in_parted) ^ state_in_parted;
     const bool moves = !fills && !stays && !tallied;
     // An entry begins here, and ends before digit `end`.
-    if (moves && keys <= MASU_MOST && (digit == 0 || kind == MASU_ALONE || kinds[digit - 1] != kind)) {
+    if (moves && keys <= MASU_MOST && (digit == 0 || kind == SORT_ALONE || kinds[digit - 1] != kind)) {
       uint end = digit + 1;
-      if (kind != MASU_ALONE) {
+      if (kind != SORT_ALONE) {
         while (end < 256 && kinds[end] == kind) ++end;
       }
       const uint in_entry = (end == 256 ? bucket_begin + bucket_size : begins[end]) - begin;
       uint bits = shift;
       for (uint spread = digit ^ (end - 1); spread != 0; spread >>= 1) ++bits;
       if (in_entry != 0) {
-        __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[header_entries]) * 3;
+        __global uint *const entry = SORT_AT(uint, entries_at) + (size_t)atomic_inc(&header[header_entries]) * 3;
         entry[0] = begin;
         entry[1] = in_entry;
-        entry[2] = bits | (other != 0 ? MASU_OTHER : 0);
+        entry[2] = bits | (other != 0 ? SORT_OTHER : 0);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -188,15 +188,15 @@ inline void fill_tile(__global MASU_ELEMENT *to, __global const uint *starts, co
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     __global uchar *sorted, const ulong sorted_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong level_at, const ulong opens_at, const ulong rows_at,
+    SORT_VALUE_BUFFERS __global uchar *workspace, const ulong level_at, const ulong opens_at, const ulong rows_at,
     const ulong tiles_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
-  const uint tiles = MASU_AT(const uint, level_at)[1];
+  const uint tiles = SORT_AT(const uint, level_at)[1];
   for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
-    __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
-    __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * open_words;
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * row_words;
+    __global const uint *const where = SORT_AT(const uint, tiles_at) + (size_t)tile * 3;
+    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * open_words;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * row_words;
     const uint begin = where[0];
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);

@@ -36,7 +36,7 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
   const auto plan =
       gather_plan::make(stream.device().info(), record_bytes, call::place_of(records) | moved.byte_offset());
   const std::uint64_t units = count * plan.units;
-  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::unroll;
+  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::tuned.unroll;
   call::Kernels kernels(stream.device(), gather_plan::gather_files,
                         plan.move_defines(index_bytes == 4 ? Dtype::u32 : Dtype::u64), plan.group);
   const call::At no_notes{indices, 0};  // the indices are right
@@ -79,10 +79,9 @@ Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, 
   return arrays;
 }
 
-// Up to so many keys, merging takes fewer launches than digits do, and so less time (H200, 2026-11).
+// Up to so many keys, merging takes fewer launches than digits do, and so less time.
 std::uint64_t most_merged(Dtype dtype, const Payload& payload) {
-  constexpr std::array<std::uint64_t, 4> most = {1 << 14, 1 << 17, 1 << 21, 1 << 21};  // by the bytes of a key
-  const std::uint64_t keys = most[static_cast<unsigned>(std::countr_zero(size_of(dtype)))];
+  const std::uint64_t keys = sort_plan::tuned.merged_keys[static_cast<unsigned>(std::countr_zero(size_of(dtype)))];
   return payload.kind == Payload::Kind::none ? keys : keys / 2;
 }
 
@@ -101,17 +100,18 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
     if (alone && pieces.count > most_of_rows(info, dtype, payload) && sort_few::serves(info, dtype, pieces.count)) {
       return Way::few;
     }
-    if (!alone && pieces.count >= sort_once::least_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
+    if (!alone && pieces.count >= sort_plan::tuned.once_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
       return Way::once;
     }
-    if (info.gpu && pieces.count >= sort_keys::least_keys && sort_keys::serves(info, dtype, payload, pieces.count)) {
+    if (info.gpu && pieces.count >= sort_plan::tuned.bucket_keys &&
+        sort_keys::serves(info, dtype, payload, pieces.count)) {
       return Way::keys;
     }
   }
   // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little. Many
   // pieces take them anyway, since digits need a kibibyte for each.
   const bool by_digits = job.algorithm == SortAlgorithm::radix;
-  if ((by_digits || !info.gpu) && pieces.size() < sort_plan::many_pieces) return Way::radix;
+  if ((by_digits || !info.gpu) && pieces.size() < sort_plan::tuned.many_pieces) return Way::radix;
   if (!equal) return Way::segments;
   const std::uint64_t most_in_registers = most_of_rows(info, dtype, payload);
   if (pieces.longest() <= most_in_registers) return Way::rows;

@@ -7,11 +7,9 @@
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
 // sort_placed.cl, group_scan.cl, sort_counters.cl and sort_bins.cl stand in front of this file.
 //
-// Defines beside those of these, given by sort_few.cpp:
-// - MASU_LOADS   the most keys of a work-item that few_count and few_part take
-// - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
+// kernels.md has the parameters, which sort_few.cpp gives.
 
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.
 enum {
@@ -32,7 +30,7 @@ inline uint bucket_of(const uint head, const uint lowest, const uint shift) {
 // 1, 2 and 4: a zero, a negative zero, a NaN.
 inline uint special_of(const MASU_ELEMENT bits) {
 #if MASU_ELEMENT_CLASS == 2
-  return !MASU_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
+  return !SORT_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
 #else
   (void)bits;
   return 0;
@@ -78,7 +76,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   const uint group = (uint)get_group_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
-  __global uint *const header = MASU_AT(uint, header_at);
+  __global uint *const header = SORT_AT(uint, header_at);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) counters[i] = 0;
   if (lid < 2) found[lid] = lid == 0 ? 0xffffffffU : 0;
   // The same sample in each work-group: a key of each work-item.
@@ -116,8 +114,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
     const uint own = counters[i];
-    const uint before = own == 0 ? 0 : atomic_add(&MASU_AT(uint, totals_at)[i], own);
-    MASU_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> own_bits) << own_bits;
+    const uint before = own == 0 ? 0 : atomic_add(&SORT_AT(uint, totals_at)[i], own);
+    SORT_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> own_bits) << own_bits;
   }
 }
 
@@ -141,10 +139,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   const uint group = (uint)get_group_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
-  __global MASU_ELEMENT *const to = MASU_AT(MASU_ELEMENT, parted_at);
-  __global uint *const header = MASU_AT(uint, header_at);
-  __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (buckets_each / 4);
-  __global const uint4 *const shares = MASU_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (buckets_each / 4);
+  __global MASU_ELEMENT *const to = SORT_AT(MASU_ELEMENT, parted_at);
+  __global uint *const header = SORT_AT(uint, header_at);
+  __global const uint4 *const totals = SORT_AT(const uint4, totals_at) + lid * (buckets_each / 4);
+  __global const uint4 *const shares = SORT_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (buckets_each / 4);
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
   const uint lowest = header[few_lowest];
@@ -192,14 +190,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     if (group == 0 && sizes[k] != 0) {
       // Each part that begins where this bucket ends, and in it.
       const uint bucket_end = begins + sizes[k];
-      for (uint next = begins / part + 1; next <= bucket_end / part; ++next) MASU_AT(uint, begins_at)[next] = bucket_end;
+      for (uint next = begins / part + 1; next <= bucket_end / part; ++next) SORT_AT(uint, begins_at)[next] = bucket_end;
     }
     begins += sizes[k];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (group == 0 && lid == 0) {
-    MASU_AT(uint, begins_at)[0] = 0;
-    MASU_AT(uint, begins_at)[(count + part - 1) / part] = count;
+    SORT_AT(uint, begins_at)[0] = 0;
+    SORT_AT(uint, begins_at)[(count + part - 1) / part] = count;
   }
   if (found[0] != 0 || found[1] > 64 * most_fuller) {
     if (group == 0 && lid == 0) header[few_left] = 1;
@@ -232,10 +230,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
   __local uint *const memory = (__local uint *)local_memory;
   __local uint *const found = bin_found(memory);
   const uint lid = (uint)get_local_id(0);
-  const uint begin = MASU_AT(const uint, begins_at)[get_group_id(0)];
-  const uint size = MASU_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
-  if (MASU_AT(const uint, header_at)[few_left] != 0 || size == 0) return;
-  __global const MASU_ELEMENT *const from = MASU_AT(const MASU_ELEMENT, parted_at) + begin;
+  const uint begin = SORT_AT(const uint, begins_at)[get_group_id(0)];
+  const uint size = SORT_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
+  if (SORT_AT(const uint, header_at)[few_left] != 0 || size == 0) return;
+  __global const MASU_ELEMENT *const from = SORT_AT(const MASU_ELEMENT, parted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
   uint least = 0xffffffffU;
   uint greatest = 0;

@@ -9,15 +9,14 @@
 
 namespace masu::sort_few {
 
+using sort_plan::tuned;
+
 namespace {
 
-constexpr std::uint64_t least_keys = std::uint64_t{1} << 14;
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 23;
-constexpr std::uint64_t many_keys = std::uint64_t{1} << 19;  // from which on there are more work-groups
 constexpr std::uint64_t header_bytes = 64;
 constexpr unsigned bins = 2048;
-constexpr unsigned local_bits = 12;                            // of few_finish's bins
-constexpr std::uint64_t many_floats = std::uint64_t{1} << 21;  // whose buckets differ much in size
+constexpr unsigned local_bits = 12;  // of few_finish's bins
 
 std::uint64_t finish_bytes(const Plan& plan, Dtype dtype) {
   return (std::uint64_t{2} << local_bits) + (group + 4) * std::uint64_t{4} +
@@ -58,15 +57,15 @@ Layout layout_of(const Plan& plan, const sort_once::Plan& once, Dtype dtype, std
 Plan plan_of(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
   if (size_of(dtype) < 4 || info.max_work_group_size < group || count >= most_keys) return {};
   Plan plan;
-  plan.items = size_of(dtype) == 4 ? 24 : 12;
+  plan.items = size_of(dtype) == 4 ? tuned.few_items : tuned.few_items / 2;
   while (plan.items > 1 && finish_bytes(plan, dtype) > info.local_bytes) plan.items -= 1;
-  plan.loads = size_of(dtype) == 4 ? 16 : 8;
+  plan.loads = size_of(dtype) == 4 ? tuned.few_loads : tuned.few_loads / 2;
   while (plan.loads > 1 && part_bytes(plan, dtype) > info.local_bytes) plan.loads -= 1;
   const std::uint64_t units = std::max(1U, static_cast<unsigned>(info.compute_units));
   const auto whole = [&](std::uint64_t keys, std::uint64_t most) {
     return static_cast<unsigned>(std::clamp<std::uint64_t>((keys + group - 1) / group * group, group, most));
   };
-  plan.tile = whole(count / (count < many_keys ? units : 2 * units), std::uint64_t{group} * plan.loads);
+  plan.tile = whole(count / (count < tuned.few_two_a_unit ? units : 2 * units), std::uint64_t{group} * plan.loads);
   plan.part = whole(count / (2 * units), std::uint64_t{group} * plan.items / 2);
   plan.most = group * plan.items - plan.part;
   return plan;
@@ -88,8 +87,8 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
 }
 
 bool serves(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
-  return count >= least_keys && !(is_float(dtype) && count >= many_floats) && plan_of(info, dtype, count).items != 0 &&
-         sort_once::plan_of(info, {dtype}, count).group != 0;
+  return count >= tuned.few_keys && !(is_float(dtype) && count >= tuned.few_floats) &&
+         plan_of(info, dtype, count).items != 0 && sort_once::plan_of(info, {dtype}, count).group != 0;
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {

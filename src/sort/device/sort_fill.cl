@@ -4,10 +4,7 @@
 //   sort_fill     writes every place's key
 // sort_key.cl and group_scan.cl stand in front of this file.
 //
-// Defines beside those of sort_key.cl, all given by sort_counting.cpp:
-// - MASU_GROUP    work-items in a work-group: a power of two, of which MASU_VALUES is a multiple
-// - MASU_VALUES   values that a key can have, 256 or 65536
-// - MASU_VECTORS  vectors of 16 bytes that a work-item of sort_fill writes
+// kernels.md has the parameters, which sort_counting.cpp gives.
 
 enum { vector_keys = 16 / MASU_ELEMENT_BYTES };  // of a vector
 

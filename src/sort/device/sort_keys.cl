@@ -6,22 +6,14 @@
 // (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl
 // and sort_lists.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP          work-items in a work-group of the partitions
-// - MASU_ITEMS          keys of a work-item of the partitions: a multiple of 4
-// - MASU_RESIDENT       work-groups of the partitions that share a compute unit
-// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler takes
-//   long over those that are unrolled between barriers, and gains nothing
-// - MASU_WHOLE_TILES    1: tiles of which all keys are there have a loop of their own; 0: they have not, since PoCL takes no
-//   barrier in a branch
-// - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-#define MASU_TILE MASU_PART_TILE
+#define SORT_TILE MASU_PART_TILE
 enum { counter_words = 4096 };  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
 
 enum { bucket_count = 1U << MASU_BUCKET_BITS };
 // Keys of 16 bytes, as the caller has them and as they are parted.
-enum { source_vector = 16 / MASU_SOURCE_BYTES };
+enum { source_vector = 16 / SORT_SOURCE_BYTES };
 enum { key_vector = 16 / MASU_ELEMENT_BYTES };
 inline void unpack_vector(const uint4 vector, MASU_ELEMENT *keys) {
   uint words[4];
@@ -29,7 +21,7 @@ inline void unpack_vector(const uint4 vector, MASU_ELEMENT *keys) {
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < key_vector; ++k) keys[k] = element_of(words, k);
 }
-#if MASU_SOURCE_BYTES == 4
+#if SORT_SOURCE_BYTES == 4
 #define unpack_source words_of_vector
 #else
 #define unpack_source unpack_vector
@@ -49,7 +41,7 @@ inline uint kept_at(const uint i) { return i ^ (i >> (MASU_ELEMENT_BYTES == 4 ? 
 
 // Where the local memory of a partition is used for what.
 inline __local MASU_ELEMENT *part_kept(__local uint *memory) { return (__local MASU_ELEMENT *)memory; }
-inline __local uint *part_counters(__local uint *memory) { return memory + MASU_TILE * (MASU_ELEMENT_BYTES / 4); }
+inline __local uint *part_counters(__local uint *memory) { return memory + SORT_TILE * (MASU_ELEMENT_BYTES / 4); }
 inline __local uint *part_bases(__local uint *memory) { return part_counters(memory) + counter_words; }
 inline __local uint *part_partial(__local uint *memory) { return part_bases(memory) + 256; }
 
@@ -84,7 +76,7 @@ inline __local MASU_VALUE *part_values(__local uint *memory) { return (__local M
 #endif
 
 // Writes a key of a tile that lies in order in local memory, and its value: neighbours of equal digits to neighbours.
-MASU_INLINE void write_key(__global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS const uint place, const uint shift,
+MASU_INLINE void write_key(__global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS const uint place, const uint shift,
                            __local uint *memory) {
   const MASU_ELEMENT key = part_kept(memory)[kept_at(place)];
   const uint there = part_bases(memory)[digit_of(key, shift)] + place;
@@ -98,7 +90,7 @@ MASU_INLINE void write_key(__global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS cons
 // Puts the keys from[lo, hi) of the tile that begins at `base` to their places by the digit at `shift`: in local memory first,
 // then to where `cursors` give room. `partial`: they are not all of the tile; `aligned`: it begins at a multiple of 16 bytes.
 // `first`: the keys are as the caller has them, `before` keys after `from`, and zeros and NaNs are left out.
-MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
                            const uint shift, const bool aligned, const bool first, const uint before,
                            const Source flip, __local uint *memory, const uint lid) {
@@ -136,7 +128,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = own + i * MASU_GROUP;
-    const bool stays = (partial && (place < lo || place >= hi)) || (first && MASU_IS_SPECIAL(keys[i]));
+    const bool stays = (partial && (place < lo || place >= hi)) || (first && SORT_IS_SPECIAL(keys[i]));
     // Fewer registers: without their indices.
     if (first) keys[i] = MASU_PACKED ? upper_key(keys[i], flip) : masu_computed(upper_key(keys[i], flip));
     // What stays is counted where nobody looks, so that no addition waits for the one before it.
@@ -171,41 +163,41 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     if (!checked || place < size) write_key(to, MASU_VALUES(values_from, values_to) place, shift, memory);
   }
 }
-#define MASU_PART_TILE_OF(partial)                                                                                      \
+#define SORT_PART_TILE_OF(partial)                                                                                      \
   part_keys(from, to, MASU_VALUES(values_from, values_to) cursors, base, lo, hi, partial, shift, aligned, first, before, \
             flip, memory, lid)
 
-MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
                            const bool aligned, const bool first, const uint before, const Source flip,
                            __local uint *memory, const uint lid) {
 #if MASU_WHOLE_TILES
-  if (lo == base && hi == base + MASU_TILE) MASU_PART_TILE_OF(false);
+  if (lo == base && hi == base + SORT_TILE) SORT_PART_TILE_OF(false);
   else
 #endif
-    MASU_PART_TILE_OF(true);
+    SORT_PART_TILE_OF(true);
 }
 
 // Tiles of a part: they begin at multiples of 16 bytes.
 inline uint tiles_of(const uint begin, const uint end) {
-  return begin == end ? 0 : (end - begin / key_vector * key_vector + MASU_TILE - 1) / MASU_TILE;
+  return begin == end ? 0 : (end - begin / key_vector * key_vector + SORT_TILE - 1) / SORT_TILE;
 }
 
 // From `keys` to `parted`. The last work-group finds the tiles of keys_second instead, unless keys_parts has.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong header_at, const ulong counts_at, const ulong starts_at,
+    SORT_VALUE_BUFFERS __global uchar *workspace, const ulong header_at, const ulong counts_at, const ulong starts_at,
     const uint count, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
-  __global uint *const starts = MASU_AT(uint, starts_at);
+  __global uint *const starts = SORT_AT(uint, starts_at);
   if (tile + 1 == get_num_groups(0)) {
 #if !MASU_TWO_STEPS
     __local uint *const partial = (__local uint *)local_memory;
     const uint last = ((lid + 1) << second_bits) - 1;
     const uint tiles =
-        lid < 256 ? tiles_of(starts[start_first_keys + lid], starts[last] + MASU_AT(const uint, counts_at)[last]) : 0;
+        lid < 256 ? tiles_of(starts[start_first_keys + lid], starts[last] + SORT_AT(const uint, counts_at)[last]) : 0;
     uint total;
     const uint before = group_scan(tiles, MASU_GROUP, partial, lid, &total);
     if (lid < 256) starts[start_first_tiles + 1 + lid] = before;
@@ -214,16 +206,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     return;
   }
 #if MASU_BY_DIGITS_TOO
-  if (MASU_AT(const uint, header_at)[header_by_digits] != 0) return;
+  if (SORT_AT(const uint, header_at)[header_by_digits] != 0) return;
 #endif
   // Keys counted from the multiple of 16 bytes at or before the first one.
   __global const uchar *const begin = keys + keys_at;
-  const uint before = (uint)((size_t)begin & 15) / MASU_SOURCE_BYTES;
-  __global const uchar *const from = begin - before * MASU_SOURCE_BYTES;
-  const uint base = tile * MASU_TILE;
+  const uint before = (uint)((size_t)begin & 15) / SORT_SOURCE_BYTES;
+  __global const uchar *const from = begin - before * SORT_SOURCE_BYTES;
+  const uint base = tile * SORT_TILE;
   const uint lo = max(base, before);
-  const uint hi = (uint)min((ulong)base + MASU_TILE, (ulong)before + count);
-  const Source flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
+  const uint hi = (uint)min((ulong)base + SORT_TILE, (ulong)before + count);
+  const Source flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
   part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + start_cursors, base, lo, hi,
             MASU_KEY_BITS - 8, true, true, before, flip, (__local uint *)local_memory, lid);
@@ -232,12 +224,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
 // From `parted`, which begins at a multiple of 16 bytes, to `sorted`. There are more work-groups than tiles.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
     __global const uchar *parted, const ulong parted_at, __global uchar *sorted, const ulong sorted_at,
-    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong starts_at, __local uint4 *local_memory) {
+    SORT_VALUE_BUFFERS __global uchar *workspace, const ulong starts_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const found = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
-  __global uint *const starts = MASU_AT(uint, starts_at);
+  __global uint *const starts = SORT_AT(uint, starts_at);
   const uint tiles = starts[start_first_tiles + 256];
   for (uint part = lid; part < 256; part += MASU_GROUP) {
     const uint first = starts[start_first_tiles + part];
@@ -255,14 +247,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint part = found[0];
   const uint begin = found[2];
   const uint end = found[3];
-  const uint base = begin / key_vector * key_vector + found[1] * MASU_TILE;
+  const uint base = begin / key_vector * key_vector + found[1] * SORT_TILE;
   const uint lo = max(base, begin);
-  const uint hi = min(base + MASU_TILE, end);
+  const uint hi = min(base + SORT_TILE, end);
   barrier(CLK_LOCAL_MEM_FENCE);
   __global const uchar *const from = parted + parted_at;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   // The 8 bits may begin with some of the part's own.
   __global uint *const cursors = starts + (part << second_bits & ~255U);
-  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, MASU_REST_BITS, true, false,
+  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, SORT_REST_BITS, true, false,
             0, 0, (__local uint *)local_memory, lid);
 }

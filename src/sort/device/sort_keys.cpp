@@ -93,11 +93,11 @@ class Sorter {
   static Buffer<std::byte> whole_of(const BufferBase& buffer) {
     return {buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()};
   }
-  // MASU_VALUE_BUFFERS
+  // SORT_VALUE_BUFFERS
   [[nodiscard]] call::Arguments values(const BufferBase& from, const BufferBase& to) const {
     return subject_.value_bytes == 0 ? call::Arguments() : call::Arguments(from, to);
   }
-  // MASU_RESULT_BUFFERS
+  // SORT_RESULT_BUFFERS
   [[nodiscard]] call::Arguments result() const {
     if (!subject_.packed()) return call::Arguments();
     if (subject_.value_bytes == 0) return call::Arguments(result_);

@@ -16,8 +16,7 @@
 
 namespace masu::sort_keys {
 
-// From so many keys on, in one piece, it is faster than the other ways (H200, 2026-11) where it serves: on GPUs.
-inline constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
+// Where it is taken from tuned.bucket_keys keys on, in one piece, on GPUs.
 bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Bytes of temporary memory.
@@ -64,13 +63,8 @@ inline constexpr unsigned least_bucket_bits = 10;
 inline constexpr unsigned most_bucket_bits = 16;
 unsigned bucket_bits_of(const Subject& subject, std::uint64_t count);
 
-// Work-group size and keys of a work-item.
-struct Shape {
-  unsigned group = 0;  // 0: there is none
-  unsigned items = 0;
-  unsigned resident = 0;
-  [[nodiscard]] unsigned tile() const noexcept { return group * items; }
-};
+using sort_plan::FinishShape;
+using sort_plan::Shape;
 
 // The kernels that finish what fits a work-group's local memory.
 enum class Finish : std::uint8_t {
@@ -83,10 +77,6 @@ inline constexpr unsigned larger_most = 2;
 constexpr Finish larger(unsigned number) noexcept {
   return static_cast<Finish>(static_cast<unsigned>(Finish::larger) + number);
 }
-
-struct FinishShape : Shape {
-  unsigned bin_bits = 0;
-};
 
 // Constants of the kernels for a device, by its local memory: all of a compute unit of a GPU, or 48 KiB.
 struct Tuning {

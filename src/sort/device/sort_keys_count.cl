@@ -7,18 +7,9 @@
 //   keys_places  where each bucket begins; lists those that the first keys_finish does not take
 // sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl and sort_keys.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_COUNT_GROUP   work-items in a work-group of keys_count
-// - MASU_TWO_STEPS     1: local memory does not hold a counter for each bucket
-// - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
-// - MASU_MOST   keys of a bucket that a work-group of keys_finish takes
-// - MASU_LARGER_MOST_0, MASU_LARGER_MOST_1  the same of each kind of larger work-groups, which take turns; the one before where
-//   there is none
-// - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
-// - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
-// - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-inline uint bucket_of(const Source upper) { return (uint)(upper >> (8 * MASU_SOURCE_BYTES - MASU_BUCKET_BITS)); }
+inline uint bucket_of(const Source upper) { return (uint)(upper >> (8 * SORT_SOURCE_BYTES - MASU_BUCKET_BITS)); }
 
 #if MASU_TWO_STEPS
 // A counter for each of 256 digits in each of 32 columns of work-items.
@@ -90,14 +81,14 @@ inline void list_special(const Source bits, const uint place, Specials *specials
 // `place`: of the key among all.
 inline void count_key(const Source bits, const uint place, const Source flip, __local uint *counters,
                       __global uint *totals, const uint lid, Specials *specials) {
-  if (MASU_IS_SPECIAL(bits)) {
+  if (SORT_IS_SPECIAL(bits)) {
     count_special(bits, specials);
     list_special(bits, place, specials);
     return;
   }
 #if MASU_TWO_STEPS
   (void)totals;
-  count_column((uint)(upper_key(bits, flip) >> (8 * MASU_SOURCE_BYTES - 8)), counters, lid);
+  count_column((uint)(upper_key(bits, flip) >> (8 * SORT_SOURCE_BYTES - 8)), counters, lid);
 #else
   (void)lid;
   count_bucket(bucket_of(upper_key(bits, flip)), 1, counters, totals);
@@ -123,7 +114,7 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 // Counts a vector of keys; those that are special have no bucket: they add 0 to a counter that no other lane's do. Keys of
 // bucket *hot are counted by one lane, where an eighth of all lanes' keys or more are in it. Where they are not, another bucket
 // becomes the hot one.
-#define MASU_HOT_KEYS max(source_vector * MASU_SHUFFLE_LANES / 8, source_vector)
+#define SORT_HOT_KEYS max(source_vector * MASU_SHUFFLE_LANES / 8, source_vector)
 inline void count_vector(const uint4 vector, const uint place, const Source flip, __local uint *counters,
                          __global uint *totals, const uint lid, uint *hot, Specials *specials) {
   Source keys[source_vector];
@@ -134,28 +125,28 @@ inline void count_vector(const uint4 vector, const uint place, const Source flip
   bool special = false;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < source_vector; ++k) {
-    buckets[k] = MASU_IS_SPECIAL(keys[k]) ? 2 * lid % bucket_count : bucket_of(upper_key(keys[k], flip));
-    numbers[k] = MASU_IS_SPECIAL(keys[k]) ? 0 : 1;
-    special = special || MASU_IS_SPECIAL(keys[k]);
+    buckets[k] = SORT_IS_SPECIAL(keys[k]) ? 2 * lid % bucket_count : bucket_of(upper_key(keys[k], flip));
+    numbers[k] = SORT_IS_SPECIAL(keys[k]) ? 0 : 1;
+    special = special || SORT_IS_SPECIAL(keys[k]);
     own += buckets[k] == *hot ? numbers[k] : 0;
   }
   if (special) {
     uint kinds = 0;  // bits
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < source_vector; ++k) {
-      if (!MASU_IS_SPECIAL(keys[k])) continue;
+      if (!SORT_IS_SPECIAL(keys[k])) continue;
       count_special(keys[k], specials);
       kinds |= 1U << special_kind(keys[k]);
     }
     if ((kinds & ~specials->full) != 0) {
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < source_vector; ++k) {
-        if (MASU_IS_SPECIAL(keys[k])) list_special(keys[k], place + k, specials);
+        if (SORT_IS_SPECIAL(keys[k])) list_special(keys[k], place + k, specials);
       }
     }
   }
   const uint in_hot = masu_sum_lanes(own);
-  if (in_hot >= MASU_HOT_KEYS) {
+  if (in_hot >= SORT_HOT_KEYS) {
     if (lid % MASU_SHUFFLE_LANES == 0) count_bucket(*hot, in_hot, counters, totals);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < source_vector; ++k) {
@@ -217,7 +208,7 @@ MASU_INLINE bool crowded(__global const Source *from, const uint count, const So
   barrier(CLK_LOCAL_MEM_FENCE);
   count_pairs(bucket_of(key), counters, &found[0]);
 #if !MASU_PACKED
-#if MASU_SOURCE_BYTES == 8
+#if SORT_SOURCE_BYTES == 8
   const uint word = (uint)(key >> 32) * 0x9e3779b1U + (uint)key;
 #else
   const uint word = key;
@@ -238,10 +229,10 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
                                                            const uint count, const uint flipped,
                                                            const uint crowded_pairs, __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
-  const Source flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
+  const Source flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
-  __global uint *const totals = MASU_AT(uint, counts_at);
+  __global uint *const totals = SORT_AT(uint, counts_at);
   __global const Source *const from = (__global const Source *)(keys + keys_at);
   uint hot = no_bucket;
   Specials specials;
@@ -250,19 +241,19 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   specials.nans = 0;
   specials.full = 0;
   specials.met = counters + count_words + 5;  // after what crowded() needs
-  specials.header = MASU_AT(uint, header_at);
-  specials.lists = MASU_AT(uint, listed_at);
+  specials.header = SORT_AT(uint, header_at);
+  specials.lists = SORT_AT(uint, listed_at);
   clear_bins(counters, lid);
   if (lid < 2) specials.met[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_BY_DIGITS_TOO
   if (crowded(from, count, flip, crowded_pairs, counters, lid)) {
-    if (get_group_id(0) == 0 && lid == 0) MASU_AT(uint, header_at)[header_by_digits] = 1;
+    if (get_group_id(0) == 0 && lid == 0) SORT_AT(uint, header_at)[header_by_digits] = 1;
     return;
   }
 #endif
   // Keys before the first multiple of 16 bytes, and after the last one.
-  const uint head = min(count, (uint)((16 - ((size_t)from & 15)) & 15) / MASU_SOURCE_BYTES);
+  const uint head = min(count, (uint)((16 - ((size_t)from & 15)) & 15) / SORT_SOURCE_BYTES);
   const uint vectors = (count - head) / source_vector;
   const uint tail = count - head - vectors * source_vector;
   if (group == 0 && lid < head + tail) {
@@ -293,9 +284,9 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
     }
   }
 #if MASU_ELEMENT_CLASS == 2
-  if (specials.zeros != 0) atomic_add(&MASU_AT(uint, header_at)[header_zeros], specials.zeros);
-  if (specials.minuses != 0) atomic_add(&MASU_AT(uint, header_at)[header_minuses], specials.minuses);
-  if (specials.nans != 0) atomic_add(&MASU_AT(uint, header_at)[header_nans], specials.nans);
+  if (specials.zeros != 0) atomic_add(&SORT_AT(uint, header_at)[header_zeros], specials.zeros);
+  if (specials.minuses != 0) atomic_add(&SORT_AT(uint, header_at)[header_minuses], specials.minuses);
+  if (specials.nans != 0) atomic_add(&SORT_AT(uint, header_at)[header_nans], specials.nans);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
   flush_bins(counters, totals, lid);
@@ -307,10 +298,10 @@ __kernel MASU_WORK_GROUP(256) void keys_parts(__global uchar *workspace, const u
                                               const ulong starts_at, const uint flipped, __local uint *partial) {
   MASU_LOCAL_POINTER(uint, partial);
   const uint lid = (uint)get_local_id(0);
-  __global const uint *const header = MASU_AT(const uint, header_at);
-  __global uint *const starts = MASU_AT(uint, starts_at);
-  const uint own = MASU_AT(uint, counts_at)[lid];
-  MASU_AT(uint, counts_at)[lid] = 0;
+  __global const uint *const header = SORT_AT(const uint, header_at);
+  __global uint *const starts = SORT_AT(uint, starts_at);
+  const uint own = SORT_AT(uint, counts_at)[lid];
+  SORT_AT(uint, counts_at)[lid] = 0;
   uint total;
   uint start = group_scan(own, 256, partial, lid, &total) - own;
   start += flipped != 0 ? header[header_nans] : 0;
@@ -330,7 +321,7 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
   MASU_LOCAL_POINTER(uint, counters);
   const uint lid = (uint)get_local_id(0);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(parted + parted_at);
-  __global const uint *const starts = MASU_AT(const uint, starts_at);
+  __global const uint *const starts = SORT_AT(const uint, starts_at);
   __global const uint *const tiles = starts + start_first_tiles;
   const ulong all = tiles[256];
   const uint lo = (uint)(all * get_group_id(0) / get_num_groups(0));
@@ -342,8 +333,8 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
     const uint part_end = min(hi, tiles[part + 1]);
     const uint begin = starts[start_first_keys + part];
     const uint base = begin / key_vector * key_vector;
-    const uint first = max(begin, base + (tile - tiles[part]) * MASU_TILE);
-    const uint end = min(starts[start_cursors + part], base + (part_end - tiles[part]) * MASU_TILE);
+    const uint first = max(begin, base + (tile - tiles[part]) * SORT_TILE);
+    const uint end = min(starts[start_cursors + part], base + (part_end - tiles[part]) * SORT_TILE);
     for (uint i = lid; i < count_words; i += 256) counters[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = first + lid; i < end; i += 8 * 256) {
@@ -354,12 +345,12 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
       }
       MASU_UNROLLED
       for (uint k = 0; k < 8; ++k) {
-        if (i + k * 256 < end) count_column((uint)(keys[k] >> MASU_REST_BITS) & ((1U << second_bits) - 1), counters, lid);
+        if (i + k * 256 < end) count_column((uint)(keys[k] >> SORT_REST_BITS) & ((1U << second_bits) - 1), counters, lid);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint sum = columns_of(counters, lid);
-    if (sum != 0) atomic_add(&MASU_AT(uint, counts_at)[(part << second_bits) + lid], sum);
+    if (sum != 0) atomic_add(&SORT_AT(uint, counts_at)[(part << second_bits) + lid], sum);
     barrier(CLK_LOCAL_MEM_FENCE);
     tile = part_end;
   }
@@ -370,7 +361,7 @@ __kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, con
 inline void list_larger(__global uchar *workspace, __global uint *header, const ulong larger_at, const uint bucket,
                         const uint size) {
   const uint which = size > MASU_LARGER_MOST_0 ? 1 : 0;
-  MASU_AT(uint, larger_at)[which * bucket_count + atomic_inc(&header[header_larger + which])] = bucket;
+  SORT_AT(uint, larger_at)[which * bucket_count + atomic_inc(&header[header_larger + which])] = bucket;
 }
 
 // Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
@@ -386,8 +377,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   MASU_LOCAL_POINTER(uint, sums);
   const uint lid = (uint)get_local_id(0);
   const uint first = (uint)get_group_id(0) * MASU_PLACES_GROUP;
-  __global uint *const header = MASU_AT(uint, header_at);
-  __global const uint *const counts = MASU_AT(const uint, counts_at);
+  __global uint *const header = SORT_AT(uint, header_at);
+  __global const uint *const counts = SORT_AT(const uint, counts_at);
   __local uint *const totals = sums + MASU_PLACES_GROUP;
   uint before = 0;
   __global const uint4 *const fours = (__global const uint4 *)counts;
@@ -404,23 +395,23 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   const uint zeros = first >= bucket_count / 2 ? header[header_zeros] + header[header_minuses] : 0;
   const uint bucket = first + lid;
   const uint start = totals[lid] + sums[lid] - own + nans + zeros;
-  MASU_AT(uint, starts_at)[bucket] = start;
+  SORT_AT(uint, starts_at)[bucket] = start;
   if (!MASU_TWO_STEPS && (bucket & ((1U << second_bits) - 1)) == 0) {
-    MASU_AT(uint, starts_at)[start_cursors + (bucket >> second_bits)] = start;
-    MASU_AT(uint, starts_at)[start_first_keys + (bucket >> second_bits)] = start;
+    SORT_AT(uint, starts_at)[start_cursors + (bucket >> second_bits)] = start;
+    SORT_AT(uint, starts_at)[start_first_keys + (bucket >> second_bits)] = start;
   }
 #if MASU_TALLY
   const uint lowest = lid & ~((1U << MASU_JOIN_BITS) - 1);
   const uint joined = sums[lowest + (1U << MASU_JOIN_BITS) - 1] - (lowest == 0 ? 0 : sums[lowest - 1]);
   if (joined <= MASU_MOST) return;
   if (own <= MASU_MOST) {
-    if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[header_singles])] = bucket;
+    if (own != 0) SORT_AT(uint, singles_at)[atomic_inc(&header[header_singles])] = bucket;
   } else if (own <= MASU_LARGER_MOST_1) {
     list_larger(workspace, header, larger_at, bucket, own);
   } else if (own <= tally_most) {
     list_tally(workspace, header, tallies_at, start, own, 0);
   } else {
-    __global uint *const huge = MASU_AT(uint, huges_at) + (size_t)atomic_inc(&header[header_huges]) * 3;
+    __global uint *const huge = SORT_AT(uint, huges_at) + (size_t)atomic_inc(&header[header_huges]) * 3;
     huge[0] = start;
     huge[1] = own;
     huge[2] = bucket;
@@ -428,7 +419,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   }
 #else
   if (own > MASU_MOST && own <= MASU_LARGER_MOST_1) list_larger(workspace, header, larger_at, bucket, own);
-  open_buckets(own > MASU_LARGER_MOST_1, start, own, MASU_REST_BITS, 0, workspace, header + header_levels, opens_at, rows_at,
+  open_buckets(own > MASU_LARGER_MOST_1, start, own, SORT_REST_BITS, 0, workspace, header + header_levels, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif
 }

@@ -3,15 +3,11 @@
 // CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl, sort_counters.cl, sort_lists.cl and sort_bins.cl stand in front of
 // this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_RESIDENT   work-groups that share a compute unit
-// - MASU_MOST       keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
-// - MASU_LISTED     0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
-// - MASU_JOIN_BITS  a bucket is 2^this neighbouring ones of sort_keys.cl, joined
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, 0, MASU_REST_BITS - MASU_BIN_BITS); }
+inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, 0, SORT_REST_BITS - MASU_BIN_BITS); }
 
-#if MASU_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
+#if SORT_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
 enum {
   window_keys = 9,   // keys of a bin that lie in one window
   span_keys = 17,    // keys of a bin that lie in two windows and the half between them
@@ -29,19 +25,19 @@ inline void exchange(uint *a, uint *b) {
   *b = masu_max_pair(*a, *b);
   *a = low;
 }
-#define MASU_X(i, k) exchange(&v[i], &v[k]);
+#define SORT_X(i, k) exchange(&v[i], &v[k]);
 // Sorts 16 pairs of numbers of 16 bits by M. W. Green's network (1969), of 60 exchanges.
 MASU_INLINE void sort_16(uint *v) {
-  MASU_X(0, 1) MASU_X(2, 3) MASU_X(4, 5) MASU_X(6, 7) MASU_X(8, 9) MASU_X(10, 11) MASU_X(12, 13) MASU_X(14, 15)
-  MASU_X(0, 2) MASU_X(1, 3) MASU_X(4, 6) MASU_X(5, 7) MASU_X(8, 10) MASU_X(9, 11) MASU_X(12, 14) MASU_X(13, 15)
-  MASU_X(0, 4) MASU_X(1, 5) MASU_X(2, 6) MASU_X(3, 7) MASU_X(8, 12) MASU_X(9, 13) MASU_X(10, 14) MASU_X(11, 15)
-  MASU_X(0, 8) MASU_X(1, 9) MASU_X(2, 10) MASU_X(3, 11) MASU_X(4, 12) MASU_X(5, 13) MASU_X(6, 14) MASU_X(7, 15)
-  MASU_X(5, 10) MASU_X(6, 9) MASU_X(3, 12) MASU_X(13, 14) MASU_X(4, 8) MASU_X(7, 11) MASU_X(1, 2)
-  MASU_X(1, 4) MASU_X(7, 13) MASU_X(2, 8) MASU_X(11, 14)
-  MASU_X(2, 4) MASU_X(5, 6) MASU_X(9, 10) MASU_X(11, 13) MASU_X(3, 8) MASU_X(7, 12)
-  MASU_X(6, 8) MASU_X(10, 12) MASU_X(3, 5) MASU_X(7, 9)
-  MASU_X(3, 4) MASU_X(5, 6) MASU_X(7, 8) MASU_X(9, 10) MASU_X(11, 12)
-  MASU_X(6, 7) MASU_X(8, 9)
+  SORT_X(0, 1) SORT_X(2, 3) SORT_X(4, 5) SORT_X(6, 7) SORT_X(8, 9) SORT_X(10, 11) SORT_X(12, 13) SORT_X(14, 15)
+  SORT_X(0, 2) SORT_X(1, 3) SORT_X(4, 6) SORT_X(5, 7) SORT_X(8, 10) SORT_X(9, 11) SORT_X(12, 14) SORT_X(13, 15)
+  SORT_X(0, 4) SORT_X(1, 5) SORT_X(2, 6) SORT_X(3, 7) SORT_X(8, 12) SORT_X(9, 13) SORT_X(10, 14) SORT_X(11, 15)
+  SORT_X(0, 8) SORT_X(1, 9) SORT_X(2, 10) SORT_X(3, 11) SORT_X(4, 12) SORT_X(5, 13) SORT_X(6, 14) SORT_X(7, 15)
+  SORT_X(5, 10) SORT_X(6, 9) SORT_X(3, 12) SORT_X(13, 14) SORT_X(4, 8) SORT_X(7, 11) SORT_X(1, 2)
+  SORT_X(1, 4) SORT_X(7, 13) SORT_X(2, 8) SORT_X(11, 14)
+  SORT_X(2, 4) SORT_X(5, 6) SORT_X(9, 10) SORT_X(11, 13) SORT_X(3, 8) SORT_X(7, 12)
+  SORT_X(6, 8) SORT_X(10, 12) SORT_X(3, 5) SORT_X(7, 9)
+  SORT_X(3, 4) SORT_X(5, 6) SORT_X(7, 8) SORT_X(9, 10) SORT_X(11, 12)
+  SORT_X(6, 7) SORT_X(8, 9)
 }
 // Two vectors of 8 numbers each from two windows: pairs of one number of each, and back.
 inline void pair_up(const uint a, const uint b, uint *v) {
@@ -79,7 +75,7 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
         const uint value = keys[i] & value_mask;
         __local const uint *const words = kept + (begin + 1) / 2;
         uint before = (value & 1) != 0 ? words[value / 2] & 0xffff : 0;
-        MASU_ROLLED
+        SORT_ROLLED
         for (uint word = 0; word < value / 2; ++word) before += (words[word] & 0xffff) + (words[word] >> 16);
         keys[i] += before << 16;
       }
@@ -146,9 +142,9 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   // Each work-item takes two windows at once, one of either half of all.
   const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
-  MASU_ROLLED
+  SORT_ROLLED
   for (uint round = 0; round < (most > window_keys ? 3U : 2U); ++round) {
-    MASU_ROLLED
+    SORT_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
       const uint at = 1 + 2 * window + (round & 1);
       const uint other = at + 2 * pairs;
@@ -181,17 +177,17 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   }
 }
 
-#define MASU_FINISH(bucket, begin, size) \
+#define SORT_FINISH(bucket, begin, size) \
   finish_bucket(sorted, sorted_at, bucket, begin, size, flipped, (__local uint *)local_memory, lid)
 
 #else
-// Sorts a bucket. `bits`: the bits in which the keys differ, and MASU_OTHER where they are in `others`, and their values in
+// Sorts a bucket. `bits`: the bits in which the keys differ, and SORT_OTHER where they are in `others`, and their values in
 // `other_values`. What is sorted goes to the result.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global const uchar *others,
-                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES const uint begin, const uint size,
+                               const ulong others_at, SORT_RESULT_BUFFERS SORT_OTHER_VALUES const uint begin, const uint size,
                                const uint bits, const uint flipped, __local uint *memory, const uint lid) {
-  const uint shift = max(bits & ~MASU_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
-  const bool other = (bits & MASU_OTHER) != 0;
+  const uint shift = max(bits & ~SORT_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
+  const bool other = (bits & SORT_OTHER) != 0;
   __global const MASU_ELEMENT *const from =
       (__global const MASU_ELEMENT *)(other ? others + others_at : sorted + sorted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
@@ -216,42 +212,42 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   __global const Source *const unsorted = 0;
 #endif
   finish_keys(keys, from, to, MASU_VALUES(values_from, values_to) unsorted, 0, shift, size,
-              flipped != 0 ? MASU_SOURCE_ALL_BITS : 0, memory, lid);
+              flipped != 0 ? SORT_SOURCE_ALL_BITS : 0, memory, lid);
 }
-#define MASU_FINISH(bucket, begin, size) MASU_FINISH_BITS(begin, size, MASU_REST_BITS)
-#define MASU_FINISH_BITS(begin, size, bits)                                                                     \
-  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS begin, size, bits, \
+#define SORT_FINISH(bucket, begin, size) SORT_FINISH_BITS(begin, size, SORT_REST_BITS)
+#define SORT_FINISH_BITS(begin, size, bits)                                                                     \
+  finish_bucket(sorted, sorted_at, others, others_at, SORT_RESULT_ARGUMENTS SORT_OTHER_VALUE_ARGUMENTS begin, size, bits, \
                 flipped, (__local uint *)local_memory, lid)
 #endif
 
 // `list_at` and `listed_at`: a list, and how much it holds.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace, const ulong counts_at, const ulong starts_at,
+    SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global uchar *workspace, const ulong counts_at, const ulong starts_at,
     const ulong list_at, const ulong listed_at, const uint flipped,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
 #if MASU_LISTED
-  const uint listed = MASU_AT(const uint, listed_at)[0];
+  const uint listed = SORT_AT(const uint, listed_at)[0];
   for (uint i = (uint)get_group_id(0); i < listed; i += (uint)get_num_groups(0)) {
 #if MASU_LISTED == 2
-    __global const uint *const entry = MASU_AT(const uint, list_at) + (size_t)i * 3;
-    MASU_FINISH_BITS(entry[0], entry[1], entry[2]);
+    __global const uint *const entry = SORT_AT(const uint, list_at) + (size_t)i * 3;
+    SORT_FINISH_BITS(entry[0], entry[1], entry[2]);
 #else
-    const uint bucket = MASU_AT(const uint, list_at)[i];
-    const uint size = MASU_AT(const uint, counts_at)[bucket];
-    const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
-    MASU_FINISH(bucket, begin, size);
+    const uint bucket = SORT_AT(const uint, list_at)[i];
+    const uint size = SORT_AT(const uint, counts_at)[bucket];
+    const uint begin = SORT_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
+    SORT_FINISH(bucket, begin, size);
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 #else
   const uint bucket = (uint)get_group_id(0);
   const uint first = bucket << MASU_JOIN_BITS;
-  const uint begin = MASU_AT(const uint, starts_at)[first] - MASU_AT(const uint, counts_at)[first];
-  const uint size = MASU_AT(const uint, starts_at)[first + (1U << MASU_JOIN_BITS) - 1] - begin;
+  const uint begin = SORT_AT(const uint, starts_at)[first] - SORT_AT(const uint, counts_at)[first];
+  const uint size = SORT_AT(const uint, starts_at)[first + (1U << MASU_JOIN_BITS) - 1] - begin;
   if (size == 0 || size > MASU_MOST) return;
-  MASU_FINISH(bucket, begin, size);
+  SORT_FINISH(bucket, begin, size);
 #endif
 }

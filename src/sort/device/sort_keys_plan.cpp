@@ -8,27 +8,20 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 #include <utility>
 
 namespace masu::sort_keys {
 
+using sort_plan::tuned;
+
 namespace {
 
-// Keys of 4 bytes have a faster finish where they have 16 bits in common; from so many keys on. Fewer leave its
-// work-groups half empty.
-constexpr std::uint64_t narrow_keys = std::uint64_t{1} << 27;
 constexpr unsigned row_words = 260;
 constexpr unsigned open_words = 4;
 constexpr unsigned tile_words = 3;
 constexpr unsigned entry_words = 3;
 constexpr unsigned header_words = 64;
 constexpr unsigned most_tallied = 1U << 21;
-// So many times as many keys share a bucket as if they were uniform, from which on sort_once is faster (H100, 2026-11):
-// of keys of 4 bytes alone, fewer than narrow_keys; of 8; and of those of which the order is wanted.
-constexpr unsigned crowded_keys = 8;
-constexpr unsigned crowded_wide_keys = 64;
-constexpr unsigned crowded_orders = 2;
 constexpr std::array<std::string_view, larger_most> larger_names = {"MASU_LARGER_MOST_0", "MASU_LARGER_MOST_1"};
 
 Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
@@ -36,13 +29,22 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide) {
       const unsigned tally_group = subject.packed() ? 0 : 1024;
-      return {{512, 12, 2}, {{512, 9, 3}, 12}, {{{{1024, 12, 1}, 14}}}, tally_group, 1, 1024, false, 256};
+      return {tuned.part_8, tuned.finish_8, {{tuned.larger_8}}, tally_group, 1, 1024, false, 256};
     }
-    return {{512, 20, 2}, {{256, 18, 6}, 12}, {{{{512, 18, 3}, 13}, {{512, 48, 2}, 14}}}, 1024, 1, 1024, false, 256};
+    return {tuned.part_4, tuned.finish_4, {{tuned.larger_4_1, tuned.larger_4_2}}, 1024, 1, 1024, false, 256};
   }
-  if (wide) return {{256, 12, 1}, {{256, subject.packed() ? 12U : 18, 1}, 12}, {}, 0, 1, 256, true, 256};
-  const bool large = info.max_work_group_size >= 512;
-  return {{256, 24, 1}, {{256, 18, 1}, 12}, {{{{large ? 512U : 256U, 32, 1}, 12}}}, 256, 4, 256, true, 256};
+  if (wide)
+    return {tuned.little_part_8,
+            subject.packed() ? tuned.little_finish_packed : tuned.little_finish,
+            {},
+            0,
+            1,
+            256,
+            true,
+            256};
+  FinishShape larger = tuned.little_larger;
+  if (info.max_work_group_size < larger.group) larger.group = 256;
+  return {tuned.little_part_4, tuned.little_finish, {{larger}}, 256, 4, 256, true, 256};
 }
 
 // keys_finish where buckets have more keys: the first that has room for so many.
@@ -50,16 +52,18 @@ struct Grown {
   unsigned bucket_keys;
   FinishShape finish;
 };
-constexpr std::array<Grown, 3> grown = {
-    {{8192, {{512, 18, 3}, 13}}, {16384, {{512, 34, 2}, 14}}, {32768, {{1024, 34, 1}, 14}}}};
-constexpr std::array<Grown, 2> grown_in_little = {{{8192, {{512, 18, 1}, 13}}, {16384, {{512, 34, 1}, 12}}}};
+std::vector<Grown> grown(bool in_little) {
+  if (in_little) return {{8192, tuned.little_grown_1}, {16384, tuned.little_grown_2}};
+  return {{8192, tuned.grown_1}, {16384, tuned.grown_2}, {32768, tuned.grown_3}};
+}
 
 void grow(Tuning& tuning, unsigned bucket_keys, const DeviceInfo& info) {
-  const std::span<const Grown> all = tuning.tally_ranges == 1 ? std::span<const Grown>(grown) : grown_in_little;
+  if (bucket_keys <= tuning.finish.tile()) return;
+  const std::vector<Grown> all = grown(tuning.tally_ranges != 1);
   const auto one = std::ranges::find_if(all, [&](const Grown& shape) {
     return bucket_keys <= shape.bucket_keys && shape.finish.group <= info.max_work_group_size;
   });
-  if (bucket_keys > tuning.finish.tile() && one != all.end()) tuning.finish = one->finish;
+  if (one != all.end()) tuning.finish = one->finish;
 }
 
 // Leaves those that have room for more than keys_finish; where neighbours are joined, and few are larger, one of them.
@@ -123,7 +127,7 @@ Subject Subject::of(Dtype dtype, const Payload& payload, std::uint64_t count) {
 
 unsigned bucket_bits_of(const Subject& subject, std::uint64_t count) {
   const bool four = subject.key_bytes() == 4;
-  if (four && count >= narrow_keys) return most_bucket_bits;
+  if (four && count >= tuned.narrow_keys) return most_bucket_bits;
   return std::clamp(static_cast<unsigned>(std::bit_width((count - 1) / usual_bucket_keys)), least_bucket_bits,
                     four ? most_bucket_bits - 1 : most_bucket_bits);
 }
@@ -202,13 +206,13 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
   const bool order = subject.index_bytes != 0;
   const bool wide = size_of(subject.dtype) == 8;
   if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) || tuning.two_steps ||
-      (which == ByDigitsWhere::automatic && !order && !wide && count >= narrow_keys)) {
+      (which == ByDigitsWhere::automatic && !order && !wide && count >= tuned.narrow_keys)) {
     return {};
   }
   ByDigits by_digits{sort_once::plan_of(info, {subject.dtype, subject.index_bytes, order}, count), 0};
   if (which == ByDigitsWhere::all) return by_digits;
   const std::uint64_t evenly = std::uint64_t{tuning.count_group} * tuning.count_group / 2 / tuning.buckets();
-  const unsigned times = order ? crowded_orders : wide ? crowded_wide_keys : crowded_keys;
+  const unsigned times = order ? tuned.crowded_orders : wide ? tuned.crowded_8 : tuned.crowded_4;
   by_digits.crowded_pairs = static_cast<std::uint32_t>(times * evenly + 8);
   return by_digits;
 }

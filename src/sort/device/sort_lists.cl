@@ -2,16 +2,11 @@
 // What the kernels of sort_keys.cl tell each other by device memory, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA
 // C++). sort_key.cl stands in front of this file.
 //
-// Defines beside those of this, all given by sort_keys_plan.cpp:
-// - MASU_PART_TILE    keys that a work-group parts at once
-// - MASU_BUCKET_BITS  uppermost bits of a key, which are its bucket: 10 to 16
-// - MASU_PAYLOAD_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
-// - MASU_VALUE        its type
-// - MASU_MOST_LISTED  zeros, and NaNs, that keys_count lists
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-#define MASU_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
+#define SORT_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
 enum {
   header_zeros = 0,
@@ -31,16 +26,16 @@ enum {
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_BUFFERS \
+#define SORT_VALUE_BUFFERS \
   __global uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
 #else
-#define MASU_VALUE_BUFFERS
+#define SORT_VALUE_BUFFERS
 #endif
 
 // Gives a bucket to sort_tally.cl.
 inline void list_tally(__global uchar *workspace, __global uint *header, const ulong tallies_at, const uint begin,
                        const uint size, const uint in_parted) {
-  __global uint *const entry = MASU_AT(uint, tallies_at) + (size_t)atomic_inc(&header[header_tallies]) * 3;
+  __global uint *const entry = SORT_AT(uint, tallies_at) + (size_t)atomic_inc(&header[header_tallies]) * 3;
   entry[0] = begin;
   entry[1] = size;
   entry[2] = in_parted;
@@ -64,7 +59,7 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   barrier(CLK_LOCAL_MEM_FENCE);
   if (opens) {
     const uint index = atomic_inc(&level[0]);
-    __global uint *const record = MASU_AT(uint, opens_at) + (size_t)index * open_words;
+    __global uint *const record = SORT_AT(uint, opens_at) + (size_t)index * open_words;
     record[0] = begin;
     record[1] = size;
     record[2] = bits;
@@ -80,10 +75,10 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   for (uint k = 0; k < number; ++k) {
     __local const uint *const note = noted + 1 + 4 * k;
     const uint index = note[0];
-    for (uint i = lid; i < row_words; i += group) MASU_AT(uint, rows_at)[(size_t)index * row_words + i] = 0;
+    for (uint i = lid; i < row_words; i += group) SORT_AT(uint, rows_at)[(size_t)index * row_words + i] = 0;
     const uint all = note[3];
     for (uint i = lid; i < (all + MASU_PART_TILE - 1) / MASU_PART_TILE; i += group) {
-      __global uint *const tile = MASU_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
+      __global uint *const tile = SORT_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
       tile[0] = note[2] + i * MASU_PART_TILE;
       tile[1] = min(all - i * MASU_PART_TILE, (uint)MASU_PART_TILE);
       tile[2] = index;

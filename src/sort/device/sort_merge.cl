@@ -8,13 +8,7 @@
 // each by many work-items that look at as many places of its diagonal: few reads of memory wait for each other. A tile
 // is read while the one before it is merged.
 //
-// Defines, all given by sort_merge.cpp:
-// - MASU_GROUP          work-items in a work-group
-// - MASU_ITEMS          keys that each work-item merges
-// - MASU_TILES          tiles of a work-group, at most
-// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs, so that they lie in registers
-// - MASU_PAYLOAD_UNITS  units that move with each key; 0: nothing does
-// - MASU_PAYLOAD        the type of a unit
+// kernels.md has the parameters, which sort_merge.cpp gives.
 
 enum { tile_keys = MASU_GROUP * MASU_ITEMS };
 enum { border_count = MASU_TILES + 1 };
@@ -23,7 +17,7 @@ enum { border_count = MASU_TILES + 1 };
 // Work-items that seek a border.
 enum { seeker_count = MASU_GROUP / border_count };
 // Places lie with one between those of each work-item, so that neighbours do not share a bank.
-#define MASU_PADDED(i) ((i) + (i) / MASU_ITEMS)
+#define SORT_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
 // A tile, and the two runs whose part it is.
 typedef struct {
@@ -44,7 +38,7 @@ typedef struct {
 } masu_part;
 
 // Reads the keys of `part` into registers.
-#define MASU_READ_TILE                                                                 \
+#define SORT_READ_TILE                                                                 \
   MASU_UNROLLED                                                                        \
   for (uint i = 0; i < MASU_ITEMS; ++i) {                                              \
     const uint at = i * MASU_GROUP + lane;                                             \
@@ -138,7 +132,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   __local MASU_ELEMENT* const keys = (__local MASU_ELEMENT*)memory;
   MASU_ELEMENT next[MASU_ITEMS];
   masu_part part = parts[0];
-  MASU_READ_TILE
+  SORT_READ_TILE
   for (uint tile = 0; tile < here; ++tile) {
     const uint a_count = part.a_count;
     const uint count = part.count;
@@ -157,7 +151,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
     barrier(CLK_LOCAL_MEM_FENCE);
     if (tile + 1 < here) {
       part = parts[tile + 1];
-      MASU_READ_TILE
+      SORT_READ_TILE
     }
 
     // The same search within the tile, for each work-item's part of it.
@@ -198,7 +192,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint at = i * MASU_GROUP + lane;
-      if (at < count) target[at] = keys[MASU_PADDED(at)];
+      if (at < count) target[at] = keys[SORT_PADDED(at)];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_PAYLOAD_UNITS != 0
@@ -213,7 +207,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint at = i * MASU_GROUP + lane;
       if (at >= count) continue;
-      const uint place = words[MASU_PADDED(at)];
+      const uint place = words[SORT_PADDED(at)];
       const ulong from = (place < a_count ? a_from : b_from) + place;
       for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) {
         moved[at * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];

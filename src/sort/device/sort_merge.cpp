@@ -18,8 +18,6 @@ using sort_kernels::Arrays;
 
 namespace {
 
-constexpr unsigned most_group = 256;
-constexpr unsigned most_each = 16;
 // Tiles of a group, as long as each compute unit has this many groups.
 constexpr unsigned most_tiles_each = 4;
 constexpr std::uint64_t groups_of_unit = 8;
@@ -41,8 +39,9 @@ struct Shape {
 constexpr std::size_t part_bytes = 32;  // masu_part in sort_merge.cl
 
 Shape shape_of(const DeviceInfo& device, Dtype dtype, bool with_payload) {
-  Shape shape{static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(device.max_work_group_size, most_group))),
-              most_each, 0};
+  Shape shape{static_cast<unsigned>(
+                  std::bit_floor(std::min<std::uint64_t>(device.max_work_group_size, sort_plan::tuned.merge_group))),
+              sort_plan::tuned.merge_each, 0};
   // Keys of 8 bytes, or places beside keys, take twice the registers.
   if (size_of(dtype) == 8 || with_payload) shape.each /= 2;
   shape.each = std::clamp(shape.group / 2, 1U, shape.each);

@@ -21,16 +21,7 @@
 //
 // Passes in which all keys agree are left out. Every work-group finds them by itself from the counts of all digits.
 //
-// Defines beside those of these, all given by sort_once.cpp:
-// - MASU_GROUP        work-items in a work-group: at least 256, a multiple of 64
-// - MASU_ITEMS        keys of a work-item
-// - MASU_RESIDENT     work-groups that share a compute unit
-// - MASU_PAYLOAD_BYTES  of what moves with a key of 4 bytes: 1, 2 or 4, of an index 4 or 8; or 0
-// - MASU_VALUE        its type
-// - MASU_INDICES      1: the values are the places of the keys, and the keys themselves are not wanted
-// - MASU_ADDERS       work-groups that add up: each some of the digits, so that these divide MASU_GROUP
-// - MASU_AHEAD        tiles that a work-item which adds up looks at together
-// - MASU_COLUMNS      counters of each digit in a work-group that counts all digits: a power of two
+// kernels.md has the parameters, which sort_once.cpp gives.
 
 enum {
   digit_count = 256,
@@ -38,7 +29,7 @@ enum {
   tile_items = MASU_GROUP * MASU_ITEMS,
   sub_groups = MASU_GROUP / 32,
 };
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 enum {
   loads_each = 4,  // vectors of keys under way together
   items_read = 8,   // items that a work-item reads before it counts any of them
@@ -48,7 +39,7 @@ enum {
 
 // A word of a digit and a tile: its upper two bits say in which pass it was published, 0 at the start.
 enum { mark_shift = 30 };
-#define MASU_PUBLISHED(word) ((word) & ((1U << mark_shift) - 1))
+#define SORT_PUBLISHED(word) ((word) & ((1U << mark_shift) - 1))
 
 #if MASU_PAYLOAD_BYTES == 0
 typedef MASU_BITS Item;
@@ -56,21 +47,21 @@ typedef MASU_BITS Item;
 typedef ulong Item;
 #endif
 // 1: items hold halves of keys.
-#define MASU_HALVES (MASU_INDICES && MASU_ELEMENT_BYTES == 8)
+#define SORT_HALVES (MASU_INDICES && MASU_ELEMENT_BYTES == 8)
 // Whether items hold ordered keys. Those of floats do not tell zeros and NaNs apart.
-#define MASU_TURNED (MASU_INDICES || !MASU_FLOAT)
+#define SORT_TURNED (MASU_INDICES || !MASU_FLOAT)
 
 // What is sorted by in a pass.
 inline uint half_of(const MASU_ELEMENT bits, const MASU_BITS flip, const bool upper) {
   const MASU_BITS key = sort_key(bits) ^ flip;
-  return (uint)(MASU_HALVES && upper ? (ulong)key >> 32 : (ulong)key);
+  return (uint)(SORT_HALVES && upper ? (ulong)key >> 32 : (ulong)key);
 }
 inline MASU_BITS key_of(const Item item, const MASU_BITS flip) {
-  return MASU_TURNED ? (MASU_BITS)item : sort_key((MASU_BITS)item) ^ flip;
+  return SORT_TURNED ? (MASU_BITS)item : sort_key((MASU_BITS)item) ^ flip;
 }
 // The digit of an item, or the last digit where there is none in the tile.
 inline uint digit_of(const Item item, const uint shift, const MASU_BITS flip, const bool there) {
-  return MASU_TURNED || there ? (uint)(key_of(item, flip) >> shift) & (digit_count - 1) : digit_count - 1;
+  return SORT_TURNED || there ? (uint)(key_of(item, flip) >> shift) & (digit_count - 1) : digit_count - 1;
 }
 
 // All work-groups wait for each other, the first of `times` at a word of 0, and see then what the others wrote.
@@ -216,7 +207,7 @@ MASU_INLINE void count_part(const bool first_pass, const bool upper, const uint 
       const uint i = first + k;
       if (i >= MASU_ITEMS) continue;
       Item item = slots[i * 32];
-#if MASU_TURNED
+#if SORT_TURNED
       if (first_pass && i * 32 < left) {
 #if MASU_INDICES
         item = (ulong)(place + i * 32) << 32 | half_of((MASU_BITS)item, flip, upper);
@@ -320,7 +311,7 @@ inline void add_up(__global volatile const uint *counts, __global volatile uint 
     uint total = 0;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AHEAD; ++k) {
-      const uint keys = ahead + k < taken ? MASU_PUBLISHED(words[k]) : 0;
+      const uint keys = ahead + k < taken ? SORT_PUBLISHED(words[k]) : 0;
       words[k] = total;
       total += keys;
     }
@@ -354,7 +345,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
     const ulong other_at, const ulong state_at, const ulong totals_at, const ulong counts_at, const uint count,
     const uint flipped, const uint in_place, const uint asked, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
-  __global volatile uint *const state = MASU_AT(volatile uint, state_at);
+  __global volatile uint *const state = SORT_AT(volatile uint, state_at);
   if (asked != 0 && state[0] == 0) return;
   __local Item *const staging = (__local Item *)local_memory;
   __local Item *const parts = staging + tile_items;
@@ -374,8 +365,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
   __global MASU_ELEMENT *const sorted = (__global MASU_ELEMENT *)(sorted_memory + sorted_at);
 #endif
   __global MASU_VALUE *const moved = (__global MASU_VALUE *)(moved_memory + moved_at);
-  __global uint *const totals = MASU_AT(uint, totals_at);
-  __global volatile uint *const counts = MASU_AT(volatile uint, counts_at);
+  __global uint *const totals = SORT_AT(uint, totals_at);
+  __global volatile uint *const counts = SORT_AT(volatile uint, counts_at);
   __global volatile uint *const places = counts + (size_t)tiles * digit_count;
   __local uint *const own_counters = counters + sub_group * digit_count;
 
@@ -391,9 +382,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
   for (uint pass = 0; pass < pass_count; ++pass) {
     if ((passes >> pass & 1) == 0) continue;
     if (done != 0) wait_for_all(state + 1, 1 + done, lid);
-    const uint shift = MASU_HALVES ? 8 * (pass & 3) : 8 * pass;
+    const uint shift = SORT_HALVES ? 8 * (pass & 3) : 8 * pass;
     const bool upper = pass >= 4;
-#if MASU_HALVES
+#if SORT_HALVES
     // Whether the next pass is the first one by upper halves.
     const bool fetches = (passes & 15) >> pass == 1 && passes >> 4 != 0;
 #endif
@@ -401,11 +392,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
     const uint mark = done % 3 + 1;
 #if MASU_PAYLOAD_BYTES == 0
     const bool to_sorted = ((needed - done) & 1) != 0;
-    __global const Item *const from = to_sorted ? MASU_AT(Item, one_at) : sorted;
-    __global Item *const to = to_sorted ? sorted : MASU_AT(Item, one_at);
+    __global const Item *const from = to_sorted ? SORT_AT(Item, one_at) : sorted;
+    __global Item *const to = to_sorted ? sorted : SORT_AT(Item, one_at);
 #else
-    __global const Item *const from = MASU_AT(Item, (done & 1) != 0 ? one_at : other_at);
-    __global Item *const to = MASU_AT(Item, (done & 1) != 0 ? other_at : one_at);
+    __global const Item *const from = SORT_AT(Item, (done & 1) != 0 ? one_at : other_at);
+    __global Item *const to = SORT_AT(Item, (done & 1) != 0 ? other_at : one_at);
 #endif
     ++done;
 
@@ -457,7 +448,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
       if (lid < digit_count) {
         uint word = places[(size_t)tile * digit_count + lid];
         while (word >> mark_shift != mark) word = places[(size_t)tile * digit_count + lid];
-        bases[lid] = MASU_PUBLISHED(word) - begin;
+        bases[lid] = SORT_PUBLISHED(word) - begin;
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       begin = next_begin;
@@ -467,7 +458,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
           const uint place = i * MASU_GROUP + lid;
           const Item item = staging[place];
           const uint goes = bases[digit_of(item, shift, flip, true)] + place;
-#if MASU_HALVES
+#if SORT_HALVES
           if (place < size && fetches) {
             to[goes] = item >> 32 << 32 | half_of(keys[item >> 32], flip, true);
           } else
@@ -481,7 +472,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
           const Item item = staging[place];
           const uint goes = bases[digit_of(item, shift, flip, true)] + place;
 #if !MASU_INDICES
-          if (place < size) sorted[goes] = MASU_TURNED ? bits_of_key((MASU_BITS)item ^ flip) : (MASU_BITS)item;
+          if (place < size) sorted[goes] = SORT_TURNED ? bits_of_key((MASU_BITS)item ^ flip) : (MASU_BITS)item;
 #endif
 #if MASU_PAYLOAD_BYTES != 0
           if (place < size) moved[goes] = (MASU_VALUE)(item >> 32);

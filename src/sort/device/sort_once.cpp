@@ -12,8 +12,6 @@ namespace masu::sort_once {
 namespace {
 
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 30;  // their places have 30 bits
-constexpr std::uint64_t asked_orders = std::uint64_t{1}
-                                       << 22;  // orders of so many integers of 4 bytes are left to sort_keys
 constexpr unsigned least_items = 4;
 constexpr unsigned count_bytes = 64 << 10;       // of the counters of all digits
 constexpr unsigned resident_local_bytes = 1024;  // that a compute unit keeps for each work-group
@@ -38,8 +36,8 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count) {
       count >= most_keys) {
     return {};
   }
-  Plan plan{768, 16, 1, 2, 16, 0, 0};
-  if (kind.item_bytes() == 4) plan.items *= 2;
+  const sort_plan::Shape& shape = kind.item_bytes() == 4 ? sort_plan::tuned.once_4 : sort_plan::tuned.once_8;
+  Plan plan{shape.group, shape.items, shape.resident, sort_plan::tuned.once_adders, sort_plan::tuned.once_ahead, 0, 0};
   const auto fits = [&] {
     plan.local_bytes = local_bytes_of(plan, kind);
     return plan.local_bytes <= info.local_bytes &&
@@ -92,7 +90,7 @@ Layout layout_of(const Plan& plan, const Kind& kind, std::uint64_t count) {
 bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
   if (!sort_kernels::aligned(payload.buffer, payload.bytes)) return false;
   const Kind kind = Kind::of(dtype, payload);
-  return !(kind.indices && !is_float(dtype) && size_of(dtype) == 4 && count >= asked_orders) &&
+  return !(kind.indices && !is_float(dtype) && size_of(dtype) == 4 && count >= sort_plan::tuned.asked_orders) &&
          plan_of(info, kind, count).group != 0;
 }
 

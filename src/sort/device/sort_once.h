@@ -45,8 +45,7 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count);
 inline constexpr auto files = sort_plan::files("src/sort/device/sort_once.cl");
 std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind);
 
-// From so many keys with a payload on, in one piece, it is faster than merging (H100, 2026-11) where it serves.
-inline constexpr std::uint64_t least_keys = std::uint64_t{1} << 20;
+// Where it is taken from tuned.once_keys keys on, with a payload, in one piece.
 bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Where things begin in temporary memory.

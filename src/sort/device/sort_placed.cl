@@ -6,45 +6,41 @@
 // that a sort that is not stable puts them in the stable order. sort_key.cl, for the dtype of the keys, or for u64, stands in
 // front of this file.
 //
-// Defines, all given by sort_keys_plan.cpp:
-// - MASU_PACKED        1: keys are packed; 0: they are not
-// - MASU_SOURCE_CLASS  of the keys that are packed: as MASU_ELEMENT_CLASS
-// - MASU_INDEX_BITS    the lower bits of a packed key
-// - MASU_INDEX_BYTES   4 or 8 where the result is the indices; 0: it is the keys
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 // Before a loop that stays as it is.
-#define MASU_ROLLED _Pragma("unroll 1")
+#define SORT_ROLLED _Pragma("unroll 1")
 
 // Whether the bits are those of a zero or a NaN that does not move.
 #if MASU_ELEMENT_CLASS == 2
-#define MASU_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_ELEMENT)MASU_INFINITY_BITS * 2)
+#define SORT_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_ELEMENT)MASU_INFINITY_BITS * 2)
 #else
-#define MASU_IS_SPECIAL(bits) false
+#define SORT_IS_SPECIAL(bits) false
 #endif
 
 #if MASU_PACKED
 typedef uint Source;  // a key as the caller has it
-#define MASU_SOURCE_BYTES 4
-#define MASU_SOURCE_ALL_BITS 0xffffffffU
-#define MASU_SOURCE_SIGN 0x80000000U
-#define MASU_SOURCE_INFINITY_BITS 0x7f800000U
+#define SORT_SOURCE_BYTES 4
+#define SORT_SOURCE_ALL_BITS 0xffffffffU
+#define SORT_SOURCE_SIGN 0x80000000U
+#define SORT_SOURCE_INFINITY_BITS 0x7f800000U
 
-// A placed key without its index. `flip` is MASU_SOURCE_ALL_BITS where greater keys come first, else 0. The order is that of
+// A placed key without its index. `flip` is SORT_SOURCE_ALL_BITS where greater keys come first, else 0. The order is that of
 // sort_key() in sort_key.cl.
 inline uint upper_key(const uint bits, const uint flip) {
 #if MASU_SOURCE_CLASS == 0
   return bits ^ flip;
 #elif MASU_SOURCE_CLASS == 1
-  return bits ^ MASU_SOURCE_SIGN ^ flip;
+  return bits ^ SORT_SOURCE_SIGN ^ flip;
 #else
-  const uint magnitude = bits & (MASU_SOURCE_SIGN - 1);
-  const uint number = (bits & MASU_SOURCE_SIGN) != 0 ? MASU_SOURCE_SIGN - magnitude : MASU_SOURCE_SIGN + magnitude;
-  return (magnitude > MASU_SOURCE_INFINITY_BITS ? 0xffffffffU : number) ^ flip;
+  const uint magnitude = bits & (SORT_SOURCE_SIGN - 1);
+  const uint number = (bits & SORT_SOURCE_SIGN) != 0 ? SORT_SOURCE_SIGN - magnitude : SORT_SOURCE_SIGN + magnitude;
+  return (magnitude > SORT_SOURCE_INFINITY_BITS ? 0xffffffffU : number) ^ flip;
 #endif
 }
 inline ulong indexed_key(const ulong upper, const uint index) { return upper << MASU_INDEX_BITS | index; }
 
-#define MASU_INDEX_OF(packed) ((uint)((packed) & (((ulong)1 << MASU_INDEX_BITS) - 1)))
+#define SORT_INDEX_OF(packed) ((uint)((packed) & (((ulong)1 << MASU_INDEX_BITS) - 1)))
 // The bits of a key. What several bits are packed to, NaNs and zeros, is looked up where it came from.
 inline uint unpacked_key(const ulong packed, const uint flip, __global const uint *source) {
   const uint key = (uint)(packed >> MASU_INDEX_BITS) ^ flip;
@@ -53,17 +49,17 @@ inline uint unpacked_key(const ulong packed, const uint flip, __global const uin
   return key;
 #elif MASU_SOURCE_CLASS == 1
   (void)source;
-  return key ^ MASU_SOURCE_SIGN;
+  return key ^ SORT_SOURCE_SIGN;
 #else
-  if (key == MASU_SOURCE_SIGN || key == 0xffffffffU) return source[MASU_INDEX_OF(packed)];
-  return key > MASU_SOURCE_SIGN ? key - MASU_SOURCE_SIGN : MASU_SOURCE_SIGN | (MASU_SOURCE_SIGN - key);
+  if (key == SORT_SOURCE_SIGN || key == 0xffffffffU) return source[SORT_INDEX_OF(packed)];
+  return key > SORT_SOURCE_SIGN ? key - SORT_SOURCE_SIGN : SORT_SOURCE_SIGN | (SORT_SOURCE_SIGN - key);
 #endif
 }
 
 #else
 typedef MASU_ELEMENT Source;
-#define MASU_SOURCE_BYTES MASU_ELEMENT_BYTES
-#define MASU_SOURCE_ALL_BITS MASU_ALL_BITS
+#define SORT_SOURCE_BYTES MASU_ELEMENT_BYTES
+#define SORT_SOURCE_ALL_BITS MASU_ALL_BITS
 
 inline MASU_ELEMENT upper_key(const MASU_ELEMENT bits, const MASU_ELEMENT flip) { return distinct_key(bits) ^ flip; }
 inline MASU_ELEMENT indexed_key(const MASU_ELEMENT upper, const uint index) {
@@ -76,44 +72,44 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 
 // Where what is sorted goes, if it is not in place: the result, what moves with the keys, in place, and the keys as they were.
 #if MASU_PACKED && MASU_PAYLOAD_BYTES > 0
-#define MASU_RESULT_BUFFERS                                                                                         \
+#define SORT_RESULT_BUFFERS                                                                                         \
   __global uchar *result, const ulong result_at, __global uchar *moved, const ulong moved_at,                       \
       __global const uchar *source, const ulong source_at,
-#define MASU_RESULT_ARGUMENTS result, result_at, moved, moved_at, source, source_at,
+#define SORT_RESULT_ARGUMENTS result, result_at, moved, moved_at, source, source_at,
 #elif MASU_PACKED
-#define MASU_RESULT_BUFFERS __global uchar *result, const ulong result_at,
-#define MASU_RESULT_ARGUMENTS result, result_at,
+#define SORT_RESULT_BUFFERS __global uchar *result, const ulong result_at,
+#define SORT_RESULT_ARGUMENTS result, result_at,
 #else
-#define MASU_RESULT_BUFFERS
-#define MASU_RESULT_ARGUMENTS
+#define SORT_RESULT_BUFFERS
+#define SORT_RESULT_ARGUMENTS
 #endif
 // Values that move from one place to another; and those of keys that have not been moved back to where the result goes.
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
+#define SORT_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
 #define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
-#define MASU_OTHER_VALUES __global const uchar *other_values, const ulong other_values_at,
-#define MASU_OTHER_VALUE_ARGUMENTS other_values, other_values_at,
+#define SORT_OTHER_VALUES __global const uchar *other_values, const ulong other_values_at,
+#define SORT_OTHER_VALUE_ARGUMENTS other_values, other_values_at,
 #else
-#define MASU_VALUE_PARAMETERS
+#define SORT_VALUE_PARAMETERS
 #define MASU_VALUES(from, to)
-#define MASU_OTHER_VALUES
-#define MASU_OTHER_VALUE_ARGUMENTS
+#define SORT_OTHER_VALUES
+#define SORT_OTHER_VALUE_ARGUMENTS
 #endif
 // In the third word of an entry, beside the bits in which its keys may differ: they are in the memory of parted keys.
-#define MASU_OTHER 0x80000000U
+#define SORT_OTHER 0x80000000U
 
 // What the result holds of a placed key.
 #if MASU_INDEX_BYTES == 8
 typedef ulong Result;
-#define MASU_RESULT_OF(placed, flip, source) ((void)(flip), MASU_INDEX_OF(placed))
+#define SORT_RESULT_OF(placed, flip, source) ((void)(flip), SORT_INDEX_OF(placed))
 #elif MASU_INDEX_BYTES == 4
 typedef uint Result;
-#define MASU_RESULT_OF(placed, flip, source) ((void)(flip), MASU_INDEX_OF(placed))
+#define SORT_RESULT_OF(placed, flip, source) ((void)(flip), SORT_INDEX_OF(placed))
 #else
 typedef Source Result;
 #if MASU_PACKED
-#define MASU_RESULT_OF(placed, flip, source) unpacked_key(placed, flip, source)
+#define SORT_RESULT_OF(placed, flip, source) unpacked_key(placed, flip, source)
 #else
-#define MASU_RESULT_OF(placed, flip, source) natural_key(placed, flip)
+#define SORT_RESULT_OF(placed, flip, source) natural_key(placed, flip)
 #endif
 #endif

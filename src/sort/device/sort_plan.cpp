@@ -16,13 +16,10 @@ std::vector<runtime::Define> key_defines(Dtype dtype) {
   return sort_kernels::key_defines(dtype, Order::ascending);
 }
 
-// Work-group sizes and keys of a work-item, from the largest tile to the smallest.
-struct Shape {
-  unsigned group;
-  unsigned items;
-  unsigned resident;
-};
-constexpr std::array<Shape, 5> gpu_shapes = {{{512, 32, 1}, {512, 16, 2}, {512, 8, 2}, {256, 8, 4}, {256, 4, 4}}};
+// From the largest tile to the smallest.
+std::array<Shape, 5> gpu_shapes() {
+  return {tuned.tile_1, tuned.tile_2, tuned.tile_3, tuned.tile_4, tuned.tile_5};
+}
 
 Plan plan_for(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, const Shape& shape) {
   Plan plan;
@@ -78,7 +75,7 @@ std::vector<runtime::Define> Plan::defines() const {
 
 Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t count, bool pieces) {
   const std::size_t widest = std::max(size_of(dtype), value_bytes);
-  for (const Shape& shape : gpu_shapes) {
+  for (const Shape& shape : gpu_shapes()) {
     if (widest > 2 && shape.items > 16) continue;  // registers
     if (widest > 4 && shape.items > 8 && info.kind != DeviceKind::cuda) continue;
     Plan plan = plan_for(info, dtype, value_bytes, shape);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/kernel_source.h"
+#include "runtime/tuning.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -23,11 +24,26 @@ inline constexpr unsigned columns = 32;
 inline constexpr unsigned counter_words = digits / 2 * columns;
 // Tiles of a chunk: a work-group sums the counts of one chunk.
 inline constexpr unsigned chunk_tiles = 128;
-// From so many keys on, the bits that all keys share are looked for, and passes are saved.
-inline constexpr std::uint64_t facts_keys = std::uint64_t{1} << 20;
-// Without a GPU, sorting so many pieces by digits takes longer than building the programs for their lengths.
-inline constexpr std::uint64_t many_pieces = 512;
 inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
+
+// Work-group size, keys of a work-item, and work-groups that share a compute unit.
+struct Shape {
+  unsigned group = 0;  // 0: there is none
+  unsigned items = 0;
+  unsigned resident = 0;
+  [[nodiscard]] unsigned tile() const noexcept { return group * items; }
+};
+// And the bits of a bin's number, of kernels that finish buckets.
+struct FinishShape : Shape {
+  unsigned bin_bits = 0;
+};
+using ByKeyBytes = std::array<unsigned, 4>;  // 1, 2, 4, 8
+
+struct Tuned {
+#define MASU_TUNED MASU_TUNED_MEMBER
+#include "sort/device/sort_tuning.def"
+};
+inline Tuned tuned;
 
 // The files of a program: those with the order of keys, and `more`.
 template <class... Names>
@@ -67,9 +83,8 @@ bool carried(std::size_t value_bytes) noexcept;
 // Defines for sort_order.cl.
 std::vector<runtime::Define> order_defines(Dtype dtype);
 
-inline constexpr auto sort_files =
-    files("src/elements/group_scan.cl", "src/sort/device/sort_counters.cl", "src/sort/device/sort_rank.cl",
-          "src/sort/device/sort.cl");
+inline constexpr auto sort_files = files("src/elements/group_scan.cl", "src/sort/device/sort_counters.cl",
+                                         "src/sort/device/sort_rank.cl", "src/sort/device/sort.cl");
 inline constexpr auto order_files = files("src/sort/device/sort_order.cl");
 
 }  // namespace masu::sort_plan

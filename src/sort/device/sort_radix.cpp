@@ -268,7 +268,7 @@ class RadixSorter {
 
   void launch_passes(const Task& task, const Extent& extent, bool may_wait) {
     call::Kernels kernels(device_, sort_plan::sort_files, needs_.plan.defines(), needs_.plan.group);
-    const bool counted = may_wait && job_.pieces.count >= sort_plan::facts_keys;
+    const bool counted = may_wait && job_.pieces.count >= sort_plan::tuned.shared_bits_keys;
     std::vector<unsigned> shifts;
     if (counted) {
       shifts = useful_shifts(kernels, extent, task.keys);

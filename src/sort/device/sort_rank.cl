@@ -7,16 +7,7 @@
 // turn, so that a counter is added to in the order of the keys: the old value is the key's place among its equals in the
 // column. The counters, two of 16 bits a word, are then summed: digit by digit, column by column.
 //
-// Defines beside those of sort_key.cl, all given by sort_plan.cpp:
-// - MASU_GROUP          work-items in a work-group, 256, 512 or 1024
-// - MASU_ITEMS          keys of a work-item; a tile is MASU_GROUP * MASU_ITEMS keys, fewer than 65536
-// - MASU_RESIDENT       work-groups that share a compute unit
-// - MASU_PAD_SHIFT      a word is left free after each 2^this in local memory, so that columns lie in other banks
-// - MASU_PAYLOAD_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
-// - MASU_VALUE          its type
-// - MASU_UNROLLED       stands before loops over the keys of a work-item: unrolls them on GPUs. A processor's compiler is left
-//   to itself
-// - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
+// kernels.md has the parameters, which sort_plan.cpp gives.
 
 enum {
   digit_count = 256,
@@ -26,9 +17,9 @@ enum {
   counter_words = digit_count / 2 * column_count,
   counters_each = counter_words / MASU_GROUP,
 };
-#define MASU_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
+#define SORT_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
-#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 
 // `flip` is 0, or digit_count - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
@@ -76,8 +67,8 @@ enum { flag_drop_keys = 2 };
 enum { flag_whole = 4 };
 
 #if MASU_PAYLOAD_BYTES > 0
-#define MASU_VALUE_PARAMETERS                                                                                 \
+#define SORT_VALUE_PARAMETERS                                                                                 \
   __global const uchar *restrict values, const ulong values_at, __global uchar *restrict moved, const ulong moved_at,
 #else
-#define MASU_VALUE_PARAMETERS
+#define SORT_VALUE_PARAMETERS
 #endif

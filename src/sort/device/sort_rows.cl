@@ -12,23 +12,9 @@
 // through local memory. An item is what is compared: a key, or a key with its index below it, so that no two are equal.
 // 8-byte keys leave no room for the index, which is then a word of its own.
 //
-// Defines, all given by sort_rows.cpp:
-// - MASU_GROUP          work-items in a work-group, a power of two
-// - MASU_ITEMS          items of each work-item, a power of two from 2 on
-// - MASU_LANES          work-items that share a row, a power of two up to MASU_GROUP
-// - MASU_INDEXED        1: items have an index
-// - MASU_SEGMENTS       1: rows begin and end where arrays say; 0: they lie one after the other
-// - MASU_WHOLE          1: every row has MASU_LANES * MASU_ITEMS keys
-// - MASU_LISTED         1: the tiles to sort are those of the list
-// - MASU_MOVES_KEYS     1: keys are written (always where items have no index)
-// - MASU_INDEX_BYTES    bytes of the indices that are written: 0, 4 or 8
-// - MASU_INDEX          their type
-// - MASU_RECORD_UNIT    records are moved in units of this many bytes, 1, 2, 4 or 8; 0: there are none
-// - MASU_RECORD         the type of a unit
-// - MASU_GROUPS_A_UNIT  work-groups that a multiprocessor has registers for
-// - MASU_LOCAL_PAD      see item_stride
+// kernels.md has the parameters, which sort_rows.cpp gives.
 
-#define MASU_INDEX_APART (MASU_INDEXED && MASU_ELEMENT_BYTES == 8)
+#define SORT_INDEX_APART (MASU_INDEXED && MASU_ELEMENT_BYTES == 8)
 #if MASU_INDEXED && MASU_ELEMENT_BYTES < 4
 typedef uint Item;
 #define MASU_INDEX_BITS 16
@@ -44,30 +30,30 @@ typedef MASU_BITS Item;
 enum { item_stride = MASU_GROUP + MASU_LOCAL_PAD };
 
 // In these, `items` and `indices` are arrays of MASU_ITEMS in registers: every subscript is known when compiled.
-#if MASU_INDEX_APART
-#define MASU_COMES_FIRST(a, a_index, b, b_index) ((a) < (b) || ((a) == (b) && (a_index) < (b_index)))
+#if SORT_INDEX_APART
+#define SORT_COMES_FIRST(a, a_index, b, b_index) ((a) < (b) || ((a) == (b) && (a_index) < (b_index)))
 // The lesser of items i and j goes to i.
-#define MASU_IN_ORDER(i, j)                                                                  \
+#define SORT_IN_ORDER(i, j)                                                                  \
   {                                                                                          \
     const Item a = items[i], b = items[j];                                              \
     const uint a_index = indices[i], b_index = indices[j];                                   \
-    const bool exchanged = MASU_COMES_FIRST(b, b_index, a, a_index);                         \
+    const bool exchanged = SORT_COMES_FIRST(b, b_index, a, a_index);                         \
     items[i] = exchanged ? b : a, items[j] = exchanged ? a : b;                              \
     indices[i] = exchanged ? b_index : a_index, indices[j] = exchanged ? a_index : b_index;  \
   }
 // Item i becomes the lesser of itself and another where `lower`, else the greater.
-#define MASU_KEEP(i, other, other_index, lower)                                            \
-  if (MASU_COMES_FIRST(other, other_index, items[i], indices[i]) == (lower)) {             \
+#define SORT_KEEP(i, other, other_index, lower)                                            \
+  if (SORT_COMES_FIRST(other, other_index, items[i], indices[i]) == (lower)) {             \
     items[i] = other;                                                                      \
     indices[i] = other_index;                                                              \
   }
 #else
-#define MASU_IN_ORDER(i, j)                     \
+#define SORT_IN_ORDER(i, j)                     \
   {                                             \
     const Item a = items[i], b = items[j]; \
     items[i] = min(a, b), items[j] = max(a, b); \
   }
-#define MASU_KEEP(i, other, other_index, lower) \
+#define SORT_KEEP(i, other, other_index, lower) \
   if ((other < items[i]) == (lower)) items[i] = other;
 #endif
 
@@ -86,7 +72,7 @@ MASU_INLINE void merge_own(Item *items, uint *indices) {
   for (int distance = MASU_ITEMS / 2; distance > 0; distance /= 2) {
     MASU_PRAGMA_UNROLL
     for (int i = 0; i < MASU_ITEMS; ++i) {
-      if ((i & distance) == 0) MASU_IN_ORDER(i, i + distance)
+      if ((i & distance) == 0) SORT_IN_ORDER(i, i + distance)
     }
   }
 }
@@ -104,7 +90,7 @@ MASU_INLINE void sort_own(Item *items, uint *indices) {
         const bool compared =
             distance == width ? within < width
                              : within >= distance && within < 2 * width - distance && (within / distance & 1) != 0;
-        if (compared) MASU_IN_ORDER(i, i + distance)
+        if (compared) SORT_IN_ORDER(i, i + distance)
       }
     }
   }
@@ -120,12 +106,12 @@ MASU_INLINE void pass_between(Item *items, uint *indices, const uint lane, const
       const int f = MASU_ITEMS - 1 - e;
       const Item left = shuffled(items[mirrored ? f : e], mask);
       const Item right = shuffled(items[mirrored ? e : f], mask);
-#if MASU_INDEX_APART
+#if SORT_INDEX_APART
       const uint left_index = masu_shuffle_xor(indices[mirrored ? f : e], mask);
       const uint right_index = masu_shuffle_xor(indices[mirrored ? e : f], mask);
 #endif
-      MASU_KEEP(e, left, left_index, lower)
-      MASU_KEEP(f, right, right_index, lower)
+      SORT_KEEP(e, left, left_index, lower)
+      SORT_KEEP(f, right, right_index, lower)
     }
     return;
   }
@@ -134,7 +120,7 @@ MASU_INLINE void pass_between(Item *items, uint *indices, const uint lane, const
   MASU_PRAGMA_UNROLL
   for (int e = 0; e < MASU_ITEMS; ++e) {
     shared[e * item_stride + lane] = items[e];
-#if MASU_INDEX_APART
+#if SORT_INDEX_APART
     shared_indices[e * item_stride + lane] = indices[e];
 #endif
   }
@@ -143,10 +129,10 @@ MASU_INLINE void pass_between(Item *items, uint *indices, const uint lane, const
   for (int e = 0; e < MASU_ITEMS; ++e) {
     const uint at = (uint)(mirrored ? MASU_ITEMS - 1 - e : e) * item_stride + (lane ^ mask);
     const Item other = shared[at];
-#if MASU_INDEX_APART
+#if SORT_INDEX_APART
     const uint other_index = shared_indices[at];
 #endif
-    MASU_KEEP(e, other, other_index, lower)
+    SORT_KEEP(e, other, other_index, lower)
   }
 }
 
@@ -176,12 +162,12 @@ enum { tile_rows = MASU_GROUP / MASU_LANES };
 
 // Keys as they are compared without an index, and back. Floats each have their own, and those with a minus before NaN come before
 // the infinity: that is mended below.
-#define MASU_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
-MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) { return distinct_key(bits) ^ MASU_TURN; }
-MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) { return (MASU_ELEMENT)bits_of_distinct(item ^ MASU_TURN); }
+#define SORT_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
+MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) { return distinct_key(bits) ^ SORT_TURN; }
+MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) { return (MASU_ELEMENT)bits_of_distinct(item ^ SORT_TURN); }
 
-#define MASU_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
-#if MASU_CAN_DIFFER
+#define SORT_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
+#if SORT_CAN_DIFFER
 // What a tile holds of keys that are equal, but not in their bits.
 enum {
   met_plus_zero = 1U,
@@ -207,24 +193,24 @@ MASU_INLINE bool differ(const uint kinds) {
 // MASU_SEGMENTS: row r has lengths[first_row + r]
 // keys from begins[first_row + r] on.
 #if MASU_SEGMENTS
-#define MASU_ROWS __global const ulong *begins, __global const uint *lengths, const ulong first_row, const ulong rows
+#define SORT_ROWS __global const ulong *begins, __global const uint *lengths, const ulong first_row, const ulong rows
 #else
-#define MASU_ROWS const ulong piece_length, const ulong piece_rows, const uint row_length, const ulong rows
+#define SORT_ROWS const ulong piece_length, const ulong piece_rows, const uint row_length, const ulong rows
 #endif
 
-#define MASU_INSIDE(i) (MASU_WHOLE ? length != 0 : (i) < length)
+#define SORT_INSIDE(i) (MASU_WHOLE ? length != 0 : (i) < length)
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     __global const uchar* source, const ulong source_offset, __global uchar* target, const ulong target_offset,
     __global const uchar* record_source, const ulong record_source_offset, __global uchar* record_target,
     const ulong record_target_offset, const uint record_units, __global uchar* index_target, const ulong index_offset,
-    MASU_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local Item* shared,
+    SORT_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local Item* shared,
     __local uint* shared_indices) {
   MASU_LOCAL_POINTER(Item, shared);
   MASU_LOCAL_POINTER(uint, shared_indices);
   __global const MASU_ELEMENT* from = (__global const MASU_ELEMENT*)(source + source_offset);
   __global MASU_ELEMENT* to = (__global MASU_ELEMENT*)(target + target_offset);
-#if MASU_LISTED || MASU_CAN_DIFFER
+#if MASU_LISTED || SORT_CAN_DIFFER
   __global uint* list = (__global uint*)(list_memory + list_offset);
 #endif
   const uint lane = (uint)get_local_id(0);
@@ -259,38 +245,38 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
       keys[e] = 0;
-      if (MASU_INSIDE(i)) keys[e] = from[begin + i];
+      if (SORT_INSIDE(i)) keys[e] = from[begin + i];
     }
     Item items[MASU_ITEMS];
     uint indices[MASU_ITEMS];
-#if MASU_CAN_DIFFER
+#if SORT_CAN_DIFFER
     bool plus_zero = false, minus_zero = false, nan = false;
 #endif
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      const bool inside = MASU_INSIDE(i);
+      const bool inside = SORT_INSIDE(i);
       indices[e] = i;
 #if !MASU_INDEXED
       items[e] = inside ? item_of(keys[e]) : MASU_ALL_BITS;
-#elif MASU_INDEX_APART
+#elif SORT_INDEX_APART
       items[e] = inside ? sort_key(keys[e]) : MASU_ALL_BITS;
 #else
     items[e] = (Item)(inside ? sort_key((MASU_ELEMENT)keys[e]) : MASU_ALL_BITS) << MASU_INDEX_BITS | i;
 #endif
-#if MASU_CAN_DIFFER
+#if SORT_CAN_DIFFER
       plus_zero |= inside & (keys[e] == 0);
       minus_zero |= inside & (keys[e] == MASU_SIGN);
       nan |= inside & ((keys[e] & (MASU_SIGN - 1)) > MASU_INFINITY_BITS);
 #endif
     }
-#if MASU_CAN_DIFFER
+#if SORT_CAN_DIFFER
     uint kinds = (plus_zero ? met_plus_zero : 0) | (minus_zero ? met_minus_zero : 0);
     if (nan) {  // a minus is taken away for now
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         const MASU_BITS bits = key_of(items[e]);
-        if (MASU_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITY_BITS) {
+        if (SORT_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITY_BITS) {
           kinds |= kind_of_nan(bits);
           items[e] = item_of(MASU_QUIET_NAN);
         }
@@ -308,7 +294,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #endif
     sort_lanes(items, indices, lane, shared, shared_indices);
 
-#if MASU_CAN_DIFFER
+#if SORT_CAN_DIFFER
     if ((kinds & met_minus_nan) != 0) {
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
@@ -321,7 +307,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
-#if MASU_INDEX_APART
+#if SORT_INDEX_APART
       shared_indices[e * item_stride + lane] = indices[e];
 #else
       shared[e * item_stride + lane] = items[e];
@@ -335,7 +321,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
         const uint at = i % MASU_ITEMS * item_stride + (lane - row_lane) + i / MASU_ITEMS;
 #if !MASU_INDEXED
         if ((MASU_WHOLE != 0) | (i < length)) to[begin + i] = key_of(shared[at]);
-#elif MASU_INDEX_APART
+#elif SORT_INDEX_APART
         indices[e] = shared_indices[at];
 #else
       indices[e] = (uint)(shared[at] & (((Item)1 << MASU_INDEX_BITS) - 1));
@@ -348,7 +334,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      if (MASU_INSIDE(i))
+      if (SORT_INSIDE(i))
         ((__global MASU_INDEX*)(index_target + index_offset))[begin + i] = (MASU_INDEX)(base + indices[e]);
     }
 #endif
@@ -356,13 +342,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #if MASU_MOVES_KEYS
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
-      if (MASU_INSIDE(e * MASU_LANES + row_lane)) keys[e] = from[begin + indices[e]];
+      if (SORT_INSIDE(e * MASU_LANES + row_lane)) keys[e] = from[begin + indices[e]];
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      if (MASU_INSIDE(i)) to[begin + i] = (MASU_ELEMENT)keys[e];
+      if (SORT_INSIDE(i)) to[begin + i] = (MASU_ELEMENT)keys[e];
     }
 #endif
 #if MASU_RECORD_UNIT != 0
@@ -373,13 +359,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         units[e] = 0;
-        if (MASU_INSIDE(e * MASU_LANES + row_lane)) units[e] = records[(begin + indices[e]) * record_units + unit];
+        if (SORT_INSIDE(e * MASU_LANES + row_lane)) units[e] = records[(begin + indices[e]) * record_units + unit];
       }
       barrier(CLK_GLOBAL_MEM_FENCE);
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         const uint i = e * MASU_LANES + row_lane;
-        if (MASU_INSIDE(i)) moved[(begin + i) * record_units + unit] = units[e];
+        if (SORT_INSIDE(i)) moved[(begin + i) * record_units + unit] = units[e];
       }
     }
 #endif

@@ -47,7 +47,7 @@ bool wants_indices(const Arrays& arrays) {
   return arrays.has_records() || arrays.has_indices();
 }
 
-// What says where the rows are: the kernel's MASU_ROWS.
+// What says where the rows are: the kernel's SORT_ROWS.
 struct Where {
   call::Arguments arguments;
   std::uint64_t rows = 0;

@@ -8,8 +8,7 @@
 // Zeros that all have one sign are not moved but written. sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand
 // in front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP  work-items in a work-group: a power of two from 32 on
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 // What moves: zeros of both signs, and NaNs.
 inline bool zeros_move(__global const uint *header) { return header[header_zeros] != 0 && header[header_minuses] != 0; }
@@ -23,7 +22,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *re
                                                         __global uchar *workspace, const ulong header_at,
                                                         const ulong chunks_at, const uint count, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
-  __global const uint *const header = MASU_AT(const uint, header_at);
+  __global const uint *const header = SORT_AT(const uint, header_at);
   if (all_listed(header)) return;
   const uint lid = (uint)get_local_id(0);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
@@ -33,7 +32,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *re
   uint nans = 0;
   for (ulong i = get_group_id(0) * chunk + lid; i < end; i += MASU_GROUP) {
     const MASU_ELEMENT bits = from[i];
-    if (!MASU_IS_SPECIAL(bits)) continue;
+    if (!SORT_IS_SPECIAL(bits)) continue;
     if (is_nan(bits)) ++nans;
     else ++zeros;
   }
@@ -42,7 +41,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *re
   if (zeros != 0) atomic_add(&sums[0], zeros);
   if (nans != 0) atomic_add(&sums[1], nans);
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (lid < 2) MASU_AT(uint, chunks_at)[2 * get_group_id(0) + lid] = sums[lid];
+  if (lid < 2) SORT_AT(uint, chunks_at)[2 * get_group_id(0) + lid] = sums[lid];
 }
 
 // The place of the first NaN among all keys.
@@ -69,19 +68,19 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
                                                        const ulong zero_at, const uint count, const uint flipped,
                                                        __local uint *shared) {
   MASU_LOCAL_POINTER(uint, shared);
-  __global const uint *const header = MASU_AT(const uint, header_at);
+  __global const uint *const header = SORT_AT(const uint, header_at);
   const bool with_zeros = zeros_move(header);
   const uint all_zeros = header[header_zeros] + header[header_minuses];
   __local uint *const partial = shared + 2;
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
-  __global const uint *const chunks = MASU_AT(const uint, chunks_at);
+  __global const uint *const chunks = SORT_AT(const uint, chunks_at);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
-  __global MASU_ELEMENT *const zeros_to = to + (MASU_AT(const uint, zero_at)[0] - all_zeros);
+  __global MASU_ELEMENT *const zeros_to = to + (SORT_AT(const uint, zero_at)[0] - all_zeros);
   __global MASU_ELEMENT *const nans_to = to + first_nan(header, count, flipped);
   if (all_listed(header)) {
-    __global const uint *const lists = MASU_AT(const uint, listed_at);
+    __global const uint *const lists = SORT_AT(const uint, listed_at);
     if (with_zeros) move_listed(from, zeros_to, lists, all_zeros);
     move_listed(from, nans_to, lists + MASU_MOST_LISTED, header[header_nans]);
     return;
@@ -104,7 +103,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
   const ulong end = min((ulong)count, (group + 1) * chunk);
   for (ulong i = group * chunk; i < end; i += MASU_GROUP) {
     const MASU_ELEMENT bits = i + lid < end ? from[i + lid] : 1;
-    const bool special = MASU_IS_SPECIAL(bits);
+    const bool special = SORT_IS_SPECIAL(bits);
     const bool nan = special && is_nan(bits);
     // Counters of 16 bits: zeros in the lower one, NaNs in the upper one.
     const uint own = !special ? 0 : nan ? 0x10000 : 1;
@@ -122,12 +121,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_restore(__global const uchar *
                                                           __global uchar *sorted, const ulong sorted_at,
                                                           __global const uchar *restrict workspace, const ulong header_at,
                                                           const ulong zero_at, const uint count, const uint flipped) {
-  __global const uint *const header = MASU_AT(const uint, header_at);
+  __global const uint *const header = SORT_AT(const uint, header_at);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(parted + parted_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   const ulong stride = get_global_size(0);
   const uint zeros = header[header_zeros] + header[header_minuses];
-  const ulong zero_place = MASU_AT(const uint, zero_at)[0] - zeros;
+  const ulong zero_place = SORT_AT(const uint, zero_at)[0] - zeros;
   const bool moved = zeros_move(header);
   const MASU_ELEMENT zero = header[header_zeros] != 0 ? 0 : MASU_SIGN;
   for (ulong i = get_global_id(0); i < zeros; i += stride) {

@@ -7,9 +7,7 @@
 //   huge_fill    writes them
 // sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP    work-items in a work-group: a power of two from 256 on
-// - MASU_RANGES   of values, which are counted one by one: 1 or 4
+// kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 enum {
   range_values = 65536 / MASU_RANGES,        // values that are counted at a time
@@ -255,15 +253,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
   const uint groups = (uint)get_num_groups(0);
-  const uint found = MASU_AT(const uint, header_at)[header_tallies];
+  const uint found = SORT_AT(const uint, header_at)[header_tallies];
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __local uint *const next = tally_begins(memory) + MASU_GROUP + 2;
   for (;;) {  // buckets differ in size: who is done takes the next one
-    if (lid == 0) *next = atomic_inc(&MASU_AT(uint, header_at)[header_next_tally]);
+    if (lid == 0) *next = atomic_inc(&SORT_AT(uint, header_at)[header_next_tally]);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint entry = *next;
     if (entry >= found) break;
-    __global const uint *const row = MASU_AT(const uint, entries_at) + (size_t)entry * 3;
+    __global const uint *const row = SORT_AT(const uint, entries_at) + (size_t)entry * 3;
     const uint begin = row[0];
     const uint size = row[1];
     __global const MASU_ELEMENT *const from =
@@ -287,26 +285,26 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
 #endif
   }
   // The tables of huge_count.
-  const uint huges = MASU_AT(const uint, header_at)[header_huges];
+  const uint huges = SORT_AT(const uint, header_at)[header_huges];
   for (uint i = 0; i < huges; ++i) {
     __global uint *const table =
-        (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
-    const uint words = MASU_AT(const uint, huges_at)[3 * i + 1] < 65536 ? 32768 : 65536;
+        (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + SORT_AT(const uint, huges_at)[3 * i]);
+    const uint words = SORT_AT(const uint, huges_at)[3 * i + 1] < 65536 ? 32768 : 65536;
     for (uint word = group * MASU_GROUP + lid; word < words; word += groups * MASU_GROUP) table[word] = 0;
   }
 }
 
 // For each part of the huge buckets that is this work-group's share: the bucket's first key, its table, which lies in
 // `parted` where its keys were, and the part [lo, hi) of its keys. As many neighbouring work-groups as `ranges` share one.
-#define MASU_EACH_SHARE(ranges, work)                                                                               \
-  const uint huges = MASU_AT(const uint, header_at)[header_huges];                                            \
-  const ulong all = MASU_AT(const uint, header_at)[header_huge_keys];                                         \
+#define SORT_EACH_SHARE(ranges, work)                                                                               \
+  const uint huges = SORT_AT(const uint, header_at)[header_huges];                                            \
+  const ulong all = SORT_AT(const uint, header_at)[header_huge_keys];                                         \
   const ulong first = all * (get_group_id(0) / (ranges)) / (get_num_groups(0) / (ranges));                  \
   const ulong limit = all * (get_group_id(0) / (ranges) + 1) / (get_num_groups(0) / (ranges));             \
   ulong passed = 0;                                                                                         \
   for (uint i = 0; i < huges && passed < limit; ++i) {                                                     \
-    const uint begin = MASU_AT(const uint, huges_at)[3 * i];                                                \
-    const uint size = MASU_AT(const uint, huges_at)[3 * i + 1];                                             \
+    const uint begin = SORT_AT(const uint, huges_at)[3 * i];                                                \
+    const uint size = SORT_AT(const uint, huges_at)[3 * i + 1];                                             \
     const uint lo = (uint)min(max(first, passed) - passed, (ulong)size);                                    \
     const uint hi = (uint)min(limit - passed, (ulong)size);                                                \
     __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);  \
@@ -325,7 +323,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const uint least = (uint)get_group_id(0) % MASU_RANGES * range_values;
-  MASU_EACH_SHARE(MASU_RANGES,
+  SORT_EACH_SHARE(MASU_RANGES,
     tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, least, memory, table,
                halves, lid);
     for (uint i = lid; i < tally_words; i += MASU_GROUP) {
@@ -349,8 +347,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, 
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
-  MASU_EACH_SHARE(1,
+  SORT_EACH_SHARE(1,
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
-    const MASU_ELEMENT base = (MASU_ELEMENT)MASU_AT(const uint, huges_at)[3 * i + 2] << 16;
+    const MASU_ELEMENT base = (MASU_ELEMENT)SORT_AT(const uint, huges_at)[3 * i + 2] << 16;
     write_values(to, lo, hi, 65536, base, flip, memory, table, halves, lid);)
 }

@@ -41,9 +41,9 @@ std::uint64_t end_of(Dtype dtype, bool least) {
 
 }  // namespace
 
-void Narrowing::hold(HeldData data, std::uint64_t samples, PlaceFinder& finder) {
+void PlaceState::hold(HeldData data, std::uint64_t samples) {
   data_ = std::move(data);
-  if (samples == 0 || size_of(dtype_) < 4) return give_up(finder);
+  if (samples == 0 || size_of(dtype_) < 4) return give_up();
   phase_ = Phase::sample;
   count_ = data_->count();
   sample_ = data_->sample(samples);
@@ -52,23 +52,20 @@ void Narrowing::hold(HeldData data, std::uint64_t samples, PlaceFinder& finder) 
   for (std::size_t i = 0; i < sample_.size(); i += step) own_sample_.push_back(sample_[i]);
 }
 
-void Narrowing::give_up(PlaceFinder& finder) {
+void PlaceState::give_up() {
   phase_ = Phase::all;
   data_->clear_list();
-  data_->give_all(finder);
+  give();
 }
 
-void Narrowing::give(PlaceFinder& finder) const {
-  if (phase_ == Phase::lists) data_->give_list(finder);
-  else data_->give_all(finder);
-}
-
-std::uint64_t Narrowing::most_key() const {
-  return end_of(dtype_, false);
+// Gives the finder what its next pass needs.
+void PlaceState::give() {
+  if (phase_ == Phase::lists) data_->give_list(finder_);
+  else data_->give_all(finder_);
 }
 
 // The ranges that the places lie in; false where they are many, or take in much.
-bool Narrowing::choose_ranges(std::span<const std::uint64_t> places) {
+bool PlaceState::choose_ranges(std::span<const std::uint64_t> places) {
   sort_sample(dtype_, sample_);
   const auto samples = static_cast<double>(sample_.size());
   struct Part {
@@ -78,7 +75,8 @@ bool Narrowing::choose_ranges(std::span<const std::uint64_t> places) {
   const auto number = static_cast<std::ptrdiff_t>(sample_.size());
   const auto key_at = [&](std::ptrdiff_t i) {
     if (i < 0) return end_of(dtype_, true);
-    return i >= number ? most_key() : std::min(sample_[static_cast<std::size_t>(i)], most_key());
+    const std::uint64_t most = end_of(dtype_, false);
+    return i >= number ? most : std::min(sample_[static_cast<std::size_t>(i)], most);
   };
   for (const std::uint64_t place : places) {
     const double share = (static_cast<double>(place) + 0.5) / static_cast<double>(count_);
@@ -125,7 +123,7 @@ bool Narrowing::choose_ranges(std::span<const std::uint64_t> places) {
 
 // How many elements this part's list must hold, by its own samples; 0 where that would be more than half of a large
 // part.
-std::uint64_t Narrowing::capacity() const {
+std::uint64_t PlaceState::capacity() const {
   double within = 0;
   for (const std::uint64_t key : own_sample_) {
     const bool listed = std::ranges::any_of(
@@ -142,7 +140,7 @@ std::uint64_t Narrowing::capacity() const {
   return std::min(most, static_cast<std::uint64_t>(part * static_cast<double>(data_->count())) + 1);
 }
 
-std::optional<Narrowing::At> Narrowing::find(std::uint64_t place) const {
+std::optional<PlaceState::At> PlaceState::find(std::uint64_t place) const {
   std::uint64_t before = 0;  // listed
   for (std::size_t r = 0; r < ranges_.size(); ++r) {
     if (place < counts_.below[r]) return std::nullopt;
@@ -152,15 +150,26 @@ std::optional<Narrowing::At> Narrowing::find(std::uint64_t place) const {
   return std::nullopt;
 }
 
-bool Narrowing::next_pass(std::span<const std::uint64_t> places, bool last_is_for_nan, PlaceFinder& finder) {
+bool PlaceState::next_pass(std::span<const std::uint64_t> places, bool last_is_for_nan) {
+  places_.assign(places.begin(), places.end());
+  if (is_finders()) {
+    done_ = !finder_.next_pass(sought());
+    if (!done_ && data_) give();
+  } else {
+    done_ = !narrow(last_is_for_nan);
+  }
+  return !done_;
+}
+
+// Ends a pass that is not the finder's; true when a pass goes on.
+bool PlaceState::narrow(bool last_is_for_nan) {
   if (!data_) call::refuse("quantile", "a finder of this pass must hold data, got none");
-  const std::span<const std::uint64_t> all = places;
-  if (last_is_for_nan) places = places.first(places.size() - 1);
+  const std::span<const std::uint64_t> places = std::span(places_).first(places_.size() - (last_is_for_nan ? 1 : 0));
   if (phase_ == Phase::sample) {
     const bool some = choose_ranges(places);
     sample_ = {};
     if (!some) {
-      give_up(finder);
+      give_up();
       return true;
     }
     phase_ = Phase::counts;
@@ -178,34 +187,38 @@ bool Narrowing::next_pass(std::span<const std::uint64_t> places, bool last_is_fo
   }
   const bool found = counts_.nan || std::ranges::all_of(places, [&](std::uint64_t p) { return find(p).has_value(); });
   if (missed_ || !found) {
-    give_up(finder);
+    give_up();
     return true;
   }
   phase_ = Phase::lists;
-  if (listed_places(all).empty()) return false;
-  give(finder);
+  if (listed_places().empty()) return false;
+  give();
   return true;
 }
 
-std::vector<std::uint64_t> Narrowing::listed_places(std::span<const std::uint64_t> places) const {
+std::vector<std::uint64_t> PlaceState::listed_places() const {
   std::vector<std::uint64_t> result;
-  if (counts_.nan) return result;
-  for (const std::uint64_t place : places) {
+  if (phase_ != Phase::lists || counts_.nan) return result;
+  for (const std::uint64_t place : places_) {
     const std::optional<At> at = find(place);
     if (at && ranges_[at->range].listed) result.push_back(at->place);
   }
   return result;
 }
 
-std::uint64_t Narrowing::key(std::uint64_t place, const PlaceFinder& finder) const {
-  if (phase_ == Phase::all) return finder.key(place);
+std::uint64_t PlaceState::key(std::uint64_t place) const {
+  if (phase_ == Phase::all) return finder_.key(place);
   if (counts_.nan) return greatest_key(dtype_);
   const std::optional<At> at = find(place);
   if (!at) return 0;  // it is asked for only to be compared with NaN's
-  return ranges_[at->range].listed ? finder.key(at->place) : ranges_[at->range].low;
+  return ranges_[at->range].listed ? finder_.key(at->place) : ranges_[at->range].low;
 }
 
-bool Narrowing::merge(const Narrowing& other) {
+bool PlaceState::merge(const PlaceState& other) {
+  return done_ == other.done_ && merge_narrowed(other) && (!is_finders() || finder_.merge(other.finder_));
+}
+
+bool PlaceState::merge_narrowed(const PlaceState& other) {
   if (phase_ != other.phase_ || ranges_ != other.ranges_) return false;
   switch (phase_) {
     case Phase::all: return true;
@@ -230,32 +243,39 @@ bool Narrowing::merge(const Narrowing& other) {
   return true;
 }
 
-void Narrowing::write(call::StateWriter& to) const {
+void PlaceState::write(call::StateWriter& to) const {
+  to.number(done_ ? 1 : 0, 1);
   to.number(static_cast<std::uint64_t>(phase_), 1);
-  if (phase_ == Phase::all) return;
-  to.number(count_);
+  if (phase_ != Phase::all) to.number(count_);
   if (phase_ == Phase::sample) {
     to.number(sample_.size());
     if (size_of(dtype_) == sizeof(std::uint64_t)) to.numbers(sample_);
     else to.raw(std::as_bytes(std::span<const std::uint32_t>(narrow_keys<std::uint32_t>(sample_))));
-    return;
-  }
-  to.number(counts_.nan ? 1 : 0, 1);
-  to.number(missed_ ? 1 : 0, 1);
-  to.number(ranges_.size(), 1);
-  for (std::size_t r = 0; r < ranges_.size(); ++r) {
-    to.number(ranges_[r].listed ? 1 : 0, 1);
-    for (const std::uint64_t number : {ranges_[r].low, ranges_[r].high, counts_.below[r], counts_.upto[r]}) {
-      to.number(number);
+  } else if (phase_ != Phase::all) {
+    to.number(counts_.nan ? 1 : 0, 1);
+    to.number(missed_ ? 1 : 0, 1);
+    to.number(ranges_.size(), 1);
+    for (std::size_t r = 0; r < ranges_.size(); ++r) {
+      to.number(ranges_[r].listed ? 1 : 0, 1);
+      for (const std::uint64_t number : {ranges_[r].low, ranges_[r].high, counts_.below[r], counts_.upto[r]}) {
+        to.number(number);
+      }
     }
   }
+  if (is_finders()) finder_.write(to);
 }
 
-void Narrowing::read(call::StateReader& from) {
+void PlaceState::read(call::StateReader& from, const PlaceFinder::Places& places) {
+  const auto know = [&](std::uint64_t count_of_all) {
+    const std::span<const std::uint64_t> all = places(count_of_all);
+    places_.assign(all.begin(), all.end());
+  };
+  done_ = from.flag();
   phase_ = static_cast<Phase>(from.below(static_cast<std::uint64_t>(Phase::lists) + 1, 1));
-  if (phase_ == Phase::all) return;
-  from.require(size_of(dtype_) >= 4);
-  count_ = from.elements();
+  if (phase_ != Phase::all) {
+    from.require(size_of(dtype_) >= 4);
+    count_ = from.elements();
+  }
   if (phase_ == Phase::sample) {
     const std::uint64_t samples = from.number();
     from.require(samples <= count_);
@@ -267,8 +287,22 @@ void Narrowing::read(call::StateReader& from) {
       if (samples != 0) std::memcpy(keys.data(), bytes.data(), bytes.size());
       sample_.assign(keys.begin(), keys.end());
     }
-    return;
+  } else if (phase_ != Phase::all) {
+    read_ranges(from);
+    from.require(count_ != 0);
+    know(count_);
   }
+  if (!is_finders()) return from.require(done_ == (phase_ == Phase::lists));
+  std::vector<std::uint64_t> these;
+  finder_.read(from, [&](std::uint64_t count_of_all) {
+    if (phase_ == Phase::all) know(count_of_all);
+    these = sought();
+    return std::span<const std::uint64_t>(these);
+  });
+  from.require(done_ == finder_.done());
+}
+
+void PlaceState::read_ranges(call::StateReader& from) {
   counts_.nan = from.flag();
   missed_ = from.flag();
   const std::uint64_t ranges = from.below(selection_plan::most_ranges + 1, 1);
