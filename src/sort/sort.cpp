@@ -2,6 +2,7 @@
 // The public functions of sorting: forms of one call.
 #include "call/form.h"
 #include "sort/device/sort_device.h"
+#include "sort/prepared_segments.h"
 #include "sort/sort_job.h"
 
 #include <masu/sort.h>

@@ -4,6 +4,8 @@
 //
 //   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted|
 //                 buckets|buckets_floats|buckets_packed|counting
+#include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_plan.h"
 #include "sort_data.h"

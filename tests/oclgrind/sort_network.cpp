@@ -4,6 +4,8 @@
 //
 //   oclgrind_sort_network keys|records|indices|segments|merge|merge_runs
 #include "sort/device/sort_device.h"
+#include "sort/device/sort_merge.h"
+#include "sort/device/sort_rows.h"
 #include "sort_data.h"
 
 #include <masu/sort.h>

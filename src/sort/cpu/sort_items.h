@@ -48,7 +48,8 @@ struct Pairs {
 };
 
 template <class T>
-void move_pair(const Pairs<T>& from, std::uint64_t i, const Pairs<T>& to, std::uint64_t j) {
+[[gnu::always_inline]] inline void move_pair(const Pairs<T>& from, std::uint64_t i, const Pairs<T>& to,
+                                             std::uint64_t j) {
   to.keys[j] = from.keys[i];
   // Sizes that are known when compiled are moved without a call.
   switch (from.bytes) {

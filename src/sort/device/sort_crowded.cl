@@ -10,9 +10,9 @@
 // is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl,
 // sort_keys.cl and sort_keys_count.cl stand in front of this file.
 
-// The last word of a crowded bucket: SORT_IN_PARTED, and what becomes of it.
-#define SORT_MOVES 2
-#define SORT_FILLS 4
+// The last word of a crowded bucket: state_in_parted, and what becomes of it.
+enum { state_moves = 2 };
+enum { state_fills = 4 };
 
 inline uint width_of(const MASU_ELEMENT bits) {
   return bits == 0 ? 0 : (uint)(8 * sizeof(MASU_ELEMENT)) - (uint)clz(bits);
@@ -41,7 +41,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     const ulong tiles_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
-  __local uint *const found = counters + SORT_COUNTERS;
+  __local uint *const found = counters + counter_words;
   const uint lid = (uint)get_local_id(0);
   const uint tiles = SORT_AT(const uint, level_at)[1];
   // Neighbouring tiles, so that most are of the bucket of the one before, and few counters are added.
@@ -50,15 +50,15 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   const uint tile_end = min(tiles, first + each);
   MASU_ELEMENT ones = 0;
   MASU_ELEMENT nones = 0;
-  for (uint i = lid; i < SORT_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < counter_words + 4; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint tile = first; tile < tile_end; ++tile) {
     __global const uint *const where = SORT_AT(const uint, tiles_at) + (size_t)tile * 3;
-    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * SORT_OPEN;
+    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * open_words;
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     __global const MASU_ELEMENT *const from =
-        (__global const MASU_ELEMENT *)((open[3] & SORT_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
+        (__global const MASU_ELEMENT *)((open[3] & state_in_parted) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
     MASU_ELEMENT keys[MASU_ITEMS];
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = i * MASU_GROUP + lid < size ? from[i * MASU_GROUP + lid] : 0;
@@ -73,7 +73,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     // Counters of 16 bits hold 65,535 keys of a column.
     const bool full = (tile - first) % (65535 / (SORT_TILE / 32)) == 65535 / (SORT_TILE / 32) - 1;
     if (tile + 1 != tile_end && where[5] == where[2] && !full) continue;  // the next tile is of this bucket
-    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * SORT_ROW;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * row_words;
     note_bits(&found[0], (uint)ones);
     note_bits(&found[2], (uint)nones);
 #if MASU_ELEMENT_BYTES == 8
@@ -95,9 +95,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
       if (lower != 0) atomic_add(&row[digit], lower);
       if (upper != 0) atomic_add(&row[digit + 128], upper);
     }
-    if (lid < 4 && found[lid] != 0) atomic_or(&row[SORT_ONES + lid], found[lid]);
+    if (lid < 4 && found[lid] != 0) atomic_or(&row[row_ones + lid], found[lid]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = lid; i < SORT_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
+    for (uint i = lid; i < counter_words + 4; i += MASU_GROUP) counters[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
@@ -120,19 +120,19 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
   __local uint *const noted = kinds + 256;
   const uint buckets = level[0];
   for (uint bucket = (uint)get_group_id(0); bucket < buckets; bucket += (uint)get_num_groups(0)) {
-    __global uint *const open = SORT_AT(uint, opens_at) + (size_t)bucket * SORT_OPEN;
-    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)bucket * SORT_ROW;
+    __global uint *const open = SORT_AT(uint, opens_at) + (size_t)bucket * open_words;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)bucket * row_words;
     const uint bucket_begin = open[0];
     const uint bucket_size = open[1];
     const uint state = open[3];
     const uint shift = digit_shift(open[2]);
-    const MASU_ELEMENT differ = found_bits(row + SORT_ONES) & found_bits(row + SORT_NONES);
+    const MASU_ELEMENT differ = found_bits(row + row_ones) & found_bits(row + row_nones);
     const uint width = width_of(differ);
     const bool fills = (differ & ~((MASU_ELEMENT)255 << shift)) == 0;
     const bool tallied = !fills && width <= 16 && bucket_size <= tally_most;
     const bool stays = !fills && !tallied && width <= shift;
     if (tallied && digit == 0) {
-      list_tally(workspace, header, tallies_at, bucket_begin, bucket_size, state & SORT_IN_PARTED);
+      list_tally(workspace, header, tallies_at, bucket_begin, bucket_size, state & state_in_parted);
     }
     const uint keys = row[digit];
     uint total;
@@ -140,12 +140,12 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
     const uint begin = bucket_begin + within;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!stays) row[digit] = begin;
-    if (digit == 0) open[3] = state | (fills ? SORT_FILLS : stays || tallied ? 0 : SORT_MOVES);
+    if (digit == 0) open[3] = state | (fills ? state_fills : stays || tallied ? 0 : state_moves);
     const uint kind = keys > MASU_MOST / 2 ? SORT_ALONE : within / (MASU_MOST / 2);
     begins[digit] = begin;
     kinds[digit] = kind;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint other = (state & SORT_IN_PARTED) ^ SORT_IN_PARTED;
+    const uint other = (state & state_in_parted) ^ state_in_parted;
     const bool moves = !fills && !stays && !tallied;
     // An entry begins here, and ends before digit `end`.
     if (moves && keys <= MASU_MOST && (digit == 0 || kind == SORT_ALONE || kinds[digit - 1] != kind)) {
@@ -157,7 +157,7 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const 
       uint bits = shift;
       for (uint spread = digit ^ (end - 1); spread != 0; spread >>= 1) ++bits;
       if (in_entry != 0) {
-        __global uint *const entry = SORT_AT(uint, entries_at) + (size_t)atomic_inc(&header[SORT_ENTRIES]) * 3;
+        __global uint *const entry = SORT_AT(uint, entries_at) + (size_t)atomic_inc(&header[header_entries]) * 3;
         entry[0] = begin;
         entry[1] = in_entry;
         entry[2] = bits | (other != 0 ? SORT_OTHER : 0);
@@ -195,26 +195,26 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
   const uint tiles = SORT_AT(const uint, level_at)[1];
   for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
     __global const uint *const where = SORT_AT(const uint, tiles_at) + (size_t)tile * 3;
-    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * SORT_OPEN;
-    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * SORT_ROW;
+    __global const uint *const open = SORT_AT(const uint, opens_at) + (size_t)where[2] * open_words;
+    __global uint *const row = SORT_AT(uint, rows_at) + (size_t)where[2] * row_words;
     const uint begin = where[0];
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     const uint state = open[3];
     // Values lie beside keys: those of `sorted` in `moved`, those of `parted` in `values`.
-    const bool in_parted = (state & SORT_IN_PARTED) != 0;
+    const bool in_parted = (state & state_in_parted) != 0;
     __global uchar *const from = in_parted ? parted + parted_at : sorted + sorted_at;
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(in_parted ? sorted + sorted_at : parted + parted_at);
 #if MASU_PAYLOAD_BYTES > 0
     __global uchar *const values_from = in_parted ? values + values_at : moved + moved_at;
     __global uchar *const values_to = in_parted ? moved + moved_at : values + values_at;
 #endif
-    if ((state & SORT_FILLS) != 0) {
+    if ((state & state_fills) != 0) {
 #if !MASU_PACKED
-      fill_tile((__global MASU_ELEMENT *)(sorted + sorted_at), row, begin, size, ~found_bits(row + SORT_NONES), shift,
+      fill_tile((__global MASU_ELEMENT *)(sorted + sorted_at), row, begin, size, ~found_bits(row + row_nones), shift,
                 flipped != 0 ? MASU_ALL_BITS : 0, (__local uint *)local_memory, lid);
 #endif
-    } else if ((state & SORT_MOVES) != 0) {
+    } else if ((state & state_moves) != 0) {
       part_tile(from, to, MASU_VALUES(values_from, values_to) row, begin, begin, begin + size, shift, false, false, 0, 0,
                 (__local uint *)local_memory, lid);
     }

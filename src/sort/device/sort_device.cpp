@@ -4,8 +4,15 @@
 #include "call/operands.h"
 #include "gather/gather_plan.h"
 #include "runtime/backend.h"
+#include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_merge.h"
+#include "sort/device/sort_once.h"
+#include "sort/device/sort_ordered.h"
 #include "sort/device/sort_plan.h"
+#include "sort/device/sort_radix.h"
+#include "sort/device/sort_rows.h"
 
 #include <algorithm>
 #include <bit>
@@ -39,80 +46,6 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
 }
 
 }  // namespace masu::sort_kernels
-
-// Many keys that are in order already, or strictly in the opposite one.
-namespace masu::sort_ordered {
-
-namespace {
-
-constexpr std::uint64_t few_keys = std::uint64_t{1} << 16;
-
-// What is found of neighbours, as in sort_order.cl.
-constexpr std::uint32_t some_out_of_order = 1;
-constexpr std::uint32_t some_not_turned = 2;
-
-std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order order, std::uint64_t count,
-                   const Buffer<std::byte>& workspace, DeviceWork& work) {
-  std::uint32_t found = 0;
-  work.done(call::clear(stream, workspace, 0, sizeof found));
-  constexpr unsigned group = sort_plan::order_group;
-  call::Kernels kernels(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype), group);
-  const std::uint64_t groups =
-      std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
-  work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, std::uint32_t{order == Order::descending},
-                           workspace));
-  call::fetch(stream, workspace, 0, &found, sizeof found);
-  stream.finish();
-  return found;
-}
-
-void keep(DeviceWork& work, Events events) {
-  for (Event& event : events) work.done(std::move(event));
-}
-
-void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::size_t bytes, std::uint64_t count,
-          DeviceWork& work) {
-  const auto plan = gather_plan::make(stream.device().info(), bytes, call::place_of(from) | call::place_of(to));
-  gather_plan::Move move;
-  move.operation = gather_plan::Operation::reverse;
-  move.element_bytes = bytes;
-  move.in_row = count;
-  move.out_row = count;
-  move.in_place = call::same_place(from, to);
-  keep(work, reverse_on_device(stream, move, from, to, plan));
-}
-
-}  // namespace
-
-bool serves(const SortJob& job, bool may_wait) {
-  return may_wait && job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows == 1 &&
-         job.pieces.count >= sort_plan::tuned.ordered_keys;
-}
-
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work) {
-  const std::uint64_t count = job.pieces.count;
-  constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
-  std::uint32_t found = look(stream, keys, dtype, job.order, std::min(count, few_keys), workspace, work);
-  if (found != neither && count > few_keys) found = look(stream, keys, dtype, job.order, count, workspace, work);
-  if (found == neither) return false;
-  const bool turned = (found & some_out_of_order) != 0;
-  if (result != nullptr) {
-    if (turned) turn(stream, keys, *result, size_of(dtype), count, work);
-    else if (!call::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
-  }
-  if (payload.kind == Payload::Kind::records && turned) {
-    turn(stream, *payload.buffer, *payload.buffer, payload.bytes, count, work);
-  } else if (payload.kind == Payload::Kind::indices) {
-    const Dtype index = payload.bytes == 8 ? Dtype::u64 : Dtype::u32;
-    const auto plan = gather_plan::make(stream.device().info(), payload.bytes, payload.buffer->byte_offset());
-    keep(work, iota_on_device(stream, index, count, *payload.buffer, turned ? count - 1 : 0,
-                              turned ? ~std::uint64_t{0} : 1, plan));
-  }
-  return true;
-}
-
-}  // namespace masu::sort_ordered
 
 namespace masu {
 
@@ -354,27 +287,6 @@ std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, cons
   const std::uint64_t odd = workspace_bytes(info, arrays, payload, job, way);
   arrays.odd_places = false;
   return std::max(odd, workspace_bytes(info, arrays, payload, job, way));
-}
-
-bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job) {
-  const Device& device = keys.device();
-  Buffer<std::uint32_t> unsorted(device, 1);
-  unsorted.fill(0);
-  const Pieces& pieces = job.pieces;
-  const std::vector<std::uint64_t> offsets = pieces.segments.empty()
-                                                 ? std::vector<std::uint64_t>{0}
-                                                 : std::vector(pieces.segments.begin(), pieces.segments.end());
-  const Buffer<std::uint64_t> segments = device.upload(offsets);
-  const std::uint64_t length = pieces.segments.empty() ? std::max<std::uint64_t>(pieces.length(0), 1) : 0;
-  constexpr unsigned group = sort_plan::order_group;
-  const std::uint64_t groups =
-      std::min<std::uint64_t>((pieces.count + group - 1) / group, device.info().compute_units * 16);
-  call::Kernels kernels(device, sort_plan::order_files, sort_plan::order_defines(dtype), group);
-  kernels.launch(stream, "sort_check", groups, keys, pieces.count, length, KernelArgument(segments),
-                 std::uint64_t{offsets.size()}, std::uint32_t{job.order == Order::descending},
-                 KernelArgument(unsorted));
-  stream.finish();
-  return unsorted.read()[0] == 0;
 }
 
 }  // namespace masu

@@ -5,19 +5,21 @@
 //   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
 // Equal keys may change places, where nobody can see it. Where a bucket has too many keys, keys crowd, or zeros of both signs or
 // NaNs are there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
-// sort_placed.cl and group_scan.cl stand in front of this file.
+// sort_placed.cl, group_scan.cl, sort_counters.cl and sort_bins.cl stand in front of this file.
 //
 // kernels.md has the parameters, which sort_few.cpp gives.
 
 #define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.
-#define SORT_LEFT 0
-#define SORT_LOWEST 2
-#define SORT_SHIFT 3
-#define SORT_SPECIALS 4
+enum {
+  few_left = 0,
+  few_lowest = 2,
+  few_shift = 3,
+  few_specials = 4,
+};
 
-#define MASU_EACH (MASU_BINS / MASU_GROUP)  // buckets of a work-item: a multiple of 4
+enum { buckets_each = MASU_BINS / MASU_GROUP };  // buckets of a work-item: a multiple of 4
 
 // The uppermost 32 bits of a key, by which it goes into a bucket.
 inline uint head_of(const MASU_ELEMENT key) { return (uint)(key >> (8 * MASU_ELEMENT_BYTES - 32)); }
@@ -62,7 +64,7 @@ inline uint shift_of(const uint span, const uint bins) {
 // Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `shares`: of each
 // work-group and bucket, how many keys it has, and, in the upper bits, how many others of the bucket come before them, or as
 // many as these bits say at most: then the bucket is too large anyway.
-#define SORT_OWN_BITS 14
+enum { own_bits = 14 };
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restrict keys, const ulong keys_at,
                                                     __global uchar *workspace, const ulong header_at, const ulong totals_at,
                                                     const ulong shares_at, const uint count, const uint tile,
@@ -89,8 +91,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   const uint lowest = below < 0 ? 0 : (uint)below;
   const uint shift = shift_of((uint)min(above, (long)0xffffffffU) - lowest, MASU_BINS);
   if (group == 0 && lid == 0) {
-    header[SORT_LOWEST] = lowest;
-    header[SORT_SHIFT] = shift;
+    header[few_lowest] = lowest;
+    header[few_shift] = shift;
   }
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
@@ -108,24 +110,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
       atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
     }
   }
-  if (specials != 0) atomic_or(&header[SORT_SPECIALS], specials);
+  if (specials != 0) atomic_or(&header[few_specials], specials);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
     const uint own = counters[i];
     const uint before = own == 0 ? 0 : atomic_add(&SORT_AT(uint, totals_at)[i], own);
-    SORT_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> SORT_OWN_BITS) << SORT_OWN_BITS;
+    SORT_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> own_bits) << own_bits;
   }
 }
 
-// Keys that share buckets more often are left: a network would sort what they make of bins.
-#define SORT_FULLER 16
-
-inline void unpack_words(const uint4 four, uint *words) {
-  words[0] = four.x;
-  words[1] = four.y;
-  words[2] = four.z;
-  words[3] = four.w;
-}
+// Keys that share buckets more often are left: their bins would be full.
+enum { most_fuller = 16 };
 
 // With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by
 // bucket, keys are joined to parts: part i begins with the first bucket that begins at place i * `part` or after it.
@@ -146,34 +141,34 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
   __global MASU_ELEMENT *const to = SORT_AT(MASU_ELEMENT, parted_at);
   __global uint *const header = SORT_AT(uint, header_at);
-  __global const uint4 *const totals = SORT_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
-  __global const uint4 *const shares = SORT_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
+  __global const uint4 *const totals = SORT_AT(const uint4, totals_at) + lid * (buckets_each / 4);
+  __global const uint4 *const shares = SORT_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (buckets_each / 4);
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
-  const uint lowest = header[SORT_LOWEST];
-  const uint shift = header[SORT_SHIFT];
-  const uint specials = header[SORT_SPECIALS];
+  const uint lowest = header[few_lowest];
+  const uint shift = header[few_shift];
+  const uint specials = header[few_specials];
   MASU_ELEMENT held[MASU_LOADS];
   MASU_UNROLLED
   for (uint k = 0; k < MASU_LOADS; ++k) {
     const uint place = k * MASU_GROUP + lid;
     if (place < size) held[k] = from[begin + place];
   }
-  uint sizes[MASU_EACH];
-  uint mine[MASU_EACH];
+  uint sizes[buckets_each];
+  uint mine[buckets_each];
   uint all_keys = 0;
   uint own_keys = 0;
   uint greatest = 0;
   float pairs = 0;
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH / 4; ++k) {
-    unpack_words(totals[k], sizes + 4 * k);
-    unpack_words(shares[k], mine + 4 * k);
+  for (uint k = 0; k < buckets_each / 4; ++k) {
+    words_of_vector(totals[k], sizes + 4 * k);
+    words_of_vector(shares[k], mine + 4 * k);
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH; ++k) {
+  for (uint k = 0; k < buckets_each; ++k) {
     all_keys += sizes[k];
-    own_keys += mine[k] & ((1U << SORT_OWN_BITS) - 1);
+    own_keys += mine[k] & ((1U << own_bits) - 1);
     greatest = max(greatest, sizes[k]);
     pairs += (float)sizes[k] * ((float)sizes[k] - 1);
   }
@@ -188,10 +183,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   barrier(CLK_LOCAL_MEM_FENCE);
   uint place = group_scan(own_keys, MASU_GROUP, partial, lid, &total) - own_keys;
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH; ++k) {
-    places[MASU_EACH * lid + k] = place;
-    goes[MASU_EACH * lid + k] = begins + (mine[k] >> SORT_OWN_BITS) - place;
-    place += mine[k] & ((1U << SORT_OWN_BITS) - 1);
+  for (uint k = 0; k < buckets_each; ++k) {
+    places[buckets_each * lid + k] = place;
+    goes[buckets_each * lid + k] = begins + (mine[k] >> own_bits) - place;
+    place += mine[k] & ((1U << own_bits) - 1);
     if (group == 0 && sizes[k] != 0) {
       // Each part that begins where this bucket ends, and in it.
       const uint bucket_end = begins + sizes[k];
@@ -204,8 +199,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     SORT_AT(uint, begins_at)[0] = 0;
     SORT_AT(uint, begins_at)[(count + part - 1) / part] = count;
   }
-  if (found[0] != 0 || found[1] > 64 * SORT_FULLER) {
-    if (group == 0 && lid == 0) header[SORT_LEFT] = 1;
+  if (found[0] != 0 || found[1] > 64 * most_fuller) {
+    if (group == 0 && lid == 0) header[few_left] = 1;
     return;
   }
   MASU_UNROLLED
@@ -226,67 +221,20 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   }
 }
 
-// Two counters of 16 bits a word.
-#define SORT_LOCAL_BINS (1 << MASU_LOCAL_BITS)
-#define SORT_WORDS (SORT_LOCAL_BINS / 2)
-#define MASU_MOST (MASU_GROUP * MASU_ITEMS)
-// Keys are compared within their bins where these are so many comparisons or fewer in all.
-#define SORT_COMPARISONS (1U << 18)
-#define MASU_BIN_KEYS 24  // more are looked at, whether they are equal
-inline uint bin_begin(const uint bin, __local const uint *counters) {
-  return counters[bin & (SORT_WORDS - 1)] >> bin / SORT_WORDS * 16 & 0xffff;
-}
-
-inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
-  return bin == SORT_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
-}
-// Comparisons within two bins.
-inline uint pairs_of(const uint counters) {
-  return (counters & 0xffff) * (counters & 0xffff) + (counters >> 16) * (counters >> 16);
-}
-
-// Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
-// after the last key takes no part.
-MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
-  for (uint span = 2; span < 2 * size; span *= 2) {
-    for (uint distance = span / 2; distance != 0; distance /= 2) {
-      const uint mirror = distance == span / 2 ? span - 1 : distance;
-      for (uint i = lid; i < (size + 2 * distance - 1) / (2 * distance) * distance; i += MASU_GROUP) {
-        const uint a = i / distance * 2 * distance + i % distance;
-        const uint b = a ^ mirror;
-        if (b < size) {
-          const MASU_ELEMENT low = kept[a];
-          const MASU_ELEMENT high = kept[b];
-          if (high < low) {
-            kept[a] = high;
-            kept[b] = low;
-          }
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-  }
-}
-
-// A work-group for each part: into bins, then each key to its place among those of its bin.
+// A work-group for each part.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspace, const ulong parted_at,
                                                          const ulong header_at, const ulong begins_at,
                                                          __global uchar *sorted, const ulong sorted_at, const uint flipped,
                                                          __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
-  __local uint *const counters = (__local uint *)local_memory;
-  __local uint *const partial = counters + SORT_WORDS;
-  __local uint *const found = partial + MASU_GROUP;
-  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(found + 4);
+  __local uint *const memory = (__local uint *)local_memory;
+  __local uint *const found = bin_found(memory);
   const uint lid = (uint)get_local_id(0);
   const uint begin = SORT_AT(const uint, begins_at)[get_group_id(0)];
   const uint size = SORT_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
-  if (SORT_AT(const uint, header_at)[SORT_LEFT] != 0 || size == 0) return;
-  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  if (SORT_AT(const uint, header_at)[few_left] != 0 || size == 0) return;
   __global const MASU_ELEMENT *const from = SORT_AT(const MASU_ELEMENT, parted_at) + begin;
-  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
-  uint ranks[MASU_ITEMS];
   uint least = 0xffffffffU;
   uint greatest = 0;
   MASU_UNROLLED
@@ -294,7 +242,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     const uint place = i * MASU_GROUP + lid;
     if (place < size) keys[i] = from[place];
   }
-  for (uint i = lid; i < SORT_WORDS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < bin_words; i += MASU_GROUP) memory[i] = 0;
   if (lid < 4) found[lid] = lid == 0 ? 0xffffffffU : 0;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -305,77 +253,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   span_of(least, greatest, found, lid);
-  const MASU_ELEMENT lowest = (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32);
   // 8 bytes: where the uppermost 32 bits are the same, by those below.
   const uint span = found[1] - found[0];
-  const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, SORT_LOCAL_BINS)
-                     : span == 0             ? 32 - MASU_LOCAL_BITS
-                                             : 32 - clz(span) + 32 - MASU_LOCAL_BITS;
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) {
-      const uint bin = (uint)((keys[i] - lowest) >> shift);
-      const uint upper = bin / SORT_WORDS * 16;
-      const uint rank = atomic_add(&counters[bin & (SORT_WORDS - 1)], 1U << upper) >> upper & 0xffff;
-      ranks[i] = bin << 16 | rank;
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  // Counters become the places of bins: lower halves first.
-  {
-    __local uint4 *const own = (__local uint4 *)(counters + lid * (SORT_WORDS / MASU_GROUP));
-    const uint4 held = *own;
-    uint all;
-    uint before = held.x + held.y + held.z + held.w;
-    const uint comparisons = pairs_of(held.x) + pairs_of(held.y) + pairs_of(held.z) + pairs_of(held.w);
-    if (comparisons > 8 * MASU_BIN_KEYS) atomic_add(&found[2], comparisons);
-    before = group_scan(before, MASU_GROUP, partial, lid, &all) - before;
-    before += all << 16;
-    uint4 sums;
-    sums.x = before;
-    sums.y = sums.x + held.x;
-    sums.z = sums.y + held.y;
-    sums.w = sums.z + held.z;
-    *own = sums;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const bool crowded = found[2] > SORT_COMPARISONS;
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) kept[bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff)] = keys[i];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (crowded) {
-    bool differ = false;
-    for (uint here = lid; here < size; here += MASU_GROUP) {
-      const uint bin = (uint)((kept[here] - lowest) >> shift);
-      const uint first = bin_begin(bin, counters);
-      differ = differ || (bin_end(bin, size, counters) - first > MASU_BIN_KEYS && kept[here] != kept[first]);
-    }
-    if (differ) found[3] = 1;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (found[3] != 0) {
-      sort_network(kept, size, lid);
-      for (uint i = lid; i < size; i += MASU_GROUP) to[i] = natural_key(kept[i], flip);
-      return;
-    }
-  }
-  SORT_ROLLED
-  for (uint here = lid; here < size; here += MASU_GROUP) {
-    const MASU_ELEMENT own = kept[here];
-    const uint bin = (uint)((own - lowest) >> shift);
-    const uint first = bin_begin(bin, counters);
-    const uint end = bin_end(bin, size, counters);
-    uint place = first;
-    if (crowded && end - first > MASU_BIN_KEYS) {  // they are equal
-      to[here] = natural_key(own, flip);
-      continue;
-    }
-    SORT_ROLLED
-    for (uint k = first; k < end; ++k) {
-      const MASU_ELEMENT key = kept[k];
-      place += key < own || (key == own && k < here) ? 1 : 0;
-    }
-    to[place] = natural_key(own, flip);
-  }
+  const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, bin_count)
+                     : span == 0             ? 32 - MASU_BIN_BITS
+                                             : 32 - clz(span) + 32 - MASU_BIN_BITS;
+  finish_keys(keys, from, (__global MASU_ELEMENT *)(sorted + sorted_at) + begin, 0,
+              (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32), shift, size, flipped != 0 ? MASU_ALL_BITS : 0, memory,
+              lid);
 }

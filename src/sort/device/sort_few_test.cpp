@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sort of few keys in local memory, on every device with kernels, against std::stable_sort.
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
 
 #include "sort/device/sort_keys_test.h"

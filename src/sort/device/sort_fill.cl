@@ -4,9 +4,9 @@
 //   sort_fill     writes every place's key
 // sort_key.cl and group_scan.cl stand in front of this file.
 //
-// kernels.md has the parameters, which sort_few.cpp gives.
+// kernels.md has the parameters, which sort_counting.cpp gives.
 
-#define SORT_KEYS (16 / MASU_ELEMENT_BYTES)  // of a vector
+enum { vector_keys = 16 / MASU_ELEMENT_BYTES };  // of a vector
 
 // The key that is `rank`-th in ascending order, or in descending order where `flip` is MASU_VALUES - 1.
 inline uint key_of(const uint rank, const uint flip) {
@@ -59,9 +59,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
   __global const ulong *const offsets = (__global const ulong *)(workspace + offsets_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   const uint before = (uint)((size_t)to & 15) / MASU_ELEMENT_BYTES;  // keys between a multiple of 16 and the first
-  const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * SORT_KEYS);
+  const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * vector_keys);
   for (uint i = lid; i < 2; i += MASU_GROUP) {  // the ranks of the tile's first place and of its last
-    const ulong end = tile + (ulong)(MASU_GROUP * MASU_VECTORS * SORT_KEYS);
+    const ulong end = tile + (ulong)(MASU_GROUP * MASU_VECTORS * vector_keys);
     const ulong first = max(tile, (ulong)before) - before;
     const ulong last = end - before < count ? end - before - 1 : count - 1;
     ends[i] = rank_at(offsets, i == 0 ? first : last, 0, MASU_VALUES - 1);
@@ -70,11 +70,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
   const uint low = ends[0];
   const uint high = ends[1];
   for (uint v = 0; v < MASU_VECTORS; ++v) {
-    const ulong place = tile + (ulong)(v * MASU_GROUP + lid) * SORT_KEYS;  // counted from the multiple of 16
+    const ulong place = tile + (ulong)(v * MASU_GROUP + lid) * vector_keys;  // counted from the multiple of 16
     if (place >= count + before) break;
-    const bool whole = place >= before && place - before + SORT_KEYS <= count;
+    const bool whole = place >= before && place - before + vector_keys <= count;
     const ulong begin = max(place, (ulong)before) - before;
-    const ulong end = place + SORT_KEYS - before < count ? place + SORT_KEYS - before : count;
+    const ulong end = place + vector_keys - before < count ? place + vector_keys - before : count;
     uint rank = rank_at(offsets, begin, low, high);
     if (whole && (rank == high || offsets[rank + 1] >= end)) {
       uint word = key_of(rank, flip);

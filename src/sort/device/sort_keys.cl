@@ -9,56 +9,44 @@
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 #define SORT_TILE MASU_PART_TILE
-#define SORT_COUNTERS 4096  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
+enum { counter_words = 4096 };  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
 
-#define SORT_BUCKETS (1U << MASU_BUCKET_BITS)
+enum { bucket_count = 1U << MASU_BUCKET_BITS };
 // Keys of 16 bytes, as the caller has them and as they are parted.
-#define SORT_SOURCE_VECTOR (16 / SORT_SOURCE_BYTES)
-#define SORT_VECTOR (16 / MASU_ELEMENT_BYTES)
+enum { source_vector = 16 / SORT_SOURCE_BYTES };
+enum { key_vector = 16 / MASU_ELEMENT_BYTES };
+inline void unpack_vector(const uint4 vector, MASU_ELEMENT *keys) {
+  uint words[4];
+  words_of_vector(vector, words);
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < key_vector; ++k) keys[k] = element_of(words, k);
+}
 #if SORT_SOURCE_BYTES == 4
-inline void unpack_source(const uint4 vector, SORT_SOURCE *keys) {
-  keys[0] = vector.x;
-  keys[1] = vector.y;
-  keys[2] = vector.z;
-  keys[3] = vector.w;
-}
-#endif
-#if MASU_ELEMENT_BYTES == 8
-inline void unpack_wide(const uint4 vector, MASU_ELEMENT *keys) {
-  keys[0] = vector.x | (MASU_ELEMENT)vector.y << 32;
-  keys[1] = vector.z | (MASU_ELEMENT)vector.w << 32;
-}
-#define unpack_vector unpack_wide
+#define unpack_source words_of_vector
 #else
-#define unpack_vector unpack_source
-#endif
-#if SORT_SOURCE_BYTES == 8
-#define unpack_source unpack_wide
+#define unpack_source unpack_vector
 #endif
 
 // The words of `starts`, after those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
 // key is, and how many tiles of keys_second come before.
-#define SORT_CURSORS SORT_BUCKETS
-#define SORT_FIRST_KEYS (SORT_BUCKETS + 256)
-#define SORT_FIRST_TILES (SORT_BUCKETS + 512)
+enum { start_cursors = bucket_count };
+enum { start_first_keys = bucket_count + 256 };
+enum { start_first_tiles = bucket_count + 512 };
 // The bits of a bucket that keys_second parts by.
-#define SORT_SECOND_BITS (MASU_BUCKET_BITS - 8)
+enum { second_bits = MASU_BUCKET_BITS - 8 };
 
 inline uint digit_of(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & 255; }
-// The counter of a digit in a column: the word, and whether it is the word's upper half.
-inline uint counter_of(const uint digit, const uint column) { return (digit & 127) * 32 + column; }
-inline uint upper_of(const uint digit) { return digit >> 7 << 4; }
 // Where key i of a tile is kept, so that neighbours lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> (MASU_ELEMENT_BYTES == 4 ? 7 : 6) & 31); }
 
 // Where the local memory of a partition is used for what.
-#define SORT_KEPT(memory) ((__local MASU_ELEMENT *)(memory))
-#define SORT_PART_COUNTERS(memory) ((memory) + SORT_TILE * (MASU_ELEMENT_BYTES / 4))
-#define SORT_BASES(memory) (SORT_PART_COUNTERS(memory) + SORT_COUNTERS)
-#define SORT_PARTIAL(memory) (SORT_BASES(memory) + 256)
+inline __local MASU_ELEMENT *part_kept(__local uint *memory) { return (__local MASU_ELEMENT *)memory; }
+inline __local uint *part_counters(__local uint *memory) { return memory + SORT_TILE * (MASU_ELEMENT_BYTES / 4); }
+inline __local uint *part_bases(__local uint *memory) { return part_counters(memory) + counter_words; }
+inline __local uint *part_partial(__local uint *memory) { return part_bases(memory) + 256; }
 
 inline void clear_counters(__local uint *counters, const uint lid) {
-  for (uint i = lid; i < SORT_COUNTERS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < counter_words; i += MASU_GROUP) counters[i] = 0;
 }
 inline uint count_at(const uint word, const uint digit, __local uint *counters) {
   return atomic_add(&counters[word], 1U << upper_of(digit)) >> upper_of(digit) & 0xffff;
@@ -71,35 +59,31 @@ inline uint digit_begin(const uint digit, const uint column, __local const uint 
 }
 // Counters become places; `cursors` give room for the keys of each digit. Returns the keys of the tile.
 MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, const uint lid) {
-  __local uint *const counters = SORT_PART_COUNTERS(memory);
+  __local uint *const counters = part_counters(memory);
   uint size;
-  scan_counter_pairs(counters, SORT_COUNTERS / MASU_GROUP, MASU_GROUP, SORT_PARTIAL(memory), lid, &size);
+  uint pairs;
+  scan_counter_pairs(counters, counter_words / MASU_GROUP, MASU_GROUP, part_partial(memory), lid, &size, &pairs);
   for (uint digit = lid; digit < 256; digit += MASU_GROUP) {
     const uint before = digit_begin(digit, 0, counters);
     const uint next_begin = digit == 255 ? size : digit_begin(digit + 1, 0, counters);
-    SORT_BASES(memory)[digit] = next_begin == before ? 0 : atomic_add(&cursors[digit], next_begin - before) - before;
+    part_bases(memory)[digit] = next_begin == before ? 0 : atomic_add(&cursors[digit], next_begin - before) - before;
   }
   return size;
 }
 
 #if MASU_PAYLOAD_BYTES > 0
-#define SORT_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
-#define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
-#define SORT_KEPT_VALUES(memory) ((__local MASU_VALUE *)(SORT_PARTIAL(memory) + MASU_GROUP + 4))
-#else
-#define SORT_VALUE_PARAMETERS
-#define MASU_VALUES(from, to)
+inline __local MASU_VALUE *part_values(__local uint *memory) { return (__local MASU_VALUE *)(part_partial(memory) + MASU_GROUP + 4); }
 #endif
 
 // Writes a key of a tile that lies in order in local memory, and its value: neighbours of equal digits to neighbours.
 MASU_INLINE void write_key(__global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS const uint place, const uint shift,
                            __local uint *memory) {
-  const MASU_ELEMENT key = SORT_KEPT(memory)[kept_at(place)];
-  const uint there = SORT_BASES(memory)[digit_of(key, shift)] + place;
+  const MASU_ELEMENT key = part_kept(memory)[kept_at(place)];
+  const uint there = part_bases(memory)[digit_of(key, shift)] + place;
   to[there] = key;
 #if MASU_STAGED_VALUES
   (void)values_from;
-  values_to[there] = SORT_KEPT_VALUES(memory)[kept_at(place)];
+  values_to[there] = part_values(memory)[kept_at(place)];
 #endif
 }
 
@@ -109,8 +93,8 @@ MASU_INLINE void write_key(__global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS cons
 MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
                            const uint shift, const bool aligned, const bool first, const uint before,
-                           const SORT_SOURCE flip, __local uint *memory, const uint lid) {
-  __local uint *const counters = SORT_PART_COUNTERS(memory);
+                           const Source flip, __local uint *memory, const uint lid) {
+  __local uint *const counters = part_counters(memory);
   const bool checked = partial || (first && MASU_ELEMENT_CLASS == 2);
   const uint column = lid % 32;
   const uint own = base + lid;  // the first key of this work-item
@@ -123,14 +107,14 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = own + i * MASU_GROUP;
-      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const SORT_SOURCE *)from)[place] : 0;
+      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const Source *)from)[place] : 0;
     }
   } else if (aligned && !partial && MASU_PAYLOAD_BYTES == 0) {
     MASU_UNROLLED
-    for (uint v = 0; v < MASU_ITEMS / SORT_VECTOR; ++v) {
+    for (uint v = 0; v < MASU_ITEMS / key_vector; ++v) {
       unpack_vector(masu_load_streaming((__global const uint4 *)((__global const MASU_ELEMENT *)from + base) +
                                         v * MASU_GROUP + lid),
-                    keys + v * SORT_VECTOR);
+                    keys + v * key_vector);
     }
   } else {
     MASU_UNROLLED
@@ -150,7 +134,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     // What stays is counted where nobody looks, so that no addition waits for the one before it.
     const uint digit = digit_of(keys[i], held_shift);
     const bool counts = !checked || !stays;
-    const uint rank = count_at(counts ? counter_of(digit, column) : SORT_COUNTERS + 256 + lid, digit, counters);
+    const uint rank = count_at(counts ? counter_of(digit, column) : counter_words + 256 + lid, digit, counters);
     if (checked && counts) moves |= 1U << i;
     ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
   }
@@ -164,11 +148,11 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     const uint rank = i % 2 == 0 ? ranks[i / 2] & 0xffff : ranks[i / 2] >> 16;
     if (!checked || (moves >> i & 1) != 0) {
       const uint place = digit_begin(digit_of(keys[i], held_shift), column, counters) + rank;
-      SORT_KEPT(memory)[kept_at(place)] = indexed ? indexed_key(keys[i], own + i * MASU_GROUP - before) : keys[i];
+      part_kept(memory)[kept_at(place)] = indexed ? indexed_key(keys[i], own + i * MASU_GROUP - before) : keys[i];
 #if MASU_STAGED_VALUES
-      SORT_KEPT_VALUES(memory)[kept_at(place)] = values_from[own + i * MASU_GROUP - before];
+      part_values(memory)[kept_at(place)] = values_from[own + i * MASU_GROUP - before];
 #elif MASU_PAYLOAD_BYTES > 0
-      values_to[SORT_BASES(memory)[digit_of(keys[i], held_shift)] + place] = values_from[own + i * MASU_GROUP - before];
+      values_to[part_bases(memory)[digit_of(keys[i], held_shift)] + place] = values_from[own + i * MASU_GROUP - before];
 #endif
     }
   }
@@ -185,7 +169,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
 
 MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, SORT_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
-                           const bool aligned, const bool first, const uint before, const SORT_SOURCE flip,
+                           const bool aligned, const bool first, const uint before, const Source flip,
                            __local uint *memory, const uint lid) {
 #if MASU_WHOLE_TILES
   if (lo == base && hi == base + SORT_TILE) SORT_PART_TILE_OF(false);
@@ -196,7 +180,7 @@ MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to
 
 // Tiles of a part: they begin at multiples of 16 bytes.
 inline uint tiles_of(const uint begin, const uint end) {
-  return begin == end ? 0 : (end - begin / SORT_VECTOR * SORT_VECTOR + SORT_TILE - 1) / SORT_TILE;
+  return begin == end ? 0 : (end - begin / key_vector * key_vector + SORT_TILE - 1) / SORT_TILE;
 }
 
 // From `keys` to `parted`. The last work-group finds the tiles of keys_second instead, unless keys_parts has.
@@ -211,18 +195,18 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
   if (tile + 1 == get_num_groups(0)) {
 #if !MASU_TWO_STEPS
     __local uint *const partial = (__local uint *)local_memory;
-    const uint last = ((lid + 1) << SORT_SECOND_BITS) - 1;
+    const uint last = ((lid + 1) << second_bits) - 1;
     const uint tiles =
-        lid < 256 ? tiles_of(starts[SORT_FIRST_KEYS + lid], starts[last] + SORT_AT(const uint, counts_at)[last]) : 0;
+        lid < 256 ? tiles_of(starts[start_first_keys + lid], starts[last] + SORT_AT(const uint, counts_at)[last]) : 0;
     uint total;
     const uint before = group_scan(tiles, MASU_GROUP, partial, lid, &total);
-    if (lid < 256) starts[SORT_FIRST_TILES + 1 + lid] = before;
-    if (lid == 0) starts[SORT_FIRST_TILES] = 0;
+    if (lid < 256) starts[start_first_tiles + 1 + lid] = before;
+    if (lid == 0) starts[start_first_tiles] = 0;
 #endif
     return;
   }
 #if MASU_BY_DIGITS_TOO
-  if (SORT_AT(const uint, header_at)[SORT_BY_DIGITS] != 0) return;
+  if (SORT_AT(const uint, header_at)[header_by_digits] != 0) return;
 #endif
   // Keys counted from the multiple of 16 bytes at or before the first one.
   __global const uchar *const begin = keys + keys_at;
@@ -231,9 +215,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
   const uint base = tile * SORT_TILE;
   const uint lo = max(base, before);
   const uint hi = (uint)min((ulong)base + SORT_TILE, (ulong)before + count);
-  const SORT_SOURCE flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
+  const Source flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
-  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + SORT_CURSORS, base, lo, hi,
+  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + start_cursors, base, lo, hi,
             MASU_KEY_BITS - 8, true, true, before, flip, (__local uint *)local_memory, lid);
 }
 
@@ -246,16 +230,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
   __global uint *const starts = SORT_AT(uint, starts_at);
-  const uint tiles = starts[SORT_FIRST_TILES + 256];
+  const uint tiles = starts[start_first_tiles + 256];
   for (uint part = lid; part < 256; part += MASU_GROUP) {
-    const uint first = starts[SORT_FIRST_TILES + part];
+    const uint first = starts[start_first_tiles + part];
     uint4 what;
     what.x = part;
     what.y = tile - first;
-    what.z = starts[SORT_FIRST_KEYS + part];
-    what.w = starts[SORT_CURSORS + part];  // where the last key has gone
+    what.z = starts[start_first_keys + part];
+    what.w = starts[start_cursors + part];  // where the last key has gone
     // All is read at once, and what is not of this tile is written where nobody reads it.
-    const bool here = tile >= first && tile < starts[SORT_FIRST_TILES + part + 1];
+    const bool here = tile >= first && tile < starts[start_first_tiles + part + 1];
     ((__local uint4 *)local_memory)[here ? 0 : 1 + lid] = what;
   }
   if (tile >= tiles) return;
@@ -263,14 +247,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint part = found[0];
   const uint begin = found[2];
   const uint end = found[3];
-  const uint base = begin / SORT_VECTOR * SORT_VECTOR + found[1] * SORT_TILE;
+  const uint base = begin / key_vector * key_vector + found[1] * SORT_TILE;
   const uint lo = max(base, begin);
   const uint hi = min(base + SORT_TILE, end);
   barrier(CLK_LOCAL_MEM_FENCE);
   __global const uchar *const from = parted + parted_at;
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   // The 8 bits may begin with some of the part's own.
-  __global uint *const cursors = starts + (part << SORT_SECOND_BITS & ~255U);
+  __global uint *const cursors = starts + (part << second_bits & ~255U);
   part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, SORT_REST_BITS, true, false,
             0, 0, (__local uint *)local_memory, lid);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 
 #include "call/operands.h"
 
@@ -70,7 +71,6 @@ class Sorter {
     } else {
       finish(Finish::entries);
     }
-    if (tuning_.finishes_full()) finish_full();
     if (subject_.has_specials()) restore();
   }
 
@@ -103,7 +103,7 @@ class Sorter {
     if (subject_.value_bytes == 0) return call::Arguments(result_);
     return looked_up_ ? call::Arguments(result_, values_, source()) : call::Arguments(result_, values_, keys_);
   }
-  // What keys_finish and bucket_finish move.
+  // What keys_finish moves.
   [[nodiscard]] call::Arguments moved() const {
     call::Arguments arguments(sorted_, parted_, result());
     if (subject_.value_bytes != 0) arguments.add(parted_values_);
@@ -177,9 +177,8 @@ class Sorter {
     const std::uint64_t groups =
         which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
     launch_of(finish_files, finish_defines(info_, subject_, which, bucket_bits_), "keys_finish", groups, shape.group,
-              moved(), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place),
-              word_at(list.word), at(layout_.full), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
-              flipped_, LocalMemory{tuning_.finish_bytes(which)});
+              moved(), memory_, at(layout_.counts), at(layout_.starts), at(list.place), word_at(list.word), flipped_,
+              LocalMemory{tuning_.finish_bytes(which)});
   }
 
   void tally() { launch_tally("crowd_tally", true, at(layout_.tallies), at(layout_.huges), flipped_); }
@@ -208,13 +207,6 @@ class Sorter {
            call::local<std::uint32_t>(3 * split_group + 1 + 4 * split_group));
     launch("crowd_scatter", groups, tuning_.part.group, sorted_, parted_, values(parted_values_, values_), memory_,
            lists, flipped_, LocalMemory{tuning_.part_bytes()});
-  }
-
-  void finish_full() {
-    const Entries entries = entries_of(info_, subject_);
-    launch_of(entry_files, entries.defines, "bucket_finish", std::uint64_t{tuning_.units} * entries.resident,
-              entries.group, moved(), memory_, word_at(full_word), at(layout_.full), flipped_,
-              LocalMemory{entries.local_bytes});
   }
 
   template <class... T>

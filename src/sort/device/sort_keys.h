@@ -1,86 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to sort many keys on GPUs that launch a fixed list of kernels, which depends on sizes alone, and what these
-// are built from: by digits in one launch, from a histogram on, in buckets that local memory holds, and by counting.
+// Many keys: an exact histogram of the uppermost bits, two partitions into exact places, and each bucket finished in
+// local memory. Keys of 4 and 8 bytes alone: equal keys may change places where nobody can see it; zeros and NaNs keep
+// the order of the input. Keys of 4 bytes with values or with indices as the result: packed above their indices, so
+// that no two are equal.
 #pragma once
 
 #include "runtime/kernel_source.h"
 #include "sort/device/sort_device.h"
+#include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-// Sorting by digits from the least on, stably, in one launch whose work-groups wait for each other: CUDA alone. Keys of
-// 4 and 8 bytes alone, the order of them, and keys of 4 bytes with values of up to 4. What the keys are does not
-// change what a pass takes, but passes in which all agree are left out.
-namespace masu::sort_once {
-
-// What is sorted.
-struct Kind {
-  Dtype dtype;
-  std::size_t value_bytes = 0;  // that move with a key; of an index, where they are the places of the keys
-  bool indices = false;
-
-  static Kind of(Dtype dtype, const Payload& payload) noexcept {
-    return {dtype, payload.bytes, payload.kind == Payload::Kind::indices};
-  }
-  [[nodiscard]] unsigned item_bytes() const noexcept { return value_bytes != 0 || size_of(dtype) == 8 ? 8 : 4; }
-};
-
-struct Plan {
-  unsigned group = 0;  // work-items in a work-group; 0: the device or the kind is none for it
-  unsigned items = 0;  // keys of a work-item
-  unsigned resident = 0;
-  unsigned adders = 0;  // work-groups that add up
-  unsigned ahead = 0;   // tiles that each of their work-items looks at together
-  unsigned groups = 0;
-  std::uint64_t local_bytes = 0;
-
-  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * items; }
-  // Counts and places of digits.
-  [[nodiscard]] std::uint64_t table_bytes(std::uint64_t count) const noexcept {
-    return (count + tile() - 1) / tile() * 2 * sort_plan::digits * 4;
-  }
-};
-Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count);
-
-inline constexpr auto files = sort_plan::files("src/sort/device/sort_once.cl");
-std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind);
-
-// Where it is taken from tuned.once_keys keys on, with a payload, in one piece.
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
-
-// Where things begin in temporary memory.
-struct Layout {
-  std::uint64_t one = 0;     // items
-  std::uint64_t other = 0;   // items, unless keys are alone
-  std::uint64_t state = 0;   // two words
-  std::uint64_t totals = 0;  // zeros, as is the second word of `state`
-  std::uint64_t tables = 0;
-  std::uint64_t bytes = 0;
-};
-inline constexpr std::uint64_t totals_bytes(std::size_t key_bytes) noexcept {
-  return (key_bytes + 1) * sort_plan::digits * 4;
-}
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
-
-// Queues the launch. `asked`: keys are sorted only if the first word of the state is not 0.
-void launch(Stream& stream, const Plan& plan, const BufferBase& keys, Dtype dtype, const BufferBase* result,
-            const Payload& payload, const SortJob& job, const BufferBase& workspace, const Layout& layout, bool asked,
-            DeviceWork& work);
-
-// Sorts `keys` into `result`, which may be the same, or, with indices, null. A workspace of workspace_bytes(), from a
-// multiple of 16 on; null: allocated.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, DeviceWork& work);
-
-}  // namespace masu::sort_once
-
-// Many keys: an exact histogram of the uppermost bits, two partitions into exact places, and each bucket finished in
-// local memory. Keys of 4 and 8 bytes alone: equal keys may change places where nobody can see it; zeros and NaNs keep
-// the order of the input. Keys of 4 bytes with values or with indices as the result: packed above their indices, so
-// that no two are equal.
 namespace masu::sort_keys {
 
 // Where it is taken from tuned.bucket_keys keys on, in one piece, on GPUs.
@@ -162,8 +95,7 @@ struct Tuning {
   unsigned value_bytes = 0;
   bool packed = false;
   bool staged_values = false;  // values are ordered in local memory beside their keys
-  unsigned finish_most = 0;    // keys of a bucket that a work-group finishes
-  unsigned most = 0;           // the same, if they have too many in a bin
+  unsigned most = 0;           // keys of a bucket that a work-group finishes
   unsigned bucket_bits = 0;    // by which keys are counted and parted
   unsigned join_bits = 0;      // so many fewer, where neighbours are finished together
   unsigned units = 1;          // compute units of the device
@@ -173,8 +105,6 @@ struct Tuning {
   [[nodiscard]] unsigned start_words() const noexcept { return buckets() + 3 * 256 + 2; }  // as in sort_keys.cl
   // Where the place after the last zero stands.
   [[nodiscard]] std::uint64_t zero_word() const noexcept { return buckets() + 256 + 128; }
-  // Whether buckets may have too many keys in a bin of keys_finish.
-  [[nodiscard]] bool finishes_full() const noexcept { return !tallies || join_bits != 0; }
   // Levels of sort_crowded.cl. Each takes 8 bits of what buckets leave.
   [[nodiscard]] unsigned levels() const noexcept;
   [[nodiscard]] unsigned larger_shapes() const noexcept;
@@ -187,20 +117,10 @@ struct Tuning {
   [[nodiscard]] std::uint64_t finish_bytes(Finish which) const noexcept;
   // With the counters of crowd_tally and huge_count, or with what huge_fill needs of them.
   [[nodiscard]] std::uint64_t tally_bytes(bool counters) const noexcept;
-  // The most of all kernels but sort_finish.cl's, which takes what there is.
+  // The most of all kernels.
   [[nodiscard]] std::uint64_t local_bytes() const noexcept;
 };
 Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
-
-// How sort_finish.cl is launched, for what has too many keys in a bin of keys_finish.
-struct Entries {
-  unsigned group;
-  unsigned resident;
-  unsigned most;  // keys of an entry
-  std::uint64_t local_bytes;
-  std::vector<runtime::Define> defines;
-};
-Entries entries_of(const DeviceInfo& info, const Subject& subject);
 
 // How crowded integers alone, and their orders, are sorted by sort_once, from the sample that keys_count takes.
 struct ByDigits {
@@ -214,7 +134,6 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
 inline constexpr unsigned entries_word = 3;
 inline constexpr unsigned levels_word = 8;
 inline constexpr unsigned singles_word = 41;
-inline constexpr unsigned full_word = 42;
 inline constexpr unsigned by_digits_word = 43;  // and the next
 inline constexpr unsigned larger_word = 47;     // and the next
 
@@ -239,7 +158,6 @@ struct Layout {
   std::array<std::uint64_t, 2> rows{};
   std::array<std::uint64_t, 2> tiles{};
   std::uint64_t entries = 0;
-  std::uint64_t full = 0;
   std::uint64_t singles = 0;
   std::uint64_t larger = 0;  // lists of as many words as there are buckets
   std::uint64_t tallies = 0;
@@ -254,16 +172,14 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
 template <class... Names>
 constexpr auto files(Names... more) noexcept {
   return sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl",
-                          "src/sort/device/sort_lists.cl", more...);
+                          "src/sort/device/sort_counters.cl", "src/sort/device/sort_lists.cl", more...);
 }
 inline constexpr auto part_files = files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl");
 inline constexpr auto crowded_files =
     files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
-inline constexpr auto finish_files = files("src/sort/device/sort_keys_finish.cl");
+inline constexpr auto finish_files = files("src/sort/device/sort_bins.cl", "src/sort/device/sort_keys_finish.cl");
 inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
 inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
-inline constexpr auto entry_files = sort_plan::files("src/sort/device/sort_placed.cl", "src/sort/device/sort_rank.cl",
-                                                     "src/sort/device/sort_finish.cl");
 // `by_digits`: crowded keys may be left to sort_once.
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits);
@@ -272,63 +188,4 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
 std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
 std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
 
-// Unrolls loops over the keys of a work-item on GPUs.
-runtime::Define unrolled_define(const DeviceInfo& info);
-
 }  // namespace masu::sort_keys
-
-// Some thousands to some millions of keys of 4 and 8 bytes alone: brought to buckets of the range that a sample spans,
-// neighbours of which each work-group sorts in local memory. What is too crowded for that is sorted by sort_once.
-namespace masu::sort_few {
-
-struct Plan {
-  unsigned items = 0;  // keys that a work-item holds; 0: the device or the keys are none for it
-  unsigned loads = 0;  // the most keys of a work-item that are brought to their buckets
-  unsigned tile = 0;   // keys that a work-group brings to their buckets
-  unsigned part = 0;   // keys of neighbouring buckets from which on they are enough for a work-group
-  unsigned most = 0;   // keys of a bucket
-
-  [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept { return (count + tile - 1) / tile; }
-  [[nodiscard]] std::uint64_t parts(std::uint64_t count) const noexcept { return (count + part - 1) / part; }
-};
-inline constexpr unsigned group = 512;
-inline constexpr auto files =
-    sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl", "src/sort/device/sort_few.cl");
-Plan plan_of(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
-std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, Dtype dtype);
-
-// Where it is faster than the other ways, in one piece.
-bool serves(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
-
-// Sorts `keys` into `result`, which may be the same. A workspace of workspace_bytes(), from a multiple of 16 on; null:
-// allocated. On a device that has no sort_once, crowded keys are left as they are: for tests.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* workspace, DeviceWork& work);
-
-}  // namespace masu::sort_few
-
-// Integers of 8 and 16 bits on a device: counted, and written anew. Equal ones have equal bits, so the
-// result is the same as if they had been moved.
-namespace masu::sort_counting {
-
-// Whether counting takes less than passes for keys alone, in one piece: all counts are scanned, however many keys there
-// are.
-[[nodiscard]] inline bool serves(Dtype dtype, std::uint64_t keys) noexcept {
-  if (is_float(dtype) || size_of(dtype) > 2) return false;
-  return keys >= (size_of(dtype) == 1 ? sort_plan::tuned.counted_bytes : sort_plan::tuned.counted_shorts);
-}
-
-// Bytes of temporary memory.
-std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys);
-
-// Sorts `keys` into `result`, which may be the same. A workspace of workspace_bytes(), from a multiple of 16 on; null:
-// allocated.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* workspace, DeviceWork& work);
-
-// What its kernels are built from, for work-groups of `group`.
-inline constexpr auto files = sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_fill.cl");
-std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group);
-
-}  // namespace masu::sort_counting

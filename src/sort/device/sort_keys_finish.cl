@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, after the CUDA prelude, in
-// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in
-// front of this file.
+// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl, sort_counters.cl, sort_lists.cl and sort_bins.cl stand in front of
+// this file.
 //
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-// Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
-#define SORT_LIST_PARAMETERS const ulong entries_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
-#define SORT_LIST_ARGUMENTS entries_at, opens_at, rows_at, tiles_at,
-// Two counters of 16 bits a word.
-#define SORT_WORDS (1 << (MASU_BIN_BITS - 1))
-inline uint bin_at(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & (2 * SORT_WORDS - 1); }
-inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, SORT_REST_BITS - MASU_BIN_BITS); }
-inline uint bin_word(const uint bin) { return bin & (SORT_WORDS - 1); }
-inline uint bin_upper(const uint bin) { return bin / SORT_WORDS * 16; }
-inline uint bin_begin(const uint bin, __local const uint *counters) {
-  return counters[bin_word(bin)] >> bin_upper(bin) & 0xffff;
-}
-inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
-  return bin == 2 * SORT_WORDS - 1 ? size : bin_begin(bin + 1, counters);
-}
+inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, 0, SORT_REST_BITS - MASU_BIN_BITS); }
 
 #if SORT_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
-#define SORT_WINDOW_KEYS 9   // keys of a bin that lie in one window
-#define SORT_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
-#define SORT_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
-#define SORT_EDGE 8      // least keys in front of a bucket's
-#define SORT_BEHIND 192  // room after it, for greatest keys, and for what changes places with the last ones
+enum {
+  window_keys = 9,   // keys of a bin that lie in one window
+  span_keys = 17,    // keys of a bin that lie in two windows and the half between them
+  value_mask = ((1U << (16 - MASU_BIN_BITS)) - 1),  // the bits of a key below its bin
+  room_before = 8,      // least keys in front of a bucket's
+  room_after = 192,  // room after it, for greatest keys, and for what changes places with the last ones
+};
 // Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
 // neighbours read lie in different banks.
 inline uint kept_at(const uint i) { return i ^ (i >> 6 & 1) << 3; }
@@ -69,8 +57,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint begin = bin_begin(bin, counters);
-      if (bin_end(bin, size, counters) - begin > SORT_SPAN_KEYS) {
-        const uint value = (begin + 1) / 2 * 2 + (keys[i] & SORT_VALUE_MASK);
+      if (bin_end(bin, size, counters) - begin > span_keys) {
+        const uint value = (begin + 1) / 2 * 2 + (keys[i] & value_mask);
         const uint upper = (value & 1) << 4;
         const uint rank = atomic_add(&kept[value / 2], 1U << upper) >> upper & 0xffff;
         keys[i] = (keys[i] & 0xffff) | rank << 16;
@@ -83,8 +71,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
       const uint begin = bin_begin(bin, counters);
-      if (bin_end(bin, size, counters) - begin > SORT_SPAN_KEYS) {
-        const uint value = keys[i] & SORT_VALUE_MASK;
+      if (bin_end(bin, size, counters) - begin > span_keys) {
+        const uint value = keys[i] & value_mask;
         __local const uint *const words = kept + (begin + 1) / 2;
         uint before = (value & 1) != 0 ? words[value / 2] & 0xffff : 0;
         SORT_ROLLED
@@ -100,8 +88,8 @@ MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint 
 // fewer lies in one of them; where there are larger ones, the first windows are sorted again. In place.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, const uint bucket, const uint begin,
                                const uint size, const uint flipped, __local uint *counters, const uint lid) {
-  __local ushort *const kept = (__local ushort *)(counters + SORT_WORDS);
-  __local uint *const partial = counters + SORT_WORDS + (MASU_MOST + SORT_EDGE + SORT_BEHIND) / 2;
+  __local ushort *const kept = (__local ushort *)(counters + bin_words);
+  __local uint *const partial = counters + bin_words + (MASU_MOST + room_before + room_after) / 2;
   __local uint *const crowded = partial + MASU_GROUP;
   __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
   const uint flip = flipped != 0 ? MASU_ALL_BITS : 0;
@@ -114,7 +102,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
     keys[i] = place < size ? keys_at[place] & 0xffff : first;
     differ |= keys[i] ^ first;
   }
-  for (uint i = lid; i < SORT_WORDS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < bin_words; i += MASU_GROUP) counters[i] = 0;
   if (lid < 2) crowded[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
   // Equal keys would wait for each other at one counter.
@@ -128,76 +116,64 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i]);
-      keys[i] |= (atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff) << 16;
+      keys[i] |= count_in_bin(bin, counters) << 16;
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
-  const uint own_most = scan_counter_pairs(counters, SORT_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total);
-  if (own_most > SORT_WINDOW_KEYS) atomic_max(crowded, own_most);
+  uint comparisons;
+  const uint own_most =
+      scan_counter_pairs(counters, bin_words / MASU_GROUP, MASU_GROUP, partial, lid, &total, &comparisons);
+  if (own_most > window_keys) atomic_max(crowded, own_most);
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint most = *crowded;
-  if (most > SORT_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
+  if (most > span_keys) rank_values(keys, (__local uint *)kept, counters, size, lid);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
       const uint bin = bin_of(keys[i] & 0xffff);
-      const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
-      kept[kept_at(SORT_EDGE + place)] = (ushort)keys[i];
+      const uint place = bin_begin(bin, counters) + (keys[i] >> 16);
+      kept[kept_at(room_before + place)] = (ushort)keys[i];
     }
   }
-  for (uint i = lid; i < SORT_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
-  for (uint i = lid; i < SORT_BEHIND - 16; i += MASU_GROUP) kept[kept_at(SORT_EDGE + size + i)] = 0xffff;
+  for (uint i = lid; i < room_before; i += MASU_GROUP) kept[kept_at(i)] = 0;
+  for (uint i = lid; i < room_after - 16; i += MASU_GROUP) kept[kept_at(room_before + size + i)] = 0xffff;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Each work-item takes two windows at once, one of either half of all.
   const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
   SORT_ROLLED
-  for (uint round = 0; round < (most > SORT_WINDOW_KEYS ? 3U : 2U); ++round) {
+  for (uint round = 0; round < (most > window_keys ? 3U : 2U); ++round) {
     SORT_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
       const uint at = 1 + 2 * window + (round & 1);
-      uint4 a = vectors[vector_at(at)];
-      uint4 c = vectors[vector_at(at + 1)];
-      uint4 b = vectors[vector_at(at + 2 * pairs)];
-      uint4 d = vectors[vector_at(at + 2 * pairs + 1)];
+      const uint other = at + 2 * pairs;
+      uint a[8];
+      uint b[8];
+      words_of_vector(vectors[vector_at(at)], a);
+      words_of_vector(vectors[vector_at(at + 1)], a + 4);
+      words_of_vector(vectors[vector_at(other)], b);
+      words_of_vector(vectors[vector_at(other + 1)], b + 4);
       uint v[16];
-      pair_up(a.x, b.x, v);
-      pair_up(a.y, b.y, v + 2);
-      pair_up(a.z, b.z, v + 4);
-      pair_up(a.w, b.w, v + 6);
-      pair_up(c.x, d.x, v + 8);
-      pair_up(c.y, d.y, v + 10);
-      pair_up(c.z, d.z, v + 12);
-      pair_up(c.w, d.w, v + 14);
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) pair_up(a[k], b[k], v + 2 * k);
       sort_16(v);
-      a.x = lower_halves(v[0], v[1]);
-      b.x = upper_halves(v[0], v[1]);
-      a.y = lower_halves(v[2], v[3]);
-      b.y = upper_halves(v[2], v[3]);
-      a.z = lower_halves(v[4], v[5]);
-      b.z = upper_halves(v[4], v[5]);
-      a.w = lower_halves(v[6], v[7]);
-      b.w = upper_halves(v[6], v[7]);
-      c.x = lower_halves(v[8], v[9]);
-      d.x = upper_halves(v[8], v[9]);
-      c.y = lower_halves(v[10], v[11]);
-      d.y = upper_halves(v[10], v[11]);
-      c.z = lower_halves(v[12], v[13]);
-      d.z = upper_halves(v[12], v[13]);
-      c.w = lower_halves(v[14], v[15]);
-      d.w = upper_halves(v[14], v[15]);
-      vectors[vector_at(at)] = a;
-      vectors[vector_at(at + 1)] = c;
-      vectors[vector_at(at + 2 * pairs)] = b;
-      vectors[vector_at(at + 2 * pairs + 1)] = d;
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        a[k] = lower_halves(v[2 * k], v[2 * k + 1]);
+        b[k] = upper_halves(v[2 * k], v[2 * k + 1]);
+      }
+      vectors[vector_at(at)] = vector_of(a);
+      vectors[vector_at(at + 1)] = vector_of(a + 4);
+      vectors[vector_at(other)] = vector_of(b);
+      vectors[vector_at(other + 1)] = vector_of(b + 4);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(SORT_EDGE + place)], flip);
+    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(room_before + place)], flip);
   }
 }
 
@@ -205,137 +181,50 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   finish_bucket(sorted, sorted_at, bucket, begin, size, flipped, (__local uint *)local_memory, lid)
 
 #else
-// Gives a bucket with too many keys in a bin to sort_crowded.cl, where it is a larger one, or to sort_finish.cl.
-inline void list_bucket(__global uchar *workspace, const ulong header_at, SORT_LIST_PARAMETERS const uint begin,
-                        const uint size, const uint bits, __local uint *noted, const uint lid) {
-  __global uint *const header = SORT_AT(uint, header_at);
-#if MASU_MOST > MASU_ENTRY_MOST
-  if (size > MASU_ENTRY_MOST) {
-    open_buckets(lid == 0, begin, size, bits, 0, workspace, header + SORT_LEVELS, opens_at, rows_at, tiles_at, noted, lid,
-                 MASU_GROUP);
-    return;
-  }
-#endif
-  if (lid != 0) return;
-  __global uint *const entry = SORT_AT(uint, entries_at) + (size_t)atomic_inc(&header[SORT_FULL_ENTRIES]) * 3;
-  entry[0] = begin;
-  entry[1] = size;
-  entry[2] = bits;
-}
-
-// Sorts a bucket: into bins, then each key to its place among those of its bin. `bits`: the bits in which the keys differ, and
-// SORT_OTHER where they are in `others`, and their values in `other_values`. What is sorted goes to the result.
+// Sorts a bucket. `bits`: the bits in which the keys differ, and SORT_OTHER where they are in `others`, and their values in
+// `other_values`. What is sorted goes to the result.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global const uchar *others,
-                               const ulong others_at, SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global uchar *workspace,
-                               const ulong header_at, SORT_LIST_PARAMETERS const uint begin, const uint size,
-                               const uint bits, const uint flipped, __local uint *counters, const uint lid) {
+                               const ulong others_at, SORT_RESULT_BUFFERS SORT_OTHER_VALUES const uint begin, const uint size,
+                               const uint bits, const uint flipped, __local uint *memory, const uint lid) {
   const uint shift = max(bits & ~SORT_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
   const bool other = (bits & SORT_OTHER) != 0;
-  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(counters + SORT_WORDS);
-  __local uint *const partial = counters + SORT_WORDS + MASU_MOST * (MASU_ELEMENT_BYTES / 4);
-  __local uint *const crowded = partial + MASU_GROUP;
   __global const MASU_ELEMENT *const from =
       (__global const MASU_ELEMENT *)(other ? others + others_at : sorted + sorted_at) + begin;
   MASU_ELEMENT keys[MASU_ITEMS];
-  uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
     keys[i] = place < size ? from[place] : 0;
   }
-  for (uint i = lid; i < SORT_WORDS; i += MASU_GROUP) counters[i] = 0;
-  if (lid == 0) *crowded = 0;
+  for (uint i = lid; i < bin_words; i += MASU_GROUP) memory[i] = 0;
+  if (lid < 4) bin_found(memory)[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    ranks[i] = 0;
-    if (i * MASU_GROUP + lid < size) {
-      const uint bin = bin_at(keys[i], shift);
-      ranks[i] = atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff;
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint total;
-  if (scan_counter_pairs(counters, SORT_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (*crowded != 0) {
-    list_bucket(workspace, header_at, SORT_LIST_ARGUMENTS begin, size, bits, counters, lid);
-    return;
-  }
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) {
-      ranks[i] += bin_begin(bin_at(keys[i], shift), counters);
-      kept[ranks[i]] = keys[i];
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const SORT_SOURCE flip = flipped != 0 ? SORT_SOURCE_ALL_BITS : 0;
 #if MASU_PACKED
-  __global SORT_RESULT *const to = (__global SORT_RESULT *)(result + result_at) + begin;
+  __global Result *const to = (__global Result *)(result + result_at) + begin;
 #else
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
 #endif
 #if MASU_PAYLOAD_BYTES > 0
-  __local ushort *const places = (__local ushort *)(crowded + 1);  // of the keys of `kept`
-  __global const MASU_VALUE *const values_from =
-      (__global const MASU_VALUE *)(other ? other_values + other_values_at : moved + moved_at) + begin;
-  __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + begin;
-#endif
-  SORT_ROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint here = i * MASU_GROUP + lid;
-    if (here < size) {
-      const MASU_ELEMENT own = kept[here];
-      const uint bin = bin_at(own, shift);
-      const uint first = bin_begin(bin, counters);
-      const uint end = bin_end(bin, size, counters);
-      uint place = first;
-      SORT_ROLLED
-      for (uint k = first; k < end; ++k) {
-        const MASU_ELEMENT key = kept[k];
-        place += key < own || (key == own && k < here) ? 1 : 0;
-      }
-      to[place] = SORT_RESULT_OF(own, flip, (__global const SORT_SOURCE *)(source + source_at));
-#if MASU_PAYLOAD_BYTES > 0
-      places[here] = (ushort)place;
-#endif
-    }
-  }
-#if MASU_PAYLOAD_BYTES > 0
-  MASU_VALUE values[MASU_ITEMS];
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) values[i] = values_from[i * MASU_GROUP + lid];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#if MASU_PAYLOAD_BYTES <= MASU_ELEMENT_BYTES  // they lie in local memory after the keys
-  __local MASU_VALUE *const staged = (__local MASU_VALUE *)kept;
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) staged[places[ranks[i]]] = values[i];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = lid; i < size; i += MASU_GROUP) values_to[i] = staged[i];
+  __global uchar *const values_to = moved + moved_at + begin * sizeof(MASU_VALUE);
+  __global const uchar *const values_from = other ? other_values + other_values_at + begin * sizeof(MASU_VALUE) : values_to;
+  __global const Source *const unsorted = (__global const Source *)(source + source_at);
 #else
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) values_to[places[ranks[i]]] = values[i];
-  }
+  __global const Source *const unsorted = 0;
 #endif
-#endif
+  finish_keys(keys, from, to, MASU_VALUES(values_from, values_to) unsorted, 0, shift, size,
+              flipped != 0 ? SORT_SOURCE_ALL_BITS : 0, memory, lid);
 }
 #define SORT_FINISH(bucket, begin, size) SORT_FINISH_BITS(begin, size, SORT_REST_BITS)
 #define SORT_FINISH_BITS(begin, size, bits)                                                                     \
-  finish_bucket(sorted, sorted_at, others, others_at, SORT_RESULT_ARGUMENTS SORT_OTHER_VALUE_ARGUMENTS workspace, \
-                header_at, SORT_LIST_ARGUMENTS begin, size, bits, flipped, (__local uint *)local_memory, lid)
+  finish_bucket(sorted, sorted_at, others, others_at, SORT_RESULT_ARGUMENTS SORT_OTHER_VALUE_ARGUMENTS begin, size, bits, \
+                flipped, (__local uint *)local_memory, lid)
 #endif
 
 // `list_at` and `listed_at`: a list, and how much it holds.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global uchar *workspace, const ulong header_at, const ulong counts_at,
-    const ulong starts_at, const ulong list_at, const ulong listed_at, SORT_LIST_PARAMETERS const uint flipped,
+    SORT_RESULT_BUFFERS SORT_OTHER_VALUES __global uchar *workspace, const ulong counts_at, const ulong starts_at,
+    const ulong list_at, const ulong listed_at, const uint flipped,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);

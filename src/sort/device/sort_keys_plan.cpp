@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 
 #include "elements/elements.h"
 #include "sort/device/sort_device.h"
@@ -69,7 +70,7 @@ void grow(Tuning& tuning, unsigned bucket_keys, const DeviceInfo& info) {
 void drop_shapes(Tuning& tuning) {
   std::vector<FinishShape> left;
   for (const FinishShape& shape : tuning.larger) {
-    if (shape.tile() <= tuning.finish_most) continue;
+    if (shape.tile() <= tuning.most) continue;
     if (tuning.join_bits != 0) left.clear();
     left.push_back(shape);
   }
@@ -81,30 +82,6 @@ void drop_shapes(Tuning& tuning) {
 bool narrow(const Tuning& tuning, Finish which) {
   return tuning.key_bytes == 4 && tuning.bucket_bits == most_bucket_bits && which != Finish::entries &&
          (which != Finish::all || tuning.join_bits == 0);
-}
-
-struct EntryPlan {
-  sort_plan::Plan plan;
-  bool staged_bins = false;  // each key's bin is kept beside it
-
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return (sort_plan::counter_words + plan.staging_words() + plan.group * 17 / 16 + 64) * std::uint64_t{4} +
-           (staged_bins ? plan.tile() * 2 : 0);
-  }
-};
-
-EntryPlan entry_plan(const DeviceInfo& info, const Subject& subject) {
-  const Dtype dtype = subject.packed() ? Dtype::u64 : subject.dtype;
-  EntryPlan entry;
-  entry.plan = sort_plan::make(info, dtype, subject.value_bytes, 0, false);
-  entry.plan.group = std::min(512U, entry.plan.group);
-  entry.plan.resident = size_of(dtype) == 8 ? 2 : 3;  // registers
-  for (const unsigned items : {9U, 7U, 6U, 4U, 3U, 2U, 1U}) {
-    entry.plan.items = items;
-    if (entry.bytes() <= info.local_bytes) break;
-  }
-  entry.staged_bins = entry.bytes() + entry.plan.tile() * 2 <= info.local_bytes;
-  return entry;
 }
 
 void add(std::vector<runtime::Define>& defines, std::string_view name, std::uint64_t value) {
@@ -173,7 +150,7 @@ FinishShape Tuning::shape(Finish which) const noexcept {
   return larger[static_cast<unsigned>(which) - static_cast<unsigned>(Finish::larger)];
 }
 unsigned Tuning::most_of(Finish which) const noexcept {
-  return which >= Finish::larger ? shape(which).tile() : which == Finish::entries ? most : finish_most;
+  return which >= Finish::larger ? shape(which).tile() : most;
 }
 unsigned Tuning::larger_shapes() const noexcept {
   return static_cast<unsigned>(std::ranges::count_if(larger, [](const Shape& one) { return one.group != 0; }));
@@ -218,20 +195,9 @@ Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket
   if (narrow(tuning, Finish::all)) grow(tuning, subject.bucket_keys, info);
   // Whole keys lie in local memory.
   if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
-  tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
-  tuning.finish_most = tuning.tallies && tuning.join_bits != 0 ? tuning.most : tuning.finish.tile();
+  tuning.most = tuning.finish.tile();
   drop_shapes(tuning);
   return tuning;
-}
-
-Entries entries_of(const DeviceInfo& info, const Subject& subject) {
-  const EntryPlan entry = entry_plan(info, subject);
-  std::vector<runtime::Define> defines = entry.plan.defines();
-  add(defines, "MASU_BIN_MOST", entry.staged_bins ? tuned.staged_bin_keys : tuned.entry_bin_keys);
-  add(defines, "MASU_STAGED_BINS", entry.staged_bins ? 1 : 0);
-  add_subject(defines, subject);
-  return {entry.plan.group, entry.plan.resident, static_cast<unsigned>(entry.plan.tile()), entry.bytes(),
-          std::move(defines)};
 }
 
 ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint64_t count, unsigned bucket_bits,
@@ -278,10 +244,6 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
     // with more keys than these, and one after each of these. Each may have too many keys in a bin, and any bucket.
     layout.entries = reserve(tuning.levels() * 7 * most_open * std::uint64_t{entry_words} * 4);
   }
-  if (tuning.finishes_full()) {
-    layout.full = reserve(((tuning.buckets() >> tuning.join_bits) + tuning.levels() * 7 * most_open) *
-                          std::uint64_t{entry_words} * 4);
-  }
   if (tuning.join_bits != 0) layout.singles = reserve(tuning.buckets() * 4);
   layout.larger = reserve(std::uint64_t{tuning.larger_shapes()} * tuning.buckets() * 4);
   layout.tallies = reserve(most_open * entry_words * 4);
@@ -289,10 +251,6 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
   if (by_digits.plan.group != 0) layout.tables = reserve(by_digits.plan.table_bytes(count));
   layout.bytes = end;
   return layout;
-}
-
-runtime::Define unrolled_define(const DeviceInfo& info) {
-  return {"MASU_UNROLLED", info.gpu ? "MASU_PRAGMA_UNROLL" : "_Pragma(\"nounroll\")"};
 }
 
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
@@ -304,8 +262,7 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_TWO_STEPS", tuning.two_steps ? 1 : 0);
   add(defines, "MASU_PLACES_GROUP", tuning.places_group);
   add(defines, "MASU_MOST", tuning.most);
-  add(defines, "MASU_FINISH_MOST", tuning.finish_most);
-  unsigned larger_most_keys = tuning.finish_most;
+  unsigned larger_most_keys = tuning.most;
   for (unsigned i = 0; i < larger_most; ++i) {
     larger_most_keys = std::max(larger_most_keys, tuning.larger[i].tile());
     add(defines, larger_names[i], larger_most_keys);
@@ -315,7 +272,7 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
   add(defines, "MASU_STAGED_VALUES", tuning.staged_values ? 1 : 0);
   add(defines, "MASU_WHOLE_TILES", info.gpu ? 1 : 0);
-  defines.push_back(unrolled_define(info));
+  defines.push_back(sort_kernels::unrolled_define(info));
   return defines;
 }
 
@@ -327,11 +284,9 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   add(defines, tuning.shape(which));
   add(defines, "MASU_BIN_BITS", tuning.shape(which).bin_bits);
   add(defines, "MASU_MOST", tuning.most_of(which));
-  add(defines, "MASU_ENTRY_MOST", tuning.most);
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
   add(defines, "MASU_JOIN_BITS", join_bits);
-  add(defines, "MASU_BIN_KEYS", tuned.bin_keys);
-  defines.push_back(unrolled_define(info));
+  defines.push_back(sort_kernels::unrolled_define(info));
   return defines;
 }
 

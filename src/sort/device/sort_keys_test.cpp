@@ -2,6 +2,7 @@
 // The sort from an exact histogram on, on every device with kernels, against std::stable_sort: sizes around those of
 // its tiles, buckets and lists, keys that crowd, and what moves with keys.
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 
 #include "each_device.h"
 #include "sort/device/sort_keys_test.h"
@@ -79,8 +80,7 @@ TEST_P(SortKeys, JoinedBuckets) {
   }
 }
 
-// Buckets of as many keys of 8 bytes as a work-group finishes, and one more or less, where it finishes more than
-// sort_finish.cl takes, too; and with many in a bin.
+// Buckets of as many keys of 8 bytes as a work-group finishes, and one more or less; and with many in a bin.
 TEST_P(SortKeys, WideBuckets) {
   bucket_bits = sort_keys::most_bucket_bits;
   for (const std::uint64_t size : {3071U, 3072U, 3073U, 4607U, 4608U, 4609U, 12289U}) {
@@ -171,7 +171,7 @@ TEST_P(SortKeys, ShapesForManyKeys) {
     shaped_for = std::uint64_t{1} << log;
     const auto subject = sort_keys::Subject::of(Dtype::u32, {}, shaped_for);
     const sort_keys::Tuning tuning = sort_keys::tuning_of(device.info(), subject, bucket_bits);
-    std::vector<std::uint64_t> tiles = {tuning.finish_most};
+    std::vector<std::uint64_t> tiles = {tuning.most};
     for (unsigned i = 0; i < tuning.larger_shapes(); ++i) tiles.push_back(tuning.larger[i].tile());
     for (const std::uint64_t size : tiles) {
       for (const std::uint32_t mask : {0xffffU, 0xff0fU, 0x0300U, 0U}) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "each_device.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 #include "sort/sort_test_data.h"
 
 #include <gtest/gtest.h>

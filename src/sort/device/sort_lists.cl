@@ -8,20 +8,21 @@
 
 #define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
-#define SORT_ZEROS 0
-#define SORT_MINUSES 1
-#define SORT_NANS 2
-#define SORT_ENTRIES 3  // of sort_crowded.cl
-#define SORT_TALLIES 5  // for sort_tally.cl
-#define SORT_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
-#define SORT_HUGE_KEYS 7  // their keys
-#define SORT_LEVELS 8     // of each level of sort_crowded.cl: its buckets, and their tiles
-#define SORT_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
-#define SORT_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
-#define SORT_SINGLES 41     // buckets that were to be joined, but are finished one by one
-#define SORT_LARGER 47      // buckets for each kind of larger work-groups of keys_finish
-#define SORT_LISTED_ZEROS 45  // zeros that were to be listed by keys_count, and, in the next word, NaNs
-#define SORT_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
+enum {
+  header_zeros = 0,
+  header_minuses = 1,
+  header_nans = 2,
+  header_entries = 3,  // of sort_crowded.cl
+  header_tallies = 5,  // for sort_tally.cl
+  header_huges = 6,      // buckets that all work-groups of sort_tally.cl count together
+  header_huge_keys = 7,  // their keys
+  header_levels = 8,     // of each level of sort_crowded.cl: its buckets, and their tiles
+  header_next_tally = 40,  // the entry that a work-group of sort_tally.cl takes next
+  header_singles = 41,     // buckets that were to be joined, but are finished one by one
+  header_larger = 47,      // buckets for each kind of larger work-groups of keys_finish
+  header_listed_zeros = 45,  // zeros that were to be listed by keys_count, and, in the next word, NaNs
+  header_by_digits = 43,   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
+};
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
 #if MASU_PAYLOAD_BYTES > 0
@@ -31,26 +32,23 @@
 #define SORT_VALUE_BUFFERS
 #endif
 
-// Where a word of counters is kept, so that values with many bits in common lie in different banks. Its own inverse.
-inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 10) & 31); }
-
 // Gives a bucket to sort_tally.cl.
 inline void list_tally(__global uchar *workspace, __global uint *header, const ulong tallies_at, const uint begin,
                        const uint size, const uint in_parted) {
-  __global uint *const entry = SORT_AT(uint, tallies_at) + (size_t)atomic_inc(&header[SORT_TALLIES]) * 3;
+  __global uint *const entry = SORT_AT(uint, tallies_at) + (size_t)atomic_inc(&header[header_tallies]) * 3;
   entry[0] = begin;
   entry[1] = size;
   entry[2] = in_parted;
 }
 
 // A crowded bucket: its first key, its keys, the bits in which they may differ, and where they are and go.
-#define SORT_OPEN 4  // words
-#define SORT_IN_PARTED 1
+enum { open_words = 4 };  // words
+enum { state_in_parted = 1 };
 // What the keys of a crowded bucket are: how many have each digit, then bits that are 1 in some key, and 0 in some, lower
 // words first.
-#define SORT_ONES 256
-#define SORT_NONES 258
-#define SORT_ROW 260  // words
+enum { row_ones = 256 };
+enum { row_nones = 258 };
+enum { row_words = 260 };  // words
 
 // Gives crowded buckets to a level of sort_crowded.cl: of each work-item of `group` one, or none. `noted` holds 1 + 4 * group
 // words.
@@ -61,7 +59,7 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   barrier(CLK_LOCAL_MEM_FENCE);
   if (opens) {
     const uint index = atomic_inc(&level[0]);
-    __global uint *const record = SORT_AT(uint, opens_at) + (size_t)index * SORT_OPEN;
+    __global uint *const record = SORT_AT(uint, opens_at) + (size_t)index * open_words;
     record[0] = begin;
     record[1] = size;
     record[2] = bits;
@@ -77,7 +75,7 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
   for (uint k = 0; k < number; ++k) {
     __local const uint *const note = noted + 1 + 4 * k;
     const uint index = note[0];
-    for (uint i = lid; i < SORT_ROW; i += group) SORT_AT(uint, rows_at)[(size_t)index * SORT_ROW + i] = 0;
+    for (uint i = lid; i < row_words; i += group) SORT_AT(uint, rows_at)[(size_t)index * row_words + i] = 0;
     const uint all = note[3];
     for (uint i = lid; i < (all + MASU_PART_TILE - 1) / MASU_PART_TILE; i += group) {
       __global uint *const tile = SORT_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
@@ -86,39 +84,4 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
       tile[2] = index;
     }
   }
-}
-
-// Counters of 16 bits, two in each of `group` * `each` words, become the sums of those before: lower halves first, then
-// upper ones; *total is that of all. Each work-item takes `each` words, a multiple of 4 up to 16. Returns the greatest count
-// that it met. Ends with a barrier.
-MASU_INLINE uint scan_counter_pairs(__local uint *counters, const uint each, const uint group, __local uint *partial,
-                                    const uint lid, uint *total) {
-  __local uint4 *const own = (__local uint4 *)(counters + lid * each);
-  uint4 held[4];
-  uint sum = 0;
-  uint most = 0;
-  MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < 4; ++i) {
-    if (i >= each / 4) continue;
-    held[i] = own[i];
-    sum += held[i].x + held[i].y + held[i].z + held[i].w;
-    most = masu_max_pair(most, masu_max_pair(masu_max_pair(held[i].x, held[i].y), masu_max_pair(held[i].z, held[i].w)));
-  }
-  uint all;
-  uint before = group_scan(sum, group, partial, lid, &all) - sum;
-  before += all << 16;
-  *total = (all & 0xffff) + (all >> 16);
-  MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < 4; ++i) {
-    if (i >= each / 4) continue;
-    uint4 sums;
-    sums.x = before;
-    sums.y = sums.x + held[i].x;
-    sums.z = sums.y + held[i].y;
-    sums.w = sums.z + held[i].z;
-    before = sums.w + held[i].w;
-    own[i] = sums;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return max(most & 0xffff, most >> 16);
 }

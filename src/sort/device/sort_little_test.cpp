@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sorts of keys alone on few keys, of all kinds together: what compute-sanitizer's racecheck has the time for.
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys_test.h"
+#include "sort/device/sort_once.h"
 
 #include <masu/sort.h>
 

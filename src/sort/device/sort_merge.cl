@@ -10,12 +10,12 @@
 //
 // kernels.md has the parameters, which sort_merge.cpp gives.
 
-#define SORT_TILE (MASU_GROUP * MASU_ITEMS)
-#define SORT_BORDERS (MASU_TILES + 1)
+enum { tile_keys = MASU_GROUP * MASU_ITEMS };
+enum { border_count = MASU_TILES + 1 };
 // Work-groups of 256 that share a multiprocessor: without this the registers left room for two.
 #define MASU_RESIDENT (MASU_PAYLOAD_UNITS == 0 ? 4 : 5)
 // Work-items that seek a border.
-#define SORT_SEEKERS (MASU_GROUP / SORT_BORDERS)
+enum { seeker_count = MASU_GROUP / border_count };
 // Places lie with one between those of each work-item, so that neighbours do not share a bank.
 #define SORT_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
@@ -49,21 +49,21 @@ inline masu_tile tile_of(const ulong number, const ulong piece_length, const ulo
                          const ulong right_length) {
   masu_tile tile;
   const ulong piece = number / piece_tiles;
-  const ulong within = (number - piece * piece_tiles) * SORT_TILE;
+  const ulong within = (number - piece * piece_tiles) * tile_keys;
   const ulong base = within / (left_length + right_length) * (left_length + right_length);
   tile.first = piece * piece_length + base;
   tile.a_length = min(left_length, piece_length - base);
   tile.b_length = min(right_length, piece_length - base - tile.a_length);
   tile.begin = within - base;
-  tile.end = min(tile.begin + SORT_TILE, tile.a_length + tile.b_length);
+  tile.end = min(tile.begin + tile_keys, tile.a_length + tile.b_length);
   return tile;
 }
 
 // `pieces` of piece_length keys each. In a piece, runs of left_length and right_length keys alternate; the last may be
-// shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of SORT_TILE, or the whole piece.
+// shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of tile_keys, or the whole piece.
 // The second run of a pair begins right_place keys after the first.
-// A group makes `tiles_each` tiles of the first `tiles`. `memory` has room for SORT_TILE + MASU_GROUP keys or, where
-// something moves with them and that is more, words. `parts` has MASU_TILES, `borders` SORT_BORDERS, and `below` three
+// A group makes `tiles_each` tiles of the first `tiles`. `memory` has room for tile_keys + MASU_GROUP keys or, where
+// something moves with them and that is more, words. `parts` has MASU_TILES, `borders` border_count, and `below` three
 // times as many words, one for each border in each of three rounds: the probes of one are counted in it, while those of
 // the one before are cleared and those of the next are clear.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
@@ -81,12 +81,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   const uint lane = (uint)get_local_id(0);
   const ulong own_tile = first_tile + get_group_id(0) * (ulong)tiles_each;
   const uint here = (uint)min((ulong)tiles_each, tiles - own_tile);
-  for (uint i = lane; i < 3 * SORT_BORDERS; i += MASU_GROUP) below[i] = 0;
+  for (uint i = lane; i < 3 * border_count; i += MASU_GROUP) below[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 
   // Border k is where tile k begins, the last one where the last tile ends.
-  const uint border = lane / SORT_SEEKERS;
-  const uint seeker = lane - border * SORT_SEEKERS;
+  const uint border = lane / seeker_count;
+  const uint seeker = lane - border * seeker_count;
   const bool seeks = border <= here;
   const masu_tile own = tile_of(own_tile + min(border, here - 1), piece_length, piece_tiles, left_length, right_length);
   __global const MASU_ELEMENT* const a = source + own.first;
@@ -96,22 +96,22 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
   ulong low = diagonal - min(diagonal, own.b_length);
   ulong high = min(diagonal, own.a_length);
   uint round = 0;
-  for (ulong most = min(left_length, right_length); most != 0; most /= SORT_SEEKERS + 1) {
+  for (ulong most = min(left_length, right_length); most != 0; most /= seeker_count + 1) {
     // Probe i is after the i-th step. Those that lie before the place that is sought are the first ones.
     const ulong width = high - low;
-    const ulong step = width / (SORT_SEEKERS + 1) + 1;
+    const ulong step = width / (seeker_count + 1) + 1;
     const ulong within = (seeker + 1) * step;
     if (seeks && within <= width) {
       const ulong middle = low + within - 1;
       if (sort_key(b[diagonal - 1 - middle]) >= sort_key(a[middle])) {
-        atomic_inc(&below[round * SORT_BORDERS + border]);
+        atomic_inc(&below[round * border_count + border]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint probes = seeks ? below[round * SORT_BORDERS + border] : 0;
+    const uint probes = seeks ? below[round * border_count + border] : 0;
     round = round == 2 ? 0 : round + 1;
-    if (lane < SORT_BORDERS) below[(round == 2 ? 0 : round + 1) * SORT_BORDERS + lane] = 0;
-    if (probes < SORT_SEEKERS) high = low + min(width, (probes + 1) * step - 1);
+    if (lane < border_count) below[(round == 2 ? 0 : round + 1) * border_count + lane] = 0;
+    if (probes < seeker_count) high = low + min(width, (probes + 1) * step - 1);
     low += probes * step;
   }
   const bool first_seeker = seeks && seeker == 0;

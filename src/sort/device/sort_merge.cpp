@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_device.h"
+#include "sort/device/sort_merge.h"
 
 #include "call/operands.h"
 #include "elements/elements.h"
 #include "sort/device/sort_plan.h"
+#include "sort/device/sort_rows.h"
 
 #include <algorithm>
 #include <array>

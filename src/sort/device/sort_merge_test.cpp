@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_merge.h"
 #include "sort/device/sort_device.h"
 
 #include "sort/device/sort_kernels_test.h"

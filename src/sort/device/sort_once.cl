@@ -21,26 +21,30 @@
 //
 // Passes in which all keys agree are left out. Every work-group finds them by itself from the counts of all digits.
 //
-// kernels.md has the parameters, which sort_few.cpp gives.
+// kernels.md has the parameters, which sort_once.cpp gives.
 
-#define SORT_DIGITS 256
-#define SORT_PASSES MASU_ELEMENT_BYTES
-#define SORT_TILE (MASU_GROUP * MASU_ITEMS)
-#define SORT_SUB_GROUPS (MASU_GROUP / 32)
+enum {
+  digit_count = 256,
+  pass_count = MASU_ELEMENT_BYTES,
+  tile_items = MASU_GROUP * MASU_ITEMS,
+  sub_groups = MASU_GROUP / 32,
+};
 #define SORT_AT(type, at) ((__global type *)(workspace + (at)))
-#define MASU_LOADS 4  // vectors of keys under way together
-#define SORT_READ 8   // items that a work-item reads before it counts any of them
-#define SORT_ADDED (SORT_DIGITS / MASU_ADDERS)
-#define SORT_SETS (MASU_GROUP / SORT_ADDED)
+enum {
+  loads_each = 4,  // vectors of keys under way together
+  items_read = 8,   // items that a work-item reads before it counts any of them
+  digits_added = digit_count / MASU_ADDERS,
+  adder_sets = MASU_GROUP / digits_added,
+};
 
 // A word of a digit and a tile: its upper two bits say in which pass it was published, 0 at the start.
-#define SORT_MARK_SHIFT 30
-#define SORT_PUBLISHED(word) ((word) & ((1U << SORT_MARK_SHIFT) - 1))
+enum { mark_shift = 30 };
+#define SORT_PUBLISHED(word) ((word) & ((1U << mark_shift) - 1))
 
 #if MASU_PAYLOAD_BYTES == 0
-#define SORT_ITEM MASU_BITS
+typedef MASU_BITS Item;
 #else
-#define SORT_ITEM ulong
+typedef ulong Item;
 #endif
 // 1: items hold halves of keys.
 #define SORT_HALVES (MASU_INDICES && MASU_ELEMENT_BYTES == 8)
@@ -52,12 +56,12 @@ inline uint half_of(const MASU_ELEMENT bits, const MASU_BITS flip, const bool up
   const MASU_BITS key = sort_key(bits) ^ flip;
   return (uint)(SORT_HALVES && upper ? (ulong)key >> 32 : (ulong)key);
 }
-inline MASU_BITS key_of(const SORT_ITEM item, const MASU_BITS flip) {
+inline MASU_BITS key_of(const Item item, const MASU_BITS flip) {
   return SORT_TURNED ? (MASU_BITS)item : sort_key((MASU_BITS)item) ^ flip;
 }
 // The digit of an item, or the last digit where there is none in the tile.
-inline uint digit_of(const SORT_ITEM item, const uint shift, const MASU_BITS flip, const bool there) {
-  return SORT_TURNED || there ? (uint)(key_of(item, flip) >> shift) & (SORT_DIGITS - 1) : SORT_DIGITS - 1;
+inline uint digit_of(const Item item, const uint shift, const MASU_BITS flip, const bool there) {
+  return SORT_TURNED || there ? (uint)(key_of(item, flip) >> shift) & (digit_count - 1) : digit_count - 1;
 }
 
 // All work-groups wait for each other, the first of `times` at a word of 0, and see then what the others wrote.
@@ -78,17 +82,17 @@ inline void wait_for_all(__global volatile uint *arrived, const uint times, cons
 inline void count_key(const MASU_ELEMENT key, const MASU_BITS flip, __local uint *counters, const uint column) {
   const MASU_BITS bits = sort_key(key) ^ flip;
   MASU_PRAGMA_UNROLL
-  for (uint pass = 0; pass < SORT_PASSES; ++pass) {
-    const uint digit = (uint)(bits >> (8 * pass)) & (SORT_DIGITS - 1);
-    atomic_inc(&counters[(pass * SORT_DIGITS + digit) * MASU_COLUMNS + column]);
+  for (uint pass = 0; pass < pass_count; ++pass) {
+    const uint digit = (uint)(bits >> (8 * pass)) & (digit_count - 1);
+    atomic_inc(&counters[(pass * digit_count + digit) * MASU_COLUMNS + column]);
   }
 }
 
-// Adds the digits of all keys to `totals`, SORT_DIGITS for each pass.
+// Adds the digits of all keys to `totals`, digit_count for each pass.
 inline void count_digits(__global const MASU_ELEMENT *from, __global uint *totals, const uint count,
                          const MASU_BITS flip, __local uint *counters, const uint lid) {
   const uint column = lid % MASU_COLUMNS;
-  for (uint i = lid; i < SORT_PASSES * SORT_DIGITS * MASU_COLUMNS; i += MASU_GROUP) counters[i] = 0;
+  for (uint i = lid; i < pass_count * digit_count * MASU_COLUMNS; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Keys before the first multiple of 16 bytes, and after the last one.
   const uint head = min(count, (uint)(((16 - ((size_t)from & 15)) & 15) / MASU_ELEMENT_BYTES));
@@ -100,12 +104,12 @@ inline void count_digits(__global const MASU_ELEMENT *from, __global uint *total
   __global const uint4 *const whole = (__global const uint4 *)(from + head);
   const uint stride = (uint)get_num_groups(0) * MASU_GROUP;
   uint i = (uint)get_group_id(0) * MASU_GROUP + lid;
-  for (; i + (MASU_LOADS - 1) * stride < vectors; i += MASU_LOADS * stride) {
-    uint4 held[MASU_LOADS];
+  for (; i + (loads_each - 1) * stride < vectors; i += loads_each * stride) {
+    uint4 held[loads_each];
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_LOADS; ++k) held[k] = masu_load_streaming(whole + i + k * stride);
+    for (uint k = 0; k < loads_each; ++k) held[k] = masu_load_streaming(whole + i + k * stride);
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_LOADS; ++k) {
+    for (uint k = 0; k < loads_each; ++k) {
       uint words[4];
       words_of_vector(held[k], words);
       MASU_PRAGMA_UNROLL
@@ -122,7 +126,7 @@ inline void count_digits(__global const MASU_ELEMENT *from, __global uint *total
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   // Each work-item begins at another column, so that no two read one bank at once.
-  for (uint digit = lid; digit < SORT_PASSES * SORT_DIGITS; digit += MASU_GROUP) {
+  for (uint digit = lid; digit < pass_count * digit_count; digit += MASU_GROUP) {
     uint sum = 0;
     for (uint k = 0; k < MASU_COLUMNS; ++k) {
       sum += counters[digit * MASU_COLUMNS + ((k + lid) & (MASU_COLUMNS - 1))];
@@ -139,11 +143,11 @@ inline uint passes_of(__global const uint *totals, const uint count, const uint 
                       const uint lid) {
   if (lid == 0) found[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = lid; i < SORT_PASSES * SORT_DIGITS; i += MASU_GROUP) {
-    if (totals[i] == count) atomic_or(&found[0], 1U << i / SORT_DIGITS);
+  for (uint i = lid; i < pass_count * digit_count; i += MASU_GROUP) {
+    if (totals[i] == count) atomic_or(&found[0], 1U << i / digit_count);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint all = (1U << SORT_PASSES) - 1;
+  const uint all = (1U << pass_count) - 1;
   uint passes = ~found[0] & all;
   if (passes == 0 && in_place != 0) return 0;
   if (passes == 0) passes = 1;
@@ -162,7 +166,7 @@ typedef struct {
   uint left;
 } Source;
 MASU_INLINE Source source_of(const bool first_pass, __global const MASU_ELEMENT *keys, __global const MASU_VALUE *values,
-                             __global const SORT_ITEM *items, const uint place, const uint count) {
+                             __global const Item *items, const uint place, const uint count) {
   Source source;
   source.items = masu_computed(first_pass ? (ulong)(keys + place) : (ulong)(items + place));
   source.values = masu_computed((ulong)(values + place));
@@ -172,11 +176,11 @@ MASU_INLINE Source source_of(const bool first_pass, __global const MASU_ELEMENT 
 // Brings item number `i` of the next `left` into local memory, where it is after masu_copies_done(): in the first pass a
 // key as it is, and beside it what moves with it. Behind the last one stand the greatest items.
 MASU_INLINE void load_item(const bool first_pass, const Source source, const uint left, const uint i,
-                           __local SORT_ITEM *slot) {
+                           __local Item *slot) {
   if (i >= left) {
-    *slot = (SORT_ITEM)0 - 1;
+    *slot = (Item)0 - 1;
   } else if (!first_pass) {
-    masu_copy_async(slot, (__global const SORT_ITEM *)source.items + i);
+    masu_copy_async(slot, (__global const Item *)source.items + i);
   } else {
     masu_copy_async((__local MASU_ELEMENT *)slot, (__global const MASU_ELEMENT *)source.items + i);
 #if MASU_PAYLOAD_BYTES == 4 && !MASU_INDICES
@@ -189,20 +193,20 @@ MASU_INLINE void load_item(const bool first_pass, const Source source, const uin
 // Counts the digits of a sub-group's part of a tile, of which a work-item has each 32nd item, beginning with number
 // `place` of all and with `left`. In the first pass it makes items of keys as they are.
 MASU_INLINE void count_part(const bool first_pass, const bool upper, const uint place, const uint left, const uint shift,
-                            const MASU_BITS flip, const uint lane, __local SORT_ITEM *slots,
+                            const MASU_BITS flip, const uint lane, __local Item *slots,
                             __local uint *own_counters) {
   masu_copies_done();
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < SORT_DIGITS / 32; ++i) own_counters[i * 32 + lane] = 0;
+  for (uint i = 0; i < digit_count / 32; ++i) own_counters[i * 32 + lane] = 0;
   masu_sub_group_barrier();
   MASU_PRAGMA_UNROLL
-  for (uint first = 0; first < MASU_ITEMS; first += SORT_READ) {
-    uint digits[SORT_READ];
+  for (uint first = 0; first < MASU_ITEMS; first += items_read) {
+    uint digits[items_read];
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_READ; ++k) {
+    for (uint k = 0; k < items_read; ++k) {
       const uint i = first + k;
       if (i >= MASU_ITEMS) continue;
-      SORT_ITEM item = slots[i * 32];
+      Item item = slots[i * 32];
 #if SORT_TURNED
       if (first_pass && i * 32 < left) {
 #if MASU_INDICES
@@ -221,7 +225,7 @@ MASU_INLINE void count_part(const bool first_pass, const bool upper, const uint 
       digits[k] = digit_of(item, shift, flip, i * 32 < left);
     }
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_READ; ++k) {
+    for (uint k = 0; k < items_read; ++k) {
       if (first + k < MASU_ITEMS) atomic_inc(&own_counters[digits[k]]);
     }
   }
@@ -230,10 +234,10 @@ MASU_INLINE void count_part(const bool first_pass, const bool upper, const uint 
 // in `staging`; if there are `more` tiles, `left` items of the next one take their slots.
 MASU_INLINE void rank_part(const uint there, const bool more, const bool first_pass, const uint left,
                            const Source source, const uint shift, const MASU_BITS flip, const uint lane,
-                           __local SORT_ITEM *slots, __local uint *own_counters, __local SORT_ITEM *staging) {
+                           __local Item *slots, __local uint *own_counters, __local Item *staging) {
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const SORT_ITEM item = slots[i * 32];
+    const Item item = slots[i * 32];
     const uint digit = digit_of(item, shift, flip, i * 32 < there);
     const uint equals = masu_lanes_like(digit, 8);
     const uint place = own_counters[digit] + popcount(equals & ((1U << lane) - 1));
@@ -250,55 +254,55 @@ MASU_INLINE uint place_digits(__global volatile uint *counts, const uint tile, c
                               __local uint *counters, __local uint *partial) {
   uint begin = 0;
   uint total = 0;
-  uint before[SORT_SUB_GROUPS / 2];  // keys of the digit in sub-groups in front of each, two of 16 bits
-  if (lid < SORT_DIGITS) {
+  uint before[sub_groups / 2];  // keys of the digit in sub-groups in front of each, two of 16 bits
+  if (lid < digit_count) {
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < SORT_SUB_GROUPS / 2; ++i) {
+    for (uint i = 0; i < sub_groups / 2; ++i) {
       before[i] = total;
-      total += counters[2 * i * SORT_DIGITS + lid];
+      total += counters[2 * i * digit_count + lid];
       before[i] |= total << 16;
-      total += counters[(2 * i + 1) * SORT_DIGITS + lid];
+      total += counters[(2 * i + 1) * digit_count + lid];
     }
-    counts[(size_t)tile * SORT_DIGITS + lid] = mark << SORT_MARK_SHIFT | total;
+    counts[(size_t)tile * digit_count + lid] = mark << mark_shift | total;
     begin = masu_scan_lanes(total);
     if (lid % 32 == 31) partial[lid / 32] = begin;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (lid < SORT_DIGITS) {
+  if (lid < digit_count) {
     begin -= total;
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < SORT_DIGITS / 32; ++i) begin += i < lid / 32 ? partial[i] : 0;
+    for (uint i = 0; i < digit_count / 32; ++i) begin += i < lid / 32 ? partial[i] : 0;
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < SORT_SUB_GROUPS; ++i) {
-      counters[i * SORT_DIGITS + lid] = (before[i / 2] >> i % 2 * 16 & 0xffff) + begin;
+    for (uint i = 0; i < sub_groups; ++i) {
+      counters[i * digit_count + lid] = (before[i / 2] >> i % 2 * 16 & 0xffff) + begin;
     }
   }
   return begin;
 }
 
-// Publishes where the keys of each tile and of SORT_ADDED digits go, the first ones from `place` on. Each of the sets
-// of SORT_ADDED work-items looks at some tiles, of which those are taken up to the first whose counts are not all
+// Publishes where the keys of each tile and of digits_added digits go, the first ones from `place` on. Each of the sets
+// of digits_added work-items looks at some tiles, of which those are taken up to the first whose counts are not all
 // there: a work-group may hold a tile in front of it and publish that one's counts only later. `counts` and `places`
-// are those of the digit of the work-item, SORT_DIGITS apart; `sums` has MASU_GROUP + 2 words.
+// are those of the digit of the work-item, digit_count apart; `sums` has MASU_GROUP + 2 words.
 inline void add_up(__global volatile const uint *counts, __global volatile uint *places, const uint tiles,
                    const uint mark, uint place, __local uint *sums, const uint lid) {
   __local uint *const missing = sums + MASU_GROUP;
-  const uint ahead = lid / SORT_ADDED * MASU_AHEAD;
-  counts += ahead * SORT_DIGITS;
-  places += ahead * SORT_DIGITS;
+  const uint ahead = lid / digits_added * MASU_AHEAD;
+  counts += ahead * digit_count;
+  places += ahead * digit_count;
   uint turn = 0;
-  if (lid < 2) missing[lid] = SORT_SETS * MASU_AHEAD;
+  if (lid < 2) missing[lid] = adder_sets * MASU_AHEAD;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint tile = 0; tile < tiles;) {
     const uint left = tiles - tile > ahead ? tiles - tile - ahead : 0;
     uint words[MASU_AHEAD];
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_AHEAD; ++k) words[k] = k < left ? counts[k * SORT_DIGITS] : 0;
+    for (uint k = 0; k < MASU_AHEAD; ++k) words[k] = k < left ? counts[k * digit_count] : 0;
     uint there = 0;  // those that all lanes have
     bool all = true;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AHEAD; ++k) {
-      all = all && masu_all_lanes(words[k] >> SORT_MARK_SHIFT == mark);
+      all = all && masu_all_lanes(words[k] >> mark_shift == mark);
       there += all ? 1 : 0;
     }
     if (!all && lid % 32 == 0) atomic_min(&missing[turn], ahead + there);
@@ -312,27 +316,27 @@ inline void add_up(__global volatile const uint *counts, __global volatile uint 
       total += keys;
     }
     sums[lid] = total;
-    if (lid == 0) missing[1 - turn] = SORT_SETS * MASU_AHEAD;
+    if (lid == 0) missing[1 - turn] = adder_sets * MASU_AHEAD;
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint before = mark << SORT_MARK_SHIFT | place;
+    uint before = mark << mark_shift | place;
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < SORT_SETS; ++i) {
-      const uint sum = sums[i * SORT_ADDED + lid % SORT_ADDED];
-      before += i < lid / SORT_ADDED ? sum : 0;
+    for (uint i = 0; i < adder_sets; ++i) {
+      const uint sum = sums[i * digits_added + lid % digits_added];
+      before += i < lid / digits_added ? sum : 0;
       place += sum;
     }
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AHEAD; ++k) {
-      if (ahead + k < taken) places[k * SORT_DIGITS] = before + words[k];
+      if (ahead + k < taken) places[k * digit_count] = before + words[k];
     }
-    counts += taken * SORT_DIGITS;
-    places += taken * SORT_DIGITS;
+    counts += taken * digit_count;
+    places += taken * digit_count;
     tile += taken;
     turn = 1 - turn;
   }
 }
 
-// With `asked` only where `state` holds a word that is not 0. The word after it, and SORT_PASSES + 1 rows of `totals`,
+// With `asked` only where `state` holds a word that is not 0. The word after it, and pass_count + 1 rows of `totals`,
 // are zeros at the start. The first pass reads `keys` and `moved`; items go to and fro between `one` and `other`, or,
 // of keys alone, between `one` and `sorted`; the last pass writes `sorted` and `moved`. Fewer than 2^30 keys.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
@@ -343,19 +347,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
   MASU_LOCAL_POINTER(uint4, local_memory);
   __global volatile uint *const state = SORT_AT(volatile uint, state_at);
   if (asked != 0 && state[0] == 0) return;
-  __local SORT_ITEM *const staging = (__local SORT_ITEM *)local_memory;
-  __local SORT_ITEM *const parts = staging + SORT_TILE;
-  __local uint *const counters = (__local uint *)(parts + SORT_TILE);
-  __local uint *const bases = counters + SORT_SUB_GROUPS * SORT_DIGITS;
-  __local uint *const partial = bases + SORT_DIGITS;
-  __local uint *const following = partial + SORT_DIGITS / 32;
+  __local Item *const staging = (__local Item *)local_memory;
+  __local Item *const parts = staging + tile_items;
+  __local uint *const counters = (__local uint *)(parts + tile_items);
+  __local uint *const bases = counters + sub_groups * digit_count;
+  __local uint *const partial = bases + digit_count;
+  __local uint *const following = partial + digit_count / 32;
   const uint lid = (uint)get_local_id(0);
   const uint lane = lid % 32;
   const uint sub_group = lid / 32;
   const uint own = sub_group * 32 * MASU_ITEMS + lane;
   const MASU_BITS flip = flipped != 0 ? MASU_ALL_BITS : 0;
   const uint sorters = (uint)get_num_groups(0) - MASU_ADDERS;
-  const uint tiles = (count + SORT_TILE - 1) / SORT_TILE;
+  const uint tiles = (count + tile_items - 1) / tile_items;
   __global const MASU_ELEMENT *const keys = (__global const MASU_ELEMENT *)(keys_memory + keys_at);
 #if !MASU_INDICES
   __global MASU_ELEMENT *const sorted = (__global MASU_ELEMENT *)(sorted_memory + sorted_at);
@@ -363,19 +367,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
   __global MASU_VALUE *const moved = (__global MASU_VALUE *)(moved_memory + moved_at);
   __global uint *const totals = SORT_AT(uint, totals_at);
   __global volatile uint *const counts = SORT_AT(volatile uint, counts_at);
-  __global volatile uint *const places = counts + (size_t)tiles * SORT_DIGITS;
-  __local uint *const own_counters = counters + sub_group * SORT_DIGITS;
+  __global volatile uint *const places = counts + (size_t)tiles * digit_count;
+  __local uint *const own_counters = counters + sub_group * digit_count;
 
   for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
-    if (lid < SORT_DIGITS) counts[(size_t)tile * SORT_DIGITS + lid] = 0;
-    if (lid < SORT_DIGITS) places[(size_t)tile * SORT_DIGITS + lid] = 0;
+    if (lid < digit_count) counts[(size_t)tile * digit_count + lid] = 0;
+    if (lid < digit_count) places[(size_t)tile * digit_count + lid] = 0;
   }
   count_digits(keys, totals, count, flip, (__local uint *)local_memory, lid);
   wait_for_all(state + 1, 1, lid);
   const uint passes = passes_of(totals, count, in_place, partial, lid);
   const uint needed = popcount(passes);
   uint done = 0;
-  for (uint pass = 0; pass < SORT_PASSES; ++pass) {
+  for (uint pass = 0; pass < pass_count; ++pass) {
     if ((passes >> pass & 1) == 0) continue;
     if (done != 0) wait_for_all(state + 1, 1 + done, lid);
     const uint shift = SORT_HALVES ? 8 * (pass & 3) : 8 * pass;
@@ -388,48 +392,48 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
     const uint mark = done % 3 + 1;
 #if MASU_PAYLOAD_BYTES == 0
     const bool to_sorted = ((needed - done) & 1) != 0;
-    __global const SORT_ITEM *const from = to_sorted ? SORT_AT(SORT_ITEM, one_at) : sorted;
-    __global SORT_ITEM *const to = to_sorted ? sorted : SORT_AT(SORT_ITEM, one_at);
+    __global const Item *const from = to_sorted ? SORT_AT(Item, one_at) : sorted;
+    __global Item *const to = to_sorted ? sorted : SORT_AT(Item, one_at);
 #else
-    __global const SORT_ITEM *const from = SORT_AT(SORT_ITEM, (done & 1) != 0 ? one_at : other_at);
-    __global SORT_ITEM *const to = SORT_AT(SORT_ITEM, (done & 1) != 0 ? other_at : one_at);
+    __global const Item *const from = SORT_AT(Item, (done & 1) != 0 ? one_at : other_at);
+    __global Item *const to = SORT_AT(Item, (done & 1) != 0 ? other_at : one_at);
 #endif
     ++done;
 
     if (get_group_id(0) >= sorters) {
-      const uint digit = ((uint)get_group_id(0) - sorters) * SORT_ADDED + lid % SORT_ADDED;
-      for (uint i = lid; i < SORT_DIGITS; i += MASU_GROUP) bases[i] = totals[pass * SORT_DIGITS + i];
+      const uint digit = ((uint)get_group_id(0) - sorters) * digits_added + lid % digits_added;
+      for (uint i = lid; i < digit_count; i += MASU_GROUP) bases[i] = totals[pass * digit_count + i];
       barrier(CLK_LOCAL_MEM_FENCE);
       uint place = 0;
-      for (uint i = 0; i < SORT_DIGITS; ++i) place += i < digit ? bases[i] : 0;
+      for (uint i = 0; i < digit_count; ++i) place += i < digit ? bases[i] : 0;
       add_up(counts + digit, places + digit, tiles, mark, place, (__local uint *)staging, lid);
       continue;
     }
 
-    __local SORT_ITEM *const slots = parts + own;
+    __local Item *const slots = parts + own;
     uint tile = (uint)get_group_id(0);
     if (tile >= tiles) continue;
-    const uint first = tile * SORT_TILE + own;
+    const uint first = tile * tile_items + own;
     const Source source = source_of(first_pass, keys, moved, from, first, count);
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEMS; ++i) load_item(first_pass, source, source.left, i * 32, slots + i * 32);
     count_part(first_pass, upper, first, source.left, shift, flip, lane, slots, own_counters);
     // The next tile is whichever no work-group has taken.
-    __global uint *const taken = &totals[SORT_PASSES * SORT_DIGITS + pass];
+    __global uint *const taken = &totals[pass_count * digit_count + pass];
     if (lid == MASU_GROUP - 1) following[0] = sorters + atomic_inc(taken);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint begin = place_digits(counts, tile, mark, lid, counters, partial);
     barrier(CLK_LOCAL_MEM_FENCE);
     while (tile < tiles) {
-      const uint size = min(count - tile * SORT_TILE, (uint)SORT_TILE);
+      const uint size = min(count - tile * tile_items, (uint)tile_items);
       const uint next = following[0];
-      const uint next_own = next * SORT_TILE + own;
+      const uint next_own = next * tile_items + own;
       const uint there = size - min(size, own);
       const Source next_source = source_of(first_pass, keys, moved, from, next_own, count);
       // Most tiles are followed by a whole one of items: for these nothing is looked at that is known.
       if (!first_pass && next + 1 < tiles) {
-        rank_part(there, true, false, SORT_TILE, next_source, shift, flip, lane, slots, own_counters, staging);
-        count_part(false, upper, next_own, SORT_TILE, shift, flip, lane, slots, own_counters);
+        rank_part(there, true, false, tile_items, next_source, shift, flip, lane, slots, own_counters, staging);
+        count_part(false, upper, next_own, tile_items, shift, flip, lane, slots, own_counters);
       } else {
         rank_part(there, next < tiles, first_pass, next_source.left, next_source, shift, flip, lane, slots, own_counters,
                   staging);
@@ -441,9 +445,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
         if (lid == MASU_GROUP - 1) following[0] = sorters + atomic_inc(taken);
         next_begin = place_digits(counts, next, mark, lid, counters, partial);
       }
-      if (lid < SORT_DIGITS) {
-        uint word = places[(size_t)tile * SORT_DIGITS + lid];
-        while (word >> SORT_MARK_SHIFT != mark) word = places[(size_t)tile * SORT_DIGITS + lid];
+      if (lid < digit_count) {
+        uint word = places[(size_t)tile * digit_count + lid];
+        while (word >> mark_shift != mark) word = places[(size_t)tile * digit_count + lid];
         bases[lid] = SORT_PUBLISHED(word) - begin;
       }
       barrier(CLK_LOCAL_MEM_FENCE);
@@ -452,7 +456,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
         MASU_PRAGMA_UNROLL
         for (uint i = 0; i < MASU_ITEMS; ++i) {
           const uint place = i * MASU_GROUP + lid;
-          const SORT_ITEM item = staging[place];
+          const Item item = staging[place];
           const uint goes = bases[digit_of(item, shift, flip, true)] + place;
 #if SORT_HALVES
           if (place < size && fetches) {
@@ -465,7 +469,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
         MASU_PRAGMA_UNROLL
         for (uint i = 0; i < MASU_ITEMS; ++i) {
           const uint place = i * MASU_GROUP + lid;
-          const SORT_ITEM item = staging[place];
+          const Item item = staging[place];
           const uint goes = bases[digit_of(item, shift, flip, true)] + place;
 #if !MASU_INDICES
           if (place < size) sorted[goes] = SORT_TURNED ? bits_of_key((MASU_BITS)item ^ flip) : (MASU_BITS)item;

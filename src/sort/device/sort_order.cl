@@ -15,25 +15,10 @@ inline bool together(const size_t i, __global const ulong *offsets, const ulong 
   return i + 1 < offsets[low + 1];
 }
 
-// Sets `unsorted` where a key comes after its successor in its row of `length` keys, or, where that is 0, in its segment.
-__kernel void sort_check(__global const uchar *restrict keys, const ulong keys_at, const ulong count,
-                         const ulong length, __global const ulong *restrict offsets, const ulong size,
-                         const uint flip, __global uint *unsorted) {
-  __global const MASU_ELEMENT *const at = (__global const MASU_ELEMENT *)(keys + keys_at);
-  const size_t stride = get_global_size(0);
-  bool found = false;
-  for (size_t i = get_global_id(0); i + 1 < count; i += stride) {
-    const MASU_BITS key = sort_key(at[i]);
-    const MASU_BITS next = sort_key(at[i + 1]);
-    if (flip != 0 ? key < next : key > next) {
-      found = found || (length != 0 ? (i + 1) % length != 0 : together(i, offsets, size));
-    }
-  }
-  if (found) *unsorted = 1;
-}
-
-// What neighbours among `count` keys are: 1 where some key comes after its successor, 2 where some does not.
+// What neighbours among `count` keys are: 1 where some key comes after its successor in its row of `length` keys, or, where that
+// is 0, in its segment; 2 where some key does not come after its successor.
 __kernel void sort_neighbours(__global const uchar *restrict keys, const ulong keys_at, const ulong count,
+                              const ulong length, __global const ulong *restrict offsets, const ulong size,
                               const uint flip, __global uchar *workspace, const ulong found_at) {
   __global const MASU_ELEMENT *const at = (__global const MASU_ELEMENT *)(keys + keys_at);
   const size_t stride = get_global_size(0);
@@ -41,7 +26,8 @@ __kernel void sort_neighbours(__global const uchar *restrict keys, const ulong k
   for (size_t i = get_global_id(0); i + 1 < count && found != 3; i += stride) {
     const MASU_BITS key = sort_key(at[i]);
     const MASU_BITS next = sort_key(at[i + 1]);
-    found |= (flip != 0 ? key < next : key > next) ? 1 : 2;
+    if (flip != 0 ? key >= next : key <= next) found |= 2;
+    else if (length != 0 ? (i + 1) % length != 0 : together(i, offsets, size)) found |= 1;
   }
   if (found != 0) atomic_or((__global uint *)(workspace + found_at), found);
 }

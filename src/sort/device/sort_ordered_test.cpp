@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that are in order, or in the opposite one, on every device.
+#include "sort/device/sort_ordered.h"
 #include "sort/device/sort_device.h"
 
 #include "each_device.h"

@@ -19,7 +19,7 @@
 #endif
 
 #if MASU_PACKED
-#define SORT_SOURCE uint  // a key as the caller has it
+typedef uint Source;  // a key as the caller has it
 #define SORT_SOURCE_BYTES 4
 #define SORT_SOURCE_ALL_BITS 0xffffffffU
 #define SORT_SOURCE_SIGN 0x80000000U
@@ -57,34 +57,17 @@ inline uint unpacked_key(const ulong packed, const uint flip, __global const uin
 }
 
 #else
-#define SORT_SOURCE MASU_ELEMENT
+typedef MASU_ELEMENT Source;
 #define SORT_SOURCE_BYTES MASU_ELEMENT_BYTES
 #define SORT_SOURCE_ALL_BITS MASU_ALL_BITS
 
-inline MASU_ELEMENT upper_key(const MASU_ELEMENT bits, const MASU_ELEMENT flip) {
-#if MASU_ELEMENT_CLASS == 0
-  return bits ^ flip;
-#elif MASU_ELEMENT_CLASS == 1
-  return bits ^ (MASU_SIGN ^ flip);
-#else
-  return ((bits & MASU_SIGN) != 0 ? ~bits : bits ^ MASU_SIGN) ^ flip;
-#endif
-}
+inline MASU_ELEMENT upper_key(const MASU_ELEMENT bits, const MASU_ELEMENT flip) { return distinct_key(bits) ^ flip; }
 inline MASU_ELEMENT indexed_key(const MASU_ELEMENT upper, const uint index) {
   (void)index;
   return upper;
 }
 // The bits of a placed key.
-inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT flip) {
-  const MASU_ELEMENT key = placed ^ flip;
-#if MASU_ELEMENT_CLASS == 0
-  return key;
-#elif MASU_ELEMENT_CLASS == 1
-  return key ^ MASU_SIGN;
-#else
-  return (key & MASU_SIGN) != 0 ? key ^ MASU_SIGN : ~key;
-#endif
-}
+inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT flip) { return bits_of_distinct(placed ^ flip); }
 #endif
 
 // Where what is sorted goes, if it is not in place: the result, what moves with the keys, in place, and the keys as they were.
@@ -100,11 +83,15 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 #define SORT_RESULT_BUFFERS
 #define SORT_RESULT_ARGUMENTS
 #endif
-// Values of keys that have not been moved back to where the result goes.
+// Values that move from one place to another; and those of keys that have not been moved back to where the result goes.
 #if MASU_PAYLOAD_BYTES > 0
+#define SORT_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
+#define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
 #define SORT_OTHER_VALUES __global const uchar *other_values, const ulong other_values_at,
 #define SORT_OTHER_VALUE_ARGUMENTS other_values, other_values_at,
 #else
+#define SORT_VALUE_PARAMETERS
+#define MASU_VALUES(from, to)
 #define SORT_OTHER_VALUES
 #define SORT_OTHER_VALUE_ARGUMENTS
 #endif
@@ -113,13 +100,13 @@ inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT fl
 
 // What the result holds of a placed key.
 #if MASU_INDEX_BYTES == 8
-#define SORT_RESULT ulong
+typedef ulong Result;
 #define SORT_RESULT_OF(placed, flip, source) ((void)(flip), SORT_INDEX_OF(placed))
 #elif MASU_INDEX_BYTES == 4
-#define SORT_RESULT uint
+typedef uint Result;
 #define SORT_RESULT_OF(placed, flip, source) ((void)(flip), SORT_INDEX_OF(placed))
 #else
-#define SORT_RESULT SORT_SOURCE
+typedef Source Result;
 #if MASU_PACKED
 #define SORT_RESULT_OF(placed, flip, source) unpacked_key(placed, flip, source)
 #else

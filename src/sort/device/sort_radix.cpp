@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device/sort_device.h"
+#include "sort/device/sort_radix.h"
 
 #include "call/operands.h"
 #include "gather/gather_plan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of a key among the keys of a tile by one digit of 8 bits, stably, in OpenCL C 1.2 (and, after the CUDA prelude,
-// in CUDA C++). sort_key.cl stands in front of this file.
+// in CUDA C++). sort_key.cl, group_scan.cl and sort_counters.cl stand in front of this file.
 //
 // A digit's place within a tile. Work-items stand in 32 columns; the keys of a column follow each other in memory, and in
 // a column those of a row. Each column has a counter for each digit, in a memory bank of its own. Row after row takes its
@@ -9,117 +9,62 @@
 //
 // kernels.md has the parameters, which sort_plan.cpp gives.
 
-#define SORT_DIGITS 256
-#define MASU_COLUMNS 32
-#define SORT_ROWS (MASU_GROUP / MASU_COLUMNS)
-#define SORT_TILE (MASU_GROUP * MASU_ITEMS)
-#define SORT_COUNTERS (SORT_DIGITS / 2 * MASU_COLUMNS)
-#define SORT_COUNTERS_EACH (SORT_COUNTERS / MASU_GROUP)
+enum {
+  digit_count = 256,
+  column_count = 32,
+  row_count = MASU_GROUP / column_count,
+  tile_keys = MASU_GROUP * MASU_ITEMS,
+  counter_words = digit_count / 2 * column_count,
+  counters_each = counter_words / MASU_GROUP,
+};
 #define SORT_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
 #define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 
-// `flip` is 0, or SORT_DIGITS - 1 where greater keys come first.
+// `flip` is 0, or digit_count - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
-  return ((uint)(sort_key(key) >> shift) & (SORT_DIGITS - 1)) ^ flip;
+  return ((uint)(sort_key(key) >> shift) & (digit_count - 1)) ^ flip;
 }
-
-// The counter of a digit in a column: the word, and whether it is the word's upper half.
-inline uint counter_of(const uint digit, const uint column) {
-  return (digit & (SORT_DIGITS / 2 - 1)) * MASU_COLUMNS + column;
-}
-inline uint shift_of(const uint digit) { return digit >> 7 << 4; }
 
 inline void clear_counters(__local uint *counters, const uint lid) {
   MASU_UNROLLED
-  for (uint i = 0; i < SORT_COUNTERS_EACH; ++i) counters[i * MASU_GROUP + lid] = 0;
-}
-
-// Counters become the counts of all before: digit by digit, column by column. `partial` holds MASU_GROUP * 17 / 16 + 32
-// words.
-inline void scan_counters(__local uint *counters, __local uint *partial, const uint lid) {
-  __local uint4 *const own = (__local uint4 *)(counters + lid * SORT_COUNTERS_EACH);
-  uint4 held[SORT_COUNTERS_EACH / 4];
-  uint sum = 0;
-  MASU_UNROLLED
-  for (uint i = 0; i < SORT_COUNTERS_EACH / 4; ++i) {
-    held[i] = own[i];
-    sum += held[i].x + held[i].y + held[i].z + held[i].w;
-  }
-  __local uint *const totals = partial + MASU_GROUP * 17 / 16;
-  partial[lid + lid / 16] = sum;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lid < MASU_GROUP / 16) {
-    uint before = 0;
-    MASU_UNROLLED
-    for (uint i = 0; i < 16; ++i) {
-      const uint one = partial[lid * 17 + i];
-      partial[lid * 17 + i] = before;
-      before += one;
-    }
-    totals[lid] = before;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint before = 0;
-  uint all = 0;
-  if (lid < MASU_GROUP / 16) {
-    MASU_UNROLLED
-    for (uint i = 0; i < MASU_GROUP / 16; ++i) {
-      const uint one = totals[i];
-      before += i < lid ? one : 0;
-      all += one;
-    }
-    before += all << 16;  // the upper halves follow the lower ones
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lid < MASU_GROUP / 16) totals[lid] = before;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  before = totals[lid / 16] + partial[lid + lid / 16];
-  MASU_UNROLLED
-  for (uint i = 0; i < SORT_COUNTERS_EACH / 4; ++i) {
-    uint4 sums;
-    sums.x = before;
-    sums.y = sums.x + held[i].x;
-    sums.z = sums.y + held[i].y;
-    sums.w = sums.z + held[i].z;
-    before = sums.w + held[i].w;
-    own[i] = sums;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = 0; i < counters_each; ++i) counters[i * MASU_GROUP + lid] = 0;
 }
 
 // The places of a work-item's keys in their ordered tile of `size` keys: ranks[i] for keys[i], which stood at own + i.
 // What stands after the tile's keys stays there. Ends with the scanned counters.
 inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint flip, const uint own, const uint size,
                       uint *ranks, __local uint *counters, __local uint *partial, const uint lid) {
-  const uint column = lid % MASU_COLUMNS;
+  const uint column = lid % column_count;
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint row = 0; row < SORT_ROWS; ++row) {
-    if (lid / MASU_COLUMNS == row) {
+  for (uint row = 0; row < row_count; ++row) {
+    if (lid / column_count == row) {
       MASU_UNROLLED
       for (uint i = 0; i < MASU_ITEMS; ++i) {
-        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : SORT_DIGITS - 1;
-        const uint upper = shift_of(digit);
+        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : digit_count - 1;
+        const uint upper = upper_of(digit);
         const uint old = atomic_add(&counters[counter_of(digit, column)], 1U << upper);
         ranks[i] = (old >> upper & 0xffff) | digit << 16;
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  scan_counters(counters, partial, lid);
+  uint total;
+  uint pairs;
+  scan_counter_pairs(counters, counters_each, MASU_GROUP, partial, lid, &total, &pairs);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint digit = ranks[i] >> 16;
-    ranks[i] = (ranks[i] & 0xffff) + (counters[counter_of(digit, column)] >> shift_of(digit) & 0xffff);
+    ranks[i] = (ranks[i] & 0xffff) + (counters[counter_of(digit, column)] >> upper_of(digit) & 0xffff);
   }
 }
 
 // Bits of `flags`: the values are the places of the keys in their piece, not read; the keys are not written; places are
 // counted from the first of all keys.
-#define SORT_FLAG_INDICES 1
-#define SORT_FLAG_DROP_KEYS 2
-#define SORT_FLAG_WHOLE 4
+enum { flag_indices = 1 };
+enum { flag_drop_keys = 2 };
+enum { flag_whole = 4 };
 
 #if MASU_PAYLOAD_BYTES > 0
 #define SORT_VALUE_PARAMETERS                                                                                 \

@@ -16,18 +16,18 @@
 
 #define SORT_INDEX_APART (MASU_INDEXED && MASU_ELEMENT_BYTES == 8)
 #if MASU_INDEXED && MASU_ELEMENT_BYTES < 4
-#define SORT_ITEM uint
+typedef uint Item;
 #define MASU_INDEX_BITS 16
 #elif MASU_INDEXED && MASU_ELEMENT_BYTES == 4
-#define SORT_ITEM ulong
+typedef ulong Item;
 #define MASU_INDEX_BITS 32
 #else
-#define SORT_ITEM MASU_BITS
+typedef MASU_BITS Item;
 #define MASU_INDEX_BITS 0
 #endif
 
-// Local memory: item e of lane l at e * SORT_STRIDE + l. The stride keeps neighbours in a row, too, from sharing a bank.
-#define SORT_STRIDE (MASU_GROUP + MASU_LOCAL_PAD)
+// Local memory: item e of lane l at e * item_stride + l. The stride keeps neighbours in a row, too, from sharing a bank.
+enum { item_stride = MASU_GROUP + MASU_LOCAL_PAD };
 
 // In these, `items` and `indices` are arrays of MASU_ITEMS in registers: every subscript is known when compiled.
 #if SORT_INDEX_APART
@@ -35,7 +35,7 @@
 // The lesser of items i and j goes to i.
 #define SORT_IN_ORDER(i, j)                                                                  \
   {                                                                                          \
-    const SORT_ITEM a = items[i], b = items[j];                                              \
+    const Item a = items[i], b = items[j];                                              \
     const uint a_index = indices[i], b_index = indices[j];                                   \
     const bool exchanged = SORT_COMES_FIRST(b, b_index, a, a_index);                         \
     items[i] = exchanged ? b : a, items[j] = exchanged ? a : b;                              \
@@ -50,24 +50,24 @@
 #else
 #define SORT_IN_ORDER(i, j)                     \
   {                                             \
-    const SORT_ITEM a = items[i], b = items[j]; \
+    const Item a = items[i], b = items[j]; \
     items[i] = min(a, b), items[j] = max(a, b); \
   }
 #define SORT_KEEP(i, other, other_index, lower) \
   if ((other < items[i]) == (lower)) items[i] = other;
 #endif
 
-MASU_INLINE SORT_ITEM shuffled(const SORT_ITEM x, const uint mask) {
+MASU_INLINE Item shuffled(const Item x, const uint mask) {
 #if MASU_SHUFFLE_LANES == 1
   return x;
 #else
-  if (sizeof x == 4) return (SORT_ITEM)masu_shuffle_xor((uint)x, mask);
-  return (SORT_ITEM)((ulong)masu_shuffle_xor((uint)((ulong)x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask));
+  if (sizeof x == 4) return (Item)masu_shuffle_xor((uint)x, mask);
+  return (Item)((ulong)masu_shuffle_xor((uint)((ulong)x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask));
 #endif
 }
 
 // All passes of a stage within each work-item, from the distance MASU_ITEMS / 2 on.
-MASU_INLINE void merge_own(SORT_ITEM *items, uint *indices) {
+MASU_INLINE void merge_own(Item *items, uint *indices) {
   MASU_PRAGMA_UNROLL
   for (int distance = MASU_ITEMS / 2; distance > 0; distance /= 2) {
     MASU_PRAGMA_UNROLL
@@ -79,7 +79,7 @@ MASU_INLINE void merge_own(SORT_ITEM *items, uint *indices) {
 
 // Sorts the items of each work-item: by Batcher's odd-even merging, which needs fewer comparisons than the bitonic one, and
 // whose irregular pairs cost nothing here.
-MASU_INLINE void sort_own(SORT_ITEM *items, uint *indices) {
+MASU_INLINE void sort_own(Item *items, uint *indices) {
   MASU_PRAGMA_UNROLL
   for (int width = 1; width < MASU_ITEMS; width *= 2) {
     MASU_PRAGMA_UNROLL
@@ -97,15 +97,15 @@ MASU_INLINE void sort_own(SORT_ITEM *items, uint *indices) {
 }
 
 // One pass between lanes `mask` apart (as bits). A mirrored pass compares with the other's items in reverse order.
-MASU_INLINE void pass_between(SORT_ITEM *items, uint *indices, const uint lane, const uint mask, const bool lower,
-                              const bool mirrored, __local SORT_ITEM *shared, __local uint *shared_indices) {
+MASU_INLINE void pass_between(Item *items, uint *indices, const uint lane, const uint mask, const bool lower,
+                              const bool mirrored, __local Item *shared, __local uint *shared_indices) {
 #if MASU_SHUFFLE_LANES > 1
   if (MASU_LANES <= MASU_SHUFFLE_LANES || mask < MASU_SHUFFLE_LANES) {
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS / 2; ++e) {
       const int f = MASU_ITEMS - 1 - e;
-      const SORT_ITEM left = shuffled(items[mirrored ? f : e], mask);
-      const SORT_ITEM right = shuffled(items[mirrored ? e : f], mask);
+      const Item left = shuffled(items[mirrored ? f : e], mask);
+      const Item right = shuffled(items[mirrored ? e : f], mask);
 #if SORT_INDEX_APART
       const uint left_index = masu_shuffle_xor(indices[mirrored ? f : e], mask);
       const uint right_index = masu_shuffle_xor(indices[mirrored ? e : f], mask);
@@ -119,16 +119,16 @@ MASU_INLINE void pass_between(SORT_ITEM *items, uint *indices, const uint lane, 
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_PRAGMA_UNROLL
   for (int e = 0; e < MASU_ITEMS; ++e) {
-    shared[e * SORT_STRIDE + lane] = items[e];
+    shared[e * item_stride + lane] = items[e];
 #if SORT_INDEX_APART
-    shared_indices[e * SORT_STRIDE + lane] = indices[e];
+    shared_indices[e * item_stride + lane] = indices[e];
 #endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_PRAGMA_UNROLL
   for (int e = 0; e < MASU_ITEMS; ++e) {
-    const uint at = (uint)(mirrored ? MASU_ITEMS - 1 - e : e) * SORT_STRIDE + (lane ^ mask);
-    const SORT_ITEM other = shared[at];
+    const uint at = (uint)(mirrored ? MASU_ITEMS - 1 - e : e) * item_stride + (lane ^ mask);
+    const Item other = shared[at];
 #if SORT_INDEX_APART
     const uint other_index = shared_indices[at];
 #endif
@@ -138,7 +138,7 @@ MASU_INLINE void pass_between(SORT_ITEM *items, uint *indices, const uint lane, 
 
 // Sorts the items of each MASU_LANES neighbouring work-items: lane l of them gets items l * MASU_ITEMS on, in order.
 // Every work-item of the group comes here.
-MASU_INLINE void sort_lanes(SORT_ITEM *items, uint *indices, const uint lane, __local SORT_ITEM *shared,
+MASU_INLINE void sort_lanes(Item *items, uint *indices, const uint lane, __local Item *shared,
                             __local uint *shared_indices) {
   sort_own(items, indices);
   for (uint width = 1; width < MASU_LANES; width *= 2) {
@@ -158,54 +158,34 @@ MASU_INLINE void sort_lanes(SORT_ITEM *items, uint *indices, const uint lane, __
   }
 }
 
-#define SORT_TILE_ROWS (MASU_GROUP / MASU_LANES)
+enum { tile_rows = MASU_GROUP / MASU_LANES };
 
-// A key's bits as an unsigned integer in the order of keys, and back. Of floats each has its own, and those with a
-// minus before NaN come before the infinity: that is mended below.
-#if MASU_ELEMENT_BYTES == 8
-#define SORT_SPREAD_SIGN(bits) ((ulong)((long)(bits) >> 63))
-#elif MASU_ELEMENT_BYTES == 4
-#define SORT_SPREAD_SIGN(bits) ((uint)((int)(bits) >> 31))
-#else
-#define SORT_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31) & MASU_ALL_BITS)
-#endif
-#if MASU_ELEMENT_CLASS == 0
-#define SORT_TO_ORDER(bits) (MASU_BITS)(bits)
-#define SORT_FROM_ORDER(key) (key)
-#elif MASU_ELEMENT_CLASS == 1
-#define SORT_TO_ORDER(bits) ((bits) ^ MASU_SIGN)
-#define SORT_FROM_ORDER(key) ((key) ^ MASU_SIGN)
-#else
-#define SORT_TO_ORDER(bits) ((bits) ^ (SORT_SPREAD_SIGN(bits) | MASU_SIGN))
-#define SORT_FROM_ORDER(key) ((key) ^ ((SORT_SPREAD_SIGN(key) ^ MASU_ALL_BITS) | MASU_SIGN))
-#endif
+// Keys as they are compared without an index, and back. Floats each have their own, and those with a minus before NaN come before
+// the infinity: that is mended below.
 #define SORT_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
-MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) {
-  return SORT_TO_ORDER(bits) ^ SORT_TURN;
-}
-MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) {
-  const MASU_BITS key = item ^ SORT_TURN;
-  return (MASU_ELEMENT)SORT_FROM_ORDER(key);
-}
+MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) { return distinct_key(bits) ^ SORT_TURN; }
+MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) { return (MASU_ELEMENT)bits_of_distinct(item ^ SORT_TURN); }
 
 #define SORT_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
 #if SORT_CAN_DIFFER
 // What a tile holds of keys that are equal, but not in their bits.
-#define SORT_PLUS_ZERO 1U
-#define SORT_MINUS_ZERO 2U
-#define SORT_PLUS_NAN 4U
-#define SORT_MINUS_NAN 8U
-#define SORT_OTHER_NAN 16U
-#define SORT_NANS (SORT_PLUS_NAN | SORT_MINUS_NAN | SORT_OTHER_NAN)
+enum {
+  met_plus_zero = 1U,
+  met_minus_zero = 2U,
+  met_plus_nan = 4U,
+  met_minus_nan = 8U,
+  met_other_nan = 16U,
+  met_nans = met_plus_nan | met_minus_nan | met_other_nan,
+};
 MASU_INLINE uint kind_of_nan(const MASU_BITS bits) {
-  if (bits == MASU_QUIET_NAN) return SORT_PLUS_NAN;
-  return bits == (MASU_QUIET_NAN | MASU_SIGN) ? SORT_MINUS_NAN : SORT_OTHER_NAN;
+  if (bits == MASU_QUIET_NAN) return met_plus_nan;
+  return bits == (MASU_QUIET_NAN | MASU_SIGN) ? met_minus_nan : met_other_nan;
 }
 // Whether keys of these kinds may stand in an order that can be seen.
 MASU_INLINE bool differ(const uint kinds) {
-  const uint zeros = SORT_PLUS_ZERO | SORT_MINUS_ZERO;
-  const uint nans = SORT_PLUS_NAN | SORT_MINUS_NAN;
-  return (kinds & zeros) == zeros || (kinds & nans) == nans || (kinds & SORT_OTHER_NAN) != 0;
+  const uint zeros = met_plus_zero | met_minus_zero;
+  const uint nans = met_plus_nan | met_minus_nan;
+  return (kinds & zeros) == zeros || (kinds & nans) == nans || (kinds & met_other_nan) != 0;
 }
 #endif
 
@@ -224,9 +204,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     __global const uchar* source, const ulong source_offset, __global uchar* target, const ulong target_offset,
     __global const uchar* record_source, const ulong record_source_offset, __global uchar* record_target,
     const ulong record_target_offset, const uint record_units, __global uchar* index_target, const ulong index_offset,
-    SORT_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local SORT_ITEM* shared,
+    SORT_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local Item* shared,
     __local uint* shared_indices) {
-  MASU_LOCAL_POINTER(SORT_ITEM, shared);
+  MASU_LOCAL_POINTER(Item, shared);
   MASU_LOCAL_POINTER(uint, shared_indices);
   __global const MASU_ELEMENT* from = (__global const MASU_ELEMENT*)(source + source_offset);
   __global MASU_ELEMENT* to = (__global MASU_ELEMENT*)(target + target_offset);
@@ -242,7 +222,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
   {
     const ulong tile = first_tile + get_group_id(0);
 #endif
-    const ulong row = tile * SORT_TILE_ROWS + lane / MASU_LANES;
+    const ulong row = tile * tile_rows + lane / MASU_LANES;
     ulong begin = 0;
 #if !MASU_SEGMENTS || MASU_INDEX_BYTES != 0
     ulong base = 0;   // where the row begins in its piece
@@ -267,7 +247,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
       keys[e] = 0;
       if (SORT_INSIDE(i)) keys[e] = from[begin + i];
     }
-    SORT_ITEM items[MASU_ITEMS];
+    Item items[MASU_ITEMS];
     uint indices[MASU_ITEMS];
 #if SORT_CAN_DIFFER
     bool plus_zero = false, minus_zero = false, nan = false;
@@ -282,7 +262,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #elif SORT_INDEX_APART
       items[e] = inside ? sort_key(keys[e]) : MASU_ALL_BITS;
 #else
-    items[e] = (SORT_ITEM)(inside ? sort_key((MASU_ELEMENT)keys[e]) : MASU_ALL_BITS) << MASU_INDEX_BITS | i;
+    items[e] = (Item)(inside ? sort_key((MASU_ELEMENT)keys[e]) : MASU_ALL_BITS) << MASU_INDEX_BITS | i;
 #endif
 #if SORT_CAN_DIFFER
       plus_zero |= inside & (keys[e] == 0);
@@ -291,7 +271,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #endif
     }
 #if SORT_CAN_DIFFER
-    uint kinds = (plus_zero ? SORT_PLUS_ZERO : 0) | (minus_zero ? SORT_MINUS_ZERO : 0);
+    uint kinds = (plus_zero ? met_plus_zero : 0) | (minus_zero ? met_minus_zero : 0);
     if (nan) {  // a minus is taken away for now
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
@@ -315,7 +295,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     sort_lanes(items, indices, lane, shared, shared_indices);
 
 #if SORT_CAN_DIFFER
-    if ((kinds & SORT_MINUS_NAN) != 0) {
+    if ((kinds & met_minus_nan) != 0) {
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         if (items[e] == item_of(MASU_QUIET_NAN)) items[e] = item_of(MASU_QUIET_NAN | MASU_SIGN);
@@ -328,9 +308,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
 #if SORT_INDEX_APART
-      shared_indices[e * SORT_STRIDE + lane] = indices[e];
+      shared_indices[e * item_stride + lane] = indices[e];
 #else
-      shared[e * SORT_STRIDE + lane] = items[e];
+      shared[e * item_stride + lane] = items[e];
 #endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -338,13 +318,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
         const uint i = e * MASU_LANES + row_lane;
-        const uint at = i % MASU_ITEMS * SORT_STRIDE + (lane - row_lane) + i / MASU_ITEMS;
+        const uint at = i % MASU_ITEMS * item_stride + (lane - row_lane) + i / MASU_ITEMS;
 #if !MASU_INDEXED
         if ((MASU_WHOLE != 0) | (i < length)) to[begin + i] = key_of(shared[at]);
 #elif SORT_INDEX_APART
         indices[e] = shared_indices[at];
 #else
-      indices[e] = (uint)(shared[at] & (((SORT_ITEM)1 << MASU_INDEX_BITS) - 1));
+      indices[e] = (uint)(shared[at] & (((Item)1 << MASU_INDEX_BITS) - 1));
 #endif
       }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_rows.h"
+
 #include "call/operands.h"
 #include "elements/elements.h"
 #include "runtime/parallel.h"
-#include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
 
 #include <algorithm>

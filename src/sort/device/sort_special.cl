@@ -11,10 +11,10 @@
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 // What moves: zeros of both signs, and NaNs.
-inline bool zeros_move(__global const uint *header) { return header[SORT_ZEROS] != 0 && header[SORT_MINUSES] != 0; }
+inline bool zeros_move(__global const uint *header) { return header[header_zeros] != 0 && header[header_minuses] != 0; }
 inline bool all_listed(__global const uint *header) {
-  return header[SORT_NANS] <= MASU_MOST_LISTED &&
-         (!zeros_move(header) || header[SORT_ZEROS] + header[SORT_MINUSES] <= MASU_MOST_LISTED);
+  return header[header_nans] <= MASU_MOST_LISTED &&
+         (!zeros_move(header) || header[header_zeros] + header[header_minuses] <= MASU_MOST_LISTED);
 }
 inline bool is_nan(const MASU_ELEMENT bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of a special key
 
@@ -46,7 +46,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *re
 
 // The place of the first NaN among all keys.
 inline uint first_nan(__global const uint *header, const uint count, const uint flipped) {
-  return flipped != 0 ? 0 : count - header[SORT_NANS];
+  return flipped != 0 ? 0 : count - header[header_nans];
 }
 
 // Brings each of `number` keys, whose places are listed in any order, to its place among those that begin at `to`.
@@ -70,7 +70,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
   MASU_LOCAL_POINTER(uint, shared);
   __global const uint *const header = SORT_AT(const uint, header_at);
   const bool with_zeros = zeros_move(header);
-  const uint all_zeros = header[SORT_ZEROS] + header[SORT_MINUSES];
+  const uint all_zeros = header[header_zeros] + header[header_minuses];
   __local uint *const partial = shared + 2;
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
@@ -82,7 +82,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
   if (all_listed(header)) {
     __global const uint *const lists = SORT_AT(const uint, listed_at);
     if (with_zeros) move_listed(from, zeros_to, lists, all_zeros);
-    move_listed(from, nans_to, lists + MASU_MOST_LISTED, header[SORT_NANS]);
+    move_listed(from, nans_to, lists + MASU_MOST_LISTED, header[header_nans]);
     return;
   }
   if (chunks[2 * group] + chunks[2 * group + 1] == 0) return;
@@ -125,13 +125,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_restore(__global const uchar *
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(parted + parted_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   const ulong stride = get_global_size(0);
-  const uint zeros = header[SORT_ZEROS] + header[SORT_MINUSES];
+  const uint zeros = header[header_zeros] + header[header_minuses];
   const ulong zero_place = SORT_AT(const uint, zero_at)[0] - zeros;
   const bool moved = zeros_move(header);
-  const MASU_ELEMENT zero = header[SORT_ZEROS] != 0 ? 0 : MASU_SIGN;
+  const MASU_ELEMENT zero = header[header_zeros] != 0 ? 0 : MASU_SIGN;
   for (ulong i = get_global_id(0); i < zeros; i += stride) {
     to[zero_place + i] = moved ? from[zero_place + i] : zero;
   }
   const ulong nan_place = first_nan(header, count, flipped);
-  for (ulong i = get_global_id(0); i < header[SORT_NANS]; i += stride) to[nan_place + i] = from[nan_place + i];
+  for (ulong i = get_global_id(0); i < header[header_nans]; i += stride) to[nan_place + i] = from[nan_place + i];
 }

@@ -9,17 +9,19 @@
 //
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
-#define SORT_RANGE (65536 / MASU_RANGES)        // values that are counted at a time
-#define SORT_TALLY_WORDS (SORT_RANGE / 2)       // two counters of 16 bits a word
-#define SORT_PLACES 16                          // places that a work-item writes at once
-#define SORT_WINDOW (MASU_GROUP * SORT_PLACES)
+enum {
+  range_values = 65536 / MASU_RANGES,        // values that are counted at a time
+  tally_words = range_values / 2,       // two counters of 16 bits a word
+  places_each = 16,                          // places that a work-item writes at once
+  window_places = MASU_GROUP * places_each,
+};
 
 // Where the local memory is used for what. huge_fill has no counters.
-#define SORT_MARKS(memory) ((__local ushort *)(memory))
-#define SORT_PARTIAL(memory) ((memory) + SORT_WINDOW / 2)
-#define SORT_BEGINS(memory) (SORT_PARTIAL(memory) + MASU_GROUP)  // of each block, and what is found once
-#define SORT_TALLY_COUNTERS(memory) (SORT_BEGINS(memory) + MASU_GROUP + 4)
-#define SORT_RUN_OVER(memory) (SORT_TALLY_COUNTERS(memory) + SORT_TALLY_WORDS)
+inline __local ushort *tally_marks(__local uint *memory) { return (__local ushort *)memory; }
+inline __local uint *tally_partial(__local uint *memory) { return memory + window_places / 2; }
+inline __local uint *tally_begins(__local uint *memory) { return tally_partial(memory) + MASU_GROUP; }  // of each block, and what is found once
+inline __local uint *tally_counters(__local uint *memory) { return tally_begins(memory) + MASU_GROUP + 4; }
+inline __local uint *tally_overflows(__local uint *memory) { return tally_counters(memory) + tally_words; }
 
 // The greatest x of the work-items before this one, and `least`; *most is that of all.
 MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *partial, const uint lid, uint *most) {
@@ -47,11 +49,6 @@ inline void add_to_table(__global uint *table, const bool halves, const uint val
   else atomic_add(&table[value], number);
 }
 
-// Counts `number` keys of a value. Returns how many there were.
-inline uint add_to_value(const uint value, const uint number, __local uint *counters) {
-  const uint upper = (value & 1) << 4;
-  return atomic_add(&counters[spread_word(value >> 1)], number << upper) >> upper & 0xffff;
-}
 // What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
 inline void settle_value(const uint value, const uint least, __local uint *counters, __local uint *overflows,
                          __global uint *table, const bool halves) {
@@ -60,38 +57,38 @@ inline void settle_value(const uint value, const uint least, __local uint *count
   else overflows[1 + atomic_inc(&overflows[0])] = value;
 }
 
-#define SORT_HELD 8  // values that a work-item counts at once
+enum { held_values = 8 };  // values that a work-item counts at once
 // Counts those of `values` that are in the range from `least` on, by their places there. All are added before any is looked
 // at: an addition takes long to return.
 MASU_INLINE void tally_values(const uint *values, const uint least, __local uint *memory, __global uint *table,
                               const bool halves, const uint lid) {
-  __local uint *const counters = SORT_TALLY_COUNTERS(memory);
-  __local uint *const overflows = SORT_RUN_OVER(memory);
-  uint olds[SORT_HELD];
+  __local uint *const counters = tally_counters(memory);
+  __local uint *const overflows = tally_overflows(memory);
+  uint olds[held_values];
   bool full = false;
   // Where a lane's first keys agree, others may.
   if (masu_lanes_agree(values[0])) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_HELD; ++k) {
+    for (uint k = 0; k < held_values; ++k) {
       const bool agree = masu_lanes_agree(values[k]);
-      if (values[k] < SORT_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
+      if (values[k] < range_values && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
         const uint number = agree ? MASU_SHUFFLE_LANES : 1;
-        const uint old = add_to_value(values[k], number, counters);
+        const uint old = add_to_counter(values[k], number, counters);
         if (old < 0x8000 && old + number >= 0x8000) settle_value(values[k], least, counters, overflows, table, halves);
       }
     }
     return;
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < SORT_HELD; ++k) {
+  for (uint k = 0; k < held_values; ++k) {
     olds[k] = 0;
-    if (values[k] < SORT_RANGE) olds[k] = add_to_value(values[k], 1, counters);
+    if (values[k] < range_values) olds[k] = add_to_counter(values[k], 1, counters);
   }
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < SORT_HELD; ++k) full = full || olds[k] == 0x7fff;
+  for (uint k = 0; k < held_values; ++k) full = full || olds[k] == 0x7fff;
   if (full) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_HELD; ++k) {
+    for (uint k = 0; k < held_values; ++k) {
       if (olds[k] == 0x7fff) settle_value(values[k], least, counters, overflows, table, halves);
     }
   }
@@ -100,19 +97,19 @@ MASU_INLINE void tally_values(const uint *values, const uint least, __local uint
 // Counts those of `size` keys that are in the range from `least` on. Begins without a barrier and ends with one.
 MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, const uint least, __local uint *memory,
                             __global uint *table, const bool halves, const uint lid) {
-  __local uint *const counters = SORT_TALLY_COUNTERS(memory);
-  __local uint *const overflows = SORT_RUN_OVER(memory);
-  for (uint i = lid; i < SORT_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
+  __local uint *const counters = tally_counters(memory);
+  __local uint *const overflows = tally_overflows(memory);
+  for (uint i = lid; i < tally_words; i += MASU_GROUP) counters[i] = 0;
   if (lid == 0) overflows[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint done = 0;
-  uint values[SORT_HELD];
+  uint values[held_values];
 #if MASU_ELEMENT_BYTES == 4
   // Vectors of 16 bytes, four of each work-item, as long as all have some.
   const uint head = (uint)((16 - ((size_t)from & 15)) & 15) / 4;
   if (size >= head + 16 * MASU_GROUP) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_HELD; ++k) values[k] = (k == 0 && lid < head ? (uint)from[lid] & 0xffff : 0x10000) - least;
+    for (uint k = 0; k < held_values; ++k) values[k] = (k == 0 && lid < head ? (uint)from[lid] & 0xffff : 0x10000) - least;
     tally_values(values, least, memory, table, halves, lid);
     __global const uint4 *vectors = (__global const uint4 *)(from + head) + lid;
     for (done = head; size - done >= 16 * MASU_GROUP; done += 16 * MASU_GROUP) {
@@ -122,22 +119,18 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
       vectors += 4 * MASU_GROUP;
       MASU_PRAGMA_UNROLL
       for (uint v = 0; v < 4; v += 2) {
-        values[0] = (held[v].x & 0xffff) - least;
-        values[1] = (held[v].y & 0xffff) - least;
-        values[2] = (held[v].z & 0xffff) - least;
-        values[3] = (held[v].w & 0xffff) - least;
-        values[4] = (held[v + 1].x & 0xffff) - least;
-        values[5] = (held[v + 1].y & 0xffff) - least;
-        values[6] = (held[v + 1].z & 0xffff) - least;
-        values[7] = (held[v + 1].w & 0xffff) - least;
+        words_of_vector(held[v], values);
+        words_of_vector(held[v + 1], values + 4);
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < held_values; ++k) values[k] = (values[k] & 0xffff) - least;
         tally_values(values, least, memory, table, halves, lid);
       }
     }
   }
 #endif
-  for (uint first = done; first < size; first += SORT_HELD * MASU_GROUP) {
+  for (uint first = done; first < size; first += held_values * MASU_GROUP) {
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_HELD; ++k) {
+    for (uint k = 0; k < held_values; ++k) {
       const uint place = first + k * MASU_GROUP + lid;
       values[k] = (place < size ? (uint)from[place] & 0xffff : 0x10000) - least;
     }
@@ -161,11 +154,11 @@ inline uint keys_of(const uint value, __local const uint *counters, __local cons
 MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const uint limit, const uint all,
                               const MASU_ELEMENT base, const MASU_ELEMENT flip, __local uint *memory,
                               __global const uint *table, const bool halves, const uint lid) {
-  __local ushort *const marks = SORT_MARKS(memory);
-  __local uint *const partial = SORT_PARTIAL(memory);
-  __local uint *const counters = SORT_TALLY_COUNTERS(memory);
-  __local uint *const overflows = SORT_RUN_OVER(memory);
-  __local uint *const begins = SORT_BEGINS(memory);
+  __local ushort *const marks = tally_marks(memory);
+  __local uint *const partial = tally_partial(memory);
+  __local uint *const counters = tally_counters(memory);
+  __local uint *const overflows = tally_overflows(memory);
+  __local uint *const begins = tally_begins(memory);
   __local uint *const found = begins + MASU_GROUP;
   const uint lane = lid % MASU_SHUFFLE_LANES;
   const uint lane_values = all / MASU_GROUP / MASU_SHUFFLE_LANES;
@@ -187,15 +180,11 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   begins[lid] = begin;
   const uint hi = min(limit, total);
   uint carried = 0;  // the value at the place before the window
-  for (uint window = lo; window < hi; window += SORT_WINDOW) {
-    const uint places = min(hi - window, (uint)SORT_WINDOW);
-    for (uint i = lid; i < (places + SORT_PLACES - 1) / SORT_PLACES * (SORT_PLACES / 8); i += MASU_GROUP) {
-      uint4 clear;
-      clear.x = 0;
-      clear.y = 0;
-      clear.z = 0;
-      clear.w = 0;
-      ((__local uint4 *)marks)[i] = clear;
+  for (uint window = lo; window < hi; window += window_places) {
+    const uint places = min(hi - window, (uint)window_places);
+    const uint none[4] = {0, 0, 0, 0};
+    for (uint i = lid; i < (places + places_each - 1) / places_each * (places_each / 8); i += MASU_GROUP) {
+      ((__local uint4 *)marks)[i] = vector_of(none);
     }
     if (begin <= window && end > window) found[0] = lid;
     if (begin < window + places && end >= window + places) found[1] = lid;
@@ -218,39 +207,33 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint own[SORT_PLACES];
+    uint own[places_each];
     uint most = 0;
-    if (lid * SORT_PLACES < places) {
+    if (lid * places_each < places) {
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SORT_PLACES / 8; ++k) {
-        const uint4 eight = ((__local uint4 *)marks)[lid * (SORT_PLACES / 8) + k];
-        own[8 * k] = eight.x & 0xffff;
-        own[8 * k + 1] = eight.x >> 16;
-        own[8 * k + 2] = eight.y & 0xffff;
-        own[8 * k + 3] = eight.y >> 16;
-        own[8 * k + 4] = eight.z & 0xffff;
-        own[8 * k + 5] = eight.z >> 16;
-        own[8 * k + 6] = eight.w & 0xffff;
-        own[8 * k + 7] = eight.w >> 16;
+      for (uint k = 0; k < places_each / 8; ++k) {
+        const uint4 eight = ((__local uint4 *)marks)[lid * (places_each / 8) + k];
+        uint words[4];
+        words_of_vector(eight, words);
+        MASU_PRAGMA_UNROLL
+        for (uint i = 0; i < 8; ++i) own[8 * k + i] = words[i / 2] >> i % 2 * 16 & 0xffff;
       }
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SORT_PLACES; ++k) most = own[k] = max(most, own[k]);
+      for (uint k = 0; k < places_each; ++k) most = own[k] = max(most, own[k]);
     }
     const uint least = greatest_before(most, carried, partial, lid, &carried);
-    if (lid * SORT_PLACES < places) {
+    if (lid * places_each < places) {
       MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SORT_PLACES / 8; ++k) {
-        uint4 eight;
-        eight.x = max(least, own[8 * k]) | max(least, own[8 * k + 1]) << 16;
-        eight.y = max(least, own[8 * k + 2]) | max(least, own[8 * k + 3]) << 16;
-        eight.z = max(least, own[8 * k + 4]) | max(least, own[8 * k + 5]) << 16;
-        eight.w = max(least, own[8 * k + 6]) | max(least, own[8 * k + 7]) << 16;
-        ((__local uint4 *)marks)[lid * (SORT_PLACES / 8) + k] = eight;
+      for (uint k = 0; k < places_each / 8; ++k) {
+        uint words[4];
+        MASU_PRAGMA_UNROLL
+        for (uint i = 0; i < 4; ++i) words[i] = max(least, own[8 * k + 2 * i]) | max(least, own[8 * k + 2 * i + 1]) << 16;
+        ((__local uint4 *)marks)[lid * (places_each / 8) + k] = vector_of(words);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SORT_PLACES; ++k) {
+    for (uint k = 0; k < places_each; ++k) {
       const uint i = k * MASU_GROUP + lid;
       if (i < places) to[window + i] = natural_key(base + marks[i], flip);
     }
@@ -270,11 +253,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
   const uint groups = (uint)get_num_groups(0);
-  const uint found = SORT_AT(const uint, header_at)[SORT_TALLIES];
+  const uint found = SORT_AT(const uint, header_at)[header_tallies];
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
-  __local uint *const next = SORT_BEGINS(memory) + MASU_GROUP + 2;
+  __local uint *const next = tally_begins(memory) + MASU_GROUP + 2;
   for (;;) {  // buckets differ in size: who is done takes the next one
-    if (lid == 0) *next = atomic_inc(&SORT_AT(uint, header_at)[SORT_NEXT_TALLY]);
+    if (lid == 0) *next = atomic_inc(&SORT_AT(uint, header_at)[header_next_tally]);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint entry = *next;
     if (entry >= found) break;
@@ -288,21 +271,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
     const MASU_ELEMENT base = from[0] & ~(MASU_ELEMENT)0xffff;
 #if MASU_RANGES == 1
     tally_keys(from, size, 0, memory, 0, false, lid);
-    write_values(to, 0, size, SORT_RANGE, base, flip, memory, 0, false, lid);
+    write_values(to, 0, size, range_values, base, flip, memory, 0, false, lid);
 #else
     // What is written must not be read again: it goes to `parted` first.
     __global MASU_ELEMENT *const other = (__global MASU_ELEMENT *)(parted + parted_at) + begin;
     uint done = 0;
-    for (uint least = 0; least < 65536; least += SORT_RANGE) {
+    for (uint least = 0; least < 65536; least += range_values) {
       tally_keys(from, size, least, memory, 0, false, lid);
-      done += write_values(other + done, 0, size, SORT_RANGE, base + least, flip, memory, 0, false, lid);
+      done += write_values(other + done, 0, size, range_values, base + least, flip, memory, 0, false, lid);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (uint i = lid; i < size; i += MASU_GROUP) to[i] = other[i];
 #endif
   }
   // The tables of huge_count.
-  const uint huges = SORT_AT(const uint, header_at)[SORT_HUGES];
+  const uint huges = SORT_AT(const uint, header_at)[header_huges];
   for (uint i = 0; i < huges; ++i) {
     __global uint *const table =
         (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + SORT_AT(const uint, huges_at)[3 * i]);
@@ -314,8 +297,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
 // For each part of the huge buckets that is this work-group's share: the bucket's first key, its table, which lies in
 // `parted` where its keys were, and the part [lo, hi) of its keys. As many neighbouring work-groups as `ranges` share one.
 #define SORT_EACH_SHARE(ranges, work)                                                                               \
-  const uint huges = SORT_AT(const uint, header_at)[SORT_HUGES];                                            \
-  const ulong all = SORT_AT(const uint, header_at)[SORT_HUGE_KEYS];                                         \
+  const uint huges = SORT_AT(const uint, header_at)[header_huges];                                            \
+  const ulong all = SORT_AT(const uint, header_at)[header_huge_keys];                                         \
   const ulong first = all * (get_group_id(0) / (ranges)) / (get_num_groups(0) / (ranges));                  \
   const ulong limit = all * (get_group_id(0) / (ranges) + 1) / (get_num_groups(0) / (ranges));             \
   ulong passed = 0;                                                                                         \
@@ -339,12 +322,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
-  const uint least = (uint)get_group_id(0) % MASU_RANGES * SORT_RANGE;
+  const uint least = (uint)get_group_id(0) % MASU_RANGES * range_values;
   SORT_EACH_SHARE(MASU_RANGES,
     tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, least, memory, table,
                halves, lid);
-    for (uint i = lid; i < SORT_TALLY_WORDS; i += MASU_GROUP) {
-      const uint pair = SORT_TALLY_COUNTERS(memory)[spread_word(i)];
+    for (uint i = lid; i < tally_words; i += MASU_GROUP) {
+      const uint pair = tally_counters(memory)[spread_word(i)];
       if (halves) {
         if (pair != 0) atomic_add(&table[least / 2 + i], pair);
         continue;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integers of 8 and 16 bits on a device: counted, and written anew. Equal ones have equal bits, so the
+// result is the same as if they had been moved.
+#pragma once
+
+#include "runtime/kernel_source.h"
+#include "sort/device/sort_device.h"
+#include "sort/device/sort_plan.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace masu::sort_counting {
+
+// Whether counting takes less than passes for keys alone, in one piece: all counts are scanned, however many keys there
+// are.
+[[nodiscard]] inline bool serves(Dtype dtype, std::uint64_t keys) noexcept {
+  if (is_float(dtype) || size_of(dtype) > 2) return false;
+  return keys >= (size_of(dtype) == 1 ? sort_plan::tuned.counted_bytes : sort_plan::tuned.counted_shorts);
+}
+
+// Bytes of temporary memory.
+std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys);
+
+// Sorts `keys` into `result`, which may be the same. A workspace of workspace_bytes(), from a multiple of 16 on; null:
+// allocated.
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* workspace, DeviceWork& work);
+
+// What its kernels are built from, for work-groups of `group`.
+inline constexpr auto files = sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_fill.cl");
+std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group);
+
+}  // namespace masu::sort_counting

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Radix sort on a device: digit by digit in memory.
+#pragma once
+
+#include "sort/device/sort_device.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace masu {
+
+// Where the tiles, the chunks and the pieces of a sort of segments lie: what the kernels of sort.cl read where
+// MASU_PIECES is 1, in memory of the device.
+class SortTables {
+ public:
+  // Pieces are cut into tiles of `tile` keys. Those of up to `others` keys are left out. Waits until all is there.
+  SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t others);
+
+  [[nodiscard]] const BufferBase& memory() const noexcept { return memory_; }
+  [[nodiscard]] std::uint64_t others() const noexcept { return others_; }
+  [[nodiscard]] std::uint64_t tiles() const noexcept { return tiles_; }
+  [[nodiscard]] std::uint64_t chunks() const noexcept { return chunks_; }
+  [[nodiscard]] std::span<const Run> pieces() const noexcept { return pieces_; }
+  // Where each table begins, in bytes: tiles, chunks, pieces.
+  [[nodiscard]] std::uint64_t tiles_at() const noexcept { return 0; }
+  [[nodiscard]] std::uint64_t chunks_at() const noexcept { return tiles_at() + 8 * 3 * tiles_; }
+  [[nodiscard]] std::uint64_t pieces_at() const noexcept { return chunks_at() + 8 * chunks_; }
+
+ private:
+  std::uint64_t others_;
+  std::uint64_t tiles_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::vector<Run> pieces_;
+  Buffer<std::uint64_t> memory_;
+};
+
+}  // namespace masu
+
+namespace masu::sort_radix {
+
+// Bytes of temporary memory, where pieces of up to `others` keys are left to others; enough for records at any place
+// where payload.buffer is null.
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
+                              std::uint64_t others);
+
+// The tables of a sort of segments: of those that sort() takes. Segments of up to `others` keys are left to someone
+// else.
+SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
+                     std::uint64_t others);
+
+// As sort_on_device, whose parameters these are. A workspace of workspace_bytes(), from a multiple of 16 on; null:
+// allocated. `tables`: of segments, else null; what is outside of segments is copied or counted here.
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
+          const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work);
+
+}  // namespace masu::sort_radix
