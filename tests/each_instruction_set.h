@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
+#include <masu/device.h>
 
 #include <cstdint>
 
@@ -11,6 +12,9 @@ namespace masu::test {
 
 template <class F>
 void each_instruction_set(const F& body) {
+  // Opened once for the process, it compares the processor with what was built, which must not be done in a narrower
+  // set.
+  static_cast<void>(Device::open("cpu"));
   for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
     hwy::SetSupportedTargetsForTest(rest & -rest);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());

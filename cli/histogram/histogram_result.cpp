@@ -10,7 +10,6 @@
 #include <masu/reduce.h>
 #include <masu/sum.h>
 
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>

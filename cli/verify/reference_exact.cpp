@@ -7,7 +7,6 @@
 
 #include <masu/error.h>
 
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

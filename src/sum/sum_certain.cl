@@ -227,16 +227,24 @@ inline bool certain_fine_variance(const double sum, const double error, const do
   if (root) return certain_root(value, more, all_wide, found);
   const double half_gap = (value - neighbour(value, false)) / 2;
   if (fabs(more) + all_wide < half_gap * (1 - 0x1p-50)) return true;
-  // A tie, where nothing was rounded: `numerator` and `parts` are the divisors times the value and half of its gap.
-  const bool exact = bound == 0 && square_bound == 0 && error == 0 && square_error == 0 && n >> 26 == 0 &&
+  // A tie, where nothing was rounded: the numerator is, with its parts, the divisors times the value and half of its gap.
+  const bool exact = bound == 0 && square_bound == 0 && error == 0 && n >> 26 == 0 &&
                      (as_ulong(value) & 0xfffffffffffffUL) != 0;
   const double middle = more < 0 ? -half_gap : half_gap;
-  const double multiple = value * (count * divisor);
-  const double parts[] = {-multiple, -middle * (count * divisor), rounding, upper_rest, -lower_rest,
-                          -fma(value, count * divisor, -multiple)};
-  double lost = 0;
-  for (int i = 0; i < 6; ++i) lost += fabs(add_exactly(&numerator, parts[i]));
-  if (!exact || lost != 0 || numerator != 0) return false;
+  const double all = count * divisor;
+  const double multiple = value * all;
+  const double square_rest = count * square_error;
+  const double parts[] = {-multiple,
+                          -middle * all,
+                          rounding,
+                          fma(count, square_sum, -upper),
+                          square_rest,
+                          -fma(sum, sum, -lower),
+                          -fma(value, all, -multiple)};
+  double beside = 0;
+  double lost = fabs(fma(count, square_error, -square_rest));
+  for (int i = 0; i < 7; ++i) lost += fabs(add_exactly(&beside, add_exactly(&numerator, parts[i])));
+  if (!exact || lost != 0 || numerator + beside != 0) return false;
   if ((as_ulong(value) & 1) != 0) *found = as_ulong(neighbour(value, middle > 0));
   return true;
 }
