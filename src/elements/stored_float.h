@@ -85,6 +85,7 @@ noexcept {
 
 // The bits of a number rounded to a dtype.
 [[nodiscard]] inline std::uint64_t bits_rounded_to(Dtype dtype, double value) {
+  if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(value);  // the most frequent one
   return dispatch(dtype, [&](auto tag) -> std::uint64_t {
     using T = typename decltype(tag)::type;
     return std::bit_cast<UnsignedOf<sizeof(T)>>(rounded_to<T>(value));
@@ -93,7 +94,7 @@ noexcept {
 
 // A number rounded to a dtype of floats; of integers the number itself.
 [[nodiscard]] inline double rounded_to(Dtype dtype, double value) noexcept {
-  if (!is_float(dtype)) return value;
+  if (dtype == Dtype::f64 || !is_float(dtype)) return value;
   return dispatch(dtype, [&](auto tag) {
     const auto rounded = rounded_to<typename decltype(tag)::type>(value);
     if constexpr (is_stored<decltype(rounded)>) return to_double(rounded);

@@ -114,10 +114,12 @@ void check_points(std::span<const QuantilePoint> points, std::uint64_t length, D
 }
 
 // A number in a dtype of floats.
-void put_number(double number, Dtype dtype, std::byte* to) {
+inline void put_number(double number, Dtype dtype, std::byte* to) {
   const std::uint64_t bits =
       bits_rounded_to(dtype, number != number ? std::numeric_limits<double>::quiet_NaN() : number);
-  std::memcpy(to, &bits, size_of(dtype));
+  // A size that the compiler knows is one store.
+  if (dtype == Dtype::f64) std::memcpy(to, &bits, sizeof bits);
+  else std::memcpy(to, &bits, size_of(dtype));
 }
 
 // On the CPU. `last_place`: the place where a row has a NaN if its points are NaN.
@@ -125,29 +127,25 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
                    std::uint64_t last_place, Dtype result_dtype, std::byte* results) {
   std::vector<std::uint64_t> places = places_of_points(points);
   if (places.back() != last_place) places.push_back(last_place);
-  const std::size_t size = size_of(data.dtype);
-  std::vector<std::byte> found(rows * places.size() * size);
-  elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), rows * places.size()));
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    std::vector<T> found(rows * places.size());
+    elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), found.size()));
+    const auto index_of = [&](std::uint64_t place) { return std::ranges::lower_bound(places, place) - places.begin(); };
+    const auto last_index = index_of(last_place);
     for (std::size_t p = 0; p < points.size(); ++p) {
       const QuantilePoint& point = points[p];
       const bool element = point.kind == QuantilePoint::Kind::element;
+      const auto previous = index_of(point.previous);
+      const auto next = element ? previous : index_of(point.next);
       for (std::uint64_t row = 0; row < rows; ++row) {
-        const auto at = [&](std::uint64_t place) {
-          const auto i = std::ranges::lower_bound(places, place) - places.begin();
-          T value{};
-          std::memcpy(static_cast<void*>(&value),
-                      found.data() + (row * places.size() + static_cast<std::size_t>(i)) * size, size);
-          return value;
-        };
+        const T* const at = found.data() + row * places.size();
         std::byte* const to = results + (p * rows + row) * size_of(result_dtype);
-        const T last = at(last_place);
-        const bool nan = is_float(data.dtype) && to_f64(last) != to_f64(last);
-        const T a = nan ? last : at(point.previous);
-        if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, size);
+        const bool nan = is_float(data.dtype) && to_f64(at[last_index]) != to_f64(at[last_index]);
+        const T a = nan ? at[last_index] : at[previous];
+        if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, sizeof a);
         else if (element || nan) put_number(to_f64(a), result_dtype, to);
-        else put_number(value_between(point.kind, point.weight, a, at(point.next), result_dtype), result_dtype, to);
+        else put_number(value_between(point.kind, point.weight, a, at[next], result_dtype), result_dtype, to);
       }
     }
   });
@@ -157,28 +155,27 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
 // that are not.
 void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, bool may_be_nan,
                     std::byte* results) {
-  const Dtype dtype = is_float(data.dtype) ? data.dtype : Dtype::f64;
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  if (numbers == 0) return put_number(nan, dtype, results);
   const std::uint64_t length = data.count / rows;
   const std::uint64_t upper = numbers / 2;
-  const std::uint64_t lower = numbers % 2 == 0 ? upper - 1 : upper;
+  const std::uint64_t lower = numbers % 2 == 0 && numbers != 0 ? upper - 1 : upper;
   std::vector<std::uint64_t> places{lower};
   if (upper != lower) places.push_back(upper);
   may_be_nan = may_be_nan && is_float(data.dtype);
   if (may_be_nan && upper != length - 1) places.push_back(length - 1);
-  const std::size_t size = size_of(data.dtype);
-  std::vector<std::byte> found(rows * places.size() * size);
-  elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), rows * places.size()));
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    std::vector<std::uint64_t> bits(places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      std::memcpy(&bits[i], found.data() + (row * places.size() + i) * size, size);
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr Dtype dtype = is_float(dtype_of<T>) ? dtype_of<T> : Dtype::f64;
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if (numbers == 0) return put_number(nan, dtype, results);
+    std::vector<T> found(rows * places.size());
+    elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), found.size()));
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const T* const at = found.data() + row * places.size();
+      const double last = may_be_nan ? to_f64(at[places.size() - 1]) : 0;
+      const double median = last != last ? nan : mean_of_middle(at[0], at[upper - lower], lower == upper);
+      put_number(median, dtype, results + row * size_of(dtype));
     }
-    const bool is_nan = may_be_nan && bits.back() == bits_of_key(data.dtype, greatest_key(data.dtype));
-    const double median = is_nan ? nan : mean_of_middle(data.dtype, bits[0], bits[upper - lower], lower == upper);
-    put_number(median, dtype, results + row * size_of(dtype));
-  }
+  });
 }
 
 }  // namespace

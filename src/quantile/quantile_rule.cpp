@@ -224,28 +224,32 @@ Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t prev
   });
 }
 
-double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one) {
-  return dispatch(dtype, [&](auto tag) -> double {
-    using T = typename decltype(tag)::type;
-    const T a = from_bits<T>(lower);
-    const T b = from_bits<T>(upper);
-    // NumPy's sum begins with +0, so that it is no -0; its half may be one.
-    if (one) return 0.0 + to_f64(a);
-    if constexpr (is_stored<T>) {
-      const float sum = 0.0F + static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
-      return to_double(rounded_to<T>(static_cast<double>(sum / 2)));
-    } else if constexpr (std::is_floating_point_v<T>) {
-      const T sum = T{0} + a + b;
-      if (std::isinf(sum) && !std::isinf(a) && !std::isinf(b)) return static_cast<double>(a / 2 + b / 2);
-      return static_cast<double>(static_cast<T>(sum / 2));
-    } else {
-      return static_cast<double>(static_cast<SignedWide>(a) + static_cast<SignedWide>(b)) / 2;  // rounded once
-    }
-  });
+template <class T>
+double mean_of_middle(T a, T b, bool one) {
+  // NumPy's sum begins with +0, so that it is no -0; its half may be one.
+  if (one) return 0.0 + to_f64(a);
+  if constexpr (is_stored<T>) {
+    const float sum = 0.0F + static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
+    return to_double(rounded_to<T>(static_cast<double>(sum / 2)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const T sum = T{0} + a + b;
+    if (std::isinf(sum) && !std::isinf(a) && !std::isinf(b)) return static_cast<double>(a / 2 + b / 2);
+    return static_cast<double>(static_cast<T>(sum / 2));
+  } else {
+    return static_cast<double>(static_cast<SignedWide>(a) + static_cast<SignedWide>(b)) / 2;  // rounded once
+  }
 }
 
+#define MASU_INSTANTIATE(name, T) template double mean_of_middle<T>(T, T, bool);
+MASU_EACH_INTEGER(MASU_INSTANTIATE)
+MASU_EACH_FLOAT(MASU_INSTANTIATE)
+#undef MASU_INSTANTIATE
+
 double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one) {
-  return canonical(mean_of_middle(dtype, lower, upper, one));
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return canonical(mean_of_middle(from_bits<T>(lower), from_bits<T>(upper), one));
+  });
 }
 
 }  // namespace masu

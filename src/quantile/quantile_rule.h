@@ -34,8 +34,9 @@ double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype re
 Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next);
 // The mean of the two elements in the middle, which are one where their number is odd.
 double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one);
-// The same with the sign that a zero comes out with.
-double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one);
+// The same of elements, with the sign that a zero comes out with.
+template <class T>
+double mean_of_middle(T lower, T upper, bool one);
 
 // Which elements quantiles are made of, and how.
 
