@@ -50,7 +50,8 @@ Narrowed narrow(const T* x, std::uint64_t count, T low, T high, T* found);
 // Writes the places of the elements whose keys are from `first` to `last`, in order, and gives their number; of some
 // others, too, which the caller tells apart by their keys. `count` is below 2^32.
 template <class T>
-std::size_t find_within(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last, std::uint32_t* places);
+[[gnu::visibility("hidden")]] std::size_t find_within(const T* x, std::size_t count, std::uint64_t first,
+                                                      std::uint64_t last, std::uint32_t* places);
 
 // The elements that are less than a pivot and equal to it; the others are greater.
 struct PartSizes {

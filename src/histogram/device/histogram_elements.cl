@@ -40,7 +40,10 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 #define HISTOGRAM_EACH_TO(n) HISTOGRAM_PASTE(HISTOGRAM_EACH_, n)
 #define HISTOGRAM_EACH_COLUMN(f, between) HISTOGRAM_EACH_TO(MASU_COLUMNS)(f, between)
 
-#define HISTOGRAM_COLUMN(d) __global const uchar *restrict data##d, const ulong byte_offset##d, HISTOGRAM_RULE_PARAMETERS(d)
+#define HISTOGRAM_COLUMN_AS(d, HISTOGRAM_ALONE) \
+  __global const uchar *HISTOGRAM_ALONE data##d, const ulong byte_offset##d, HISTOGRAM_RULE_PARAMETERS_AS(d, HISTOGRAM_ALONE)
+#define HISTOGRAM_COLUMN(d) HISTOGRAM_COLUMN_AS(d, restrict)
+#define HISTOGRAM_INLINED_COLUMN(d) HISTOGRAM_COLUMN_AS(d, const)
 #define HISTOGRAM_INPUT const ulong count, const uint slots, HISTOGRAM_EACH_COLUMN(HISTOGRAM_COLUMN, HISTOGRAM_COMMA)
 #define HISTOGRAM_COLUMN_ARGUMENTS(d) data##d, byte_offset##d, HISTOGRAM_RULE_ARGUMENTS(d)
 #define HISTOGRAM_DECLARE_COLUMN(d) MASU_VALUE values##d[MASU_UNROLL];
@@ -117,8 +120,11 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 
 #if MASU_COLUMNS != 0
 // What the kernels of histogram.cl take in place of histogram_vectors.cl.
-#define HISTOGRAM_PARAMETERS_AS(HISTOGRAM_ALONE) HISTOGRAM_INPUT, __global uint *totals, const ulong first_total
-#define HISTOGRAM_PARAMETERS HISTOGRAM_PARAMETERS_AS(restrict)
+#define HISTOGRAM_PARAMETERS HISTOGRAM_INPUT, __global uint *totals, const ulong first_total
+// Of a function that is inlined, as in histogram_vectors.cl.
+#define HISTOGRAM_PARAMETERS_AS(HISTOGRAM_ALONE) \
+  const ulong count, const uint slots, HISTOGRAM_EACH_COLUMN(HISTOGRAM_INLINED_COLUMN, HISTOGRAM_COMMA), __global uint *totals, \
+      const ulong first_total
 #define HISTOGRAM_ARGUMENTS count, slots, HISTOGRAM_EACH_COLUMN(HISTOGRAM_COLUMN_ARGUMENTS, HISTOGRAM_COMMA), totals, first_total
 #define HISTOGRAM_CHANNEL 0
 #define HISTOGRAM_NEXT_CHANNEL

@@ -56,7 +56,7 @@ MASU_INLINE void sort_by_merging(__local MASU_ELEMENT *kept, const uint lid) {
     const uint before = lid * MASU_ITEMS % (2 * run);  // merged keys before this work-item's
     __local const MASU_ELEMENT *const a = kept + (lid * MASU_ITEMS - before);
     __local const MASU_ELEMENT *const b = a + run;
-    uint low = before > run ? before - run : 0;
+    uint low = (uint)max((int)before - (int)run, 0);  // unsigned, compilers saturate it, which Oclgrind 21.10 lacks
     uint high = min(before, run);
     while (low < high) {
       const uint middle = (low + high) / 2;
