@@ -32,6 +32,7 @@ sources() {
 build_tests() {
   local targets=(masu_cli masu_shared masu_io_shared masu_plot_shared masu_tests masu_io_tests masu_plot_tests masu_check_tests
     masu_selftest_tests masu_examples masu_shell_files)
+  [[ ! -x build/release/masu-bench ]] || targets+=(masu_bench_program)  # its tests run where it is, so it must be up to date
   [[ -z ${MASU_TEST_ALL-} ]] || targets=(all)
   build release -DMASU_INSTRUCTION_SETS=all -DMASU_BUILD_TESTS=ON -DMASU_BUILD_EXAMPLES=ON "${targets[@]}"
 }

@@ -284,7 +284,8 @@ void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullp
 enum class ArrayForm { raw, text, npy };
 
 // Several ranks write each its part of a file at its place, and the first one gives the file its name when all have.
-// What is no file of a name, like standard output, the first one writes. All of it is collective then (ranks.h).
+// Output that is no named file, such as standard output, is written by the first rank. All of it is collective then
+// (ranks.h).
 class ArrayOutput {
  public:
   // In the form that the path says. `from` is the input that it is made of.

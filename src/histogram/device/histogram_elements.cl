@@ -121,7 +121,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 #if MASU_COLUMNS != 0
 // What the kernels of histogram.cl take in place of histogram_vectors.cl.
 #define HISTOGRAM_PARAMETERS HISTOGRAM_INPUT, __global uint *totals, const ulong first_total
-// Of a function that is inlined, as in histogram_vectors.cl.
+// The parameters of an inlined function have no `restrict`, as in histogram_vectors.cl: Oclgrind 21.10 lacks what it becomes.
 #define HISTOGRAM_PARAMETERS_AS(HISTOGRAM_ALONE) \
   const ulong count, const uint slots, HISTOGRAM_EACH_COLUMN(HISTOGRAM_INLINED_COLUMN, HISTOGRAM_COMMA), __global uint *totals, \
       const ulong first_total

@@ -26,7 +26,7 @@
 // need: of each part it has one that is not full. A tile of elements is brought into the order of its parts in local memory first, so that neighbours
 // write to neighbours.
 #define HISTOGRAM_TILE (MASU_GROUP * MASU_UNROLL)
-// What is left of the block in which a place lies: nothing where a block begins there.
+// The elements from a place to the end of its block; 0 where a block begins.
 #define HISTOGRAM_ROOM(place) ((0u - (place)) & (MASU_BLOCK - 1))
 // The blocks of the work-groups before this one: of the tiles that they take, the last of which may have fewer elements, and of
 // parts that are not full.
