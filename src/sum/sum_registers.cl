@@ -166,12 +166,11 @@ inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local
     kinds |= kind;                            \
     if (kind == 0) add_exact(number, bits);   \
   }
-// The teams' rows from `begin` on, one each. All work-items of the group come here.
-inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
+// The teams' rows, one each, or none. All work-items of the group come here.
+inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t mine, const uint team_bits,
                              __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
   const size_t lane = SUM_TEAM_LANE(me, team_bits);
-  const size_t mine = begin + SUM_TEAM(me, team_bits);
   ulong number[SUM_EXACT_WORDS] = {0};
   uint kinds = 0;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
