@@ -106,6 +106,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_STEPS", steps},
                                     {"MASU_BY_COLUMN", layout == Layout::columns},
                                     {"MASU_LINES", lines},
+                                    {"MASU_RUNNING", running},
                                     {"MASU_SHARES_COLUMNS", shares_columns}};
   if (finishes) {
     // Numbers count from the lowest bit of the totals.

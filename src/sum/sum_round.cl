@@ -157,12 +157,24 @@ inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin
     __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * SUM_ROW_WORDS;
     __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
     __global uint *own_added = own_kinds + get_num_groups(0);
+    const size_t row = begin + unsure[1 + u];
+#if MASU_RUNNING
+    // Each by itself, the last one first, since it may take the place of an element.
+    for (ulong n = count; n > 0; --n) {
+      clear_row(own_totals, own_kinds, own_added, own_added, true);
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      add_and_finish(x, (ulong)(SUM_ROW_AT(row) - x), y, y_at, n, 1, columns, 1, 0, table, own_totals, own_kinds, own_added,
+                     what, divisor, precision, least, bits, results, (ulong)(SUM_PREFIX_AT(row, n - 1) - results), status,
+                     status_at, digits, words, value, kept_totals);
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+#else
     clear_row(own_totals, own_kinds, own_added, own_added, true);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    add_and_finish(x, x_at, y, y_at, count, rows, columns, 1, begin + unsure[1 + u], table, own_totals, own_kinds,
-                   own_added, what, divisor, precision, least, bits, results, results_at, status, status_at, digits,
-                   words, value, kept_totals);
+    add_and_finish(x, x_at, y, y_at, count, rows, columns, 1, row, table, own_totals, own_kinds, own_added, what, divisor,
+                   precision, least, bits, results, results_at, status, status_at, digits, words, value, kept_totals);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#endif
   }
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -27,10 +27,20 @@
 #define SUM_PART_OF_ROW                                                                                          \
   SUM_START_PART                                                                                                 \
   MASU_UNROLLED                                                                                                  \
-  for (uint i = 0; i < MASU_UNROLL; ++i) SUM_ADD(held[i], held[i])                                               \
+  for (uint i = 0; i < MASU_UNROLL; ++i) {                                                                       \
+    SUM_ADD(held[i], held[i])                                                                                    \
+    SUM_ROUND_PREFIX                                                                                             \
+  }                                                                                                              \
   MASU_UNROLLED                                                                                                  \
   for (uint i = 0; i < (MASU_LINES - 1) * MASU_UNROLL; ++i) held[i] = held[i + MASU_UNROLL];                     \
   SUM_END_PART
+#if MASU_RUNNING
+#define SUM_ROUND_PREFIX                                                                                         \
+  SUM_END_PART                                                                                                   \
+  sure = result_of(part, i + 1, depth, what, divisor, precision, least, bits, prefixes + i, &fits) && sure;
+#else
+#define SUM_ROUND_PREFIX
+#endif
 #else
 #define SUM_HOLD_ROWS
 // Of row `wanted`. A team without a row reads the last one again.
@@ -86,11 +96,25 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;
+#if MASU_RUNNING
+      ulong prefixes[MASU_UNROLL];
+      bool sure = true;
+      bool fits = true;
+#endif
       {
         SUM_PART_OF_ROW
       }
       join_parts(part, team_bits, parts);
-#if MASU_BY_COLUMN
+#if MASU_RUNNING
+      if (wanted < rows) {
+        // All or none, since they may take the place of what is added again.
+        MASU_UNROLLED
+        for (uint i = 0; i < MASU_UNROLL; ++i) {
+          if (sure) store_result(SUM_PREFIX_AT(wanted, i), bits, prefixes[i]);
+        }
+        if (!sure) unsure[1 + atomic_inc(unsure)] = (uint)(wanted - begin);
+      }
+#elif MASU_BY_COLUMN
       if ((MASU_LINES > 1 || turn + 1 < turns) && wanted < rows) {
         round_row(MASU_LINES > 1 ? MASU_UNROLL : count, SUM_RESULT_ARGUMENTS, begin, wanted, part, depth, unsure);
       }
