@@ -181,6 +181,8 @@ inline bool exact_variance(const double sum, const double square_sum, const ulon
   const double upper_rest = fma(count, square_sum, -numerator);
   const double lower_rest = fma(sum, sum, -lower);
   if (upper_rest != 0 || lower_rest != 0 || add_exactly(&numerator, -lower) != 0) return false;
+  *found = 0;
+  if (numerator == 0) return true;
   double value = numerator / divisor;
   if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
   if (fma(-value, divisor, numerator) != 0) return false;

@@ -216,12 +216,13 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
 #if MASU_BOTH
 // The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
 // all have.
-#define SUM_PART_WORDS (MASU_FINE ? 5 : 3)
+#define SUM_PART_WORDS (MASU_FINE ? 5 : 3 + SUM_BY_PIVOT)
 #define SUM_START_PART    \
   double sum = 0;         \
   double squares = 0;     \
   SUM_START_ERROR         \
   SUM_START_SQUARE_ERROR  \
+  SUM_START_LOST          \
   uint some = 0;          \
   uint all = UINT_MAX;
 #define SUM_END_PART                        \
@@ -229,7 +230,8 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
   part[1] = as_ulong(squares);              \
   part[2] = (ulong)some << 32 | (ulong)all; \
   SUM_END_ERROR                             \
-  SUM_END_SQUARE_ERROR
+  SUM_END_SQUARE_ERROR                      \
+  SUM_END_LOST
 #if MASU_FINE
 #define SUM_START_SQUARE_ERROR double square_error = 0;
 #define SUM_END_SQUARE_ERROR part[4] = as_ulong(square_error);
@@ -239,6 +241,20 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
 #define SUM_END_SQUARE_ERROR
 #define SUM_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
+// Of rows of few elements, and of others whose result is not certain (sum_round.cl): the differences from `pivot`, the
+// first element, whose variance is the same; few of them cancel by little. Their roundings are as those of additions.
+// `lost`: what is rounded away; `squares` is infinite where there are infinities or NaNs.
+#define SUM_ADD_DIFFERENCE(bits)                                                                   \
+  {                                                                                                \
+    const MASU_BITS b = (bits);                                                                    \
+    some |= SUM_MARKED(b);                                                                         \
+    all &= b;                                                                                      \
+    double value = SUM_SMALL_DOUBLE(b) * SUM_SCALE;                                                \
+    lost += fabs(add_exactly(&value, -pivot));                                                     \
+    const double square = value * value;                                                           \
+    lost += fabs(add_exactly(&sum, value)) + fabs(fma(value, value, -square)) + fabs(add_exactly(&squares, square)); \
+    if (SUM_MAGNITUDE(b) >= MASU_INFINITY_BITS) squares = as_double(0x7ff0000000000000UL);         \
+  }
 // Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
 #if MASU_ELEMENT_BYTES == 4
 #define SUM_MARKED(bits) (bits)
@@ -247,6 +263,16 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
 #define SUM_MARKED(bits) ((bits) | (SUM_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
 #define SUM_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
 #endif
+#define SUM_BY_PIVOT (MASU_LINES > 1 && !MASU_FINE)
+#if SUM_BY_PIVOT
+#define SUM_START_LOST  \
+  double lost = 0;      \
+  const double pivot = SUM_SMALL_DOUBLE(held[0]) * SUM_SCALE;
+#define SUM_END_LOST part[3] = as_ulong(lost);
+#define SUM_ADD(bits, unused) SUM_ADD_DIFFERENCE(bits)
+#else
+#define SUM_START_LOST
+#define SUM_END_LOST
 #define SUM_ADD(bits, unused)                             \
   {                                                       \
     const MASU_BITS b = (bits);                           \
@@ -256,6 +282,7 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
     SUM_ADD_TO(sum, error, value)                         \
     SUM_ADD_SQUARE(value)                                 \
   }
+#endif
 #if SUM_BY_FOUR
 // Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
 // all half of those that four additions with their errors take.
@@ -425,6 +452,9 @@ inline void add_part(ulong *part, const ulong *other) {
   double error = as_double(part[3]) + as_double(other[3]);
   double square_error = as_double(part[4]) + as_double(other[4]);
 #endif
+#if SUM_BY_PIVOT
+  const double lost = as_double(part[3]) + as_double(other[3]);
+#endif
   SUM_ADD_TO(sum, error, as_double(other[0]))
   SUM_ADD_TO(squares, square_error, as_double(other[1]))
   SUM_END_PART
@@ -457,6 +487,12 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #if MASU_BOTH
   const double squares = as_double(part[1]);
   const uint some = (uint)(part[2] >> 32);
+#if SUM_BY_PIVOT
+  if (squares >= as_double(0x7ff0000000000000UL)) {
+    *found = special_bits(MASU_NAN, precision, bits);
+    return true;
+  }
+#endif
   if (SUM_NO_NUMBERS(some, squares)) return false;
   *found = 0;
   if ((some & MASU_ALL_BITS) == (uint)part[2]) return true;  // all elements are alike
@@ -468,7 +504,15 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
                                tiny * squares, count, divisor, what == SUM_AS_DEVIATION, found);
 #else
-  const double share = (double)depth * 0x1p-51;
+  bool exact = false;
+#if SUM_BY_PIVOT
+  exact = as_double(part[3]) == 0;
+  if (exact && exact_variance(as_double(part[0]), squares, count, divisor, what == SUM_AS_DEVIATION, precision, least,
+                              bits, found)) {
+    return true;
+  }
+#endif
+  const double share = exact ? 0 : (double)depth * 0x1p-51;
   return certain_variance(as_double(part[0]), share * size, squares, share * squares, count, divisor,
                           what == SUM_AS_DEVIATION, precision, least, bits, found);
 #endif
