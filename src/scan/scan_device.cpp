@@ -71,7 +71,7 @@ double DeviceScan::seconds() const {
 bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums, std::uint64_t outer,
                   std::uint64_t length, std::uint64_t inner) {
   const Device& device = stream.device();
-  if (length > sum_plan::most_held / 2 || call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
+  if (length > sum_plan::tuned.held / 2 || call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
     return false;
   }
   SumsOnDevice lines(device, {SumRule::Function::sum, dtype, dtype}, outer * inner, length, inner, false);

@@ -115,7 +115,7 @@ Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std:
                           layout, rows);
   };
   // Rows of few elements are columns of one row each.
-  const bool few = count <= sum_plan::most_held / 2;
+  const bool few = count <= sum_plan::tuned.held / 2;
   if (columns > 1 || few) {
     const Plan plan = make(true, Layout::columns);
     if (columns > 1 || plan.lines > 1) return plan;
