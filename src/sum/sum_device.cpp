@@ -140,6 +140,19 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
   call::check_fp64(rule.name(), device_, rule.dtype);
 }
 
+bool SumsOnDevice::make_running(bool in_place) {
+  constexpr std::uint64_t neighbours = 32;  // that are read together
+  constexpr std::uint64_t most = 1 << 12;   // elements, which one work-item adds one after the other
+  plan_.running = plan_.lines > 1 || (!in_place && by_column() && plan_.quick && columns_ >= neighbours &&
+                                      count_ <= most && rows_ >= plan_.group * plan_.most_groups);
+  if (plan_.running && plan_.lines == 1) {
+    plan_.shares_columns = false;
+    plan_.unroll = std::min(plan_.unroll, 8U);
+    teams_ = {};
+  }
+  return plan_.running;
+}
+
 std::uint64_t SumsOnDevice::results_at() const {
   constexpr std::uint64_t words = 5;  // of a row, as sum_rows.cl has them
   return call::aligned(flags_at() + words * slots() * sizeof(std::uint32_t));

@@ -271,7 +271,7 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
 }
 
 Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
-  if (lines > 1) return {0, lines};
+  if (running || lines > 1) return {0, lines};
   constexpr std::uint64_t few = 64;  // elements, which are soon added
   const unsigned bits = column_bits(rows, columns, count);
   const std::uint64_t passes = rows / (std::uint64_t{group >> bits} * most_groups);

@@ -62,7 +62,7 @@ struct Plan {
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
   unsigned lines = 1;           // by column: rows whose elements a work-item holds, `unroll` of each
-  bool running = false;         // with lines: results are the sums up to each element
+  bool running = false;         // by column: results are the sums up to each element
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
