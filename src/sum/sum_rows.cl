@@ -84,7 +84,7 @@ MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
   }
 #else
 #define SUM_HOLD_ROWS
-// Of row `wanted`. A team without a row reads the last one again.
+// Takes row `wanted`. A team without a row reads the last one again.
 #define SUM_PART_OF_ROW                                         \
   const size_t row = wanted < rows ? wanted : (size_t)rows - 1; \
   const size_t stride = members << team_bits;                   \
