@@ -52,7 +52,7 @@ MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
   return magnitude > MASU_INFINITY_BITS ? MASU_QUIET_NAN : magnitude == 0 ? 0 : bits;
 }
 #define SUM_COPY_ROWS                                                                                            \
-  if (what == SUM_AS_QUOTIENT && bits == 8 * MASU_ELEMENT_BYTES) {                                               \
+  if (what == SUM_AS_QUOTIENT && bits == 8 * MASU_ELEMENT_BYTES && precision == MASU_FRACTION + 1) {             \
     MASU_UNROLLED                                                                                                \
     for (uint i = 0; i < MASU_LINES; ++i) {                                                                      \
       const size_t row = begin + i * teams + team;                                                               \
