@@ -84,7 +84,7 @@ def exact(name, a, *arguments, **options):
         warnings.simplefilter("ignore")
         want = getattr(np, name)(a, *arguments, **options)
     a = np.asarray(a)
-    result = np.array(want)
+    result = np.array(want, order="C")  # whose lines are written below
     if not a.size or a.ndim == 0 or given.get("weights") is not None or result.dtype.char not in _DIGITS:
         return want
     axes = tuple(range(a.ndim)) if axis is None else tuple(i % a.ndim for i in (axis if type(axis) is tuple else (axis,)))
