@@ -248,7 +248,7 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
             first = list(range(np.ndim(q)))
             result = np.moveaxis(np.moveaxis(result, first, [i - np.ndim(q) for i in first]), [i - 1 for i in first], first)
         if out is None:
-            if len(axes) == data.ndim and not np.ndim(q) and np.isnan(result).all() and np.isnan(lines).any():
+            if plain is None and len(axes) == data.ndim and not np.ndim(q) and np.isnan(result).all() and np.isnan(lines).any():
                 result = result.astype(lines.dtype)  # one NaN is the data's
             return result[()]
         if plain is not None:
