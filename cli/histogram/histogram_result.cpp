@@ -111,9 +111,8 @@ void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
         add(ArrayView(values.subspan(at, count)));
         continue;
       }
-      runtime::parallel_tasks((count + a_task - 1) / a_task, [&](std::uint64_t task) {
-        const std::uint64_t end = std::min(count, (task + 1) * a_task);
-        for (std::uint64_t i = task * a_task; i < end; ++i) copy[i] = values[at + i * channels];
+      runtime::parallel_parts(count, a_task, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t i = first; i < end; ++i) copy[i] = values[at + i * channels];
       });
       add(ArrayView(std::span(copy).first(count)));
     }

@@ -29,9 +29,7 @@ constexpr std::uint64_t most_parts = 16;  // of a scatter's places, by as many t
 // body(begin, end) over pieces of [0, count).
 template <class F>
 void in_pieces(std::uint64_t count, const F& body) {
-  runtime::parallel_tasks((count + task_records - 1) / task_records, [&](std::uint64_t task) {
-    body(task * task_records, std::min(count, (task + 1) * task_records));
-  });
+  runtime::parallel_parts(count, task_records, body);
 }
 
 // body(row, first, end) over the parts of rows that lie in [begin, end).

@@ -233,9 +233,8 @@ class GeneratorSource final : public Source {
     count = std::min(count, first_ + *info_.count - next_);
     dispatch(spec_.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
-        const std::uint64_t first = task * task_elements;
-        fill(static_cast<T*>(target) + first, next_ + first, std::min(task_elements, count - first));
+      runtime::parallel_parts(count, task_elements, [&](std::uint64_t first, std::uint64_t end) {
+        fill(static_cast<T*>(target) + first, next_ + first, end - first);
       });
     });
     next_ += count;

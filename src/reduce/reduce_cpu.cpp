@@ -82,9 +82,8 @@ std::vector<Reduced> reduce_cpu(const ArrayView& data, std::uint64_t rows, Reduc
       return;
     }
     const std::uint64_t together = std::max<std::uint64_t>(1, task / row);  // rows of a task
-    runtime::parallel_tasks((rows + together - 1) / together, [&](std::uint64_t t) {
-      const std::uint64_t end = std::min(rows, (t + 1) * together);
-      for (std::uint64_t r = t * together; r < end; ++r) {
+    runtime::parallel_parts(rows, together, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t r = first; r < end; ++r) {
         if (row < few) {
           result[r] = reduce_few(x + r * row, row, op, skip);
           continue;

@@ -5,6 +5,7 @@
 #include <masu/floating_point.h>
 #include <masu/version.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -56,5 +57,12 @@ inline void check_interrupted() {
 // caller. Where the caller's InterruptScope says so, it ends with an Error of code interrupted. Exported for masu's
 // other libraries.
 MASU_EXPORT void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body);
+
+// The same for [0, count) in parts of `each`, of which the last may be shorter: body(first, end).
+template <class F>
+void parallel_parts(std::uint64_t count, std::uint64_t each, const F& body) {
+  parallel_tasks((count + each - 1) / each,
+                 [&](std::uint64_t task) { body(task * each, std::min(count, (task + 1) * each)); });
+}
 
 }  // namespace masu::runtime

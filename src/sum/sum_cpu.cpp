@@ -81,9 +81,8 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
   const std::uint64_t rows_a_task = std::max<std::uint64_t>(task_bytes / bytes, 1);
   dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
-      for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+    runtime::parallel_parts(rows, rows_a_task, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t row = first; row < end; ++row) {
         Totals totals;
         add_here(needs, static_cast<const T*>(x) + row * count, static_cast<const T*>(y) + row * count, count, totals);
         sink(row, totals);
@@ -113,8 +112,7 @@ template <class F>
 void in_tasks(std::uint64_t rows, std::uint64_t length, const F& some) {
   if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) return some(0, rows);
   const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
-  runtime::parallel_tasks((rows + each - 1) / each,
-                          [&](std::uint64_t task) { some(task * each, std::min(rows, (task + 1) * each)); });
+  runtime::parallel_parts(rows, each, some);
 }
 
 template <class T>
