@@ -228,8 +228,7 @@ std::uint64_t compact_cpu(std::size_t element_bytes, std::uint64_t count, const 
 }
 
 void iota_cpu(Dtype dtype, std::uint64_t count, void* out, std::uint64_t start, std::uint64_t step) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     auto* to = static_cast<T*>(out);
     in_pieces(count, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {

@@ -70,8 +70,7 @@ void add_all(const std::uint32_t* slots, const void* weights, std::size_t count,
 }  // namespace
 
 AddWeights add_weights(const WeightFormat& format) noexcept {
-  return dispatch(format.weights, [&](auto tag) -> AddWeights {
-    using T = typename decltype(tag)::type;
+  return dispatch(format.weights, [&]<class T>(TypeTag<T>) -> AddWeights {
     return format.squared ? add_all<T, true> : add_all<T, false>;
   });
 }

@@ -65,8 +65,7 @@ std::vector<Reduced> reduce_cpu(const ArrayView& data, std::uint64_t rows, Reduc
                                 std::uint64_t first) {
   const std::uint64_t row = data.count / rows;
   std::vector<Reduced> result(rows);
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
     const auto* x = static_cast<const T*>(data.data);
     constexpr std::uint64_t task = task_bytes / sizeof(T);
     const std::uint64_t parts = (row + task - 1) / task;  // tasks of a row

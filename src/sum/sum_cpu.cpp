@@ -41,8 +41,7 @@ void add_here(const SumNeeds& needs, const T* x, const T* y, std::uint64_t count
 }  // namespace
 
 void add_totals(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, std::uint64_t count, Totals& totals) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     const auto* from = static_cast<const T*>(x);
     const auto* with = static_cast<const T*>(y);
     const std::uint64_t threads = cpu_threads();
@@ -79,8 +78,7 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
     return;
   }
   const std::uint64_t rows_a_task = std::max<std::uint64_t>(task_bytes / bytes, 1);
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     runtime::parallel_parts(rows, rows_a_task, [&](std::uint64_t first, std::uint64_t end) {
       for (std::uint64_t row = first; row < end; ++row) {
         Totals totals;
@@ -174,8 +172,7 @@ void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t cou
     return add_rows(rule.dtype, rule.needs(), x, y, count, length,
                     [&](std::uint64_t row, const Totals& totals) { to.take(row, totals); });
   }
-  dispatch(rule.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (is_float_type<T>) sum_quickly(to, static_cast<const T*>(x), static_cast<const T*>(y), count);
   });
 }

@@ -237,8 +237,7 @@ CountedValues counted_values(Dtype dtype, const std::vector<std::uint64_t>& coun
   std::vector<std::uint16_t> pattern_of(patterns);
   std::vector<std::uint16_t> keys(patterns);
   std::vector<char> several(patterns);
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (sizeof(T) <= 2) {
       for (std::size_t p = 0; p < patterns; ++p) {
         keys[p] = ordered_key(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(p)));

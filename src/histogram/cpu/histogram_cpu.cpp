@@ -220,8 +220,7 @@ bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals
 }
 
 std::optional<ValueRange> finite_range(const ArrayView& data) {
-  return dispatch(data.dtype, [&](auto tag) -> std::optional<ValueRange> {
-    using T = typename decltype(tag)::type;
+  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) -> std::optional<ValueRange> {
     using Value = ComputedAs<T>;
     const T* x = static_cast<const T*>(data.data);
     const std::uint64_t piece = piece_bytes / sizeof(T);
