@@ -199,7 +199,7 @@ def digitize(x, bins, right=False, *, device=None):
         raise TypeError("digitize: on a device the edges must increase, and the data's dtype must hold them")
     result = on.empty(values, np.dtype(np.intp))
     if values.size:
-        _masu.digitize(on.sent(values, limits), values, result, bool(right), on.device_for(device, values))
+        _masu.searchsorted(on.sent(values, limits), values, result, not right, on.device_for(device, values))
     if before:
         result += before
     return np.subtract(edges.size, result, out=result) if decreasing else result

@@ -38,7 +38,7 @@ def parts(a, axis):
     _, first, inverse, counts = found
     values = empty(a, shape=(len(columns), first.size))
     for column, value in zip(columns, values.rows()):
-        _masu.gather(column, first, value)
+        _masu.gather(column, first, value, 1)
     if shaped > 1:
         inverse = inverse.reshape([count if i == axis else 1 for i in range(a.ndim)])
     return placed(values.reshape((*rest, first.size)), axis), first, inverse, counts
@@ -56,7 +56,7 @@ def _paired(high, low):
     for half, number in zip(halves.rows(), (low, high)):
         _masu.convert(number, half, half.device)
     pairs = swapped(halves, 1, 2)
-    return DeviceArray(pairs, "u64", (count,), pairs)  # the low number comes first
+    return DeviceArray(pairs, (count,), pairs, 0, "u64")  # the low number comes first
 
 
 def _marked(column, found, marks):

@@ -159,11 +159,7 @@ def _columns_there(sample):
         like = next(column for column in sample if isinstance(column, _masu.DeviceArray))
         columns = [_on_device.there("histogramdd", column, like) for column in sample]
     elif sample.ndim == 2:
-        rows, width = sample.shape
-        turned = _on_device.empty(sample, shape=(width, rows))
-        if sample.size:
-            _masu.columns(sample, rows, turned, sample.device)
-        columns = turned.rows()
+        columns = _on_device.swapped(sample, 1, len(sample)).reshape(sample.shape[::-1]).rows()
     else:
         columns = [sample]
     if any(column.ndim != 1 or len(column) != len(columns[0]) for column in columns):
@@ -171,7 +167,7 @@ def _columns_there(sample):
     return columns
 
 
-def _columns(sample, where):
+def _columns(sample):
     """The columns, contiguous and of one dtype; None where they are not masu's to count."""
     if type(sample) in (list, tuple) and all(type(x) is np.ndarray and x.ndim == 1 for x in sample):
         if not sample or len({len(x) for x in sample}) != 1:
@@ -194,7 +190,7 @@ def _columns(sample, where):
     if points.T.flags.c_contiguous or points.shape[1] < 2 or not points.flags.c_contiguous:
         return list(_kinds.native(points.T))
     turned = np.empty(points.shape[::-1], points.dtype.newbyteorder("="))
-    _masu.columns(_kinds.native(points), len(points), turned, where)
+    _masu.copy(_kinds.native(points).T, turned)
     return list(turned)
 
 
@@ -245,7 +241,9 @@ def edges_and_specs(columns, bins, range, where, finite=False, alone=False):
 
 def _count(on, sample, bins, range, weights, device):
     """(hist, edges); None where the call is NumPy's."""
-    columns = _columns(sample, _device.resolve(device)) if on is _host else _columns_there(sample)
+    if on is _host:
+        _device.resolve(device)  # its errors
+    columns = _columns(sample) if on is _host else _columns_there(sample)
     if not columns or len(columns) > MOST_COLUMNS or columns[0].dtype.kind == "b":
         return None
     where = on.device_for(device, columns[0])

@@ -29,7 +29,7 @@ def truths(a):
 
 
 def words(a):
-    return DeviceArray(a, "u8", a.shape, a) if a._dtype == "bool" else a
+    return DeviceArray(a, a.shape, a, 0, "u8") if a._dtype == "bool" else a
 
 
 def plain(a):
@@ -164,14 +164,14 @@ def divide_nans(a, found):
 def nan_places(a, number):
     """Where the NaNs of an array are, `number` of them: last in the order."""
     order = empty(a, "i64")
-    _masu.argsort(a, order, 1, a.device)
+    _masu.sort(a, order, 1, a.device, False, True)
     return part(order, a.size - number, number)
 
 
 def take(a, places):
     """The elements at places."""
     found = empty(a, shape=places.shape)
-    _masu.gather(a, places, found)
+    _masu.gather(a, places, found, 1)
     return found
 
 

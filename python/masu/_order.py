@@ -48,7 +48,7 @@ def _numpys(function, a, axis, kind, order, stable, direction):
     return function(a, axis, kind, order, stable=stable, **direction)
 
 
-def _ordered(on, call, numpys, dtype, a, axis, kind, order, stable, descending, out, device):
+def _ordered(on, numpys, dtype, a, axis, kind, order, stable, descending, out, device):
     """An array sorted, or ordered, along an axis; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
     backwards, direction = _direction(descending, kind)
@@ -57,7 +57,8 @@ def _ordered(on, call, numpys, dtype, a, axis, kind, order, stable, descending, 
         return on.numpys(name, a, lambda x: _numpys(numpys, x, axis, kind, order, stable, direction), out, what="this kind or order")
     data, axis = one_axis(data, axis, dtype is _INTP)
     where = on.device_for(device, data)
-    return on.along(name, data, axis, dtype, lambda lines, to, number: call(lines, to, number, where, backwards), out)
+    return on.along(name, data, axis, dtype,
+                    lambda lines, to, number: _masu.sort(lines, to, number, where, backwards, dtype is _INTP), out)
 
 
 @_masu.with_plain_calls
@@ -83,7 +84,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     """
     if (on := adapter(device, a)) is None:
         return in_kind(sort, locals())
-    return _ordered(on, _masu.sort, np.sort, None, a, axis, kind, order, stable, descending, out, device)
+    return _ordered(on, np.sort, None, a, axis, kind, order, stable, descending, out, device)
 
 
 @_masu.with_plain_calls
@@ -107,7 +108,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
         return _kinds.like_series(a, order) if out is None else out
     if (on := adapter(device, a)) is None:
         return in_kind(argsort, locals())
-    return _ordered(on, _masu.argsort, np.argsort, _INTP, a, axis, kind, order, stable, descending, out, device)
+    return _ordered(on, np.argsort, _INTP, a, axis, kind, order, stable, descending, out, device)
 
 
 def _places(kth, length):
@@ -127,7 +128,7 @@ def _places(kth, length):
     return sorted({k % length for k in places})
 
 
-def _part(on, call, numpys, dtype, a, kth, axis, kind, order, out, device):
+def _part(on, numpys, dtype, a, kth, axis, kind, order, out, device):
     """partition or argpartition; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
     data, places = on.data(a), None
@@ -136,8 +137,9 @@ def _part(on, call, numpys, dtype, a, kth, axis, kind, order, out, device):
         places = _places(kth, data.shape[along])
     if places is None:
         return on.numpys(name, a, lambda x: numpys(x, kth, axis, kind, order), out, what="this kind, order or kth")
-    where = on.device_for(device, data)
-    return on.along(name, data, along, dtype, lambda lines, to, number: call(lines, to, number, places, where), out)
+    on.device_for(device, data)  # its errors
+    return on.along(name, data, along, dtype,
+                    lambda lines, to, number: _masu.partition(lines, to, number, places, dtype is _INTP), out)
 
 
 @_masu.with_plain_calls
@@ -158,7 +160,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
     """
     if (on := adapter(device, a)) is None:
         return in_kind(partition, locals())
-    return _part(on, _masu.partition, np.partition, None, a, kth, axis, kind, order, out, device)
+    return _part(on, np.partition, None, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls
@@ -171,7 +173,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, d
     """
     if (on := adapter(device, a)) is None:
         return in_kind(argpartition, locals())
-    return _part(on, _masu.argpartition, np.argpartition, _INTP, a, kth, axis, kind, order, out, device)
+    return _part(on, np.argpartition, _INTP, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls

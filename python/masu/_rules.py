@@ -146,7 +146,7 @@ def _within(there, first, last):
         if least > info.max or most < info.min:
             return part(there.reshape(-1), 0, 0)
     ordered, places = empty(there, shape=(there.size,)), []
-    _masu.sort(there, ordered, 1, there.device)
+    _masu.sort(there, ordered, 1, there.device, False, False)
     for end, right in ((least, False), (most, True)):
         place = empty(there, "i64", (1,))
         _masu.searchsorted(ordered, sent(there, np.array([end], dtype)), place, right, there.device)

@@ -117,10 +117,9 @@ def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, nump
     if not plain:
         return numpys(data if data.ndim == 1 else _kinds.for_numpy(a))
     flat = words(contiguous(data.reshape(-1, order="A"), data.dtype.newbyteorder("=")))
-    total = _masu.sum_all(flat, _host.device_for(device, data))
-    if data.dtype.itemsize == 8:
-        return data.dtype.type(total)
-    return (np.uintp if data.dtype.kind == "u" else np.intp)(total)
+    total = np.empty((), flat.dtype if data.dtype.itemsize == 8 else _WIDE[data.dtype.kind])
+    _masu.sum_rows(flat, total, "u64", _host.device_for(device, data))
+    return total[()]
 
 
 @_masu.with_plain_calls
@@ -184,11 +183,9 @@ def dot(a, b, out=None, *, device=None):
     if common.num not in FLOATS or out is not None and not (
             type(out) is _ndarray and out.dtype == common and out.shape == () and out.flags.writeable):
         return _fallback.summed("dot", np.dot(a, b, out), a)
-    product = common.type(_masu.dot(contiguous(left, common), contiguous(right, common), on.device_for(device, left)))
-    if out is None:
-        return product
-    out[...] = product
-    return out
+    product = on.totals(left, (), common)
+    _masu.dot(contiguous(left, common), contiguous(right, common), product, FLOATS[common.num], on.device_for(device, left))
+    return on.returned(on.converted(product, common), out)
 
 
 def _dot_there(on, a, b):
@@ -200,7 +197,7 @@ def _dot_there(on, a, b):
     if not a.size:
         return on.sent(a, np.zeros((), a.dtype))
     total = on.totals(a, (), a.dtype)
-    _masu.dot_there(a, b, total)
+    _masu.dot(a, b, total, "f64", a.device)
     if a.dtype == np.bool:
         return on.sent(a, total.get().astype(np.bool))
     return on.converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype

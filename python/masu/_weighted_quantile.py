@@ -16,25 +16,16 @@ from ._device import cpu
 from ._device_array import in_memory
 from ._host import NUMPY
 from ._on_device import empty, rows, sent
+from ._sum_accumulator import SumAccumulator
 
 _WRONG_SUM = "Weights included NaN, inf or were all zero."  # in NumPy's words
 _NEAR = 2.0**-48  # far more than the relative error of a rounded running sum
-_CHUNK = 2**26  # a double holds the sum of so many whole numbers below 2^27
 
 
 def _exact_sum(weights):
-    """The sum of weights, none of them negative, as an integer: floats in units of 2^-1126."""
-    if weights.dtype.kind != "f":
-        weights = weights.astype(np.uint64)
-        return (int((weights >> np.uint64(32)).sum()) << 32) + int((weights & np.uint64(2**32 - 1)).sum())
-    total = 0
-    for first in range(0, weights.size, _CHUNK):
-        parts, exponents = np.frexp(weights[first:first + _CHUNK].astype(np.float64))
-        digits, exponents = (parts * 2.0**53).astype(np.int64), exponents + 1073
-        for shift, half in ((27, digits >> 27), (0, digits & 2**27 - 1)):
-            sums = np.bincount(exponents, half)
-            total += sum(int(sums[k]) << int(k) + shift for k in np.flatnonzero(sums))
-    return total
+    """The sum of weights as an integer, in units of 2^-1088."""
+    _, _, _, _, *digits = SumAccumulator.of(weights, kind="sum", device=cpu).integers().tolist()
+    return sum(digit << 32 * place for place, digit in enumerate(digits))
 
 
 def _first_reaching(weights, q):
@@ -180,11 +171,8 @@ def _reached(lines, weights, sought, skips=False):
     lines, weights = (part.reshape(-1, part.shape[-1]) for part in (lines, weights))
     number, length = lines.shape
     order, sorted_weights = empty(lines, "i64"), empty(weights, shape=lines.shape)
-    _masu.argsort(lines, order, number, lines.device)
-    if len(weights) == number:
-        _masu.gather(weights, order, sorted_weights, number)
-    else:
-        _masu.gather(weights, order, sorted_weights)
+    _masu.sort(lines, order, number, lines.device, False, True)
+    _masu.gather(weights, order, sorted_weights, number if len(weights) == number else 1)
     low = _first_reaching(sorted_weights.get(), [*sought.flat])
     last = np.full((number, 1), length - 1)
     where = sent(lines, np.concatenate((low, last), axis=1))

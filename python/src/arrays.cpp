@@ -143,18 +143,27 @@ bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept {
   return beyond(numbers) || PyObject_IsInstance(numbers, integers.ptr()) == 1;
 }
 
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) {
+nb::object new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype) {
   Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // which the function takes
-  return numpy().empty(static_cast<int>(shape.size()), shape.data(), dtype, 0);
+  PyObject* const made = numpy().empty(static_cast<int>(shape.size()), shape.data(), dtype, 0);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
 }
 
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean) {
-  NumpyDtype* const type = numpy().dtype(boolean ? 0 : number_of(dtype));
-  return numpy().empty(static_cast<int>(shape.size()), shape.data(), type, 0);
+nb::object new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean) {
+  const nb::object type = nb::steal(reinterpret_cast<PyObject*>(numpy().dtype(boolean ? 0 : number_of(dtype))));
+  return new_numpy_array(shape, reinterpret_cast<NumpyDtype*>(type.ptr()));
 }
 
-void* data_of(PyObject* array) noexcept {
-  return reinterpret_cast<NumpyArray*>(array)->data;
+nb::object new_numpy_array(const masu::ArrayView& elements) {
+  const auto length = static_cast<Py_ssize_t>(elements.count);
+  nb::object made = new_numpy_array({&length, 1}, elements.dtype);
+  if (length != 0) std::memcpy(data_of(made), elements.data, elements.count * masu::size_of(elements.dtype));
+  return made;
+}
+
+void* data_of(const nb::object& array) noexcept {
+  return reinterpret_cast<NumpyArray*>(array.ptr())->data;
 }
 
 PyObject* new_numpy_scalar(masu::Dtype dtype, double value) {

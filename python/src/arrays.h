@@ -93,10 +93,11 @@ std::optional<masu::ArrayView> plain_elements(PyObject* object) noexcept;
 // some with a sign and some without. Then integers beyond 2^53 may compare as equal. False for other objects.
 bool compares_as_doubles(const NumpyArray& array, PyObject* numbers) noexcept;
 
-// An uninitialised array of that shape and dtype; null with an exception set. Only where numpy_array() gave an array.
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean = false);
-PyObject* new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype);
-void* data_of(PyObject* array) noexcept;  // of one that was made so
+// An uninitialised array of that shape and dtype. Only where numpy_array() gave an array. Throws nb::python_error.
+nb::object new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype, bool boolean = false);
+nb::object new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype);
+nb::object new_numpy_array(const masu::ArrayView& elements);  // of one dimension, with these elements
+void* data_of(const nb::object& array) noexcept;              // of one that was made so
 // A scalar of NumPy's, f32 or f64.
 PyObject* new_numpy_scalar(masu::Dtype dtype, double value);
 

@@ -86,11 +86,7 @@ Between::Between(masu::Bins own, Dtype dtype) : bins(std::move(own)) {
 
 nb::object Between::edges_array(Dtype dtype) const {
   const Dtype edge = dtype_of_edges(dtype);
-  const auto length = static_cast<Py_ssize_t>(edges.size() / masu::size_of(edge));
-  nb::object result = nb::steal(new_numpy_array({&length, 1}, edge));
-  if (!result.is_valid()) throw nb::python_error();
-  std::ranges::copy(edges, static_cast<std::byte*>(data_of(result.ptr())));
-  return result;
+  return new_numpy_array({edge, edges.data(), edges.size() / masu::size_of(edge)});
 }
 
 nb::object ask_numpy(nb::handle dtype, Dtype known, nb::handle bins, nb::handle range, const Ends& ends, bool few) {
@@ -138,7 +134,7 @@ nb::object own_bins_of(nb::handle pair, nb::handle number, bool joint) {
 }  // namespace
 
 void register_bins(nb::module_& m) {
-  m.def("own_bins", own_bins_of, nb::arg("pair"), nb::arg("bins"), nb::arg("joint"));
+  m.def("own_bins", own_bins_of);
 }
 
 }  // namespace masu_python

@@ -236,64 +236,43 @@ void register_device_array(nb::module_& m) {
       .def("__exit__", [](OnStream& self, const nb::args& /*exception*/) { self.leave(); });
   using Shape = std::vector<std::int64_t>;
   nb::class_<DeviceArray>(m, "DeviceArray", nb::is_weak_referenceable())
-      .def(
-          "__init__",
-          [](DeviceArray* self, const masu::Device& device, const std::string& dtype, const Shape& shape) {
-            const masu::Dtype type = masu::dtype_from_name(dtype);
-            const std::uint64_t count = count_of(shape);
-            auto buffer = call([&] { return masu::Buffer<std::byte>(device, count * masu::size_of(type)); });
-            new (self) DeviceArray{std::move(buffer), type, dtype == "bool", false, shape, nb::object(), std::nullopt};
-          },
-          nb::arg("device"), nb::arg("dtype"), nb::arg("shape"))
-      // Memory of another library's at an address, which `owner` keeps alive; its work may be under way on `stream`.
+      // New memory, or another library's at an address, which `owner` keeps alive; its work may be under way on
+      // `stream`.
       .def(
           "__init__",
           [](DeviceArray* self, const masu::Device& device, const std::string& dtype, const Shape& shape,
-             std::uint64_t address, bool read_only, std::optional<std::uint64_t> stream, nb::object owner) {
+             std::optional<std::uint64_t> address, bool read_only, std::optional<std::uint64_t> stream,
+             nb::object owner) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
-            const std::uint64_t count = count_of(shape);
-            void* const there = handle_of(address);
+            const std::uint64_t bytes = count_of(shape) * masu::size_of(type);
+            void* const there = handle_of(address.value_or(0));
             check_aligned(there, type);
-            auto buffer =
-                call([&] { return masu::Buffer<std::byte>::wrap_native(device, there, count * masu::size_of(type)); });
+            auto buffer = call([&] {
+              return address ? masu::Buffer<std::byte>::wrap_native(device, there, bytes)
+                             : masu::Buffer<std::byte>(device, bytes);
+            });
             new (self)
                 DeviceArray{std::move(buffer), type, dtype == "bool", read_only, shape, std::move(owner), stream};
           },
-          nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address"), nb::arg("read_only"),
-          nb::arg("stream").none(), nb::arg("owner"))
+          nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address") = nb::none(),
+          nb::arg("read_only") = false, nb::arg("stream") = nb::none(), nb::arg("owner") = nb::none())
       .def("__init__", from_dlpack, nb::arg("capsule"), nb::arg("stream") = nb::none())
-      // The same memory with another shape, or the part of it from that element on.
+      // The same memory with another shape, from an element on, and if asked for as elements of another dtype.
       .def(
           "__init__",
-          [](DeviceArray* self, const DeviceArray& other, const Shape& shape, nb::object owner, std::int64_t from) {
-            const masu::Buffer<std::byte>& all = other.buffer;
-            const std::uint64_t bytes = count_of(shape) * masu::size_of(other.dtype);
-            if (from < 0 && bytes != all.size()) {
-              throw nb::value_error("reshape: the number of elements must stay the same");
-            }
-            const std::uint64_t first = from < 0 ? 0 : static_cast<std::uint64_t>(from) * masu::size_of(other.dtype);
-            new (self) DeviceArray{all.slice(first, bytes), other.dtype, other.boolean, other.read_only, shape,
-                                   std::move(owner),        other.stream};
-          },
-          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("first") = -1)
-      // The same memory as elements of another dtype.
-      .def(
-          "__init__",
-          [](DeviceArray* self, const DeviceArray& other, const std::string& dtype, const Shape& shape,
-             nb::object owner) {
-            const masu::Dtype type = masu::dtype_from_name(dtype);
-            if (count_of(shape) * masu::size_of(type) != other.buffer.size()) {
-              throw nb::value_error("DeviceArray: the number of bytes must stay the same");
-            }
-            new (self) DeviceArray{other.buffer.slice(0, other.buffer.size()),
+          [](DeviceArray* self, const DeviceArray& other, const Shape& shape, nb::object owner, std::uint64_t first,
+             const std::optional<std::string>& dtype) {
+            const masu::Dtype type = dtype ? masu::dtype_from_name(*dtype) : other.dtype;
+            const std::size_t size = masu::size_of(type);
+            new (self) DeviceArray{other.buffer.slice(first * size, count_of(shape) * size),
                                    type,
-                                   false,
+                                   other.boolean && !dtype,
                                    other.read_only,
                                    shape,
                                    std::move(owner),
                                    other.stream};
           },
-          nb::arg("array"), nb::arg("dtype"), nb::arg("shape"), nb::arg("owner"))
+          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("first") = 0, nb::arg("dtype") = nb::none())
       .def(
           "_dlpack", [](nb::handle self, bool versioned) { return to_dlpack(self, versioned); }, nb::arg("versioned"))
       .def("_write",
@@ -306,7 +285,6 @@ void register_device_array(nb::module_& m) {
              const Output output(target);
              call([&] { self.buffer.read({output.data<std::byte>(), self.buffer.size()}); });
            })
-      .def("_fill_zero", [](DeviceArray& self) { call([&] { self.buffer.fill(std::byte{0}); }); })
       .def_prop_ro("_dtype", dtype_name)
       .def_prop_ro("_address",
                    [](const DeviceArray& self) {

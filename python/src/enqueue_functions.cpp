@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts, partitions, quantiles, searches and distinct values of the arrays of tensors.h, enqueued.
 #include "enqueue.h"
+#include "order.h"
 #include "quantiles.h"
-#include "sort/numpy_order.h"
 
-#include <masu/quantile.h>
 #include <masu/search.h>
-#include <masu/sort.h>
-#include <masu/topk.h>
 #include <masu/unique.h>
 
 #include <array>
@@ -24,9 +21,7 @@ void sort_lines(Stream& stream, Buffers data, Dtype dtype, const Lines& lines, b
   const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], lines, memory);
   const Dtype result = places ? Dtype::i64 : dtype;
   masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sorted) {
-    const masu::SortOptions options = sort_options(lines.number(), backwards);
-    if (places) masu::argsort_nans_last(stream, rows, dtype, sorted, options);
-    else masu::sort_nans_last(stream, rows, dtype, sorted, options);
+    sort_rows(stream, rows, dtype, sorted, sort_options(lines.number(), backwards), places);
   });
 }
 
@@ -66,9 +61,7 @@ Outcome enqueued::partition(EnqueuedCall& call) {
   return call.finish([&](Stream& stream, Buffers data) {
     if (!alone) return sort_lines(stream, data, x.dtype, lines, false, places);
     const Buffer<std::byte> sizes(stream.device(), 2 * sizeof(std::uint64_t));
-    const masu::PartitionTargets to{data[1], sizes};
-    if (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
-    else static_cast<void>(masu::partition(stream, data[0], x.dtype, to, place));
+    static_cast<void>(part_row(stream, data[0], x.dtype, {data[1], sizes}, place, places));
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, moments, medians, dot products and running sums of the arrays of tensors.h, enqueued.
 #include "enqueue.h"
+#include "scan/scan_device.h"
 
 #include <masu/convert.h>
 #include <masu/quantile.h>
@@ -164,6 +165,11 @@ Outcome enqueued::cumsum(EnqueuedCall& call) {
   const bool as_it_is = wide_integers || result == x.dtype;
   call.output(result, false, lines.alike(), call.arguments[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
+    const bool exact_or_wide = wide_integers || (masu::is_float(x.dtype) && result == x.dtype);
+    if (exact_or_wide && lines.second == 1 &&
+        masu::running_sums(stream, data[0], x.dtype, data[1], lines.outer, lines.length, lines.inner)) {
+      return;
+    }
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     masu::put_rows(stream, masu::size_of(result), data[1], lines, lines.length, [&](Buffer<std::byte>& sums) {

@@ -8,8 +8,6 @@
 #include <masu/joint_histogram.h>
 #include <masu/reduce.h>
 #include <masu/row_histogram.h>
-#include <masu/search.h>
-#include <masu/transpose.h>
 #include <masu/weighted_histogram.h>
 
 #include <algorithm>
@@ -164,54 +162,20 @@ bool extremes(nb::handle data, nb::handle pair, bool finite, const masu::Device&
   });
 }
 
-// How many edges, ascending and of the values' dtype, are <= each value, with `right` < each value.
-void digitize(nb::handle edges, nb::handle values, nb::handle bins, bool right, const masu::Device& device) {
-  const Input sorted(edges);
-  const Input in(values);
-  const Output out(bins);
-  call([&] {
-    const masu::SearchOptions options{.side = right ? masu::Side::left : masu::Side::right};
-    require_count(out, in.count(), "bins");
-    if (in.on_device()) {
-      masu::searchsorted(sorted.buffer(), in.buffer(), in.dtype(), out.buffer(), masu::Dtype::u64, options);
-    } else {
-      masu::searchsorted(device, sorted.view(), in.view(), {masu::Dtype::u64, out.data<void>(), out.count()}, options);
-    }
-  });
-}
-
-// The columns of a matrix of `rows` rows, one after the other.
-void columns_of(nb::handle points, std::uint64_t rows, nb::handle columns, const masu::Device& device) {
-  const Input in(points);
-  const Output out(columns);
-  call([&] {
-    const std::uint64_t width = rows == 0 ? 0 : in.count() / rows;
-    require_count(out, in.count(), "columns");
-    if (in.on_device()) masu::transpose(in.buffer(), masu::size_of(in.dtype()), rows, width, out.buffer());
-    else masu::transpose(device, in.view(), rows, width, out.view());
-  });
-}
-
 }  // namespace
 
 void register_histogram(nb::module_& m) {
   nb::class_<masu::Bins>(m, "Bins").def_prop_ro("size", &masu::Bins::size);
-  m.def("even_bins", even_bins, nb::arg("edges"), nb::arg("data"), nb::arg("lo"), nb::arg("hi"), nb::arg("of_data"),
-        nb::arg("joint"));
-  m.def("bins_between", bins_between, nb::arg("edges"));
-  m.def("integer_bins", &masu::Bins::integers, nb::arg("size"));
-  m.def("histogram", histogram, nb::arg("data"), nb::arg("bins"), nb::arg("rows"), nb::arg("channels"),
-        nb::arg("counts"), nb::arg("extras"), nb::arg("device"));
-  m.def("histogram_there", histogram_there, nb::arg("data"), nb::arg("bins"), nb::arg("counts"), nb::arg("numbers"),
-        nb::arg("edges"), nb::arg("device"));
-  m.def("joint_histogram", joint_histogram, nb::arg("columns"), nb::arg("bins"), nb::arg("counts"), nb::arg("device"));
+  m.def("even_bins", even_bins);
+  m.def("bins_between", bins_between);
+  m.def("integer_bins", &masu::Bins::integers);
+  m.def("histogram", histogram);
+  m.def("histogram_there", histogram_there);
+  m.def("joint_histogram", joint_histogram);
   m.def("weighted_histogram", weighted_histogram, nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
         nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("wrap"),
         nb::arg("device"));
-  m.def("extremes", extremes, nb::arg("data"), nb::arg("pair"), nb::arg("finite"), nb::arg("device"));
-  m.def("digitize", digitize, nb::arg("edges"), nb::arg("values"), nb::arg("bins"), nb::arg("right"),
-        nb::arg("device"));
-  m.def("columns", columns_of, nb::arg("points"), nb::arg("rows"), nb::arg("columns"), nb::arg("device"));
+  m.def("extremes", extremes);
 }
 
 }  // namespace masu_python

@@ -10,7 +10,6 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
-#include <masu/sort.h>
 #include <masu/stream.h>
 
 #include <cstddef>
@@ -25,14 +24,21 @@ inline constexpr std::size_t most_dimensions = Lines::most_dimensions;
 // The value of an int of Python's; false for another object, and for an int that is too large.
 bool integer(PyObject* object, std::int64_t& value);
 
-inline masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
-  return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
-}
-
 // `axis`: None, an int, null for the last axis, or, with `several`, a tuple of ints. False for what is not plain.
 bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several = false);
-// The same, but false for arrays without elements or without dimensions, too.
-bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines);
+
+// The lines of an array of NumPy's, of a dtype that masu has, with elements and dimensions.
+struct HostLines {
+  const NumpyArray* array = nullptr;
+  masu::Dtype dtype{};
+  std::uint64_t count = 0;  // of the elements
+  Lines lines;
+
+  // False for all else; `axis` as lines_of() has it.
+  bool find(PyObject* object, PyObject* axis);
+  // The elements of a plain array.
+  [[nodiscard]] masu::ArrayView elements() const { return {dtype, array->data, count}; }
+};
 
 // Calls work(stream) of the device on which `input` is, and waits for it.
 template <class F>
@@ -40,6 +46,14 @@ void on_stream(const Input& input, const F& work) {
   masu::Stream stream(input.buffer().device(), masu::Timing::off);
   work(stream);
   stream.finish();
+}
+
+// Calls work(stream, input, output) of arrays on a device, without the GIL, and waits for it.
+template <class F>
+void fill_there(nb::handle data, nb::handle result, const F& work) {
+  const Input input(data);
+  const Output output(result);
+  call([&] { on_stream(input, [&](masu::Stream& stream) { work(stream, input, output); }); });
 }
 
 inline const masu::Device& this_cpu() {

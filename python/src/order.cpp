@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "order.h"
 #include "arrays.h"
 #include "function.h"
 #include "lines.h"
 #include "module.h"
-#include "sort/numpy_order.h"
 #include "tensors.h"
 
 #include <masu/gather.h>
@@ -38,60 +38,42 @@ masu::MutableArrayView unsigned_view(const Output& output) {
   return {Dtype::u64, output.view().data, output.count()};
 }
 
-void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
+// The elements of rows in order, or with `places` where these come from.
+void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending, bool places) {
   const Input input(data);
   const Output output(result);
   const masu::SortOptions options = sort_options(rows, descending);
   call([&] {
-    if (!input.on_device()) return masu::sort_nans_last(device, input.view(), output.view(), options);
-    on_stream(input, [&](masu::Stream& stream) {
-      masu::sort_nans_last(stream, input.buffer(), input.dtype(), output.buffer(), options);
-    });
-  });
-}
-
-void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
-  const Input input(data);
-  const Output output(result);
-  const masu::SortOptions options = sort_options(rows, descending);
-  call([&] {
-    if (!input.on_device()) {
-      return masu::argsort_nans_last(device, input.view(), output.data<std::uint64_t>(), options);
+    if (input.on_device()) {
+      on_stream(input, [&](masu::Stream& stream) {
+        sort_rows(stream, input.buffer(), input.dtype(), output.buffer(), options, places);
+      });
+    } else if (places) {
+      masu::argsort_nans_last(device, input.view(), output.data<std::uint64_t>(), options);
+    } else {
+      masu::sort_nans_last(device, input.view(), output.view(), options);
     }
-    on_stream(input, [&](masu::Stream& stream) {
-      masu::argsort_nans_last(stream, input.buffer(), input.dtype(), output.buffer(), options);
-    });
   });
 }
 
-// On a device several places, and those of several rows, come from sorting.
-void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& /*device*/) {
+// The same of rows that are parted. On a device several places, and those of several rows, come from sorting.
+void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& kth, bool places) {
   const Input input(data);
   const Output output(result);
   call([&] {
     if (!input.on_device()) {
-      masu::partition_rows(input.view(), rows, places, output.view());
-    } else if (rows == 1 && places.size() == 1) {
-      masu::partition(input.buffer(), input.dtype(), output.buffer(), places[0]);
-    } else {
-      masu::sort(input.buffer(), input.dtype(), output.buffer(), {.rows = rows});
+      if (places) masu::argpartition_rows(input.view(), rows, kth, {output.data<std::uint64_t>(), output.count()});
+      else masu::partition_rows(input.view(), rows, kth, output.view());
+      return;
     }
-  });
-}
-
-void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    if (input.on_device() && rows == 1 && places.size() == 1) {
-      masu::Stream stream(device, masu::Timing::off);
-      masu::Buffer<std::uint64_t> sizes(device, 2);
-      masu::argpartition(stream, input.buffer(), input.dtype(), {output.buffer(), sizes}, Dtype::u64, places[0]).get();
-    } else if (input.on_device()) {
-      masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, {.rows = rows});
-    } else {
-      masu::argpartition_rows(input.view(), rows, places, {output.data<std::uint64_t>(), output.count()});
-    }
+    on_stream(input, [&](masu::Stream& stream) {
+      if (rows == 1 && kth.size() == 1) {
+        const masu::Buffer<std::byte> sizes(stream.device(), 2 * sizeof(std::uint64_t));
+        part_row(stream, input.buffer(), input.dtype(), {output.buffer(), sizes}, kth[0], places).get();
+      } else {
+        sort_rows(stream, input.buffer(), input.dtype(), output.buffer(), sort_options(rows, false), places);
+      }
+    });
   });
 }
 
@@ -134,26 +116,30 @@ void copy(nb::handle from, nb::handle to) {
 
 // In device memory: outer x length x inner elements as outer x inner x length.
 void swap_axes(nb::handle data, nb::handle result, std::uint64_t outer, std::uint64_t length) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      masu::swap_axes(stream, masu::size_of(input.dtype()), input.buffer(), outer, length,
-                      input.count() / (outer * length), output.buffer());
-    });
+  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+    masu::swap_axes(stream, masu::size_of(input.dtype()), input.buffer(), outer, length,
+                    input.count() / (outer * length), output.buffer());
   });
 }
 
-// On a device: result[i] = data[indices[i]] of each row, or with `scatter` result[indices[i]] = data[i].
-void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter, std::uint64_t rows) {
+// On a device: result[i] = data[indices[i]] of each row.
+void gather(nb::handle data, nb::handle indices, nb::handle result, std::uint64_t rows) {
   const Input input(data);
   const Input places(indices);
   const Output output(result);
-  const std::size_t size = masu::size_of(input.dtype());
   call([&] {
-    const masu::GatherOptions options{.rows = rows};
-    if (scatter) masu::scatter(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer(), options);
-    else masu::gather(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer(), options);
+    masu::gather(input.buffer(), masu::size_of(input.dtype()), places.buffer(), Dtype::u64, output.buffer(),
+                 {.rows = rows});
+  });
+}
+
+// On a device: result[indices[i]] = data[i].
+void scatter(nb::handle data, nb::handle indices, nb::handle result) {
+  const Input input(data);
+  const Input places(indices);
+  const Output output(result);
+  call([&] {
+    masu::scatter(input.buffer(), masu::size_of(input.dtype()), places.buffer(), Dtype::u64, output.buffer());
   });
 }
 
@@ -269,16 +255,19 @@ void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t 
       masu::topk(input.buffer(), input.dtype(), k, best.buffer(), where.buffer(), options);
       return;
     }
-    const masu::TopkResult found = masu::topk(device, input.view(), k, options);
-    const std::size_t bytes = k * masu::size_of(input.dtype());
-    for (std::uint64_t row = 0; row < rows; ++row) {
-      std::memcpy(best.data<std::byte>() + row * bytes, found.view(row).data, bytes);
-      std::memcpy(where.data<std::uint64_t>() + row * k, found.indices(row).data(), k * sizeof(std::uint64_t));
-    }
+    copy_first(masu::topk(device, input.view(), k, options), k, best.data<void>(), where.data<std::uint64_t>());
   });
 }
 
 }  // namespace
+
+void copy_first(const masu::TopkResult& found, std::uint64_t k, void* values, std::uint64_t* places) {
+  const std::size_t bytes = k * masu::size_of(found.dtype());
+  for (std::uint64_t row = 0; row < found.rows(); ++row) {
+    std::memcpy(static_cast<std::byte*>(values) + row * bytes, found.view(row).data, bytes);
+    std::copy_n(found.indices(row).data(), k, places + row * k);
+  }
+}
 
 PyObject* plain::unique(const Arguments& values) {
   for (std::size_t i = 1; i < 4; ++i) {
@@ -302,29 +291,20 @@ PyObject* plain::unique(const Arguments& values) {
 }
 
 void register_order(nb::module_& m) {
-  using nb::arg;
-  m.def("sort", sort, arg("data"), arg("result"), arg("rows"), arg("device"), arg("descending") = false);
-  m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"), arg("descending") = false);
-  m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
-  m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
-  m.def("copy", copy, arg("from_"), arg("to"));
-  m.def("swap_axes", swap_axes, arg("data"), arg("result"), arg("outer"), arg("length"));
-  for (const bool scatter : {false, true}) {
-    m.def(
-        scatter ? "scatter" : "gather",
-        [scatter](nb::handle data, nb::handle indices, nb::handle result, std::uint64_t rows) {
-          move(data, indices, result, scatter, rows);
-        },
-        arg("data"), arg("indices"), arg("result"), arg("rows") = 1);
-  }
-  m.def("chosen", chosen, arg("data"), arg("flags"), arg("result"));
-  m.def("zeros_elsewhere", zeros_elsewhere, arg("data"), arg("flags"), arg("result"));
-  m.def("are_truth_values", truth_values, arg("bytes"));
-  m.def("count_true", count_true, arg("bytes"));
-  m.def("has_both_zeros", has_both_zeros, arg("data"));
-  m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
-  m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));
-  m.def("topk", topk, arg("data"), arg("values"), arg("indices"), arg("k"), arg("largest"), arg("rows"), arg("device"));
+  m.def("sort", sort);
+  m.def("partition", partition);
+  m.def("copy", copy);
+  m.def("swap_axes", swap_axes);
+  m.def("gather", gather);
+  m.def("scatter", scatter);
+  m.def("chosen", chosen);
+  m.def("zeros_elsewhere", zeros_elsewhere);
+  m.def("are_truth_values", truth_values);
+  m.def("count_true", count_true);
+  m.def("has_both_zeros", has_both_zeros);
+  m.def("searchsorted", searchsorted);
+  m.def("unique", unique);
+  m.def("topk", topk);
 }
 
 }  // namespace masu_python

@@ -29,15 +29,6 @@ namespace {
 
 constexpr std::uint64_t few_totals = 16384;
 
-// An array of these numbers of 64 bits.
-nb::object new_array(masu::Dtype dtype, const void* numbers, std::uint64_t count) {
-  const auto length = static_cast<Py_ssize_t>(count);
-  nb::object result = nb::steal(new_numpy_array({&length, 1}, dtype));
-  if (!result.is_valid()) throw nb::python_error();
-  std::copy_n(static_cast<const std::uint64_t*>(numbers), count, static_cast<std::uint64_t*>(data_of(result.ptr())));
-  return result;
-}
-
 // The totals of the weights of 0, 1, 2, …, at least `least` of them, as an array; invalid where another way must be
 // taken: for what are not two lines of equal length, integers that NumPy casts to intp and weights that are doubles.
 nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
@@ -52,7 +43,7 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
       brief_call(x->count, [&] { return masu::weighted_bincount(*x, *by, least); });
   if (!found) return {};
   if (found->count <= few_totals) {  // an array of NumPy's own is made sooner than one around other memory
-    return new_array(masu::Dtype::f64, found->totals.get(), found->count);
+    return new_numpy_array({masu::Dtype::f64, found->totals.get(), found->count});
   }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
@@ -86,12 +77,11 @@ PyObject* counts_of_few(const NumpyArray& x, const Arguments& values) {
     return values.call(numpys);
   }
   const Py_ssize_t bins = std::max<Py_ssize_t>(static_cast<Py_ssize_t>(most) + 1, least);
-  PyObject* const result = new_numpy_array({&bins, 1}, masu::Dtype::i64);
-  if (result == nullptr) return nullptr;
+  nb::object result = new_numpy_array({&bins, 1}, masu::Dtype::i64);
   auto* const counts = static_cast<std::int64_t*>(data_of(result));
   std::fill_n(counts, bins, 0);
   masu::count_numbers(numbers, counts);
-  return result;
+  return result.release().ptr();
 }
 
 // Whether NumPy compares an end of a range with numbers of 64 bits as integers, where masu has doubles.
@@ -144,7 +134,7 @@ bool are_plain_edges(PyObject* bins) {
 nb::object counted(const masu::ArrayView& data, const NumpyArray* by, const masu::Bins& bins) {
   if (by == nullptr) {
     const auto found = brief_call(data.count, [&] { return masu::histogram(this_cpu(), data, bins); });
-    return new_array(masu::Dtype::i64, found.counts().data(), found.counts().size());
+    return new_numpy_array({masu::Dtype::i64, found.counts().data(), found.counts().size()});
   }
   masu::Dtype weight{};
   dtype_of(*by, weight);
@@ -152,7 +142,7 @@ nb::object counted(const masu::ArrayView& data, const NumpyArray* by, const masu
   const auto found =
       brief_call(data.count, [&] { return masu::weighted_histogram(this_cpu(), data, weights, bins, {.wrap = true}); });
   const masu::ArrayView exact = totals_in(dtype_of_totals(weight), found, 0, false);
-  const nb::object totals = new_array(exact.dtype, exact.data, exact.count);
+  const nb::object totals = new_numpy_array(exact);
   return masu::size_of(weight) == sizeof(double)
              ? totals
              : totals.attr("astype")(nb::handle(reinterpret_cast<PyObject*>(by->dtype)));
@@ -241,13 +231,10 @@ PyObject* plain::digitize(const Arguments& values) {
 
 // The same, None in place of what is invalid.
 void register_bincount(nb::module_& m) {
-  m.def(
-      "weighted_bincount",
-      [](nb::handle integers, nb::handle weights, std::uint64_t least) {
-        nb::object found = weighted_bincount(integers, weights, least);
-        return found.is_valid() ? found : nb::object(nb::none());
-      },
-      nb::arg("integers"), nb::arg("weights"), nb::arg("least"));
+  m.def("weighted_bincount", [](nb::handle integers, nb::handle weights, std::uint64_t least) {
+    nb::object found = weighted_bincount(integers, weights, least);
+    return found.is_valid() ? found : nb::object(nb::none());
+  });
 }
 
 }  // namespace masu_python

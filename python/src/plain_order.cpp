@@ -5,7 +5,7 @@
 #include "function.h"
 #include "lines.h"
 #include "module.h"
-#include "sort/numpy_order.h"
+#include "order.h"
 
 #include <masu/device.h>
 #include <masu/quantile.h>
@@ -32,26 +32,23 @@ bool sort_keeps_bits(Dtype dtype, const void* data, std::uint64_t count) {
   return !found.both_zeros && !found.other_nan;
 }
 
-// Whether masu works on an array of so many elements at once, with the GIL.
-bool is_short(const NumpyArray& a) {
-  return a.is_plain() && a.count() < short_elements && stays_here(a.count());
+// Whether masu works on an array at once, with the GIL.
+bool is_short(const HostLines& a) {
+  return a.array->is_plain() && a.count < short_elements && stays_here(a.count);
 }
 
-// A new array like `a`, or of places, whose lines work(rows, memory for their results) writes.
-template <class T, class F>
-PyObject* new_lines(const NumpyArray& a, Dtype from, Lines& lines, T dtype, std::size_t size, const F& work) {
-  nb::object result = nb::steal(new_numpy_array(lines.alike(), dtype));
-  if (!result.is_valid()) return nullptr;
-  std::vector<std::byte> memory;
-  const masu::ArrayView data(from, masu::as_rows(masu::size_of(from), a.data, lines, memory), a.count());
-  masu::put_rows(size, data_of(result.ptr()), lines, lines.length, [&](void* rows) { work(data, rows); });
-  return result.release().ptr();
-}
+// A new array like `a`, or of `places`, whose lines work(rows, memory for their results) writes.
 template <class F>
-PyObject* new_places(const NumpyArray& a, Dtype from, Lines& lines, const F& work) {
-  return new_lines(a, from, lines, Dtype::i64, sizeof(std::uint64_t), [&](const masu::ArrayView& data, void* to) {
-    work(data, std::span(static_cast<std::uint64_t*>(to), data.count));
+PyObject* new_lines(HostLines& a, bool places, const F& work) {
+  const std::span<const std::int64_t> shape = a.lines.alike();
+  nb::object result = places ? new_numpy_array(shape, Dtype::i64) : new_numpy_array(shape, a.array->dtype);
+  std::vector<std::byte> memory;
+  const std::size_t size = masu::size_of(a.dtype);
+  const masu::ArrayView data(a.dtype, masu::as_rows(size, a.array->data, a.lines, memory), a.count);
+  masu::put_rows(places ? sizeof(std::uint64_t) : size, data_of(result), a.lines, a.lines.length, [&](void* rows) {
+    work(data, masu::MutableArrayView{places ? Dtype::u64 : a.dtype, rows, a.count});
   });
+  return result.release().ptr();
 }
 
 // Arguments with which every order of NumPy's is masu's.
@@ -106,17 +103,14 @@ NumpySort numpy_sort(Dtype dtype, std::uint64_t length, bool several) {
 // A copy that NumPy sorts, where its order of few elements is masu's.
 PyObject* plain::sort(const Arguments& values) {
   if (!any_kind(values[2], values[3], values[4])) return nullptr;
-  const NumpyArray* const a = numpy_array(values[0]);
-  Lines lines;
-  Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !host_lines_of(a->shape(), values[1], lines))
-    return nullptr;
-  const std::uint64_t count = a->count();
+  HostLines a;
+  if (!a.find(values[0], values[1]) || !a.array->is_native()) return nullptr;
+  const auto& [array, dtype, count, lines] = a;
   const NumpySort numpys = numpy_sort(dtype, lines.length, lines.number() > 1);
   if (count >= numpys.few) {
-    if (small_limit() == 0 || !is_short(*a)) return nullptr;
-    return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
-      masu::sort(this_cpu(), data, masu::MutableArrayView{dtype, to, count}, {.rows = lines.number()});
+    if (small_limit() == 0 || !is_short(a)) return nullptr;
+    return new_lines(a, false, [&](const masu::ArrayView& data, const masu::MutableArrayView& to) {
+      masu::sort(this_cpu(), data, to, {.rows = a.lines.number()});
     });
   }
   if (count >= small_limit(8) && !stays_here(count)) return nullptr;
@@ -131,7 +125,7 @@ PyObject* plain::sort(const Arguments& values) {
       nb::steal(PyObject_VectorcallMethod(lines.flat ? flatten : copy, of, lines.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
   // A copy has no gaps.
-  if (a->is_float() && !sort_keeps_bits(dtype, data_of(result.ptr()), count)) return nullptr;
+  if (array->is_float() && !sort_keeps_bits(dtype, data_of(result), count)) return nullptr;
   PyObject* const by[] = {result.ptr(), lines.flat || values[1] == nullptr ? last : values[1], stable};
   PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
   if (done == nullptr) return nullptr;
@@ -145,18 +139,16 @@ PyObject* plain::argsort(const Arguments& values) {
   constexpr std::uint64_t few_halves = 32;
   constexpr std::uint64_t most_in_lanes = 512;  // elements of a row
   if (!any_kind(values[2], values[3], values[4])) return nullptr;
-  const NumpyArray* const a = numpy_array(values[0]);
-  Lines lines;
-  Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[1], lines)) return nullptr;
-  const std::uint64_t count = a->count();
+  HostLines a;
+  if (!a.find(values[0], values[1])) return nullptr;
+  const auto& [array, dtype, count, lines] = a;
   const bool by_digits = masu::size_of(dtype) <= 2 && !masu::is_stored_float(dtype);
   const bool by_masu = lines.number() == 1
                            ? count >= (masu::is_stored_float(dtype) ? few_halves : few_to_order) && !by_digits
                            : !by_digits || lines.length <= most_in_lanes;
-  if (by_masu && small_limit() != 0 && is_short(*a)) {
-    return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
-      masu::argsort(this_cpu(), data, masu::MutableArrayView{Dtype::u64, to.data(), count}, {.rows = lines.number()});
+  if (by_masu && small_limit() != 0 && is_short(a)) {
+    return new_lines(a, true, [&](const masu::ArrayView& data, const masu::MutableArrayView& to) {
+      masu::argsort(this_cpu(), data, to, {.rows = a.lines.number()});
     });
   }
   if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
@@ -213,55 +205,34 @@ PyObject* plain::partition(const Arguments& values) {
       (PyUnicode_CheckExact(values[3]) == 0 || PyUnicode_CompareWithASCIIString(values[3], "introselect") != 0)) {
     return nullptr;
   }
-  const NumpyArray* const a = numpy_array(values[0]);
-  Lines lines;
-  Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[2], lines) || !is_short(*a))
-    return nullptr;
-  Places places;
-  if (!find_places(values[1], static_cast<std::int64_t>(lines.length), places)) {
-    return nullptr;
-  }
-  const std::uint64_t rows = lines.number();
-  if (values.variant().places) {
-    return new_places(*a, dtype, lines, [&](const masu::ArrayView& data, std::span<std::uint64_t> to) {
-      masu::argpartition_rows(data, rows, places, to);
-    });
-  }
-  return new_lines(*a, dtype, lines, a->dtype, masu::size_of(dtype), [&](const masu::ArrayView& data, void* to) {
-    masu::partition_rows(data, rows, places, masu::MutableArrayView{dtype, to, data.count});
+  HostLines a;
+  if (!a.find(values[0], values[2]) || !is_short(a)) return nullptr;
+  Places kth;
+  if (!find_places(values[1], static_cast<std::int64_t>(a.lines.length), kth)) return nullptr;
+  const bool places = values.variant().places;
+  return new_lines(a, places, [&](const masu::ArrayView& data, const masu::MutableArrayView& to) {
+    const std::uint64_t rows = a.lines.number();
+    if (places) masu::argpartition_rows(data, rows, kth, {static_cast<std::uint64_t*>(to.data), to.count});
+    else masu::partition_rows(data, rows, kth, to);
   });
 }
 
 // Takes little data along its last axis.
 PyObject* plain::topk(const Arguments& values) {
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
-  const NumpyArray* const a = numpy_array(values[0]);
-  Lines lines;
-  Dtype dtype{};
-  if (a == nullptr || !dtype_of(*a, dtype) || !host_lines_of(a->shape(), values[2], lines) || lines.inner != 1 ||
-      !is_short(*a) || (lines.flat && a->dimensions != 1)) {
-    return nullptr;
-  }
+  HostLines a;
+  if (!a.find(values[0], values[2]) || a.lines.inner != 1 || !is_short(a)) return nullptr;
+  if (a.lines.flat && a.array->dimensions != 1) return nullptr;
   std::int64_t k = 0;
-  if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > lines.length) return nullptr;
-  const std::uint64_t count = a->count();
+  if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > a.lines.length) return nullptr;
   static const nb::handle type = nb::object(nb::module_::import_("masu._order").attr("TopK")).release();
-  const std::span<const std::int64_t> shape = lines.with(k);
-  const nb::object best = nb::steal(new_numpy_array(shape, a->dtype));
-  const nb::object places = nb::steal(new_numpy_array(shape, Dtype::i64));
-  if (!best.is_valid() || !places.is_valid()) return nullptr;
-  const std::uint64_t rows = count / lines.length;
-  const masu::TopkOptions options{.largest = values[3] != Py_False, .rows = rows};
-  const masu::TopkResult found =
-      masu::topk(this_cpu(), {dtype, a->data, count}, static_cast<std::uint64_t>(k), options);
-  const std::size_t bytes = static_cast<std::size_t>(k) * masu::size_of(dtype);
-  auto* to = static_cast<std::byte*>(data_of(best.ptr()));
-  auto* to_places = static_cast<std::uint64_t*>(data_of(places.ptr()));
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    std::memcpy(to + row * bytes, found.view(row).data, bytes);
-    std::copy_n(found.indices(row).data(), k, to_places + row * static_cast<std::uint64_t>(k));
-  }
+  const std::span<const std::int64_t> shape = a.lines.with(k);
+  const nb::object best = new_numpy_array(shape, a.array->dtype);
+  const nb::object places = new_numpy_array(shape, Dtype::i64);
+  const masu::TopkOptions options{.largest = values[3] != Py_False, .rows = a.count / a.lines.length};
+  const auto each = static_cast<std::uint64_t>(k);
+  copy_first(masu::topk(this_cpu(), a.elements(), each, options), each, data_of(best),
+             static_cast<std::uint64_t*>(data_of(places)));
   return type(best, places).release().ptr();
 }
 

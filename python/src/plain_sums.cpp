@@ -48,49 +48,47 @@ class Reduction {
   // False for what is not plain: much data with gaps, other axes than None and an int. `keep`: null or a bool.
   // `columns`: whether many elements may be columns.
   bool find(PyObject* array, PyObject* axis, PyObject* keep, bool columns) {
-    const NumpyArray* a = numpy_array(array);
-    if (a == nullptr || !dtype_of(*a, dtype_) || (keep != nullptr && PyBool_Check(keep) == 0)) return false;
-    const std::uint64_t count = a->count();
-    if (!stays_here(count)) return false;
-    if (!a->is_plain() && (count > brief_work || !a->is_native())) return false;
-    if (!host_lines_of(a->shape(), axis == nullptr ? Py_None : axis, lines_)) return false;
-    if (lines_.inner != 1 && count > brief_work && !(columns && are_columns())) return false;
-    data_ = a->data;
-    count_ = count;
-    if (!a->is_plain()) {
-      thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
-      without_gaps.resize(std::max(without_gaps.size(), count * masu::size_of(dtype_)));
-      masu::copy_elements(masu::size_of(dtype_), a->elements(), without_gaps.data());
-      data_ = without_gaps.data();
+    if (!lines_.find(array, axis == nullptr ? Py_None : axis) || (keep != nullptr && PyBool_Check(keep) == 0)) {
+      return false;
     }
-    shape_ = lines_.reduced(keep == Py_True);
+    const bool is_much = lines_.count > brief_work;
+    const bool is_plain = lines_.array->is_plain();
+    if (!stays_here(lines_.count) || (!is_plain && (is_much || !lines_.array->is_native()))) return false;
+    if (lines_.lines.inner != 1 && is_much && !(columns && are_columns())) return false;
+    data_ = lines_.elements();
+    if (!is_plain) {
+      thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
+      const std::size_t size = masu::size_of(data_.dtype);
+      without_gaps.resize(std::max(without_gaps.size(), data_.count * size));
+      masu::copy_elements(size, lines_.array->elements(), without_gaps.data());
+      data_.data = without_gaps.data();
+    }
+    shape_ = lines_.lines.reduced(keep == Py_True);
     return true;
   }
-  [[nodiscard]] std::uint64_t length() const { return lines_.length; }
+  [[nodiscard]] std::uint64_t length() const { return lines_.lines.length; }
   // The results of a function: an array, or a scalar where there is one.
   [[nodiscard]] PyObject* reduced(SumFunction function, std::uint64_t ddof = 0) const {
-    const masu::SumRule rule = rule_of(function, dtype_, ddof);
-    const masu::ArrayView data(dtype_, data_, count_);
+    const masu::SumRule rule = rule_of(function, data_.dtype, ddof);
+    const Lines& lines = lines_.lines;
     const auto write = [&](void* to) {
-      brief_call(count_, [&] { return masu::sum_lines(rule, data, data, lines_.number(), lines_.inner, to); });
+      brief_call(data_.count, [&] { return masu::sum_lines(rule, data_, data_, lines.number(), lines.inner, to); });
     };
     if (shape_.empty()) return new_scalar(rule.result, write);
-    nb::object result = nb::steal(new_numpy_array(shape_, rule.result));
-    if (!result.is_valid()) return nullptr;
-    write(data_of(result.ptr()));
+    nb::object result = new_numpy_array(shape_, rule.result);
+    write(data_of(result));
     return result.release().ptr();
   }
 
  private:
   // Whether they are the columns of one matrix of f32 or f64.
   [[nodiscard]] bool are_columns() const {
-    return lines_.outer == 1 && lines_.inner != 1 && (dtype_ == Dtype::f32 || dtype_ == Dtype::f64);
+    const Dtype dtype = lines_.dtype;
+    return lines_.lines.outer == 1 && lines_.lines.inner != 1 && (dtype == Dtype::f32 || dtype == Dtype::f64);
   }
 
-  const void* data_ = nullptr;
-  std::uint64_t count_ = 0;
-  Dtype dtype_{};
-  Lines lines_;
+  HostLines lines_;
+  masu::ArrayView data_;                 // without gaps
   std::span<const std::int64_t> shape_;  // of the results
 };
 
@@ -199,18 +197,12 @@ PyObject* plain::cumsum(const Arguments& values) {
     PyObject* const of[] = {values[0], values[1] == nullptr ? Py_None : values[1]};
     return PyObject_VectorcallMethod(method, of, 2, nullptr);
   }
-  Dtype dtype{};
-  const std::uint64_t count = a->count();
-  if (!a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0 || count == 0 || count > few_running ||
-      !stays_here(count)) {
-    return nullptr;
-  }
-  Lines lines;
-  if (!host_lines_of(a->shape(), values[1] == nullptr ? Py_None : values[1], lines)) return nullptr;
-  if (lines.flat && a->dimensions != 1) return nullptr;
-  nb::object result = nb::steal(new_numpy_array(a->shape(), dtype));
-  if (!result.is_valid()) return nullptr;
-  masu::running_sums({dtype, a->data, count}, data_of(result.ptr()), lines.outer, lines.length, lines.inner);
+  HostLines found;
+  if (!a->is_plain() || !found.find(values[0], values.value(Name::axis)) || found.count > few_running) return nullptr;
+  const Lines& lines = found.lines;
+  if (!stays_here(found.count) || (lines.flat && a->dimensions != 1)) return nullptr;
+  nb::object result = new_numpy_array(a->shape(), found.dtype);
+  masu::running_sums(found.elements(), data_of(result), lines.outer, lines.length, lines.inner);
   return result.release().ptr();
 }
 

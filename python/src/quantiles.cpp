@@ -153,27 +153,18 @@ using masu::Device;
 using masu::Dtype;
 
 // A C-contiguous array whose lines along an axis, or all of whose elements, are rows.
-struct Rows {
+struct Rows : HostLines {
   masu::ArrayView data{};
-  bool boolean = false;
-  std::size_t dimensions = 0;
   std::uint64_t number = 1;
   std::uint64_t length = 0;
-  Lines lines{};
   std::vector<std::byte> kept{};  // rows, or what is no NaN
 
   // False for what is empty, and for other axes than None and an int.
   bool find(const Arguments& values) {
-    const std::optional<masu::ArrayView> elements = plain_elements(values[0]);
-    if (!elements) return false;
-    const NumpyArray& array = *any_numpy_array(values[0]);
-    data = *elements;
-    boolean = array.is_bool();
-    dimensions = array.shape().size();
-    if (!host_lines_of(array.shape(), values.value(Name::axis), lines)) return false;
+    if (!HostLines::find(values[0], values.value(Name::axis)) || !array->is_plain()) return false;
     length = lines.length;
     number = lines.number();
-    data.data = masu::as_rows(masu::size_of(data.dtype), data.data, lines, kept);
+    data = {dtype, masu::as_rows(masu::size_of(dtype), array->data, lines, kept), count};
     return true;
   }
   [[nodiscard]] bool have_nan() const { return masu::has_nan(data); }
@@ -197,11 +188,9 @@ PyObject* filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, D
   std::vector<std::int64_t> shape = front;
   const auto kept = rows.lines.reduced(false);
   shape.insert(shape.end(), kept.begin(), kept.end());
-  if (nan && shape.empty()) dtype = rows.data.dtype;
-  nb::object result = nb::steal(new_numpy_array(shape, dtype, boolean));
-  if (!result.is_valid()) return nullptr;
-  const masu::MutableArrayView output(dtype, data_of(result.ptr()),
-                                      reinterpret_cast<const NumpyArray*>(result.ptr())->count());
+  if (nan && shape.empty()) dtype = rows.dtype;
+  nb::object result = new_numpy_array(shape, dtype, boolean);
+  const masu::MutableArrayView output(dtype, data_of(result), any_numpy_array(result.ptr())->count());
   if (nan) {
     masu::fill_with_nan(output);
   } else {
@@ -234,8 +223,8 @@ PyObject* plain::median(const Arguments& values) {
   if (!is_brief(values)) return nullptr;
   Rows rows;
   if (!rows.find(values)) return nullptr;
-  if (skip && !rows.lines.flat && rows.dimensions != 1) return nullptr;
-  const Dtype dtype = rows.data.dtype;
+  if (skip && !rows.lines.flat && rows.array->dimensions != 1) return nullptr;
+  const Dtype dtype = rows.dtype;
   bool nan = rows.have_nan();
   if (nan && skip) {
     if (!rows.leave_out_nans()) return nullptr;
@@ -251,9 +240,9 @@ PyObject* plain::quantile(const Arguments& values) {
   if (!is_brief(values)) return nullptr;
   Rows rows;
   if (!rows.find(values)) return nullptr;
-  const Dtype dtype = rows.data.dtype;
-  const Question question{
-      dtype, rows.boolean, rows.length, values[Name::q], values.value(Name::method), values.variant().percent};
+  const Dtype dtype = rows.dtype;
+  const Question question{dtype,           rows.array->is_bool(),      rows.length,
+                          values[Name::q], values.value(Name::method), values.variant().percent};
   const std::shared_ptr<Points> points = points_for(question);
   if (points == nullptr) return nullptr;
   if (!points->known) {
@@ -271,7 +260,7 @@ PyObject* plain::quantile(const Arguments& values) {
     nan = false;
   }
   const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
-  return filled(rows, nan, points->shape, to, rows.boolean && !points->result,
+  return filled(rows, nan, points->shape, to, rows.array->is_bool() && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
@@ -281,27 +270,26 @@ namespace {
 
 // On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
 void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
+  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
     const masu::SelectionOptions options{.rows = rows};
-    on_stream(input, [&](masu::Stream& stream) {
-      if (nan) masu::nan_median(stream, input.buffer(), input.dtype(), output.buffer(), options);
-      else masu::median(stream, input.buffer(), input.dtype(), output.buffer(), options);
-    });
+    if (nan) masu::nan_median(stream, input.buffer(), input.dtype(), output.buffer(), options);
+    else masu::median(stream, input.buffer(), input.dtype(), output.buffer(), options);
   });
 }
 
 void nan_quantiles(nb::handle data, nb::handle result, std::uint64_t rows, const char* method, nb::handle q) {
-  const Input input(data);
-  const Output output(result);
-  const Input quantiles(q);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      masu::nan_quantiles(stream, input.buffer(), input.dtype(), masu::quantile_method_from_name(method),
-                          {quantiles.data<double>(), quantiles.count()}, output.buffer(), output.dtype(),
-                          {.rows = rows});
-    });
+  const Input wanted(q);
+  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+    masu::nan_quantiles(stream, input.buffer(), input.dtype(), masu::quantile_method_from_name(method),
+                        {wanted.data<double>(), wanted.count()}, output.buffer(), output.dtype(), {.rows = rows});
+  });
+}
+
+void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
+               nb::handle weights, nb::handle kinds) {
+  const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
+  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+    masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(), {.rows = rows});
   });
 }
 
@@ -323,28 +311,13 @@ nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle 
   return nb::make_tuple(previous, next, weights, kinds);
 }
 
-void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
-               nb::handle weights, nb::handle kinds) {
-  const Input input(data);
-  const Output output(result);
-  const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
-                                        {.rows = rows}));
-    });
-  });
-}
-
 }  // namespace
 
 void register_quantiles(nb::module_& m) {
-  using nb::arg;
-  m.def("medians", medians, arg("data"), arg("result"), arg("rows"), arg("nan"));
-  m.def("nan_quantiles", nan_quantiles, arg("data"), arg("result"), arg("rows"), arg("method"), arg("q"));
-  m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
-  m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
-        arg("kinds"));
+  m.def("medians", medians);
+  m.def("nan_quantiles", nan_quantiles);
+  m.def("points_of_method", points_of_method);
+  m.def("quantiles", quantiles);
 }
 
 }  // namespace masu_python

@@ -323,8 +323,11 @@ bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines,
   return axes != 0 && lines.find(shape, axes);
 }
 
-bool host_lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines) {
-  return !shape.empty() && lines_of(shape, axis, lines) && lines.length * lines.number() != 0;
+bool HostLines::find(PyObject* object, PyObject* axis) {
+  array = numpy_array(object);
+  if (array == nullptr || array->dimensions == 0 || !dtype_of(*array, dtype)) return false;
+  count = array->count();
+  return count != 0 && lines_of(array->shape(), axis, lines);
 }
 
 }  // namespace masu_python

@@ -281,8 +281,12 @@ def test_little_data_and_much_agree():
     for _ in range(200):
         x, y = np.ldexp(r.standard_normal((2, 30)), r.integers(-40, 40, (2, 30))).astype(r.choice(["f", "d"]))
         padded = [np.concatenate((v, np.zeros(5000, v.dtype))) for v in (x, y)]
-        assert _masu.sum_all(x, device) == _masu.sum_all(padded[0], device)
-        assert _masu.dot(x, y, device) == _masu.dot(*padded, device)
+        found, rounded = np.empty((4, 1)), f"f{8 * x.itemsize}"
+        for result, data in zip(found, (x, padded[0])):
+            _masu.sum_rows(data, result, rounded, device)
+        for result, pair in zip(found[2:], ((x, y), padded)):
+            _masu.dot(*pair, result, rounded, device)
+        assert found[0] == found[1] and found[2] == found[3]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -2,7 +2,6 @@
 // The public functions: validate, find places, compute.
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "elements/order.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
 #include "select/place_finder.h"
@@ -83,14 +82,7 @@ std::vector<std::uint64_t> keys_there(const Input& input, std::uint64_t rows, st
   call::fetch(stream, found, 0, elements.data(), elements.size());
   stream.finish();
   std::vector<std::uint64_t> keys(rows * places.size());
-  dispatch(input.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      T element{};
-      std::memcpy(static_cast<void*>(&element), elements.data() + i * sizeof element, sizeof element);
-      keys[i] = ordered_key(element);
-    }
-  });
+  keys_of_elements(ArrayView(input.dtype, elements.data(), keys.size()), keys.data());
   return keys;
 }
 

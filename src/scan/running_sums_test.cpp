@@ -4,14 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include "each_device.h"
 #include "each_instruction_set.h"
+#include "scan/scan_device.h"
 #include "scan/scan_reference.h"
 #include "sum/sum_test_data.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -75,6 +80,49 @@ TYPED_TEST(RunningSumsTest, LinesThatAreNotFinite) {
   std::vector<T> y(x.size());
   running_sums(ArrayView(x), y.data(), shape.outer, shape.length, shape.inner);
   EXPECT_TRUE(reference::same_bits<T>(y, this->plain(x, shape, false)));
+}
+
+// So many lines of few elements that a device's work-items hold them, to other memory and in place.
+class ShortRunningSums : public test::EachDevice {};
+MASU_ON_EACH_DEVICE(ShortRunningSums);
+
+TEST_P(ShortRunningSums, AreThoseOfTheHost) {
+  const std::uint64_t lines = device.info().gpu ? 300007 : 1301;
+  const auto check = [&]<class T>(T, std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
+    if (std::is_same_v<T, double> && !device.info().fp64) return;
+    for (const std::string name : {"normal", "wide", "zeros", "extremes"}) {
+      SCOPED_TRACE(name + " " + std::to_string(outer) + " x " + std::to_string(length) + " x " + std::to_string(inner));
+      std::vector<T> x = test::sum_data<T>(name, outer * length * inner);
+      using Wide = std::conditional_t<test::is_real<T>, T, std::int64_t>;
+      std::vector<Wide> right(x.size());
+      if constexpr (test::is_real<T>) {
+        if (name == "normal") x[x.size() / 2] = reference::of_double<T>(std::numeric_limits<double>::infinity());
+        running_sums(ArrayView(x), right.data(), outer, length, inner);
+      } else {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          right[i] = static_cast<Wide>(static_cast<std::uint64_t>(x[i]) +
+                                       (i / inner % length == 0 ? 0 : static_cast<std::uint64_t>(right[i - inner])));
+        }
+      }
+      const Buffer<T> data = device.upload(x);
+      const Buffer<Wide> sums(device, x.size());
+      Stream stream(device);
+      const bool held = running_sums(stream, data, dtype_of<T>, sums, outer, length, inner);
+      EXPECT_EQ(held, device.kind() != DeviceKind::cpu);
+      if (!held) return;
+      if (sizeof(T) == sizeof(Wide)) EXPECT_TRUE(running_sums(stream, data, dtype_of<T>, data, outer, length, inner));
+      stream.finish();
+      EXPECT_EQ(std::memcmp(sums.read().data(), right.data(), right.size() * sizeof(Wide)), 0);
+      if (sizeof(T) == sizeof(Wide)) EXPECT_EQ(std::memcmp(data.read().data(), right.data(), x.size() * sizeof(T)), 0);
+    }
+  };
+  check(float{}, 1, 1, lines);
+  check(float{}, 1, 3, lines);
+  check(float{}, lines, 2, 1);
+  check(Half{}, lines / 31, 5, 31);
+  check(double{}, 1, 2, lines);
+  check(std::int16_t{}, 1, 3, lines);
+  check(std::uint64_t{}, lines, 2, 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "scan/scan_device.h"
 
 #include "call/operands.h"
+#include "sum/sum_device.h"
 
 #include <algorithm>
 
@@ -65,6 +66,19 @@ std::vector<std::uint64_t> DeviceScan::fetch_state(Stream& stream) const {
 
 double DeviceScan::seconds() const {
   return call::seconds_of(launches_);
+}
+
+bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums, std::uint64_t outer,
+                  std::uint64_t length, std::uint64_t inner) {
+  const Device& device = stream.device();
+  if (length > sum_plan::most_held / 2 || call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
+    return false;
+  }
+  SumsOnDevice lines(device, {SumRule::Function::sum, dtype, dtype}, outer * inner, length, inner, false);
+  if (!lines.make_running()) return false;
+  const Buffer<std::byte> workspace(device, lines.bytes());
+  static_cast<void>(lines.enqueue(stream, x, x, workspace, {.results = &sums}));
+  return true;
 }
 
 }  // namespace masu

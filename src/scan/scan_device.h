@@ -7,6 +7,7 @@
 
 #include <masu/buffer.h>
 #include <masu/stream.h>
+#include <masu/version.h>
 
 #include <cstdint>
 #include <vector>
@@ -34,5 +35,11 @@ class DeviceScan {
   std::vector<std::uint64_t> state_;  // until it is written
   std::vector<Event> launches_;
 };
+
+// The running sums of lines, outer x length x inner elements with the lines along the middle, as they lie, where so
+// many lines are so short that work-items hold them: floats of their dtype, integers in 64 bits. Else returns false,
+// and enqueues nothing. `sums` may be `x` where elements are as wide.
+MASU_EXPORT bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums,
+                              std::uint64_t outer, std::uint64_t length, std::uint64_t inner);
 
 }  // namespace masu

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 namespace masu {
@@ -132,29 +131,26 @@ HeldData::HeldData(const BufferBase& data, Dtype dtype)
 std::vector<std::uint64_t> HeldData::sample(std::uint64_t samples) const {
   samples = std::min(samples, count());
   std::vector<std::uint64_t> keys(samples);
-  std::vector<std::byte> elements;
-  if (there_ && samples != 0) {
+  if (samples == 0) return keys;
+  if (there_) {
     const Buffer<std::byte> found(device_, samples * size_of(dtype_));
     Stream stream(device_, Timing::off);
     launch_sample(stream, *there_, dtype_, samples, found);
-    elements.resize(found.size());
+    std::vector<std::byte> elements(found.size());
     call::fetch(stream, found, 0, elements.data(), elements.size());
     stream.finish();
+    keys_of_elements(ArrayView(dtype_, elements.data(), samples), keys.data());
+    return keys;
   }
   dispatch(dtype_, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    const T* const x = static_cast<const T*>(host_.data);
+    const std::uint64_t part = count() / samples;
     std::uint64_t random = 0x9e3779b97f4a7c15;
     for (std::uint64_t i = 0; i < samples; ++i) {
-      T element{};
-      if (there_) {
-        std::memcpy(static_cast<void*>(&element), elements.data() + i * sizeof element, sizeof element);
-      } else {
-        random = random * 6364136223846793005 + 1442695040888963407;
-        const std::uint64_t part = count() / samples;
-        const std::uint64_t at = count() / samples * i + count() % samples * i / samples;
-        element = static_cast<const T*>(host_.data)[at + ((random >> 32) * part >> 32)];
-      }
-      keys[i] = ordered_key(element);
+      random = random * 6364136223846793005 + 1442695040888963407;
+      const std::uint64_t first = part * i + count() % samples * i / samples;
+      keys[i] = ordered_key(x[first + ((random >> 32) * part >> 32)]);
     }
   });
   return keys;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/selection_plan.h"
 
+#include "call/launcher.h"
 #include "elements/clusters.h"
 #include "elements/elements.h"
 
@@ -28,13 +29,15 @@ std::vector<std::string_view> Plan::files(Part part) {
     return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_found.cl"};
   }
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
-                                       "src/elements/group_scan.cl", "src/elements/soft_float.cl",
-                                       "src/select/selection.cl"};
-  if (part == Part::alone) result.emplace_back("src/select/selection_alone.cl");
-  if (part == Part::passes)
-    result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
+                                       "src/elements/group_scan.cl", "src/select/selection.cl"};
+  if (part == Part::passes || part == Part::ranges) result.emplace_back("src/select/selection_tiles.cl");
   if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_ranges.cl"});
+  else result.emplace_back("src/select/selection_digits.cl");
   if (part == Part::counts) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_counts.cl"});
+  if (part != Part::alone && part != Part::passes) return result;
+  result.insert(result.end(), {"src/elements/soft_float.cl", "src/select/selection_states.cl"});
+  if (part == Part::alone) result.emplace_back("src/select/selection_alone.cl");
+  else result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
   return result;
 }
 
@@ -47,10 +50,9 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
   if (part == Part::ranges) {
     more.emplace_back("MASU_RANGES", number);
     more.emplace_back("MASU_LISTED", listed);
-  }
-  if (part == Part::counts) {
-    more.emplace_back("MASU_PREFIXES", number);
-    more.emplace_back("MASU_COPIES", copies(number));
+  } else {
+    more.emplace_back("MASU_PREFIXES", part == Part::counts ? number : most_places);
+    more.emplace_back("MASU_COPIES", part == Part::counts ? copies(number) : 1);
   }
   if (part == Part::passes || part == Part::ranges) {
     const DtypeNames& names = names_of(dtype);
@@ -105,17 +107,27 @@ Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::
   const double upper = std::ceil(sampled(place1) + distance);
   if (lower >= 0) {
     result.lower = static_cast<std::uint32_t>(lower);
-    result.has |= 1;
+    result.has |= has_lower;
   }
   if (upper < samples) {
     result.upper = static_cast<std::uint32_t>(upper);
-    result.has |= 2;
+    result.has |= has_upper;
   }
   // At most so many samples lie between two bounds; how many elements a sample stands for varies as well.
   const double most = 2 * reach(samples, 0.5) + 3;
   const double part = (most + 6 * std::sqrt(most) + 16) / samples;
   result.capacity = static_cast<std::uint64_t>(part * all) + 1;
   return result;
+}
+
+Event launch_bounds(Stream& stream, const Plan& plan, const BufferBase& memory, std::uint64_t control_at,
+                    std::uint64_t sample_at, const Bounds& bounds) {
+  constexpr Part part = Part::alone;
+  call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.work_items(part));
+  return kernels.launch(stream, "selection_bounds", 1, call::At{memory, control_at}, sample_at, bounds.samples,
+                        bounds.lower, bounds.upper, bounds.has, call::local<std::uint32_t>(2 * table_words),
+                        call::local<std::uint32_t>(plan.row_group),
+                        call::local<std::uint32_t>(state_words + more_words));
 }
 
 }  // namespace masu::selection_plan

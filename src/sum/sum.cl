@@ -49,8 +49,16 @@ MASU_INLINE void load_one(uint *words, __global const uchar *bytes, const size_t
 #if MASU_BY_COLUMN
 #define SUM_LOADED 1
 #define SUM_BETWEEN (size_t)columns
-#define SUM_ROW_AT(row)                                                                                \
-  (x + x_at + ((rows == columns ? (size_t)0 : (size_t)((row) / columns)) * (count - 1) * columns + (row)) * MASU_ELEMENT_BYTES)
+// The matrix of a row: a division of 64 bits takes longer than adding few elements.
+MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong columns) {
+  if (rows == columns) return 0;
+  if (columns == 1) return row;
+  return rows >> 32 == 0 ? (uint)row / (uint)columns : row / columns;
+}
+#define SUM_BEGIN_OF(row) (matrix_of(row, rows, columns) * (count - 1) * columns + (row))
+#define SUM_ROW_AT(row) (x + x_at + SUM_BEGIN_OF(row) * MASU_ELEMENT_BYTES)
+// Where the running sum after element `i` of a row goes.
+#define SUM_PREFIX_AT(row, i) (results + results_at + (SUM_BEGIN_OF(row) + (i) * SUM_BETWEEN) * (bits / 8))
 #define SUM_ROW                                                                                        \
   __global const uchar *xs = SUM_ROW_AT(row);                                                          \
   const size_t head = 0;                                                                               \

@@ -141,6 +141,42 @@ TEST_P(SumOfColumns, TiesOfShortLines) {
   check_type(double{});
 }
 
+// So many lines of few elements that a work-item holds several: any values, and what is not finite, as rows and as
+// columns of matrices, beside the host's.
+TEST_P(SumOfColumns, ManyShortLines) {
+  const Device host = Device::open("cpu");
+  const auto check_type = [&]<class T>(T, std::initializer_list<std::uint64_t> counts, Dtype result) {
+    if (std::is_same_v<T, double> && !device.info().fp64) return;
+    for (const std::uint64_t lines : counts) {
+      for (const Matrices& of : {Matrices{1, lines, device.info().gpu ? 300001U : 1301U},
+                                 Matrices{device.info().gpu ? 9001U : 41U, lines, 37}}) {
+        for (const std::string name : {"normal", "wide", "subnormal", "zeros", "extremes"}) {
+          SCOPED_TRACE(fmt::format("{} {} matrices of {} lines", name, of.number, lines));
+          std::vector<T> x = sum_data<T>(name, of.number * of.lines * of.columns + 1);
+          if constexpr (test::is_real<T>) {
+            for (std::size_t i = 7; name == "normal" && i < x.size(); i += 501) {
+              const double infinity = i % 2 == 0 ? HUGE_VAL : -HUGE_VAL;
+              x[i] = test::real<T>(i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : infinity);
+            }
+          }
+          const std::vector<T> turned = columns_as_rows(x, of);
+          SumOptions options{.rows = of.number * of.columns, .result = result};
+          const auto expected = results_on(host, turned, options);
+          EXPECT_EQ(results(turned, options), expected);
+          options.columns = of.columns;
+          EXPECT_EQ(results(x, options), expected);
+        }
+      }
+    }
+  };
+  check_type(float{}, {1, 2, 3, 8}, Dtype::f32);
+  check_type(float{}, {2}, Dtype::f64);
+  check_type(Half{}, {1, 5}, Dtype::f16);
+  check_type(double{}, {2, 3}, Dtype::f64);
+  check_type(std::int16_t{}, {3}, Dtype::f64);
+  check_type(std::uint64_t{}, {1, 4}, Dtype::f32);
+}
+
 // So long that work-groups share columns, with memory of zeros in place of a fill.
 TEST_P(SumOfColumns, OfManyLines) {
   const std::uint64_t lines = device.info().gpu ? 200003 : 503;

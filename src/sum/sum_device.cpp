@@ -112,9 +112,14 @@ Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std:
   const bool wide = rule.result_dtype() == Dtype::f64;
   const auto make = [&](bool tries, Layout layout) {
     return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide, count,
-                          layout);
+                          layout, rows);
   };
-  if (columns > 1) return make(true, Layout::columns);
+  // Rows of few elements are columns of one row each.
+  const bool few = count <= sum_plan::most_held / 2;
+  if (columns > 1 || few) {
+    const Plan plan = make(true, Layout::columns);
+    if (columns > 1 || plan.lines > 1) return plan;
+  }
   const Plan plan = make(true, Layout::shared);
   if (plan.shares(rows, count) == 1) return make(true, Layout::rows);
   return device.kind() == DeviceKind::opencl ? make(false, Layout::shared) : plan;

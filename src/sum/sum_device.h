@@ -65,6 +65,8 @@ class SumsOnDevice {
   // the host.
   SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
                std::uint64_t columns, bool returns);
+  // Makes the sums up to each element, in its place, the results, where work-items hold whole rows; else returns false.
+  [[nodiscard]] bool make_running() { return plan_.running = plan_.lines > 1; }
   // Bytes of the workspace.
   [[nodiscard]] std::uint64_t bytes() const;
   // Memory of the caller's: where results go that are not left in the workspace, SumOptions::status, and

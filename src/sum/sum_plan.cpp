@@ -105,6 +105,8 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_STEP", step},
                                     {"MASU_STEPS", steps},
                                     {"MASU_BY_COLUMN", layout == Layout::columns},
+                                    {"MASU_LINES", lines},
+                                    {"MASU_RUNNING", running},
                                     {"MASU_SHARES_COLUMNS", shares_columns}};
   if (finishes) {
     // Numbers count from the lowest bit of the totals.
@@ -136,7 +138,7 @@ std::vector<std::string_view> program(bool finishes, bool floats) {
   }
   add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
   if (!floats) add({"src/sum/sum_narrow.cl"});
-  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
+  add({"src/sum/sum_quick.cl", "src/sum/sum_spread.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
   return files;
 }
 
@@ -269,6 +271,7 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
 }
 
 Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
+  if (lines > 1) return {0, lines};
   constexpr std::uint64_t few = 64;  // elements, which are soon added
   const unsigned bits = column_bits(rows, columns, count);
   const std::uint64_t passes = rows / (std::uint64_t{group >> bits} * most_groups);
@@ -284,7 +287,7 @@ std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint6
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count,
-          Layout layout) {
+          Layout layout, std::uint64_t rows) {
   Plan plan;
   plan.layout = layout;
   plan.dtype = dtype;
@@ -311,6 +314,16 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   const Shape shape = shape_of(device, dtype, inputs, layout, tried);
   plan.group = work_group(device, shape.group, 16);
   plan.unroll = shape.unroll;
+  plan.groups_a_unit = shape.groups_a_unit;
+  plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
+  const unsigned held = size_of(dtype) < 8 ? most_held : most_held_wide;
+  const bool holds =
+      plan.quick && layout == Layout::columns && inputs != Inputs::products && count > 0 && count <= held / 2;
+  if (holds && rows >= 2 * plan.group * plan.most_groups) {
+    plan.unroll = static_cast<unsigned>(count);
+    plan.lines = held / plan.unroll;
+    plan.shares_columns = false;
+  }
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
   while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;
   // The table is for the few rows for which nothing is certain: it becomes smaller first.
@@ -320,8 +333,6 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   const unsigned per_vector = static_cast<unsigned>(16 / size_of(dtype));
   const unsigned a_step = std::max(plan.group / plan.columns, 1U) * per_vector;
   plan.steps = std::max(additions / a_step / plan.unroll * plan.unroll, 1U);
-  plan.groups_a_unit = shape.groups_a_unit;
-  plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
   // Exact totals take longer than what is loaded.
   plan.share = std::uint64_t{plan.group} * (plan.quick ? plan.rest() : std::min(plan.unroll, 2U)) * per_vector;
   return plan;

@@ -9,6 +9,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,9 @@ inline constexpr unsigned words_below_variances = 8;
 // Elements of a row whose squares and products, as integers, sum_narrow.cl takes.
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
+// Bytes of 1 to 4, and of 8, that a work-item holds of several rows.
+inline constexpr unsigned most_held = 16;
+inline constexpr unsigned most_held_wide = 8;
 // Short columns that a work-item takes before others are waited for, at most.
 inline constexpr unsigned most_column_rounds = 4;
 // Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
@@ -60,6 +64,8 @@ struct Plan {
   bool fine = false;   // results are doubles, also of narrower elements
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
+  unsigned lines = 1;           // by column: rows whose elements a work-item holds, `unroll` of each
+  bool running = false;         // with lines: results are the sums up to each element
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
@@ -115,7 +121,7 @@ struct Plan {
   // totals, the parts of work-items, a word for each row that a work-group takes, and what lies between these.
   [[nodiscard]] std::size_t finish_bytes() const noexcept {
     constexpr std::size_t between = 128;
-    const unsigned most_rounds = layout == Layout::columns ? most_column_rounds : 1;
+    const unsigned most_rounds = layout == Layout::columns ? std::max(lines, most_column_rounds) : 1;
     return local_bytes() + std::size_t{12} * words() + std::size_t{4} * value_words() + std::size_t{8} * table_rows +
            (std::size_t{8} * part_words() + std::size_t{4} * most_rounds) * group + between;
   }
@@ -129,8 +135,8 @@ struct Plan {
 };
 
 // `tries`: try doubles with an error bound first. `fine`: the results are f64. `count`: the elements of a row, where
-// that is known. `layout`: how results on the device take rows.
+// that is known. `layout`: how results on the device take rows, of which there are at least `rows`.
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
-          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared);
+          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared, std::uint64_t rows = 1);
 
 }  // namespace masu::sum_plan

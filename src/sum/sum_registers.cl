@@ -3,8 +3,9 @@
 // bound proves the rounding; sum_narrow.cl has those of integers. Rounded once, by the rules of sum_number.cl. Included
 // after sum_certain.cl, before sum_narrow.cl and sum_quick.cl.
 
-// Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight.
-#define SUM_AGAIN 8
+// Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight: one where its running
+// sum may take its place.
+#define SUM_AGAIN (MASU_RUNNING ? 1 : 8)
 #define SUM_READ_AGAIN                                                                               \
   for (size_t e = lane; e < count; e += SUM_AGAIN * stride) {                                        \
     MASU_BITS held[SUM_AGAIN];                                                                       \
@@ -165,13 +166,22 @@ inline void join_exact(ulong *number, uint *kinds, const uint team_bits, __local
     const uint kind = kind_of(bits, bits);    \
     kinds |= kind;                            \
     if (kind == 0) add_exact(number, bits);   \
+    SUM_ROUND_AGAIN                           \
   }
-// The teams' rows from `begin` on, one each. All work-items of the group come here.
-inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const uint team_bits,
+#if MASU_RUNNING
+#define SUM_ROUND_AGAIN                                          \
+  if (mine < rows) {                                             \
+    store_result(SUM_PREFIX_AT(row, e), bits,                    \
+                 rounded_exact(number, kinds, divisor, precision, least, bits)); \
+  }
+#else
+#define SUM_ROUND_AGAIN
+#endif
+// The teams' rows, one each, or none. All work-items of the group come here.
+inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t mine, const uint team_bits,
                              __local ulong *parts) {
   const uint me = (uint)get_local_id(0);
   const size_t lane = SUM_TEAM_LANE(me, team_bits);
-  const size_t mine = begin + SUM_TEAM(me, team_bits);
   ulong number[SUM_EXACT_WORDS] = {0};
   uint kinds = 0;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
@@ -179,7 +189,7 @@ inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t
   const size_t stride = (size_t)1 << team_bits;
   SUM_READ_AGAIN
   join_exact(number, &kinds, team_bits, parts);
-  if (lane == 0 && mine < rows) {
+  if (!MASU_RUNNING && lane == 0 && mine < rows) {
     store_result(results + results_at + mine * (bits / 8), bits,
                  rounded_exact(number, kinds, divisor, precision, least, bits));
   }

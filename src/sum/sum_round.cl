@@ -66,53 +66,36 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 #define SUM_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
 #define SUM_FINISH_ARGUMENTS digits, words, value, kept_totals
 
-// Variances of floats below f64 that differ by little: a second attempt, with the elements' differences from the first one, where these
-// are exact.
-#define SUM_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE)
+// Variances of floats below f64 that differ by little: a second attempt, with the elements' differences from the first one.
+#define SUM_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE && MASU_LINES == 1)
 #define SUM_FEW_UNSURE 8
 #if SUM_BY_DIFFERENCES
-#define SUM_ADD_AGAIN(bits)                                                                        \
-  {                                                                                                \
-    some |= SUM_MARKED(bits);                                                                      \
-    all &= bits;                                                                                   \
-    double difference = SUM_SMALL_DOUBLE(bits) * SUM_SCALE;                                        \
-    known = known && SUM_MAGNITUDE(bits) < MASU_INFINITY_BITS && add_exactly(&difference, -pivot) == 0;  \
-    const double square = difference * difference;                                                 \
-    lost += fabs(add_exactly(&sum, difference));                                                   \
-    lost += fabs(fma(difference, difference, -square)) + fabs(add_exactly(&squares, square));      \
-  }
-// The teams' rows from `begin` on, one each. Numbers of those that are not certain count from `first_number`.
-inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const uint first_number,
+#define SUM_ADD_AGAIN(bits) SUM_ADD_DIFFERENCE(bits)
+// The teams' rows, one each. Numbers of those that are not certain count from `begin`.
+inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const size_t mine,
                             const uint team_bits, __local ulong *parts, __local uint *unsure) {
   const uint me = (uint)get_local_id(0);
   const size_t lane = SUM_TEAM_LANE(me, team_bits);
-  const uint team = SUM_TEAM(me, team_bits);
-  const size_t mine = begin + team;
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
   __global const uchar *xs = SUM_ROW_AT(row);
   const double pivot = SUM_SMALL_DOUBLE(element_at(xs, 0)) * SUM_SCALE;
-  bool known = true;
   double lost = 0;
   SUM_START_PART
   const size_t stride = (size_t)1 << team_bits;
   SUM_READ_AGAIN
-  // Ties are common among rows so short that one work-item has all of it.
-  const bool exact = known && lost == 0 && team_bits == 0;
-  if (!known) squares = as_double(0x7ff0000000000000UL);
   ulong part[SUM_PART_WORDS];
   SUM_END_PART
   join_parts(part, team_bits, parts);
   if (lane == 0 && mine < rows) {
-    const ulong depth = (count >> team_bits) + 2 * team_bits + 4;
+    // Ties are common among rows so short that one work-item has all of it.
+    const ulong depth = lost == 0 && team_bits == 0 ? 0 : (count >> team_bits) + 2 * team_bits + 4;
     ulong found = 0;
     bool fits = true;
-    if ((exact && exact_variance(as_double(part[0]), as_double(part[1]), count, divisor, what == SUM_AS_DEVIATION,
-                                 precision, least, bits, &found)) ||
-        (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
-         result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits))) {
+    if (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
+        result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
       store_result(results + results_at + mine * (bits / 8), bits, found);
     } else {
-      unsure[1 + atomic_inc(unsure)] = first_number + team;
+      unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -147,18 +130,21 @@ inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin
   barrier(CLK_LOCAL_MEM_FENCE);
   if (get_local_id(0) == 0) unsure[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  // Few of them by the whole work-group, one after the other, as one is soon done; else all rows by their teams, turn after turn.
-  // Rows of one work-item each are too short for a work-group.
-  const bool few = number == 0 || (number <= SUM_FEW_UNSURE && team_bits != 0);
+  // Rows of one work-item each by one each. Few others by the whole work-group, one after the other, as one is soon done;
+  // many, with all beside them, by their teams, turn after turn.
+  const bool alone = team_bits == 0;
+  const bool few = !alone && number <= SUM_FEW_UNSURE;
   const uint bits_again = few ? SUM_GROUP_BITS : team_bits;
-  const uint steps = few ? number : turns;
+  const uint steps = few ? number : alone ? (number + MASU_GROUP - 1) / MASU_GROUP : turns;
   for (uint step = 0; step < steps; ++step) {
-    const uint first = few ? unsure[1 + step] : step * (MASU_GROUP >> team_bits);
+    const uint at = alone ? step * MASU_GROUP + (uint)get_local_id(0) : step;
+    size_t again = begin + step * (MASU_GROUP >> team_bits) + SUM_TEAM((uint)get_local_id(0), team_bits);
+    if (alone || few) again = at < number ? begin + unsure[1 + at] : (size_t)rows;
 #if SUM_IN_REGISTERS
-    add_in_registers(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin + first, bits_again, parts);
+    add_in_registers(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, again, bits_again, parts);
 #else
-    // What it lists anew takes the place of what was read.
-    add_differences(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin + first, first, bits_again, parts, unsure);
+    barrier(CLK_LOCAL_MEM_FENCE);  // what is listed anew takes the place of what was read
+    add_differences(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, again, bits_again, parts, unsure);
 #endif
   }
 #endif
@@ -168,12 +154,24 @@ inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin
     __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * SUM_ROW_WORDS;
     __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
     __global uint *own_added = own_kinds + get_num_groups(0);
+    const size_t row = begin + unsure[1 + u];
+#if MASU_RUNNING
+    // Each by itself, the last one first, since it may take the place of an element.
+    for (ulong n = count; n > 0; --n) {
+      clear_row(own_totals, own_kinds, own_added, own_added, true);
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      add_and_finish(x, (ulong)(SUM_ROW_AT(row) - x), y, y_at, n, 1, columns, 1, 0, table, own_totals, own_kinds, own_added,
+                     what, divisor, precision, least, bits, results, (ulong)(SUM_PREFIX_AT(row, n - 1) - results), status,
+                     status_at, digits, words, value, kept_totals);
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+#else
     clear_row(own_totals, own_kinds, own_added, own_added, true);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    add_and_finish(x, x_at, y, y_at, count, rows, columns, 1, begin + unsure[1 + u], table, own_totals, own_kinds,
-                   own_added, what, divisor, precision, least, bits, results, results_at, status, status_at, digits,
-                   words, value, kept_totals);
+    add_and_finish(x, x_at, y, y_at, count, rows, columns, 1, row, table, own_totals, own_kinds, own_added, what, divisor,
+                   precision, least, bits, results, results_at, status, status_at, digits, words, value, kept_totals);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#endif
   }
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);

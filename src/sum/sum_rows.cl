@@ -14,10 +14,55 @@
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
+#if MASU_LINES > 1
+#ifndef SUM_STARTED
+#define SUM_STARTED 0
+#endif
+// The elements of MASU_LINES rows of a work-item: all are loaded before any is added.
+#define SUM_HOLD_ROWS                                                                                            \
+  MASU_BITS held[MASU_LINES * MASU_UNROLL];                                                                      \
+  MASU_UNROLLED                                                                                                  \
+  for (uint i = 0; i < MASU_LINES * MASU_UNROLL; ++i) {                                                          \
+    const size_t wanted = begin + i / MASU_UNROLL * teams + team;                                                \
+    held[i] = element_at(SUM_ROW_AT(wanted < rows ? wanted : (size_t)rows - 1), i % MASU_UNROLL * SUM_BETWEEN);  \
+  }
+// The first of them; the next one takes its place, as registers have no index.
+#define SUM_PART_OF_ROW                                                                                          \
+  SUM_START_PART                                                                                                 \
+  MASU_UNROLLED                                                                                                  \
+  for (uint i = SUM_STARTED; i < MASU_UNROLL; ++i) {                                                             \
+    SUM_ADD(held[i], held[i])                                                                                    \
+    SUM_ROUND_PREFIX                                                                                             \
+  }                                                                                                              \
+  MASU_UNROLLED                                                                                                  \
+  for (uint i = 0; i < (MASU_LINES - 1) * MASU_UNROLL; ++i) held[i] = held[i + MASU_UNROLL];                     \
+  SUM_END_PART
+#if MASU_RUNNING
+#define SUM_ROUND_PREFIX                                                                                         \
+  SUM_END_PART                                                                                                   \
+  sure = result_of(part, i + 1, depth, what, divisor, precision, least, bits, prefixes + i, &fits) && sure;
+#else
+#define SUM_ROUND_PREFIX
+#endif
+#else
+#define SUM_HOLD_ROWS
+// Of row `wanted`. A team without a row reads the last one again.
+#define SUM_PART_OF_ROW                                         \
+  const size_t row = wanted < rows ? wanted : (size_t)rows - 1; \
+  const size_t stride = members << team_bits;                   \
+  const size_t first = (share << team_bits) + lane;             \
+  SUM_ROW                                                       \
+  SUM_START_PART                                                \
+  SUM_ADD_VECTORS(first, vectors)                               \
+  SUM_ADD_EDGES                                                 \
+  SUM_END_PART
+#endif
+
 // 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
 // team is no more than a sub-group, which then waits for no other, and has at least that many work-items, each of which
-// rounds one; or, of columns, where it is one work-item, which rounds all, and there are no shares. Where there are shares each leaves its parts, and the last one puts them together. left_at: where those that
-// were there are counted, in zeros that are left as zeros.
+// rounds one; or, by column, where it is one work-item, which rounds all, and there are no shares: of MASU_LINES rows, or
+// of a few longer ones. Where there are shares each leaves its parts, and the last one puts them together. left_at: where
+// those that were there are counted, in zeros that are left as zeros.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const uint team_bits, const uint rounds, const ulong parts_at,
     __global uint *left, const ulong left_at, __local uint *table, SUM_FINISH_PARAMETERS, __local ulong *parts,
@@ -41,8 +86,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const uint strip = (uint)(get_group_id(0) / members);
   const size_t share = get_group_id(0) - strip * members;
   const size_t strips = get_num_groups(0) / members;
-  const ulong depth = (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
+  const ulong depth = MASU_LINES > 1 ? MASU_UNROLL + 4
+                                     : (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
   for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
+    SUM_HOLD_ROWS
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const size_t mine = begin + (MASU_BY_COLUMN ? turns - 1 : lane) * (size_t)teams + team;
@@ -52,21 +99,27 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;
+#if MASU_RUNNING
+      ulong prefixes[MASU_UNROLL];
+      bool sure = true;
+      bool fits = true;
+#endif
       {
-        // A team without a row reads the last one again.
-        const size_t row = wanted < rows ? wanted : (size_t)rows - 1;
-        const size_t stride = members << team_bits;
-        const size_t first = (share << team_bits) + lane;
-        SUM_ROW
-        SUM_START_PART
-        SUM_ADD_VECTORS(first, vectors)
-        SUM_ADD_EDGES
-        SUM_END_PART
+        SUM_PART_OF_ROW
       }
       join_parts(part, team_bits, parts);
-#if MASU_BY_COLUMN
-      if (turn + 1 < turns && wanted < rows) {
-        round_row(count, SUM_RESULT_ARGUMENTS, begin, wanted, part, depth, unsure);
+#if MASU_RUNNING
+      if (wanted < rows) {
+        // All or none, since they may take the place of what is added again.
+        MASU_UNROLLED
+        for (uint i = 0; i < MASU_UNROLL; ++i) {
+          if (sure) store_result(SUM_PREFIX_AT(wanted, i), bits, prefixes[i]);
+        }
+        if (!sure) unsure[1 + atomic_inc(unsure)] = (uint)(wanted - begin);
+      }
+#elif MASU_BY_COLUMN
+      if ((MASU_LINES > 1 || turn + 1 < turns) && wanted < rows) {
+        round_row(MASU_LINES > 1 ? MASU_UNROLL : count, SUM_RESULT_ARGUMENTS, begin, wanted, part, depth, unsure);
       }
 #endif
       for (int w = 0; w < SUM_PART_WORDS; ++w) {
@@ -99,7 +152,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
       }
     }
 #endif
-    const bool any = last && lane < turns && mine < rows;
+    const bool any = MASU_LINES == 1 && last && lane < turns && mine < rows;
     round_rows(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
                SUM_FINISH_ARGUMENTS, parts, unsure);
   }

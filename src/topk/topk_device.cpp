@@ -3,6 +3,7 @@
 
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "select/selection_plan.h"
 
 #include <masu/quantile.h>
 #include <masu/sort.h>
@@ -29,10 +30,6 @@ using Control = std::array<std::uint32_t, control_words>;
 
 constexpr std::size_t order_words = 24;  // words of local memory beside the entries
 constexpr std::size_t filter_words = 8;
-
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + topk_plan::alignment - 1) / topk_plan::alignment * topk_plan::alignment;
-}
 
 LocalMemory local_words(std::size_t count) {
   return call::local<std::uint32_t>(count);
@@ -91,7 +88,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
   at.rows = whole_rows(plan, rows, count, k);
   const auto place = [&](std::uint64_t& begin, std::uint64_t bytes) {
     begin = at.end;
-    at.end += aligned(bytes);
+    at.end += call::aligned(bytes);
   };
   if (at.rows) {
     place(at.nans, rows * sizeof(std::uint32_t));
@@ -113,11 +110,11 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
       }
       place(at.sorting, at.sorting_bytes);
       if (queued) {
-        at.selection_bytes =
-            aligned(elements_at_workspace(device, selects_ranks(plan) ? rank_dtype(plan.dtype) : plan.dtype, count, 1));
+        at.selection_bytes = call::aligned(
+            elements_at_workspace(device, selects_ranks(plan) ? rank_dtype(plan.dtype) : plan.dtype, count, 1));
         if (selects_ranks(plan)) at.all_ranks_bytes = count * size_of(plan.dtype);
       }
-      at.end = std::max(at.end, at.keys + at.selection_bytes + aligned(at.all_ranks_bytes));
+      at.end = std::max(at.end, at.keys + at.selection_bytes + call::aligned(at.all_ranks_bytes));
     }
     place(at.control, control_words * sizeof(std::uint32_t));
     place(at.nans, rows * sizeof(std::uint32_t));
@@ -237,7 +234,12 @@ void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});
-    launch(stream, Part::select, "topk_threshold", 1, work(), at_->sampling.rest, LocalMemory{plan_.threshold_local()});
+    const auto plan = selection_plan::make(device_.info(), plan_.pairs() ? Dtype::u64 : Dtype::u32);
+    const std::uint32_t place = topk_plan::samples - at_->sampling.rest;
+    const std::uint64_t begin = memory_->byte_offset();
+    launches_.push_back(selection_plan::launch_bounds(
+        stream, plan, *memory_, begin + at_->control, begin + at_->ranks,
+        {.samples = topk_plan::samples, .lower = place, .upper = place, .has = selection_plan::has_lower}));
   } else {
     Buffer<std::byte> control = memory_->slice(at_->control, sizeof(Control));
     stream.fill(control, std::byte{0});  // the threshold is the least rank

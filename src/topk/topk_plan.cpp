@@ -15,9 +15,11 @@ namespace {
 constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view key_file = "src/elements/order.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
+constexpr std::string_view scan_file = "src/elements/group_scan.cl";
+constexpr std::string_view scrambled_file = "src/elements/scrambled.cl";
+constexpr std::string_view tiles_file = "src/select/selection_tiles.cl";
 
-constexpr std::size_t digits = 256;       // of a selection in a work-group
-constexpr std::size_t select_words = 24;  // of it, beside the tables
+constexpr std::size_t digits = 256;  // of a selection in a work-group
 
 // The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
 // this chance; where many are expected, once in some millions.
@@ -40,8 +42,7 @@ double threshold_rank(double chance) {
 std::vector<std::string_view> Plan::files(Part part) const {
   switch (part) {
     case Part::select:
-      return {elements_file,     key_file, select_file, "src/elements/group_scan.cl", "src/elements/scrambled.cl",
-              "src/topk/topk.cl"};
+      return {elements_file, key_file, select_file, scan_file, scrambled_file, tiles_file, "src/topk/topk.cl"};
     case Part::short_rows: return {elements_file, key_file, select_file, "src/topk/topk_short.cl"};
     default: return {elements_file, key_file, select_file, "src/topk/topk_order.cl"};
   }
@@ -62,11 +63,11 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                                                                 {"MASU_UNROLL", unroll},
                                                                 {"MASU_SKIP", ranking.skip},
                                                                 {"MASU_PAIRS", pairs()}});
-  result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   if (part == Part::short_rows) return result;
   if (wide) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_BATCH", batch});
+    result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   } else {
     result.push_back({"MASU_VALUE", names_of(dtype).kernel_type});
     result.push_back({"MASU_AS_VALUE", names_of(dtype).from_bits});
@@ -94,10 +95,6 @@ std::uint64_t Plan::filter_groups(std::uint64_t count) const noexcept {
 
 std::size_t Plan::sample_local() const noexcept {
   return group * std::max(size_of(dtype), sizeof(std::uint32_t));
-}
-
-std::size_t Plan::threshold_local() const noexcept {
-  return (digits * copies + select_words) * sizeof(std::uint32_t);
 }
 
 std::size_t Plan::keys_local(Part part, std::uint64_t of) const noexcept {

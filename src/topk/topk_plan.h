@@ -40,8 +40,6 @@ inline constexpr std::uint64_t elements_a_sample = 64;
 // Work-items that look for one of the ranks, and how many elements each looks at.
 inline constexpr unsigned lookers = 8;
 inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
-// Where arrays begin in temporary memory.
-inline constexpr std::uint64_t alignment = 256;
 
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};  // in places without an element
 
@@ -81,9 +79,8 @@ struct Plan {
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t filter_groups(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
-  // Local memory, in bytes: of a work-group that samples; of the one that finds the threshold; of the entries' keys.
+  // Local memory, in bytes: of a work-group that samples; of the entries' keys.
   [[nodiscard]] std::size_t sample_local() const noexcept;
-  [[nodiscard]] std::size_t threshold_local() const noexcept;
   [[nodiscard]] std::size_t keys_local(Part part, std::uint64_t places) const noexcept;
   // Short rows are taken by small work-groups, so that many are on their way.
   void fit_rows(std::uint64_t length) noexcept;

@@ -24,7 +24,6 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
         EXPECT_EQ(plan.pairs(), size_of(dtype) == 8);
         EXPECT_TRUE(std::has_single_bit(plan.places));
         EXPECT_LE(plan.places * (plan.pairs() ? 12 : 8), device.local_bytes);
-        EXPECT_LE(plan.threshold_local(), device.local_bytes);
         for (const auto part : {topk_plan::Part::select, topk_plan::Part::finish, topk_plan::Part::rows}) {
           test::expect_group(plan.work_items(part), device, 16);
           test::expect_defines([&] { return plan.defines(part); });
@@ -108,7 +107,7 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
       const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, largest, nan));
       expect_compiles(
           plan.files(Part::select), plan.defines(Part::select),
-          {"topk_sample", "topk_threshold", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
+          {"topk_sample", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
       expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
