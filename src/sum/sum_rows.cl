@@ -46,7 +46,7 @@
 #endif
 #else
 #define SUM_HOLD_ROWS
-// Of row `wanted`. A team without a row reads the last one again.
+// The part of row `wanted`. A team without a row reads the last one again.
 #define SUM_PART_OF_ROW                                         \
   const size_t row = wanted < rows ? wanted : (size_t)rows - 1; \
   const size_t stride = members << team_bits;                   \

@@ -289,7 +289,7 @@ void AddBytes(const std::uint8_t* data, std::size_t count, std::uint32_t* totals
   for (std::size_t k = 0; k < 512; ++k) totals[k % 256] += runs.firsts[k / 256][k % 256] + runs.lasts[k / 256][k % 256];
 }
 
-// Only finite floats count.
+// The least and greatest element; floats that are not finite do not count.
 template <class T>
 HWY_INLINE void Range(const T* x, std::size_t count, T& lo, T& hi) {
   const hn::ScalableTag<T> d;
