@@ -51,10 +51,24 @@ inline void check_interrupted() {
   if (Interruption* interruption = Interruption::current()) interruption->check();
 }
 
+// A function that is not copied: what it refers to outlives the call that it is given to.
+template <class... A>
+class Body {
+ public:
+  template <class F>
+  Body(const F& f) noexcept  // NOLINT(google-explicit-constructor)
+      : function_(&f), call_([](const void* function, A... a) { (*static_cast<const F*>(function))(a...); }) {}
+  void operator()(A... a) const { call_(function_, a...); }
+
+ private:
+  const void* function_;
+  void (*call_)(const void*, A...);
+};
+
 // Runs body(task) for every task in [0, tasks) on up to cpu_threads() threads of oneTBB. With one thread, or one task,
 // it runs in the caller and starts no thread. The caller's arena and its limit are honoured. Exceptions reach the
 // caller. Where the caller's InterruptScope says so, it ends with an Error of code interrupted. Exported for masu's
 // other libraries.
-MASU_EXPORT void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body);
+MASU_EXPORT void parallel_tasks(std::uint64_t tasks, Body<std::uint64_t> body);
 
 }  // namespace masu::runtime
