@@ -29,6 +29,25 @@ inline std::uint64_t copy_numbers(const ArrayView& data, void* to) {
   });
 }
 
+template <class T>
+std::uint64_t count_nans(const T* x, std::uint64_t count) {
+  std::uint64_t nans = 0;
+  if constexpr (is_float_type<T>) {
+    using Bits = KeyOf<T>;
+    constexpr auto infinity = static_cast<Bits>(infinity_bits<T>);
+    for (std::uint64_t i = 0; i < count;) {  // in blocks whose counts the compiler can keep in vectors of the dtype
+      constexpr std::uint64_t block = 1 << 14;
+      const std::uint64_t end = std::min(count, i + block);
+      Bits here = 0;
+      for (; i < end; ++i) {
+        here = static_cast<Bits>(here + (static_cast<Bits>(std::bit_cast<Bits>(x[i]) & ~key_sign<T>) > infinity));
+      }
+      nans += here;
+    }
+  }
+  return nans;
+}
+
 // Whether no element is infinite or NaN.
 [[nodiscard]] inline bool all_finite(const ArrayView& data) {
   return dispatch(data.dtype, [&](auto tag) {

@@ -3,6 +3,7 @@
 
 #include "histogram/cpu/histogram_cpu.h"
 #include "runtime/parallel.h"
+#include "sum/sum_simd.h"
 
 #include <masu/device.h>
 #include <masu/sum.h>
@@ -39,50 +40,29 @@ void add_magnitude(std::int64_t* words, Wide magnitude, unsigned shift, bool neg
 }
 
 template <class T, bool squared>
-void add_floats(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
-                std::uint8_t* flags) {
-  using Bits = UnsignedOf<sizeof(T)>;
+void add_all(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
+             std::uint8_t* flags) {
   constexpr WeightFormat format(dtype_of<T>, squared);
-  constexpr unsigned fraction_bits = detail::form_of(dtype_of<T>).fraction_bits;
-  constexpr unsigned exponent_mask = (1U << (8 * sizeof(T) - 1 - fraction_bits)) - 1;
-  const T* x = static_cast<const T*>(weights);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<Bits>(x[i]);
-    const auto exponent = static_cast<unsigned>(bits >> fraction_bits) & exponent_mask;
-    const auto fraction = static_cast<std::uint64_t>(bits) & ((std::uint64_t{1} << fraction_bits) - 1);
-    const bool negative = !squared && (bits >> (8 * sizeof(T) - 1)) != 0;
-    if (exponent == exponent_mask) [[unlikely]] {
-      flags[slots[i]] |= fraction != 0 ? fixed::has_nan : negative ? fixed::has_minus_infinity : fixed::has_infinity;
-      continue;
-    }
-    const std::uint64_t mantissa = fraction | static_cast<std::uint64_t>(exponent != 0) << fraction_bits;
-    unsigned shift = exponent - static_cast<unsigned>(exponent != 0);
-    Wide magnitude = mantissa;
-    if constexpr (squared) {
-      magnitude *= mantissa;
-      shift *= 2;
-    }
-    std::int64_t* at = words + slots[i] * format.words() + shift / 32;
-    add_magnitude<format.bits, true>(at, magnitude, shift % 32, negative);
-  }
-}
-
-template <class T, bool squared>
-void add_integers(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
-                  std::uint8_t* /*flags*/) {
-  constexpr WeightFormat format(dtype_of<T>, squared);
+  constexpr bool is_whole = std::is_integral_v<T>;
+  constexpr int times = squared ? 2 : 1;
   const T* x = static_cast<const T*>(weights);
   for (std::size_t i = 0; i < count; ++i) {
     std::int64_t* at = words + slots[i] * format.words();
-    if constexpr (squared) {
-      const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i]));
-      const auto magnitude = static_cast<Wide>(x[i] < 0 ? std::uint64_t{0} - wide : wide);
-      add_magnitude<format.bits, false>(at, magnitude * magnitude, 0, false);
-    } else if constexpr (sizeof(T) < 8) {
+    if constexpr (is_whole && !squared && sizeof(T) < 8) {
       at[0] += static_cast<std::int64_t>(x[i]);
-    } else {
+    } else if constexpr (is_whole && !squared) {
       at[0] += static_cast<std::int64_t>(static_cast<std::uint64_t>(x[i]) & low_32);
       at[1] += static_cast<std::int64_t>(x[i] >> 32);
+    } else {
+      const cpu::Decoded weight = cpu::decode(x[i]);
+      if (weight.special != 0) [[unlikely]] {
+        flags[slots[i]] |=
+            squared && weight.special == fixed::has_minus_infinity ? fixed::has_infinity : weight.special;
+        continue;
+      }
+      const auto shift = static_cast<unsigned>(weight.exponent * times - format.unit);
+      const Wide magnitude = squared ? static_cast<Wide>(weight.mantissa) * weight.mantissa : weight.mantissa;
+      add_magnitude<format.bits, !is_whole>(at + shift / 32, magnitude, shift % 32, !squared && weight.negative);
     }
   }
 }
@@ -92,11 +72,7 @@ void add_integers(const std::uint32_t* slots, const void* weights, std::size_t c
 AddWeights add_weights(const WeightFormat& format) noexcept {
   return dispatch(format.weights, [&](auto tag) -> AddWeights {
     using T = typename decltype(tag)::type;
-    if constexpr (is_float(dtype_of<T>)) {
-      return format.squared ? add_floats<T, true> : add_floats<T, false>;
-    } else {
-      return format.squared ? add_integers<T, true> : add_integers<T, false>;
-    }
+    return format.squared ? add_all<T, true> : add_all<T, false>;
   });
 }
 

@@ -2,6 +2,7 @@
 // Elements at places, medians and quantiles into the caller's memory.
 #include "call/form.h"
 #include "elements/order.h"
+#include "elements/special_values.h"
 #include "elements/stored_float.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
@@ -325,9 +326,7 @@ Pending<void> select_numbers(std::string_view name, Stream& stream, const Operan
 std::uint64_t numbers_of_row(const ArrayView& row) {
   return dispatch(row.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const std::span<const T> elements(static_cast<const T*>(row.data), row.count);
-    return static_cast<std::uint64_t>(
-        std::ranges::count_if(elements, [](const T& x) { return to_f64(x) == to_f64(x); }));
+    return row.count - count_nans(static_cast<const T*>(row.data), row.count);
   });
 }
 

@@ -209,7 +209,7 @@ void means_of_words(const SumRule& rule, const T* x, std::uint64_t rows, std::ui
       totals_of_row(x + (first + row) * length, length, false, totals);
       parts[row] = doubles_of(totals.sum.value);
     }
-    quick_quotients(parts.data(), here, static_cast<double>(length), rule.result, results + first, sure + first);
+    quick_quotients(parts.data(), here, static_cast<double>(length), false, rule.result, results + first, sure + first);
   }
 }
 

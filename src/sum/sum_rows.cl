@@ -15,6 +15,9 @@
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
 #if MASU_LINES > 1
+#ifndef SUM_STARTED
+#define SUM_STARTED 0
+#endif
 // The elements of MASU_LINES rows of a work-item: all are loaded before any is added.
 #define SUM_HOLD_ROWS                                                                                            \
   MASU_BITS held[MASU_LINES * MASU_UNROLL];                                                                      \
@@ -27,7 +30,7 @@
 #define SUM_PART_OF_ROW                                                                                          \
   SUM_START_PART                                                                                                 \
   MASU_UNROLLED                                                                                                  \
-  for (uint i = 0; i < MASU_UNROLL; ++i) {                                                                       \
+  for (uint i = SUM_STARTED; i < MASU_UNROLL; ++i) {                                                             \
     SUM_ADD(held[i], held[i])                                                                                    \
     SUM_ROUND_PREFIX                                                                                             \
   }                                                                                                              \
@@ -86,13 +89,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const ulong depth = MASU_LINES > 1 ? MASU_UNROLL + 4
                                      : (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
   for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
+    SUM_HOLD_ROWS
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const size_t mine = begin + (MASU_BY_COLUMN ? turns - 1 : lane) * (size_t)teams + team;
     bool last = true;
     ulong own[SUM_PART_WORDS] = {0};
 #if MASU_QUICK
-    SUM_HOLD_ROWS
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;

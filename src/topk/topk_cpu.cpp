@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_cpu.h"
 
+#include "elements/special_values.h"
 #include "runtime/parallel.h"
 #include "select/select_places.h"
 
@@ -99,27 +100,6 @@ std::uint64_t sampled_rank(const Ranking& ranking, const T* x, std::uint64_t cou
   const auto place = ranks.begin() + static_cast<std::ptrdiff_t>(rest);
   std::nth_element(ranks.begin(), place, ranks.end(), std::greater<>());
   return *place;
-}
-
-template <class T>
-std::uint64_t count_nans(const T* x, std::uint64_t count) {
-  if constexpr (!is_float_type<T>) {
-    return 0;
-  } else {
-    using Bits = KeyOf<T>;
-    constexpr auto infinity = static_cast<Bits>(infinity_key<T>() ^ key_sign<T>);
-    std::uint64_t nans = 0;
-    for (std::uint64_t i = 0; i < count;) {  // in blocks whose counts the compiler can keep in vectors of the dtype
-      constexpr std::uint64_t block = 1 << 14;
-      const std::uint64_t end = std::min(count, i + block);
-      Bits here = 0;
-      for (; i < end; ++i) {
-        here = static_cast<Bits>(here + (static_cast<Bits>(std::bit_cast<Bits>(x[i]) & ~key_sign<T>) > infinity));
-      }
-      nans += here;
-    }
-    return nans;
-  }
 }
 
 void keep(std::vector<TopkEntry>& entries, std::uint64_t k) {

@@ -31,10 +31,6 @@ using Control = std::array<std::uint32_t, control_words>;
 constexpr std::size_t order_words = 24;  // words of local memory beside the entries
 constexpr std::size_t filter_words = 8;
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + topk_plan::alignment - 1) / topk_plan::alignment * topk_plan::alignment;
-}
-
 LocalMemory local_words(std::size_t count) {
   return call::local<std::uint32_t>(count);
 }
@@ -92,7 +88,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
   at.rows = whole_rows(plan, rows, count, k);
   const auto place = [&](std::uint64_t& begin, std::uint64_t bytes) {
     begin = at.end;
-    at.end += aligned(bytes);
+    at.end += call::aligned(bytes);
   };
   if (at.rows) {
     place(at.nans, rows * sizeof(std::uint32_t));
@@ -114,11 +110,11 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
       }
       place(at.sorting, at.sorting_bytes);
       if (queued) {
-        at.selection_bytes =
-            aligned(elements_at_workspace(device, selects_ranks(plan) ? rank_dtype(plan.dtype) : plan.dtype, count, 1));
+        at.selection_bytes = call::aligned(
+            elements_at_workspace(device, selects_ranks(plan) ? rank_dtype(plan.dtype) : plan.dtype, count, 1));
         if (selects_ranks(plan)) at.all_ranks_bytes = count * size_of(plan.dtype);
       }
-      at.end = std::max(at.end, at.keys + at.selection_bytes + aligned(at.all_ranks_bytes));
+      at.end = std::max(at.end, at.keys + at.selection_bytes + call::aligned(at.all_ranks_bytes));
     }
     place(at.control, control_words * sizeof(std::uint32_t));
     place(at.nans, rows * sizeof(std::uint32_t));

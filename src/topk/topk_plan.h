@@ -40,8 +40,6 @@ inline constexpr std::uint64_t elements_a_sample = 64;
 // Work-items that look for one of the ranks, and how many elements each looks at.
 inline constexpr unsigned lookers = 8;
 inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
-// Where arrays begin in temporary memory.
-inline constexpr std::uint64_t alignment = 256;
 
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};  // in places without an element
 

@@ -13,12 +13,12 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/histogram.h>
+#include <masu/quantile.h>
 #include <masu/sum.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -162,18 +162,9 @@ inline double difference(Dtype dtype, std::uint64_t a, std::uint64_t b, double u
   return std::isfinite(rounded) ? rounded : exact;
 }
 
-// The two neighbours in the ordered data between which a quartile lies, and how far along.
-struct Quartile {
-  Quartile(std::uint64_t n, double part) {
-    const double place = static_cast<double>(n - 1) * part;
-    const double last = static_cast<double>(n - 1);
-    const double before = place >= last ? last : std::floor(place);
-    ranks = {static_cast<std::uint64_t>(before), std::min(n - 1, static_cast<std::uint64_t>(before) + 1)};
-    along = place - before;
-  }
-  std::array<std::uint64_t, 2> ranks{};
-  double along;
-};
+inline QuantilePoint quartile_point(std::uint64_t n, double part) {
+  return quantile_points(QuantileMethod::linear, n, std::span(&part, 1)).front();
+}
 
 struct BinEstimator::State {
   State(Dtype type, const Bins& wanted) : dtype(type), bins(wanted) {
@@ -244,7 +235,8 @@ struct BinEstimator::State {
     if (data.n == 0) return;
     if (needs_quartiles(bins.estimator_)) {
       for (const double part : {0.25, 0.75}) {
-        for (const std::uint64_t rank : Quartile(data.n, part).ranks) ranks.push_back({0, rank});
+        const QuantilePoint point = quartile_point(data.n, part);
+        for (const std::uint64_t rank : {point.previous, point.next}) ranks.push_back({0, rank});
       }
     }
     set_mean(tally->sum);
@@ -335,12 +327,12 @@ struct BinEstimator::State {
 
   // numpy.percentile's interpolation.
   double quartile(std::size_t first, double part) const {
-    const double along = Quartile(data.n, part).along;
+    const QuantilePoint point = quartile_point(data.n, part);
     const std::uint64_t a = ranks[first].prefix;
     const std::uint64_t b = ranks[first + 1].prefix;
-    const double distance = difference(dtype, b, a, unit);
-    if (along >= 0.5) return value_of_key(dtype, b) * unit - distance * (1 - along);
-    return value_of_key(dtype, a) * unit + distance * along;
+    const double step = difference(dtype, b, a, unit) * point.weight;
+    if (point.kind == QuantilePoint::Kind::from_next) return value_of_key(dtype, b) * unit - step;
+    return value_of_key(dtype, a) * unit + step;
   }
 
   bool finish() {

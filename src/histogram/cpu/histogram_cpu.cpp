@@ -178,6 +178,7 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
     return counter_.count(ColumnSource(finder_, {&column, 1}), data.count, size, totals);
   }
   const TableShape& shape = counter_.shape();
+  if (!pays_for_tables(data.count)) return add_short(data, totals, nullptr);
   std::vector<std::uint64_t> counted(shape.counters());
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
     counter_.count(ByteSource(data.data), data.count, size, counted);
@@ -261,21 +262,19 @@ void Counter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t r
     for (std::uint64_t r = 0; r < rows; ++r) count(part(data, r * length, length), totals_of(row + r));
     return;
   }
-  // A row of bytes pays for its tables a little later.
-  const bool in_tables = strategy_ != Strategy::global && length >= (finder_.counts_bytes() ? 4 : 1) * shape.counters();
+  const bool in_tables = strategy_ != Strategy::global && pays_for_tables(length);
   const std::uint64_t at_a_time = std::max<std::uint64_t>(1, task_bytes / bytes);
   runtime::parallel_tasks((rows + at_a_time - 1) / at_a_time, [&](std::uint64_t task) {
     std::optional<Tables> tables;
     if (in_tables) tables.emplace(shape, copies_of(shape, strategy_));
     for (std::uint64_t r = task * at_a_time; r < std::min(rows, (task + 1) * at_a_time); ++r) {
-      add_short(part(data, r * length, length), row + r, tables ? &*tables : nullptr);
+      add_short(part(data, r * length, length), totals_of(row + r), tables ? &*tables : nullptr);
     }
   });
 }
 
-void Counter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const {
+void Counter::add_short(const ArrayView& data, std::span<std::uint64_t> totals, Tables* tables) const {
   const unsigned channels = counter_.shape().channels;
-  const std::span<std::uint64_t> totals = totals_of(row);
   const auto* const x = static_cast<const std::byte*>(data.data);
   const Column column{x, size_of(data.dtype)};
   const ColumnSource source(finder_, {&column, 1});

@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <numeric>
 
 namespace masu::cpu {
 
@@ -250,11 +252,8 @@ void write_integers(const T* x, std::size_t count, const BinRule& rule, std::uin
 }  // namespace
 
 SlotWriter::SlotWriter(const BinRule& rule) : rule_(rule) {
-  if (size_of(rule.dtype) == 1) {
-    make_table();
-  } else if (!is_stored_float(rule.dtype) && rule.kind == Bins::Kind::even) {
-    make_even_loop();
-  }
+  if (!is_stored_float(rule.dtype) && rule.kind == Bins::Kind::even) make_even_loop();
+  if (size_of(rule.dtype) == 1) make_table();
 }
 
 void SlotWriter::make_even_loop() {
@@ -285,14 +284,19 @@ void SlotWriter::make_table() {
     of_value_ = rule_.half_slots();
     return;
   }
-  const unsigned bits = static_cast<unsigned>(8 * size_of(rule_.dtype));
-  const std::uint32_t values = 1U << bits;
-  of_value_.resize(values);
-  for (std::uint32_t pattern = 0; pattern < values; ++pattern) {
-    const bool negative = is_signed(rule_.dtype) && pattern >= values / 2;
-    const double x = static_cast<double>(pattern) - (negative ? static_cast<double>(values) : 0);
-    of_value_[pattern] = static_cast<std::uint32_t>(rule_.slot(x));
-  }
+  std::vector<std::uint32_t> slots(std::size_t{1} << 8 * size_of(rule_.dtype));
+  dispatch(rule_.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 2) {
+      SlotHistory history{};
+      T values[block_elements];
+      for (std::size_t first = 0; first < slots.size(); first += block_elements) {
+        std::iota(std::begin(values), std::end(values), static_cast<T>(first));
+        write_values(values, block_elements, history, slots.data() + first);
+      }
+    }
+  });
+  of_value_ = std::move(slots);
 }
 
 void SlotWriter::prepare(std::uint64_t elements) {
