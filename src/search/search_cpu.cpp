@@ -20,8 +20,8 @@ namespace masu {
 namespace {
 
 constexpr std::uint64_t task_values = std::uint64_t{1} << 13;
-constexpr std::uint64_t piece_values = 256;  // whose places a thread writes at a time
-constexpr std::size_t together = 16;         // values that a thread seeks at a time
+constexpr std::uint64_t piece_values = 1024;  // whose places a thread writes at a time
+constexpr std::size_t together = 16;          // values that a thread seeks at a time
 
 // T: an unsigned integer, which stands for the signed one of its width too, or a float.
 template <class T>
@@ -48,9 +48,9 @@ class Searcher {
   }
 
   void seek(const T* values, std::uint64_t count, std::uint64_t* places) const {
-    std::uint64_t i = 0;
-    for (; i + together <= count; i += together) seek_together<together>(values + i, places + i);
-    for (; i < count; ++i) seek_together<1>(values + i, places + i);
+    const std::uint64_t most = count - count % together;
+    for (std::uint64_t i = 0; i < most; i += together) seek_together<together>(values + i, places + i);
+    for (std::uint64_t i = most; i < count; ++i) seek_together<1>(values + i, places + i);
   }
 
  private:
@@ -85,7 +85,9 @@ class Searcher {
       }
     }
     if (right_ == 0) return;
-    for (std::size_t k = 0; k < N; ++k) places[k] = key_of(values[k]) == greatest ? count_ : places[k];
+    for (std::size_t k = 0; k < N; ++k) {
+      if (keys[k] == greatest && key_of(values[k]) == greatest) places[k] = count_;
+    }
   }
 
   [[nodiscard]] Key key_of(T value) const noexcept { return ordered_key(value) ^ flip_; }
