@@ -57,8 +57,7 @@ constexpr std::uint64_t piece = std::uint64_t{1} << 20;
 
 template <class F>
 void in_pieces(std::uint64_t count, const F& use) {
-  runtime::parallel_tasks((count + piece - 1) / piece,
-                          [&](std::uint64_t task) { use(task * piece, std::min(count, (task + 1) * piece)); });
+  runtime::parallel_parts(count, piece, use);
 }
 
 // Random words as finite numbers.
