@@ -49,11 +49,16 @@ TEST_P(SumNvrtc, FineSumsAndShortColumns) {
     const sum_plan::Plan rows = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, 1024);
     expect_compiles(rows.files(true), rows.defines(true), {"sum_teams", "sum_shared", "sum_clusters"});
     for (const Inputs inputs : {Inputs::values, Inputs::both}) {  // and so many lines that a work-item holds several
-      const sum_plan::Plan many = sum_plan::make(test::nvrtc_gpu(90), dtype, inputs, true, false, 3,
-                                                 sum_plan::Layout::columns, std::uint64_t{1} << 24);
+      sum_plan::Plan many = sum_plan::make(test::nvrtc_gpu(90), dtype, inputs, true, false, 3,
+                                           sum_plan::Layout::columns, std::uint64_t{1} << 24);
       EXPECT_EQ(many.lines, 5U);
+      many.running = inputs == Inputs::values && dtype == Dtype::f16;
       expect_compiles(many.files(true), many.defines(true), {"sum_teams"});
     }
+    sum_plan::Plan running = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, false, 33,
+                                            sum_plan::Layout::columns, std::uint64_t{1} << 24);
+    running.running = true;
+    expect_compiles(running.files(true), running.defines(true), {"sum_teams"});
     for (const std::uint64_t count : {1, 3}) {
       const sum_plan::Plan columns =
           sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, count, sum_plan::Layout::columns);

@@ -143,7 +143,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;
 #if MASU_RUNNING
-      ulong prefixes[MASU_LINES > 1 ? MASU_UNROLL : 1];
+#if MASU_LINES > 1
+      ulong prefixes[MASU_UNROLL];
+#endif
       bool sure = true;
       bool fits = true;
 #endif
