@@ -70,8 +70,7 @@ void add_all(const std::uint32_t* slots, const void* weights, std::size_t count,
 }  // namespace
 
 AddWeights add_weights(const WeightFormat& format) noexcept {
-  return dispatch(format.weights, [&](auto tag) -> AddWeights {
-    using T = typename decltype(tag)::type;
+  return dispatch(format.weights, [&]<class T>(TypeTag<T>) -> AddWeights {
     return format.squared ? add_all<T, true> : add_all<T, false>;
   });
 }
@@ -178,15 +177,14 @@ void WeightedCounter::add(std::span<const Column> columns, std::uint64_t count) 
   each_row(position_, row_elements_, count, [&](const RowPart& part) {
     // Short rows are spread over the threads.
     const bool spread = part.rows > 1 && part.length < piece_elements;
-    const std::uint64_t rows_a_task = spread ? std::max<std::uint64_t>(1, threads_pay / part.length) : part.rows;
-    const auto each_task = [&](std::uint64_t task) {
-      for (std::uint64_t r = task * rows_a_task; r < std::min(part.rows, (task + 1) * rows_a_task); ++r) {
+    const auto add_rows = [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t r = first; r < end; ++r) {
         const Part row{source, weights, part.first + r * part.length, part.length};
         spread ? add_directly(part.row + r, row) : add_row(part.row + r, row);
       }
     };
-    if (!spread) return each_task(0);
-    runtime::parallel_tasks((part.rows + rows_a_task - 1) / rows_a_task, each_task);
+    if (!spread) return add_rows(0, part.rows);
+    runtime::parallel_parts(part.rows, std::max<std::uint64_t>(1, threads_pay / part.length), add_rows);
   });
   position_ += count;
 }
@@ -251,9 +249,8 @@ void WeightedCounter::add_in_shares(std::uint64_t row, const Part& part) {
   for (std::uint64_t begin = 0; begin < part.count; begin += shared_elements) {
     const std::uint64_t length = std::min(shared_elements, part.count - begin);
     make_room(row, length);
-    runtime::parallel_tasks((length + piece_elements - 1) / piece_elements, [&](std::uint64_t piece) {
-      const std::uint64_t first = piece * piece_elements;
-      each_block(part.source, part.first + begin + first, std::min(piece_elements, length - first), block_elements,
+    runtime::parallel_parts(length, piece_elements, [&](std::uint64_t first, std::uint64_t end) {
+      each_block(part.source, part.first + begin + first, end - first, block_elements,
                  [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
                    std::copy_n(slots, count, found.data() + (at - part.first - begin));
                  });

@@ -123,9 +123,10 @@ inline void put_number(double number, Dtype dtype, std::byte* to) {
   else std::memcpy(to, &bits, size_of(dtype));
 }
 
-// On the CPU. `last_place`: the place where a row has a NaN if its points are NaN.
+// On the CPU. `last_place`: the place where a row has a NaN if its points are NaN. The results of a point lie `apart`
+// results after those of the point before.
 void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
-                   std::uint64_t last_place, Dtype result_dtype, std::byte* results) {
+                   std::uint64_t last_place, Dtype result_dtype, std::byte* results, std::uint64_t apart) {
   std::vector<std::uint64_t> places = places_of_points(points);
   if (places.back() != last_place) places.push_back(last_place);
   dispatch(data.dtype, [&](auto tag) {
@@ -141,7 +142,7 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
       const auto next = element ? previous : index_of(point.next);
       for (std::uint64_t row = 0; row < rows; ++row) {
         const T* const at = found.data() + row * places.size();
-        std::byte* const to = results + (p * rows + row) * size_of(result_dtype);
+        std::byte* const to = results + (p * apart + row) * size_of(result_dtype);
         const bool nan = is_float(data.dtype) && to_f64(at[last_index]) != to_f64(at[last_index]);
         const T a = nan ? at[last_index] : at[previous];
         if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, sizeof a);
@@ -289,7 +290,7 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
   return select_rows(
       stream, {function_name, {data, dtype}, {result, result_dtype}, points.size(), options, bytes},
       [=](const ArrayView& elements, std::byte* to) {
-        points_on_cpu(elements, options.rows, points, length - 1, result_dtype, to);
+        points_on_cpu(elements, options.rows, points, length - 1, result_dtype, to, options.rows);
       },
       [=, &result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
         points_on_device(on, rows, points, places_of_points(points), result_dtype, result, workspace);
@@ -365,18 +366,10 @@ Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
   check_points(all, length, dtype, result_dtype);
   return select_numbers("nan_quantiles", stream, {data, dtype}, {result, result_dtype}, &method, q, options,
                         [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
-                          const std::size_t size = size_of(result_dtype);
-                          const std::uint64_t n = numbers_of_row(row);
-                          std::vector<std::byte> found(q.size() * size);
                           // NaN is last in the order, so that the numbers are at its first places.
-                          if (n != 0)
-                            points_on_cpu(row, 1, quantile_points(method, n, q), n - 1, result_dtype, found.data());
-                          for (std::size_t p = 0; p < q.size(); ++p) {
-                            if (n == 0)
-                              put_number(std::numeric_limits<double>::quiet_NaN(), result_dtype,
-                                         found.data() + p * size);
-                            std::memcpy(to + (p * options.rows + i) * size, found.data() + p * size, size);
-                          }
+                          const std::uint64_t last = std::max<std::uint64_t>(numbers_of_row(row), 1) - 1;
+                          points_on_cpu(row, 1, quantile_points(method, last + 1, q), last, result_dtype,
+                                        to + i * size_of(result_dtype), options.rows);
                         });
 }
 

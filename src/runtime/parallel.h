@@ -5,6 +5,7 @@
 #include <masu/floating_point.h>
 #include <masu/version.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -73,5 +74,12 @@ MASU_EXPORT void parallel_tasks(std::uint64_t tasks, Body<std::uint64_t> body);
 
 // The same for [0, count) cut into `stripes`: body(first, last, stripe).
 void for_stripes(std::uint64_t count, std::uint64_t stripes, Body<std::uint64_t, std::uint64_t, std::uint64_t> body);
+
+// The same for [0, count) in parts of `each`, of which the last may be shorter: body(first, end).
+template <class F>
+void parallel_parts(std::uint64_t count, std::uint64_t each, const F& body) {
+  parallel_tasks((count + each - 1) / each,
+                 [&](std::uint64_t task) { body(task * each, std::min(count, (task + 1) * each)); });
+}
 
 }  // namespace masu::runtime

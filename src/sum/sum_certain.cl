@@ -24,6 +24,15 @@ inline ulong rounded_double(const double x, const uint precision, const int leas
   // Devices convert to normal f32 likewise; what they do with smaller ones differs.
   if (precision == 24 && fabs(x) >= as_double(0x3810000000000000UL)) return as_uint((float)x);  // 2^-126
   const uint field = (uint)(all >> 52) & 2047u;
+  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
+  const ulong sign = (all >> 63) << (bits - 1);
+  const int least_normal = 1022 + least + (int)precision;
+  if ((int)field >= least_normal) {
+    const uint cut = 53 - precision;
+    const ulong magnitude = all & ULONG_MAX >> 1;
+    const ulong nearest = (magnitude + ((ulong)1 << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut;
+    return min(nearest - ((ulong)(least_normal - 1) << (precision - 1)), infinity) | sign;
+  }
   const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
   if (whole == 0) return 0;
   const int exponent = (int)max(field, 1u) - 1075;
@@ -34,9 +43,8 @@ inline ulong rounded_double(const double x, const uint precision, const int leas
   const ulong rest = whole - (mantissa << low);
   const ulong half_unit = (ulong)1 << (low - 1);
   if (rest > half_unit || (rest == half_unit && (mantissa & 1) != 0)) ++mantissa;
-  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
-  const ulong found = min(format_bits(mantissa, low + exponent, precision, least), infinity);
-  return found == 0 ? 0 : found | (all >> 63) << (bits - 1);
+  const ulong found = format_bits(mantissa, low + exponent, precision, least);
+  return found == 0 ? 0 : found | sign;
 }
 
 // The double next to a finite one that is not 0: upwards, or downwards.
@@ -123,10 +131,10 @@ inline bool certain(double sum, const double error, const double bound, const ui
   if (exact && fabs(sum) >= as_double(0x07b0000000000000UL)) {
     // A quotient or a root that is a double is known. All ties are such ones.
     const double value = what == SUM_AS_ROOT ? sqrt(sum) : sum / count;
-    if (fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0) {
-      *found = rounded_double(value, precision, least, bits);
-      return true;
-    }
+    const bool known = fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0;
+    const double off = known ? 0 : value * 0x1p-51;
+    *found = rounded_double(value - off, precision, least, bits);
+    return known || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
   }
   const double wide = (bound + fabs(rest)) * (1 + 0x1p-50) + fabs(sum) * 0x1p-51 + as_double((ulong)16);
   double low = sum - wide;
@@ -174,7 +182,8 @@ inline bool certain_variance(const double sum, const double bound, const double 
     exact = exact && fma(-value, value, square) == 0;
   }
   // A variance that is a double, or whose root is, is known. All ties are such ones.
-  const double off = exact ? 0 : value * (2 * wide / numerator + 0x1p-50);
+  const double share = wide == 0 ? 0x1p-50 : 2 * wide / numerator + 0x1p-50;
+  const double off = exact ? 0 : value * share;
   *found = rounded_double(value - off, precision, least, bits);
   return exact || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
 }

@@ -148,12 +148,29 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 }
 #elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1)
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
-#define SUM_PART_WORDS 3
+// Short rows and prefixes also have the kinds of what is not finite, whose sum is known.
+#define SUM_NOTES_KINDS ((MASU_LINES > 1 || MASU_RUNNING) && MASU_INPUTS == 1)
+#define SUM_PART_WORDS (3 + SUM_NOTES_KINDS)
 #define SUM_START_PART  \
   double sum = 0;       \
   double error = 0;     \
-  double lost = 0;
-#if MASU_INPUTS == 1
+  double lost = 0;      \
+  SUM_START_KINDS
+#if SUM_NOTES_KINDS
+#define SUM_START_KINDS uint kinds = 0;
+#define SUM_END_KINDS part[3] = kinds;
+#define SUM_ADD(bits, unused)                        \
+  {                                                  \
+    const MASU_BITS b = (bits);                      \
+    kinds |= kind_of(b, b);                          \
+    add_double(&sum, &error, &lost, as_double(b));   \
+  }
+#else
+#define SUM_START_KINDS
+#define SUM_END_KINDS
+#endif
+#if SUM_NOTES_KINDS
+#elif MASU_INPUTS == 1
 #define SUM_ADD(bits, unused) add_double(&sum, &error, &lost, as_double(bits));
 #elif MASU_ELEMENT_BYTES == 8
 #define SUM_ADD(x_bits, y_bits) add_product(&sum, &error, &lost, as_double(x_bits), as_double(y_bits));
@@ -171,10 +188,17 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define SUM_END_PART          \
   part[0] = as_ulong(sum);    \
   part[1] = as_ulong(error);  \
-  part[2] = as_ulong(lost);
+  part[2] = as_ulong(lost);   \
+  SUM_END_KINDS
 inline void add_part(ulong *part, const ulong *other) { add_sums(part, other); }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+#if SUM_NOTES_KINDS
+  if (part[3] != 0) {
+    *found = special_bits((uint)part[3], precision, bits);
+    return true;
+  }
+#endif
   return certain(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), what, divisor, precision, least,
                  bits, found);
 }

@@ -350,9 +350,8 @@ QuickPart quick_pieces(std::uint64_t count, const Part& part) {
     for (std::uint64_t i = 0; i < pieces; ++i) take(piece(i));
   } else {
     std::vector<QuickPart> found(pieces);
-    runtime::parallel_tasks((pieces + pieces_a_task - 1) / pieces_a_task, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(pieces, (task + 1) * pieces_a_task);
-      for (std::uint64_t i = task * pieces_a_task; i < end; ++i) found[i] = piece(i);
+    runtime::parallel_parts(pieces, pieces_a_task, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t i = first; i < end; ++i) found[i] = piece(i);
     });
     for (const QuickPart& each : found) take(each);
   }

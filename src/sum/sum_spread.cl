@@ -31,7 +31,7 @@
 #define SUM_END_SQUARE_ERROR
 #define SUM_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
-// For rows of few elements, and for others whose result is not certain (sum_round.cl): differences from `pivot`, the
+// Rows of few elements, and others whose result is not certain (sum_round.cl), add the differences from `pivot`, the
 // first element, whose variance is the same; few of them cancel by little. Their roundings are as those of additions.
 // `lost`: what is rounded away; `squares` is infinite where there are infinities or NaNs.
 #define SUM_ADD_DIFFERENCE(bits)                                                                   \

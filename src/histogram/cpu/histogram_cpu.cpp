@@ -221,17 +221,16 @@ bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals
 }
 
 std::optional<ValueRange> finite_range(const ArrayView& data) {
-  return dispatch(data.dtype, [&](auto tag) -> std::optional<ValueRange> {
-    using T = typename decltype(tag)::type;
+  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) -> std::optional<ValueRange> {
     using Value = ComputedAs<T>;
     const T* x = static_cast<const T*>(data.data);
     const std::uint64_t piece = piece_bytes / sizeof(T);
     Value least = std::numeric_limits<Value>::max();
     Value greatest = std::numeric_limits<Value>::lowest();
     std::mutex joining;
-    runtime::parallel_tasks((data.count + piece - 1) / piece, [&](std::uint64_t task) {
-      const T* from = x + task * piece;
-      const std::uint64_t length = std::min(piece, data.count - task * piece);
+    runtime::parallel_parts(data.count, piece, [&](std::uint64_t first, std::uint64_t end) {
+      const T* from = x + first;
+      const std::uint64_t length = end - first;
       Value lo = std::numeric_limits<Value>::max();
       Value hi = std::numeric_limits<Value>::lowest();
       if constexpr (is_stored<T>) {
@@ -264,10 +263,10 @@ void Counter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t r
   }
   const bool in_tables = strategy_ != Strategy::global && pays_for_tables(length);
   const std::uint64_t at_a_time = std::max<std::uint64_t>(1, task_bytes / bytes);
-  runtime::parallel_tasks((rows + at_a_time - 1) / at_a_time, [&](std::uint64_t task) {
+  runtime::parallel_parts(rows, at_a_time, [&](std::uint64_t first, std::uint64_t end) {
     std::optional<Tables> tables;
     if (in_tables) tables.emplace(shape, copies_of(shape, strategy_));
-    for (std::uint64_t r = task * at_a_time; r < std::min(rows, (task + 1) * at_a_time); ++r) {
+    for (std::uint64_t r = first; r < end; ++r) {
       add_short(part(data, r * length, length), totals_of(row + r), tables ? &*tables : nullptr);
     }
   });

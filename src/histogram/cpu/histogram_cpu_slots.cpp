@@ -354,10 +354,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
 }
 
 void SlotWriter::write(const void* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const {
-  dispatch(rule_.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    write_values(static_cast<const T*>(x), count, history, slots);
-  });
+  dispatch(rule_.dtype, [&]<class T>(TypeTag<T>) { write_values(static_cast<const T*>(x), count, history, slots); });
 }
 
 std::uint64_t SlotWriter::step_counters() const noexcept {
@@ -389,8 +386,7 @@ bool SlotWriter::count_steps_by_cells(const void* x, std::uint64_t elements, uns
   if (guide_f32_) {
     return count_by_cells_of(static_cast<const float*>(x), elements, *guide_f32_, cells_f32_, copies, steps);
   }
-  return dispatch(rule_.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(rule_.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (is_stored<T>) {
       return false;
     } else {
@@ -401,8 +397,7 @@ bool SlotWriter::count_steps_by_cells(const void* x, std::uint64_t elements, uns
 
 void SlotWriter::count_steps(const void* x, std::size_t count, const StepTables& tables) const {
   if (guide_f32_) return guide_f32_->count_steps(static_cast<const float*>(x), count, tables);
-  dispatch(rule_.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(rule_.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (!is_stored<T>) {
       double room[block_elements];
       guide_f64_->count_steps(values_as(static_cast<const T*>(x), count, room), count, tables);
