@@ -27,26 +27,21 @@ constexpr std::uint64_t counted_from = std::uint64_t{1}
                                        << 19;  // 16-bit keys: the counters are no more than the keys then
 constexpr std::uint64_t counter_most = std::uint64_t{1} << 31;  // keys counted in 32 bits
 
-template <class T, class Before>
-void insertion_sort(T* keys, std::uint64_t count, const Before& comes_before) {
-  for (std::uint64_t i = 1; i < count; ++i) {
-    const T key = keys[i];
-    std::uint64_t at = i;
-    for (; at != 0 && comes_before(key, keys[at - 1]); --at) keys[at] = keys[at - 1];
-    keys[at] = key;
-  }
-}
-// Integers are compared as what they are, since a flip of each takes longer; the keys of floats stand beside them.
+// Of at most insertion_most. Integers are their keys for that time; those of floats stand beside them.
 template <class T>
-void sort_few(Keys<T> key_of, T* keys, std::uint64_t count) {
+void insertion_sort(Keys<T> key_of, T* keys, std::uint64_t count) {
   if constexpr (std::is_integral_v<T>) {
-    const bool descending = (key_of.flip & 1) != 0;
-    const auto sort = [&](auto* numbers) {
-      if (descending) insertion_sort(numbers, count, std::greater());
-      else insertion_sort(numbers, count, std::less());
+    const auto flip = [&] {
+      for (std::uint64_t i = 0; key_of.flip != 0 && i < count; ++i) keys[i] ^= key_of.flip;
     };
-    if (((key_of.flip & key_sign<T>) != 0) == descending) sort(keys);
-    else sort(reinterpret_cast<std::make_signed_t<T>*>(keys));
+    flip();
+    for (std::uint64_t i = 1; i < count; ++i) {
+      const T key = keys[i];
+      std::uint64_t at = i;
+      for (; at != 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+      keys[at] = key;
+    }
+    flip();
   } else {
     std::array<KeyOf<T>, insertion_most> sorted;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -91,14 +86,11 @@ void counting_sort(Keys<T> key_of, T* keys, std::uint64_t count, Threads threads
     std::uint32_t* const mine = counts[stripe].data();
     for (std::uint64_t i = first; i < last; ++i) ++mine[std::bit_cast<KeyOf<T>>(keys[i])];
   });
-  for (const auto& mine : counts) {
-    for (std::size_t bits = 0; bits < codes; ++bits) {
-      ends[code_index(key_of, std::bit_cast<T>(static_cast<KeyOf<T>>(bits)))] += mine[bits];
-    }
-  }
   std::uint64_t sum = 0;
   for (std::size_t code = 0; code < codes; ++code) {
-    ends[code] = sum += ends[code];
+    const auto bits = std::bit_cast<KeyOf<T>>(key_of_code(key_of, code));
+    for (const auto& mine : counts) sum += mine[bits];
+    ends[code] = sum;
   }
   for_stripes(count, stripes_of(count, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
     std::size_t code = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
@@ -189,7 +181,7 @@ void reverse(T* keys, std::uint64_t count, Threads threads) {
 
 template <class T>
 void sort_typed(Keys<T> key, T* keys, std::uint64_t count, Threads threads) {
-  if (count <= insertion_most) return sort_few(key, keys, count);
+  if (count <= insertion_most) return insertion_sort(key, keys, count);
   const Trend trend = trend_of(key, keys, count, threads);
   if (trend.rising) return;
   if constexpr (std::is_integral_v<T>) {
