@@ -34,8 +34,7 @@ std::string json_number(double value, Dtype dtype) {
 }
 
 std::uint64_t bits_of(const ArrayView& data, std::uint64_t i) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, static_cast<const T*>(data.data) + i, sizeof(T));
     return bits;
@@ -53,8 +52,7 @@ std::uint64_t bits_of(double value, Dtype dtype) {
 }
 
 double number_at(const ArrayView& data, std::uint64_t i) {
-  return dispatch(data.dtype, [&](auto tag) -> double {
-    using T = typename decltype(tag)::type;
+  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) -> double {
     T value;
     std::memcpy(&value, static_cast<const char*>(data.data) + i * sizeof(T), sizeof(T));
     return to_f64(value);
@@ -70,8 +68,7 @@ std::optional<int> table_digits;  // --digits
 }
 
 std::string element_text(const ArrayView& array, std::uint64_t index) {
-  return dispatch(array.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(array.dtype, [&]<class T>(TypeTag<T>) {
     std::array<char, io::number_room> text{};
     return std::string(text.data(), io::put_number(text.data(), text.size(), static_cast<const T*>(array.data)[index]));
   });

@@ -22,8 +22,7 @@ constexpr std::size_t lines_bytes = std::size_t{1} << 14U;
 }
 
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
-  dispatch(array.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(array.dtype, [&]<class T>(TypeTag<T>) {
     const auto* values = static_cast<const T*>(array.data);
     std::array<char, lines_bytes> lines;
     std::size_t length = 0;

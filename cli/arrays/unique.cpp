@@ -26,8 +26,7 @@ constexpr std::uint64_t table_block_entries = 4096;  // that merging gives at a 
 
 // Whether two values are one: neither comes before the other.
 bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
-  return dispatch(a.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(a.dtype, [&]<class T>(TypeTag<T>) {
     T left;
     T right;
     std::memcpy(&left, static_cast<const std::byte*>(a.data) + i * sizeof(T), sizeof(T));

@@ -62,14 +62,8 @@ struct HistogramCommandOptions : ArrayOptions {
 
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
-void write_chart(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
-  if (result.weighted) return write_weighted_table(result, options, sink);
-  if (options.several && !options.first) sink("\n");
-  write_table(result, {output_width(), utf8_locale(), options.density, options.cumulative, options.log_counts}, sink);
-}
-
 constexpr std::array<Format, 4> formats{
-    {{"table", write_chart}, {"json", write_json}, {"csv", write_csv}, {"npy", write_npy}}};
+    {{"table", write_table}, {"json", write_json}, {"csv", write_csv}, {"npy", write_npy}}};
 
 const Format* find_format(std::string_view name) {
   const auto* const found =
@@ -366,7 +360,8 @@ Exit run_command(HistogramCommandOptions& asked) {
 
   std::optional<io::OutputFile> file;
   if (!to_stdout && ranks().first()) file.emplace(common.output);
-  WriteOptions options{several, true, asked.density, asked.cumulative, asked.log_counts};
+  WriteOptions options{
+      .several = several, .density = asked.density, .cumulative = asked.cumulative, .log_counts = asked.log_counts};
   if (several && ranks().several()) return run_dealt(asked, work, form, options, file, progress);
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);

@@ -117,27 +117,19 @@ struct WriteOptions {
   bool first = true;
   bool density = false;
   bool cumulative = false;
-  bool log_counts = false;  // bars by the logarithm of the counts
+  bool log_counts = false;          // bars by the logarithm of the counts
+  unsigned width = output_width();  // columns of a chart
+  bool utf8 = utf8_locale();
 };
 
-// A chart as wide as `width` columns, for people.
-struct TableOptions {
-  unsigned width = 80;
-  bool utf8 = false;
-  bool density = false;
-  bool cumulative = false;
-  bool log_counts = false;
-};
-void write_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
-void write_row_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
-void write_joint_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
+// For people: charts, and lines where there are weights.
+void write_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 void write_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 // The counts (or, as asked, the cumulative counts) as u64, totals, or the density as f64: of shape (bins),
 // (channels, bins), (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-// The form of a weighted histogram for people.
-void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 
 // Which bins the options --bins, --range, --edges, --integers and --log ask for.
 

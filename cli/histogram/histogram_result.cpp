@@ -70,8 +70,7 @@ Strategy HistogramResult::strategy() const {
 }
 
 Bounds dtype_bounds(Dtype dtype) {
-  return dispatch(dtype, [](auto tag) -> Bounds {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, []<class T>(TypeTag<T>) -> Bounds {
     if constexpr (std::is_integral_v<T>) {
       return {static_cast<double>(std::numeric_limits<T>::min()), static_cast<double>(std::numeric_limits<T>::max())};
     } else {
@@ -101,8 +100,7 @@ constexpr std::uint64_t a_task = std::uint64_t{1} << 14U;       // of them
 Summary::Summary(Dtype dtype) : extremes_(cpu_, dtype, ReduceOp::minmax), sum_(cpu_, dtype) {}
 
 void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
     const std::span<const T> values(static_cast<const T*>(data.data), data.count);
     std::vector<T> copy(channels == 1 ? 0 : most_copied);
     for (std::uint64_t at = channel; at < values.size(); at += most_copied * channels) {
@@ -111,9 +109,8 @@ void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
         add(ArrayView(values.subspan(at, count)));
         continue;
       }
-      runtime::parallel_tasks((count + a_task - 1) / a_task, [&](std::uint64_t task) {
-        const std::uint64_t end = std::min(count, (task + 1) * a_task);
-        for (std::uint64_t i = task * a_task; i < end; ++i) copy[i] = values[at + i * channels];
+      runtime::parallel_parts(count, a_task, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t i = first; i < end; ++i) copy[i] = values[at + i * channels];
       });
       add(ArrayView(std::span(copy).first(count)));
     }
@@ -130,8 +127,7 @@ void Summary::add(const ArrayView& block) {
     extremes_.add(greatest);
     return sum_.add(block);
   }
-  dispatch(block.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(block.dtype, [&]<class T>(TypeTag<T>) {
     const std::span<const T> values(static_cast<const T*>(block.data), block.count);
     std::vector<T> finite;
     std::copy_if(values.begin(), values.end(), std::back_inserter(finite),

@@ -93,7 +93,7 @@ std::string headline(const HistogramResult& result) {
 }
 
 // Lines of labels, counts and bars; a line of `titles` for `more` above them.
-void write_bars(std::span<const Bar> bars, const std::vector<std::string>& titles, const TableOptions& options,
+void write_bars(std::span<const Bar> bars, const std::vector<std::string>& titles, const WriteOptions& options,
                 const Sink& sink) {
   std::size_t label_width = 0;
   std::uint64_t most = 0;
@@ -140,7 +140,7 @@ std::string label(const HistogramResult& result, const Histogram& histogram, std
 }
 
 std::vector<Bar> group(const HistogramResult& result, const Histogram& histogram, std::uint64_t bins_a_row,
-                       const TableOptions& options) {
+                       const WriteOptions& options) {
   const auto counts = histogram.counts();
   const auto counted = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   std::uint64_t cumulative = 0;
@@ -160,40 +160,7 @@ std::vector<Bar> group(const HistogramResult& result, const Histogram& histogram
   return bars;
 }
 
-}  // namespace
-
-void write_table(const HistogramResult& result, const TableOptions& options, const Sink& sink) {
-  if (result.joint) {
-    write_joint_table(result, options, sink);
-    return;
-  }
-  if (result.rows) {
-    write_row_table(result, options, sink);
-    return;
-  }
-  const std::uint64_t bins = result.channels.front().size();
-  const std::uint64_t bins_a_row = bins <= ungrouped ? 1 : bins_a_place(bins, most_rows);
-  std::string head = headline(result) + fmt::format(", {} bin{}", bins, bins == 1 ? "" : "s");
-  if (bins_a_row > 1) head += fmt::format(", {} in each row", bins_a_row);
-  if (options.log_counts) head += ", bars by the logarithm of the counts";
-  sink(head + "\n");
-
-  std::vector<std::string> titles;
-  if (options.density) titles.emplace_back("density");
-  if (options.cumulative) titles.emplace_back("cumulative");
-  for (std::size_t c = 0; c < result.channels.size(); ++c) {
-    const Histogram& histogram = result.channels[c];
-    const std::string name = result.names.empty() ? "" : result.names[c] + ": ";
-    sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}\n", name, histogram.n(),
-                     result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
-                     histogram.nan()));
-    write_bars(group(result, histogram, bins_a_row, options), titles, options, sink);
-  }
-}
-
 // --rows on a terminal: each row is a line.
-
-namespace {
 
 constexpr std::uint64_t most_rows_lines = 40;  // rows that are shown, of one channel each
 constexpr std::uint64_t narrowest_row = 10;
@@ -212,9 +179,7 @@ std::string axis(double first, double last, Dtype data, Dtype edge_dtype, std::u
   return std::string(margin, ' ') + lo + std::string(gap, ' ') + hi + "\n";
 }
 
-}  // namespace
-
-void write_row_table(const HistogramResult& result, const TableOptions& options, const Sink& sink) {
+void write_row_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   const std::uint64_t bins = result.first().size();
   const unsigned channels = result.channel_count();
   const std::uint64_t rows = result.row_count();
@@ -265,15 +230,13 @@ void write_row_table(const HistogramResult& result, const TableOptions& options,
 
 // --joint on a terminal: a map of shades for two columns, else the counts of each column by itself.
 
-namespace {
-
 constexpr std::uint64_t most_joint_lines = 24;
 constexpr std::uint64_t most_bars = 16;
 constexpr std::uint64_t narrowest = 10;
 constexpr std::uint64_t widest_cell = 4;
 
 // Column 0 from left to right, column 1 upwards.
-void write_map(const HistogramResult& result, const TableOptions& options, const Sink& sink) {
+void write_map(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   const JointHistogram& joint = *result.joint;
   const std::vector<double> xs = joint.edges(0);
   const std::vector<double> ys = joint.edges(1);
@@ -321,7 +284,7 @@ void write_map(const HistogramResult& result, const TableOptions& options, const
 }
 
 // The counts of one column, whatever the others are.
-void write_margin(const HistogramResult& result, unsigned d, const TableOptions& options, const Sink& sink) {
+void write_margin(const HistogramResult& result, unsigned d, const WriteOptions& options, const Sink& sink) {
   const JointHistogram& joint = *result.joint;
   std::uint64_t stride = 1;  // cells of the later columns
   for (unsigned i = d + 1; i < joint.dimensions(); ++i) stride *= joint.size(i);
@@ -343,9 +306,7 @@ void write_margin(const HistogramResult& result, unsigned d, const TableOptions&
   write_bars(bars, {}, options, sink);
 }
 
-}  // namespace
-
-void write_joint_table(const HistogramResult& result, const TableOptions& options, const Sink& sink) {
+void write_joint_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   const JointHistogram& joint = *result.joint;
   std::string bins;
   for (unsigned d = 0; d < joint.dimensions(); ++d) {
@@ -358,6 +319,33 @@ void write_joint_table(const HistogramResult& result, const TableOptions& option
     return;
   }
   for (unsigned d = 0; d < joint.dimensions(); ++d) write_margin(result, d, options, sink);
+}
+
+}  // namespace
+
+void write_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  if (result.weighted) return write_weighted_table(result, options, sink);
+  if (options.several && !options.first) sink("\n");
+  if (result.joint) return write_joint_table(result, options, sink);
+  if (result.rows) return write_row_table(result, options, sink);
+  const std::uint64_t bins = result.channels.front().size();
+  const std::uint64_t bins_a_row = bins <= ungrouped ? 1 : bins_a_place(bins, most_rows);
+  std::string head = headline(result) + fmt::format(", {} bin{}", bins, bins == 1 ? "" : "s");
+  if (bins_a_row > 1) head += fmt::format(", {} in each row", bins_a_row);
+  if (options.log_counts) head += ", bars by the logarithm of the counts";
+  sink(head + "\n");
+
+  std::vector<std::string> titles;
+  if (options.density) titles.emplace_back("density");
+  if (options.cumulative) titles.emplace_back("cumulative");
+  for (std::size_t c = 0; c < result.channels.size(); ++c) {
+    const Histogram& histogram = result.channels[c];
+    const std::string name = result.names.empty() ? "" : result.names[c] + ": ";
+    sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}\n", name, histogram.n(),
+                     result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
+                     histogram.nan()));
+    write_bars(group(result, histogram, bins_a_row, options), titles, options, sink);
+  }
 }
 
 }  // namespace masu::cli

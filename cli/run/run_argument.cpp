@@ -151,8 +151,7 @@ KernelArgument parse_value(ValueType type, std::string_view text) {
     usage_error("--arg: {} takes {} value{}, got {} in '{}'", name_of(type), type.width, type.width == 1 ? "" : "s",
                 parts.size(), text);
   }
-  return dispatch(type.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(type.dtype, [&]<class T>(TypeTag<T>) {
     std::vector<T> values;
     for (const std::string_view part : parts) values.push_back(parse_number<T>(part));
     return KernelArgument::value({type.dtype, static_cast<std::uint8_t>(type.width)}, values.data());

@@ -139,8 +139,7 @@ RunDifference compare(const ArrayView& got, const InputRequest& input) {
     const std::uint64_t first = found.expected_elements;
     found.expected_elements += count;
     if (first >= got.count) continue;
-    dispatch(got.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
+    dispatch(got.dtype, [&]<class T>(TypeTag<T>) {
       compare_block(static_cast<const T*>(got.data) + first, block, std::min(count, got.count - first), first, found);
     });
   }

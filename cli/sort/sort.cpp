@@ -70,8 +70,7 @@ constexpr std::uint64_t least_for_device = 4096;  // elements: less is looked at
 
 // The first place from 1 on that comes before its predecessor, or the count.
 std::uint64_t first_fall(const ArrayView& data, Order order) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
     const auto* values = static_cast<const T*>(data.data);
     std::uint64_t i = 1;
     while (i < data.count && !comes_before(values[i], values[i - 1], order)) ++i;

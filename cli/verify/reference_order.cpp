@@ -23,8 +23,7 @@ bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uin
 }
 
 bool precedes(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j) {
-  return dispatch(a.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(a.dtype, [&]<class T>(TypeTag<T>) {
     return comes_before(static_cast<const T*>(a.data)[i], static_cast<const T*>(b.data)[j]);
   });
 }
@@ -113,8 +112,7 @@ namespace {
 
 // What no element goes beyond.
 std::uint64_t identity_bits(Dtype dtype, ScanOp op) {
-  return dispatch(dtype, [&](auto tag) -> std::uint64_t {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     const bool greatest = op == ScanOp::min;
     if (op == ScanOp::sum) return 0;
     if constexpr (std::integral<T>) {

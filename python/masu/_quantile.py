@@ -233,8 +233,9 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
     try:
         axes, shape = reduced(data, axis, keepdims)
         moves = plain is not None and np.ndim(q) > 1 and several_axes(axes, data.ndim)
-        if isinstance(q, _ndarray) and type(q) is not _ndarray or moves and (out is not None or len(shape) + len(axes) > data.ndim):
-            raise Unforeseen  # results of a subclass; axes of q at places of NumPy's own
+        if (isinstance(q, _ndarray) and type(q) is not _ndarray or not np.size(q)
+                or moves and (out is not None or len(shape) + len(axes) > data.ndim)):
+            raise Unforeseen  # results of a subclass, or none at all; axes of q at places of NumPy's own
         if out is not None and (type(out) is not _ndarray or out.shape != (*np.shape(q), *shape)):
             raise Unforeseen
         lines = _host.rows(data, axes)
@@ -247,7 +248,7 @@ def _here(numpys, plain, a, axis, out, keepdims, device, **options):
             first = list(range(np.ndim(q)))
             result = np.moveaxis(np.moveaxis(result, first, [i - np.ndim(q) for i in first]), [i - 1 for i in first], first)
         if out is None:
-            if len(axes) == data.ndim and not np.ndim(q) and np.isnan(result).all() and np.isnan(lines).any():
+            if plain is None and len(axes) == data.ndim and not np.ndim(q) and np.isnan(result).all() and np.isnan(lines).any():
                 result = result.astype(lines.dtype)  # one NaN is the data's
             return result[()]
         if plain is not None:

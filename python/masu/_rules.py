@@ -118,6 +118,8 @@ def check_number(name, rule, a, extremes, range, functions):
         pair = extremes(inside) if inside.size else ()
         if not len(pair) or not np.isfinite((first, last, pair[1] - pair[0] if a.dtype.kind == "f" else 0)).all():
             return
+        if rule == "doane" and inside.size <= 2:
+            return  # which has one bin for them
         summary = _Summary(inside, pair, (first, last), functions)
         width = (float(summary.spread) / max(100, summary.size**0.5) if rule == "stone" else  # or wider
                  getattr(summary, "sturges" if rule == "doane" else rule)())

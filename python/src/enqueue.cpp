@@ -291,27 +291,21 @@ Outcome EnqueuedCall::record_and_keep(const Commands& commands, const Prepare& p
   return Outcome::done;
 }
 
-Outcome EnqueuedCall::make_ready(const Commands& commands, const Prepare& prepare) {
+Outcome EnqueuedCall::make_ready(const Commands& commands, const Prepare& prepare, bool once) {
   if (!settle_outputs()) return Outcome::not_plain;
   settle_zeros();
-  Cache& cache = Cache::instance();
-  if (const auto found = cache.entries.find(key_); found != cache.entries.end()) {
+  const auto& known = Cache::instance().entries;
+  if (const auto found = once ? known.end() : known.find(key_); found != known.end()) {
     known_ = found->second;
     return Outcome::done;
   }
-  if (const Outcome outcome = record_and_keep(commands, prepare); outcome != Outcome::done) return outcome;
-  return is_still() ? Outcome::done : Outcome::again;
+  const Outcome outcome = once ? record(commands, prepare) : record_and_keep(commands, prepare);
+  return outcome != Outcome::done || is_still() ? outcome : Outcome::again;
 }
 
-Outcome EnqueuedCall::finish(const Commands& commands, const Prepare& prepare) {
-  const Outcome outcome = make_ready(commands, prepare);
+Outcome EnqueuedCall::finish(const Commands& commands, const Prepare& prepare, bool once) {
+  const Outcome outcome = make_ready(commands, prepare, once);
   return outcome == Outcome::done ? run() : outcome;
-}
-
-Outcome EnqueuedCall::finish_once(const Commands& commands) {
-  if (!settle_outputs()) return Outcome::not_plain;
-  if (const Outcome outcome = record(commands, {}); outcome != Outcome::done) return outcome;
-  return is_still() ? run() : Outcome::again;
 }
 
 Outcome EnqueuedCall::finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands) {

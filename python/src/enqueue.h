@@ -171,10 +171,8 @@ class EnqueuedCall {
   void give_as(PyObject* type) { type_ = type; }
 
   // Enqueues the commands, which are recorded where they are not known. `prepare` makes on the device what they use as
-  // often as they are repeated.
-  Outcome finish(const Commands& commands, const Prepare& prepare = {});
-  // The same of commands that depend on more than the key, and are recorded for this once.
-  Outcome finish_once(const Commands& commands);
+  // often as they are repeated. `once`: they depend on more than the key, and are recorded for this call alone.
+  Outcome finish(const Commands& commands, const Prepare& prepare = {}, bool once = false);
   // The same of a call whose last outputs are numbers of up to 8 bytes, which it waits for: they are outputs no more.
   // not_plain: the stream is being captured.
   Outcome finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands);
@@ -223,7 +221,7 @@ class EnqueuedCall {
     return static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(data) % 16);
   }
   // Completes the key by the outputs and zeros, and finds the commands or records them.
-  Outcome make_ready(const Commands& commands, const Prepare& prepare);
+  Outcome make_ready(const Commands& commands, const Prepare& prepare, bool once = false);
   bool settle_outputs();
   void settle_zeros();
   bool takes(Output& output);

@@ -150,10 +150,11 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
     const Between found = between(x.dtype, bins, ends);
     call.input(found.edges);
     const Results results(call, x, bins);
-    return call.finish_once([&](Stream& stream, Buffers data) {
+    const auto count = [&](Stream& stream, Buffers data) {
       masu::PreparedHistogram prepared(stream.device(), x.dtype, found.bins);
       static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
-    });
+    };
+    return call.finish(count, {}, true);
   });
 }
 
@@ -196,15 +197,14 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
     prepared = std::make_shared<masu::PreparedHistogram>(device, x.dtype, bins);
     return prepared;
   };
+  // The size may be another one each time: then the bins are in memory of the commands.
+  const bool once = !known && masu::size_of(x.dtype) != 1;
   const auto count = [&](Stream& stream, Buffers data) {
+    if (once) prepare(stream.device());
     static_cast<void>(masu::histogram(stream, data[0], *prepared, data[1]));
+    if (once) prepared.reset();
   };
-  if (known || masu::size_of(x.dtype) == 1) return call.finish(count, prepare);
-  return call.finish_once([&](Stream& stream, Buffers data) {  // the size may be another one each time
-    prepare(stream.device());
-    count(stream, data);
-    prepared.reset();
-  });
+  return call.finish(count, once ? EnqueuedCall::Prepare() : prepare, once);
 }
 
 }  // namespace masu_python

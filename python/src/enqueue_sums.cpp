@@ -61,10 +61,11 @@ void as_dtype(Stream& stream, const Buffer<std::byte>& from, Dtype dtype, Buffer
   static_cast<void>(masu::convert(stream, from, dtype, to, other, {.overflow = masu::Overflow::wrap}));
 }
 
-// Whether work-groups may share a row, which takes memory of zeros.
-bool takes_zeros(const Tensor& tensor) {
+// Whether work-groups may share a row, which takes memory of zeros: not if there are rows enough for all of them.
+bool takes_zeros(const Tensor& tensor, std::uint64_t rows) {
   constexpr std::uint64_t least_bytes = std::uint64_t{1} << 15;
-  return tensor.count * masu::size_of(tensor.dtype) >= least_bytes;
+  constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
+  return tensor.count * masu::size_of(tensor.dtype) >= least_bytes && rows <= most_rows;
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ Outcome enqueued::reduce(EnqueuedCall& call) {
   const bool rounded = masu::is_float(result);
   if (!rounded && (floats || !is_sum)) return Outcome::not_plain;
   call.option(static_cast<std::uint64_t>(ddof));
-  if (takes_zeros(x)) call.zeros(lines.number() * sizeof(std::uint32_t));
+  if (takes_zeros(x, lines.number())) call.zeros(lines.number() * sizeof(std::uint32_t));
   call.output(result, false, lines.reduced(given[Name::keepdims] == Py_True), given[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
     masu::SumOptions options{.rows = lines.number(),
@@ -138,7 +139,7 @@ Outcome enqueued::dot(EnqueuedCall& call) {
   Tensor y;
   if (!call.second_input(y) || x.dtype != y.dtype || x.boolean || y.boolean) return Outcome::not_plain;
   if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return Outcome::not_plain;
-  if (takes_zeros(x)) call.zeros(sizeof(std::uint32_t));
+  if (takes_zeros(x, 1)) call.zeros(sizeof(std::uint32_t));
   call.output(x.dtype, false, {}, call.arguments[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
     masu::SumOptions options{.zeros = call.has_zeros() ? &data[3] : nullptr};

@@ -157,6 +157,7 @@ struct Rows : HostLines {
   masu::ArrayView data{};
   std::uint64_t number = 1;
   std::uint64_t length = 0;
+  bool nan = false;               // some elements are NaN
   std::vector<std::byte> kept{};  // rows, or what is no NaN
 
   // False for what is empty, and for other axes than None and an int.
@@ -167,13 +168,15 @@ struct Rows : HostLines {
     data = {dtype, masu::as_rows(masu::size_of(dtype), array->data, lines, kept), count};
     return true;
   }
-  [[nodiscard]] bool have_nan() const { return masu::has_nan(data); }
-  // One row without its NaNs; false where nothing is left, and of several rows.
-  bool leave_out_nans() {
+  // Looks for NaNs, which one row leaves out if it `skips` them; false where nothing is left, and for several rows.
+  bool look_for_nans(bool skips) {
+    nan = masu::has_nan(data);
+    if (!nan || !skips) return true;
     if (number != 1) return false;
     kept.resize(data.count * masu::size_of(data.dtype));
     length = masu::copy_numbers(data, kept.data());
     data = {data.dtype, kept.data(), length};
+    nan = false;
     return length != 0;
   }
 };
@@ -182,16 +185,15 @@ struct Rows : HostLines {
 // work(stream, data, result) fills it. A NaN in the data makes each result NaN, without work: a single one in the
 // data's dtype, as NumPy takes it from the data. None where not all is finite, as NumPy may warn.
 template <class Work>
-PyObject* filled(Rows& rows, bool nan, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
-                 const Work& work) {
-  if (nan && (rows.number != 1 || !masu::is_float(dtype))) return nullptr;
+PyObject* filled(Rows& rows, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean, const Work& work) {
+  if (rows.nan && (rows.number != 1 || !masu::is_float(dtype))) return nullptr;
   std::vector<std::int64_t> shape = front;
   const auto kept = rows.lines.reduced(false);
   shape.insert(shape.end(), kept.begin(), kept.end());
-  if (nan && shape.empty()) dtype = rows.dtype;
+  if (rows.nan && shape.empty()) dtype = rows.dtype;
   nb::object result = new_numpy_array(shape, dtype, boolean);
   const masu::MutableArrayView output(dtype, data_of(result), any_numpy_array(result.ptr())->count());
-  if (nan) {
+  if (rows.nan) {
     masu::fill_with_nan(output);
   } else {
     const Device& cpu = this_cpu();
@@ -224,13 +226,9 @@ PyObject* plain::median(const Arguments& values) {
   Rows rows;
   if (!rows.find(values)) return nullptr;
   if (skip && !rows.lines.flat && rows.array->dimensions != 1) return nullptr;
+  if (!rows.look_for_nans(skip)) return nullptr;
   const Dtype dtype = rows.dtype;
-  bool nan = rows.have_nan();
-  if (nan && skip) {
-    if (!rows.leave_out_nans()) return nullptr;
-    nan = false;
-  }
-  return filled(rows, nan, {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
+  return filled(rows, {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::median(stream, data, dtype, result, {.rows = rows.number}).get();
                 });
@@ -252,15 +250,15 @@ PyObject* plain::quantile(const Arguments& values) {
   }
   if (points->list.empty()) return nullptr;
   const Dtype to = points->result.value_or(dtype);
-  bool nan = rows.have_nan();
+  const std::uint64_t length = rows.length;
+  if (!rows.look_for_nans(values.variant().skips_nan)) return nullptr;
   std::vector<masu::QuantilePoint> fewer;
-  if (nan && values.variant().skips_nan) {
-    if (points->q.empty() || !rows.leave_out_nans()) return nullptr;
+  if (rows.length != length) {
+    if (points->q.empty()) return nullptr;
     fewer = masu::quantile_points(points->method, rows.length, points->q);
-    nan = false;
   }
   const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
-  return filled(rows, nan, points->shape, to, rows.array->is_bool() && !points->result,
+  return filled(rows, points->shape, to, rows.array->is_bool() && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });

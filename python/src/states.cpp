@@ -29,7 +29,6 @@ namespace masu_python {
 namespace {
 
 using masu::Device;
-using nb::arg;
 
 // What Python has of a state of the library's: an accumulator, or a result that is merged. Calls run without the GIL,
 // so that threads of Python may come at once; they go one after the other.
@@ -102,8 +101,8 @@ class Held {
 template <class State>
 nb::class_<Held<State>> define_state(nb::module_& m, const char* name) {
   return nb::class_<Held<State>>(m, name)
-      .def_static("from_bytes", &Held<State>::from_bytes, nb::arg("bytes"), nb::arg("device"))
-      .def("merge", &Held<State>::merge, nb::arg("other"))
+      .def_static("from_bytes", &Held<State>::from_bytes)
+      .def("merge", &Held<State>::merge)
       .def("tobytes", &Held<State>::bytes);
 }
 // And integers that merge by addition.
@@ -111,7 +110,7 @@ template <class State>
 nb::class_<Held<State>> define_sum_state(nb::module_& m, const char* name) {
   return define_state<State>(m, name)
       .def("integers", &Held<State>::integers)
-      .def("with_integers", &Held<State>::with_integers, nb::arg("integers"));
+      .def("with_integers", &Held<State>::with_integers);
 }
 
 template <class T>
@@ -152,7 +151,7 @@ auto maker_of_dtype() {
 template <class State>
 nb::class_<Held<State>> define_accumulator(nb::module_& m, const char* name) {
   return define_state<State>(m, name)
-      .def("add", &Held<State>::add, arg("data"))
+      .def("add", &Held<State>::add)
       .def("dtype", reader<State>(&State::dtype, as_text))
       .def("count", reader<State>(&State::count));
 }
@@ -182,17 +181,14 @@ void define_reduce_class(nb::module_& m) {
     };
   };
   define_accumulator<State>(m, "ReduceAccumulator")
-      .def("__init__", maker<State, const std::string&, const std::string&>(make), arg("dtype"), arg("op"), arg("nan"),
-           arg("device"))
+      .def("__init__", maker<State, const std::string&, const std::string&>(make))
       .def("op", reader<State>(&State::op, as_text))
       .def("value", of_extreme([](const masu::ReduceResult& found, bool greatest) {
              return bytes_of(greatest ? found.max_values() : found.min_values());
-           }),
-           arg("greatest"))
+           }))
       .def("place", of_extreme([](const masu::ReduceResult& found, bool greatest) {
              return (greatest ? found.max_indices() : found.min_indices()).front();
-           }),
-           arg("greatest"))
+           }))
       .def("nonzero", reader<State>([](const State& state) { return state.result().nonzero().front(); }));
 }
 
@@ -202,8 +198,7 @@ void define_topk_class(nb::module_& m) {
     return State(device, dtype, k, {.largest = largest, .nan = masu::nan_policy_from_name(nan)});
   };
   define_accumulator<State>(m, "TopkAccumulator")
-      .def("__init__", maker<State, std::uint64_t, bool, const std::string&>(make), arg("dtype"), arg("k"),
-           arg("largest"), arg("nan"), arg("device"))
+      .def("__init__", maker<State, std::uint64_t, bool, const std::string&>(make))
       .def("k", reader<State>(&State::k))
       .def("result", reader<State>(&State::result, [](const masu::TopkResult& found) {
              return nb::make_tuple(bytes_of(found.view()), bytes_of(found.indices()), found.skipped());
@@ -230,8 +225,7 @@ void define_quantile_class(nb::module_& m) {
     return nb::make_tuple(bytes_of(values), bytes_of(elements));
   };
   define_accumulator<State>(m, "QuantileFinder")
-      .def("__init__", maker<State, nb::handle, const std::string&>(make), arg("dtype"), arg("q"), arg("method"),
-           arg("device"))
+      .def("__init__", maker<State, nb::handle, const std::string&>(make))
       .def("next_pass", reader<State>(&State::next_pass))
       .def("result", result);
 }
@@ -240,12 +234,12 @@ void define_distinct_classes(nb::module_& m) {
   using masu::RunAccumulator;
   using masu::UniqueAccumulator;
   define_accumulator<UniqueAccumulator>(m, "UniqueAccumulator")
-      .def("__init__", maker_of_dtype<UniqueAccumulator>(), arg("dtype"), arg("device"))
+      .def("__init__", maker_of_dtype<UniqueAccumulator>())
       .def("result", reader<UniqueAccumulator>(&UniqueAccumulator::result, [](const auto& found) {
              return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.counts));
            }));
   define_accumulator<RunAccumulator>(m, "RunAccumulator")
-      .def("__init__", maker_of_dtype<RunAccumulator>(), arg("dtype"), arg("device"))
+      .def("__init__", maker_of_dtype<RunAccumulator>())
       .def("result", reader<RunAccumulator>(&RunAccumulator::result, [](const auto& found) {
              return nb::make_tuple(bytes_of(found.values.view()), bytes_of(found.lengths), bytes_of(found.starts));
            }));
@@ -254,16 +248,14 @@ void define_distinct_classes(nb::module_& m) {
 void define_rows_class(nb::module_& m) {
   using State = masu::RowHistograms;
   define_sum_state<State>(m, "RowHistograms")
-      .def_static(
-          "of",
-          [](nb::handle data, const masu::Bins& bins, std::uint64_t rows, const Device& device) {
-            const Input in(data);
-            return call([&] {
-              return new Held(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, bins)
-                                             : masu::row_histograms(device, in.view(), rows, bins));
-            });
-          },
-          arg("data"), arg("bins"), arg("rows"), arg("device"))
+      .def_static("of",
+                  [](nb::handle data, const masu::Bins& bins, std::uint64_t rows, const Device& device) {
+                    const Input in(data);
+                    return call([&] {
+                      return new Held(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, bins)
+                                                     : masu::row_histograms(device, in.view(), rows, bins));
+                    });
+                  })
       .def("dtype", reader<State>(&State::dtype, as_text))
       .def("rows", reader<State>(&State::rows))
       .def("edges", reader<State>([](const State& state) { return state.edges(); }, as_bytes));
@@ -272,17 +264,15 @@ void define_rows_class(nb::module_& m) {
 void define_joint_class(nb::module_& m) {
   using State = masu::JointHistogram;
   define_sum_state<State>(m, "JointHistogram")
-      .def_static(
-          "of",
-          [](nb::handle columns, nb::handle bins, const Device& device) {
-            const Columns in(columns);
-            const std::vector<masu::Bins> which = bins_of(bins);
-            return call([&] {
-              return new Held(in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
-                                           : masu::joint_histogram(device, in.views, which));
-            });
-          },
-          arg("columns"), arg("bins"), arg("device"))
+      .def_static("of",
+                  [](nb::handle columns, nb::handle bins, const Device& device) {
+                    const Columns in(columns);
+                    const std::vector<masu::Bins> which = bins_of(bins);
+                    return call([&] {
+                      return new Held(in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
+                                                   : masu::joint_histogram(device, in.views, which));
+                    });
+                  })
       .def("dtype", reader<State>(&State::dtype, as_text))
       .def("edges", [](const Held<State>& held) {
         nb::list edges;
@@ -305,19 +295,17 @@ nb::tuple totals_of(const masu::WeightedHistogram& found) {
 void define_weighted_class(nb::module_& m) {
   using State = masu::WeightedHistogramAccumulator;
   define_state<State>(m, "WeightedHistogram")
-      .def_static(
-          "of",
-          [](nb::handle data, nb::handle weights, const masu::Bins& bins, const Device& device) {
-            const Input in(data);
-            const Input by(weights);
-            return call([&] {
-              State state(device, in.dtype(), by.dtype(), bins, {.variances = true});
-              if (in.on_device()) state.add_buffer(in.buffer(), in.dtype(), by.buffer(), by.dtype());
-              else state.add(in.view(), by.view());
-              return new Held(std::move(state), device);
-            });
-          },
-          arg("data"), arg("weights"), arg("bins"), arg("device"))
+      .def_static("of",
+                  [](nb::handle data, nb::handle weights, const masu::Bins& bins, const Device& device) {
+                    const Input in(data);
+                    const Input by(weights);
+                    return call([&] {
+                      State state(device, in.dtype(), by.dtype(), bins, {.variances = true});
+                      if (in.on_device()) state.add_buffer(in.buffer(), in.dtype(), by.buffer(), by.dtype());
+                      else state.add(in.view(), by.view());
+                      return new Held(std::move(state), device);
+                    });
+                  })
       .def("result", reader<State>([](const State& state) { return state.result(); }, totals_of));
 }
 
@@ -363,10 +351,10 @@ void define_sum_class(nb::module_& m) {
     return SumAccumulator(device, dtype, named(kind, all, text_of_kind, "SumAccumulator: kind"));
   };
   define_sum_state<SumAccumulator>(m, "SumAccumulator")
-      .def("__init__", maker<SumAccumulator, const std::string&>(make), arg("dtype"), arg("kind"), arg("device"))
-      .def("add", &Sums::add, arg("x"))
-      .def("add_products", add_products, arg("x"), arg("y"))
-      .def("result", sum_result, arg("name"), arg("dtype"), arg("ddof"))
+      .def("__init__", maker<SumAccumulator, const std::string&>(make))
+      .def("add", &Sums::add)
+      .def("add_products", add_products)
+      .def("result", sum_result)
       .def("count", reader<SumAccumulator>(&SumAccumulator::count))
       .def("dtype", reader<SumAccumulator>(&SumAccumulator::dtype, as_text))
       .def("kind", reader<SumAccumulator>(&SumAccumulator::kind, text_of_kind));

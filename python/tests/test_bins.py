@@ -41,6 +41,9 @@ def test_a_rule_that_finds_too_many_bins_takes_no_memory():
                 with pytest.raises(ValueError, match=rf"{name}: the rule '{rule}' must find at most 16777216 bins, got "):
                     getattr(masu, name)(there, rule, limits)
     assert masu.histogram(far[:-1], "fd")[0].sum() == 100
+    for few in (np.array([0, 2**64 - 1], "u8"), np.array([0.0, 1]), np.array([0, 1], "u8")):
+        assert masu.histogram(few, "doane", (-1.5, 1e300))[0].tolist() == [2]  # of two the rule makes one bin
+        assert masu.histogram_bin_edges(few, "doane", (-1.5, 1e300)).tolist() == [-1.5, 1e300]
 
 
 def test_nan_among_objects():

@@ -240,3 +240,16 @@ def test_the_middle_of_extremes(device, limit):
                 assert function(there).get() == right, x
                 assert function(np.stack([x, x]).astype(x.dtype.newbyteorder()), axis=1).tolist() == [right] * 2, x
                 assert function(masu.to_device(np.stack([x, x], 1), device), axis=0).get().tolist() == [right] * 2, x
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+@pytest.mark.parametrize("dtype", "efd")
+@pytest.mark.parametrize("q", [25, np.float64(25), np.float32(50), 1], ids=str)
+def test_nan_of_infinities_has_numpys_dtype(limit, name, dtype, q):
+    """Beside NaNs that are left out, and where nothing but NaN is there."""
+    q = q if "percentile" in name or q == 1 else q / 100
+    for numbers in ([np.inf, np.nan, np.inf, np.nan, -np.inf, np.inf], [np.nan] * 5, [np.inf, -np.inf], [np.inf, np.nan]):
+        for a in (np.array(numbers, dtype), np.tile(np.array(numbers, dtype), 500)):
+            for method in ("midpoint", "linear", "lower", "hazen"):
+                same(outcome(lambda: getattr(masu, name)(a, q, method=method)), by_rule(name, a, q, method=method),
+                     (name, a, q, method))

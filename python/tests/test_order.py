@@ -269,6 +269,17 @@ def test_median_and_quantile_are_masu_s(monkeypatch):
     assert np.isnan(masu.median(a)) and np.isnan(masu.quantile(a, 0.5))
 
 
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+@pytest.mark.parametrize("method", ["linear", "lower", "hazen", "median_unbiased"])
+def test_no_quantile_at_all_is_numpys(name, method):
+    """The shape, the dtype and its byte order where `q` has no elements."""
+    for dtype in ("<f8", ">f8", ">f4", "f2", ">i4", "u1"):
+        a = np.arange(600).reshape(3, 200).astype(dtype)
+        for q in ([], np.empty(0), np.empty(0, "f4")):
+            for axis in (None, 0, -1):
+                same(getattr(masu, name)(a, q, axis, method=method), getattr(np, name)(a, q, axis, method=method))
+
+
 def test_quantile_weights_and_errors_are_numpys():
     a = data("d", 500, specials=False)
     weights = np.arange(500.0)

@@ -19,9 +19,8 @@ std::uint64_t aligned_span(std::uint64_t bytes) {
 }
 
 void copy(std::byte* target, const std::byte* source, std::uint64_t bytes) {
-  runtime::parallel_tasks((bytes + copy_bytes - 1) / copy_bytes, [&](std::uint64_t task) {
-    const std::uint64_t first = task * copy_bytes;
-    std::memcpy(target + first, source + first, std::min(copy_bytes, bytes - first));
+  runtime::parallel_parts(bytes, copy_bytes, [&](std::uint64_t first, std::uint64_t end) {
+    std::memcpy(target + first, source + first, end - first);
   });
 }
 
@@ -102,9 +101,8 @@ void Staging::rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_
   Lane& lane = next(row_bytes * count, true);
   const double start = now();
   const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, copy_bytes / row_bytes);
-  runtime::parallel_tasks((count + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
-    const std::uint64_t end = std::min(count, (task + 1) * rows_a_task);
-    for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+  runtime::parallel_parts(count, rows_a_task, [&](std::uint64_t row, std::uint64_t end) {
+    for (; row < end; ++row) {
       std::memcpy(lane.host->data() + row * row_bytes, first + row * pitch, row_bytes);
     }
   });

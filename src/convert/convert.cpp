@@ -43,8 +43,7 @@ ConvertRule rule_for(Dtype in, Dtype out, const ConvertOptions& options) {
 }
 
 std::string text_of(Dtype dtype, std::uint64_t bits) {
-  return dispatch(dtype, [&](auto tag) -> std::string {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> std::string {
     T value;
     std::memcpy(&value, &bits, sizeof value);
     if constexpr (is_stored<T>) return fmt::format("{}", static_cast<float>(to_double(value)));

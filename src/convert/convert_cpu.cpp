@@ -66,9 +66,7 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
   const bool fast = !rule.negate && !rule.truth && has_fast_way(rule);
   const bool streams = count * out_bytes >= runtime::stream_out_bytes;
   std::atomic<std::uint64_t> first{no_position};
-  runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
-    const std::uint64_t begin = task * task_elements;
-    const std::uint64_t end = std::min(count, begin + task_elements);
+  runtime::parallel_parts(count, task_elements, [&](std::uint64_t begin, std::uint64_t end) {
     if (copies) {
       const std::uint64_t bytes = (end - begin) * out_bytes;
       if (streams) runtime::stream_out(to + begin * out_bytes, from + begin * out_bytes, bytes);

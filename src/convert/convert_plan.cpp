@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/convert_plan.h"
 
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <fmt/format.h>
@@ -122,7 +123,7 @@ std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
 Plan make(const DeviceInfo& device, const ConvertRule& rule, std::uint64_t count, std::uint64_t in_offset,
           std::uint64_t out_offset, unsigned group) {
   Plan plan;
-  plan.group = group != 0 ? group : std::min(plan.group, std::bit_floor(std::max(1U, device.max_work_group_size)));
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.fp64 = device.fp64;
   const std::uint64_t in_bytes = rule.source.bits / 8;
   const std::uint64_t out_bytes = rule.target.bits / 8;

@@ -127,62 +127,30 @@ std::uint64_t scatter_workspace(const Device& device, std::uint64_t out_count) n
   return call::on_cpu(device) ? 0 : gather_plan::scatter_bytes(out_count);
 }
 
-void gather(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,
-            const GatherOptions& options) {
-  call::run_on<Movement>(device, Operation::gather, in, Operand(indices), out, options);
-}
-void gather(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,
-            BufferBase& out, const GatherOptions& options) {
-  call::run<Movement>(Operation::gather, Operand(in, element_bytes), Operand(indices, index_dtype),
-                      Operand(out, element_bytes), options);
-}
-Pending<void> gather(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices,
-                     Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
-  return call::start<Movement>(stream, Operation::gather, Operand(in, element_bytes), Operand(indices, index_dtype),
-                               Operand(out, element_bytes), options);
-}
-
-void scatter(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,
-             const GatherOptions& options) {
-  call::run_on<Movement>(device, Operation::scatter, in, Operand(indices), out, options);
-}
-void scatter(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,
-             BufferBase& out, const GatherOptions& options) {
-  call::run<Movement>(Operation::scatter, Operand(in, element_bytes), Operand(indices, index_dtype),
-                      Operand(out, element_bytes), options);
-}
-Pending<void> scatter(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices,
-                      Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
-  return call::start<Movement>(stream, Operation::scatter, Operand(in, element_bytes), Operand(indices, index_dtype),
-                               Operand(out, element_bytes), options);
-}
-
-void permute(const Device& device, const ConstRecordsView& in, const ArrayView& mask, const RecordsView& out,
-             const GatherOptions& options) {
-  call::run_on<Movement>(device, Operation::permute, in, Operand(mask), out, options);
-}
-void permute(const BufferBase& in, std::size_t element_bytes, const BufferBase& mask, Dtype index_dtype,
-             BufferBase& out, const GatherOptions& options) {
-  call::run<Movement>(Operation::permute, Operand(in, element_bytes), Operand(mask, index_dtype),
-                      Operand(out, element_bytes), options);
-}
-Pending<void> permute(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& mask,
-                      Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
-  return call::start<Movement>(stream, Operation::permute, Operand(in, element_bytes), Operand(mask, index_dtype),
-                               Operand(out, element_bytes), options);
-}
-
-void reverse(const Device& device, const ConstRecordsView& in, const RecordsView& out, const GatherOptions& options) {
-  call::run_on<Movement>(device, Operation::reverse, in, std::nullopt, out, options);
-}
-void reverse(const BufferBase& in, std::size_t element_bytes, BufferBase& out, const GatherOptions& options) {
-  call::run<Movement>(Operation::reverse, Operand(in, element_bytes), std::nullopt, Operand(out, element_bytes),
-                      options);
-}
-Pending<void> reverse(Stream& stream, const BufferBase& in, std::size_t element_bytes, BufferBase& out,
-                      const GatherOptions& options) {
-  return call::start<Movement>(stream, Operation::reverse, Operand(in, element_bytes), std::nullopt,
-                               Operand(out, element_bytes), options);
-}
+// The forms of each function; `WITH` leaves out the indices where there are none.
+#define MASU_MOVEMENT_FORMS(name, WITH, on_host, on_device)                                                            \
+  void name(const Device& device, const ConstRecordsView& in WITH(, const ArrayView& indices), const RecordsView& out, \
+            const GatherOptions& options) {                                                                            \
+    call::run_on<Movement>(device, Operation::name, in, on_host, out, options);                                        \
+  }                                                                                                                    \
+  void name(const BufferBase& in, std::size_t element_bytes WITH(, const BufferBase& indices, Dtype index_dtype),      \
+            BufferBase& out, const GatherOptions& options) {                                                           \
+    call::run<Movement>(Operation::name, Operand(in, element_bytes), on_device, Operand(out, element_bytes), options); \
+  }                                                                                                                    \
+  Pending<void> name(Stream& stream, const BufferBase& in,                                                             \
+                     std::size_t element_bytes WITH(, const BufferBase& indices, Dtype index_dtype), BufferBase& out,  \
+                     const GatherOptions& options) {                                                                   \
+    return call::start<Movement>(stream, Operation::name, Operand(in, element_bytes), on_device,                       \
+                                 Operand(out, element_bytes), options);                                                \
+  }
+#define MASU_INDICES(...) __VA_ARGS__
+#define MASU_NO_INDICES(...)
+MASU_MOVEMENT_FORMS(gather, MASU_INDICES, Operand(indices), Operand(indices, index_dtype))
+MASU_MOVEMENT_FORMS(scatter, MASU_INDICES, Operand(indices), Operand(indices, index_dtype))
+MASU_MOVEMENT_FORMS(permute, MASU_INDICES, Operand(indices), Operand(indices, index_dtype))
+MASU_MOVEMENT_FORMS(reverse, MASU_NO_INDICES, std::nullopt, std::nullopt)
+#undef MASU_MOVEMENT_FORMS
+#undef MASU_INDICES
+#undef MASU_NO_INDICES
 
 }  // namespace masu

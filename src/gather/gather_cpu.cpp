@@ -29,9 +29,7 @@ constexpr std::uint64_t most_parts = 16;  // of a scatter's places, by as many t
 // body(begin, end) over pieces of [0, count).
 template <class F>
 void in_pieces(std::uint64_t count, const F& body) {
-  runtime::parallel_tasks((count + task_records - 1) / task_records, [&](std::uint64_t task) {
-    body(task * task_records, std::min(count, (task + 1) * task_records));
-  });
+  runtime::parallel_parts(count, task_records, body);
 }
 
 // body(row, first, end) over the parts of rows that lie in [begin, end).
@@ -230,8 +228,7 @@ std::uint64_t compact_cpu(std::size_t element_bytes, std::uint64_t count, const 
 }
 
 void iota_cpu(Dtype dtype, std::uint64_t count, void* out, std::uint64_t start, std::uint64_t step) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     auto* to = static_cast<T*>(out);
     in_pieces(count, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "elements/clusters.h"
 #include "elements/elements.h"
 #include "gather/gather_plan.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace masu::gather_plan {
 
@@ -40,7 +40,7 @@ std::vector<runtime::Define> Plan::iota_defines(Dtype dtype) const {
 
 Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t offsets, unsigned group) {
   Plan plan;
-  plan.group = group != 0 ? group : std::min(plan.group, std::bit_floor(std::max(1U, device.max_work_group_size)));
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.unit = call::move_unit(element_bytes, offsets);
   plan.units = static_cast<unsigned>(element_bytes / plan.unit);
   plan.most_groups = std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);

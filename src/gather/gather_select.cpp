@@ -94,8 +94,7 @@ class Compaction final : public call::Primitive {
 
 // An element as 64 bits: of floats the bits of f64, of integers the value modulo 2^64.
 std::uint64_t as_word(Dtype dtype, const void* element) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) {
     T value;
     std::memcpy(&value, element, sizeof value);
     if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);

@@ -3,6 +3,7 @@
 
 #include "histogram/cpu/histogram_cpu.h"
 #include "runtime/parallel.h"
+#include "sum/sum_simd.h"
 
 #include <masu/device.h>
 #include <masu/sum.h>
@@ -39,50 +40,29 @@ void add_magnitude(std::int64_t* words, Wide magnitude, unsigned shift, bool neg
 }
 
 template <class T, bool squared>
-void add_floats(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
-                std::uint8_t* flags) {
-  using Bits = UnsignedOf<sizeof(T)>;
+void add_all(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
+             std::uint8_t* flags) {
   constexpr WeightFormat format(dtype_of<T>, squared);
-  constexpr unsigned fraction_bits = detail::form_of(dtype_of<T>).fraction_bits;
-  constexpr unsigned exponent_mask = (1U << (8 * sizeof(T) - 1 - fraction_bits)) - 1;
-  const T* x = static_cast<const T*>(weights);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<Bits>(x[i]);
-    const auto exponent = static_cast<unsigned>(bits >> fraction_bits) & exponent_mask;
-    const auto fraction = static_cast<std::uint64_t>(bits) & ((std::uint64_t{1} << fraction_bits) - 1);
-    const bool negative = !squared && (bits >> (8 * sizeof(T) - 1)) != 0;
-    if (exponent == exponent_mask) [[unlikely]] {
-      flags[slots[i]] |= fraction != 0 ? fixed::has_nan : negative ? fixed::has_minus_infinity : fixed::has_infinity;
-      continue;
-    }
-    const std::uint64_t mantissa = fraction | static_cast<std::uint64_t>(exponent != 0) << fraction_bits;
-    unsigned shift = exponent - static_cast<unsigned>(exponent != 0);
-    Wide magnitude = mantissa;
-    if constexpr (squared) {
-      magnitude *= mantissa;
-      shift *= 2;
-    }
-    std::int64_t* at = words + slots[i] * format.words() + shift / 32;
-    add_magnitude<format.bits, true>(at, magnitude, shift % 32, negative);
-  }
-}
-
-template <class T, bool squared>
-void add_integers(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
-                  std::uint8_t* /*flags*/) {
-  constexpr WeightFormat format(dtype_of<T>, squared);
+  constexpr bool is_whole = std::is_integral_v<T>;
+  constexpr int times = squared ? 2 : 1;
   const T* x = static_cast<const T*>(weights);
   for (std::size_t i = 0; i < count; ++i) {
     std::int64_t* at = words + slots[i] * format.words();
-    if constexpr (squared) {
-      const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i]));
-      const auto magnitude = static_cast<Wide>(x[i] < 0 ? std::uint64_t{0} - wide : wide);
-      add_magnitude<format.bits, false>(at, magnitude * magnitude, 0, false);
-    } else if constexpr (sizeof(T) < 8) {
+    if constexpr (is_whole && !squared && sizeof(T) < 8) {
       at[0] += static_cast<std::int64_t>(x[i]);
-    } else {
+    } else if constexpr (is_whole && !squared) {
       at[0] += static_cast<std::int64_t>(static_cast<std::uint64_t>(x[i]) & low_32);
       at[1] += static_cast<std::int64_t>(x[i] >> 32);
+    } else {
+      const cpu::Decoded weight = cpu::decode(x[i]);
+      if (weight.special != 0) [[unlikely]] {
+        flags[slots[i]] |=
+            squared && weight.special == fixed::has_minus_infinity ? fixed::has_infinity : weight.special;
+        continue;
+      }
+      const auto shift = static_cast<unsigned>(weight.exponent * times - format.unit);
+      const Wide magnitude = squared ? static_cast<Wide>(weight.mantissa) * weight.mantissa : weight.mantissa;
+      add_magnitude<format.bits, !is_whole>(at + shift / 32, magnitude, shift % 32, !squared && weight.negative);
     }
   }
 }
@@ -90,13 +70,8 @@ void add_integers(const std::uint32_t* slots, const void* weights, std::size_t c
 }  // namespace
 
 AddWeights add_weights(const WeightFormat& format) noexcept {
-  return dispatch(format.weights, [&](auto tag) -> AddWeights {
-    using T = typename decltype(tag)::type;
-    if constexpr (is_float(dtype_of<T>)) {
-      return format.squared ? add_floats<T, true> : add_floats<T, false>;
-    } else {
-      return format.squared ? add_integers<T, true> : add_integers<T, false>;
-    }
+  return dispatch(format.weights, [&]<class T>(TypeTag<T>) -> AddWeights {
+    return format.squared ? add_all<T, true> : add_all<T, false>;
   });
 }
 
@@ -202,15 +177,14 @@ void WeightedCounter::add(std::span<const Column> columns, std::uint64_t count) 
   each_row(position_, row_elements_, count, [&](const RowPart& part) {
     // Short rows are spread over the threads.
     const bool spread = part.rows > 1 && part.length < piece_elements;
-    const std::uint64_t rows_a_task = spread ? std::max<std::uint64_t>(1, threads_pay / part.length) : part.rows;
-    const auto each_task = [&](std::uint64_t task) {
-      for (std::uint64_t r = task * rows_a_task; r < std::min(part.rows, (task + 1) * rows_a_task); ++r) {
+    const auto add_rows = [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t r = first; r < end; ++r) {
         const Part row{source, weights, part.first + r * part.length, part.length};
         spread ? add_directly(part.row + r, row) : add_row(part.row + r, row);
       }
     };
-    if (!spread) return each_task(0);
-    runtime::parallel_tasks((part.rows + rows_a_task - 1) / rows_a_task, each_task);
+    if (!spread) return add_rows(0, part.rows);
+    runtime::parallel_parts(part.rows, std::max<std::uint64_t>(1, threads_pay / part.length), add_rows);
   });
   position_ += count;
 }
@@ -275,9 +249,8 @@ void WeightedCounter::add_in_shares(std::uint64_t row, const Part& part) {
   for (std::uint64_t begin = 0; begin < part.count; begin += shared_elements) {
     const std::uint64_t length = std::min(shared_elements, part.count - begin);
     make_room(row, length);
-    runtime::parallel_tasks((length + piece_elements - 1) / piece_elements, [&](std::uint64_t piece) {
-      const std::uint64_t first = piece * piece_elements;
-      each_block(part.source, part.first + begin + first, std::min(piece_elements, length - first), block_elements,
+    runtime::parallel_parts(length, piece_elements, [&](std::uint64_t first, std::uint64_t end) {
+      each_block(part.source, part.first + begin + first, end - first, block_elements,
                  [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
                    std::copy_n(slots, count, found.data() + (at - part.first - begin));
                  });

@@ -49,8 +49,7 @@ bool parse_whole(std::string_view text, T& value) noexcept {
 
 // An end of the range as an integer of the dtype, in two's complement.
 std::uint64_t integer_end(std::string_view key, std::string_view text, Dtype dtype) {
-  return dispatch(dtype, [&](auto tag) -> std::uint64_t {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     if constexpr (std::is_integral_v<T>) {
       T value = 0;
       if (!parse_whole(text, value))
@@ -72,8 +71,7 @@ double float_end(std::string_view key, std::string_view text, Dtype dtype) {
 }
 
 void set_integer_range(GeneratorSpec& spec, std::string_view lo, std::string_view hi) {
-  const auto [least, most] = dispatch(spec.dtype, [](auto tag) {
-    using T = typename decltype(tag)::type;
+  const auto [least, most] = dispatch(spec.dtype, []<class T>(TypeTag<T>) {
     using L = std::numeric_limits<std::conditional_t<std::is_integral_v<T>, T, int>>;
     return std::pair(static_cast<std::uint64_t>(L::min()), static_cast<std::uint64_t>(L::max()));
   });
@@ -231,11 +229,9 @@ class GeneratorSource final : public Source {
   std::uint64_t read(void* target, std::uint64_t count) override {
     const FloatingPointScope usual;
     count = std::min(count, first_ + *info_.count - next_);
-    dispatch(spec_.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
-        const std::uint64_t first = task * task_elements;
-        fill(static_cast<T*>(target) + first, next_ + first, std::min(task_elements, count - first));
+    dispatch(spec_.dtype, [&]<class T>(TypeTag<T>) {
+      runtime::parallel_parts(count, task_elements, [&](std::uint64_t first, std::uint64_t end) {
+        fill(static_cast<T*>(target) + first, next_ + first, end - first);
       });
     });
     next_ += count;

@@ -101,8 +101,7 @@ std::string format_number(double value, Dtype dtype) {
   const FloatingPointScope usual;
   std::array<char, number_room> text{};
   std::size_t length = 0;
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (is_float(dtype_of<T>)) length = put_number(text.data(), text.size(), rounded_to<T>(value));
     else if (std::trunc(value) == value && std::fabs(value) < 0x1p63)
       length = shortest(text.data(), text.size(), static_cast<std::int64_t>(value));

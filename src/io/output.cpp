@@ -416,8 +416,7 @@ void write_array(const std::string& path, const ArrayView& array, std::span<cons
   if (ends(".npy")) {
     file.write(npy_header(array.dtype, shape.empty() ? std::span(&array.count, 1) : shape));
   } else if (ends(".txt") || ends(".csv") || (path == "-" && ::isatty(STDOUT_FILENO) == 1)) {
-    dispatch(array.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
+    dispatch(array.dtype, [&]<class T>(TypeTag<T>) {
       const auto* values = static_cast<const T*>(array.data);
       std::array<char, number_room> line;
       for (std::uint64_t i = 0; i < array.count; ++i) {

@@ -98,8 +98,7 @@ class TextSource final : public Source {
     }
     std::uint64_t done = 0;
     with_lines([&] {
-      dispatch(info_.dtype, [&](auto tag) {
-        using T = typename decltype(tag)::type;
+      dispatch(info_.dtype, [&]<class T>(TypeTag<T>) {
         auto* out = static_cast<T*>(target);
         done = 0;
         while (done < count && next(out[done])) ++done;

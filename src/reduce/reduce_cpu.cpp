@@ -65,8 +65,7 @@ std::vector<Reduced> reduce_cpu(const ArrayView& data, std::uint64_t rows, Reduc
                                 std::uint64_t first) {
   const std::uint64_t row = data.count / rows;
   std::vector<Reduced> result(rows);
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
     const auto* x = static_cast<const T*>(data.data);
     constexpr std::uint64_t task = task_bytes / sizeof(T);
     const std::uint64_t parts = (row + task - 1) / task;  // tasks of a row
@@ -82,9 +81,8 @@ std::vector<Reduced> reduce_cpu(const ArrayView& data, std::uint64_t rows, Reduc
       return;
     }
     const std::uint64_t together = std::max<std::uint64_t>(1, task / row);  // rows of a task
-    runtime::parallel_tasks((rows + together - 1) / together, [&](std::uint64_t t) {
-      const std::uint64_t end = std::min(rows, (t + 1) * together);
-      for (std::uint64_t r = t * together; r < end; ++r) {
+    runtime::parallel_parts(rows, together, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t r = first; r < end; ++r) {
         if (row < few) {
           result[r] = reduce_few(x + r * row, row, op, skip);
           continue;

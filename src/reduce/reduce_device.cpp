@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/operands.h"
+#include "elements/clusters.h"
 #include "elements/elements.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
@@ -74,8 +75,7 @@ std::vector<runtime::Define> Plan::defines() const {
 Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::uint64_t rows, std::uint64_t count,
           unsigned group, std::uint64_t most_groups) {
   Plan plan{.dtype = dtype, .op = op, .skip = skip, .rows = rows, .count = count};
-  const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
-  plan.group = group != 0 ? group : std::min(plan.group, most_items);
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   if (most_groups == 0) {
     most_groups =
         std::uint64_t{std::max(1U, device.compute_units)} * (device.kind == DeviceKind::cuda ? tuned.groups_a_unit

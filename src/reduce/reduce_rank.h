@@ -34,10 +34,7 @@ struct ExtremeRule {
 
 // The rank of the element of the dtype with these bits.
 [[nodiscard]] inline std::uint64_t rank_of_bits(Dtype dtype, const ExtremeRule& rule, std::uint64_t bits) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return rule(std::bit_cast<T>(static_cast<KeyOf<T>>(bits)));
-  });
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) { return rule(std::bit_cast<T>(static_cast<KeyOf<T>>(bits))); });
 }
 
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};

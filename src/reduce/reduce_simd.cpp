@@ -190,8 +190,7 @@ HWY_INLINE BestBlocks Padded(const T* x, std::size_t count, const F& best) {
 }
 
 BestBlocks BestBlocksOf(Dtype dtype, const void* elements, std::size_t count, ReduceOp op, bool skip) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) {
     return Padded(static_cast<const T*>(elements), count, [&](const T* x, std::size_t size) {
       if constexpr (infinity_bits<T> == 0) {
         return BestIntegers(x, size, op);
@@ -285,8 +284,7 @@ std::uint64_t Nonzero(const Bits* x, std::size_t count, Bits care) {
 }
 
 std::uint64_t NonzeroOf(Dtype dtype, const void* elements, std::size_t count) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) {
     using Bits = UnsignedOf<sizeof(T)>;
     constexpr auto all = static_cast<Bits>(~Bits{0});
     const Bits care = infinity_bits<T> != 0 ? static_cast<Bits>(all >> 1) : all;  // a zero may have a sign

@@ -123,7 +123,7 @@ namespace runtime {
 
 namespace {
 
-void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+void run_tasks(std::uint64_t tasks, Body<std::uint64_t> body) {
   const FloatingPointScope usual;  // before oneTBB too, where a pending flag of the caller would raise a signal
   const unsigned threads = tasks <= 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
   if (threads == 1) {
@@ -162,7 +162,7 @@ void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& bo
 
 }  // namespace
 
-void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+void parallel_tasks(std::uint64_t tasks, Body<std::uint64_t> body) {
   (void)threads_asked_for();  // read by the first call, also by one of a single task
   Interruption* const interruption = Interruption::current();
   if (interruption == nullptr) {
@@ -177,6 +177,11 @@ void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)
     if (!interruption->stopped()) body(task);
   });
   interruption->check();
+}
+
+void for_stripes(std::uint64_t count, std::uint64_t stripes, Body<std::uint64_t, std::uint64_t, std::uint64_t> body) {
+  const auto at = [&](std::uint64_t stripe) { return count / stripes * stripe + std::min(stripe, count % stripes); };
+  parallel_tasks(stripes, [&](std::uint64_t stripe) { body(at(stripe), at(stripe + 1), stripe); });
 }
 
 }  // namespace runtime

@@ -80,7 +80,7 @@ HWY_INLINE hn::Vec<WD<T>> Rounded(const QuickTwice& at, hn::Vec<WD<T>>& open) {
   const QV zero = hn::Zero(d);
   const QV lost = at.size;
   QV total = at.sum;
-  [[maybe_unused]] const QV rest = QuickMoments::AddTo(total, at.error);
+  [[maybe_unused]] const QV rest = QuickAddTo(total, at.error);
   const QV bound =
       hn::MulAdd(hn::Set(d, 2), lost, hn::Set(d, 0x1p-900));  // more than `lost` can lack, as it is rounded
   QV low;

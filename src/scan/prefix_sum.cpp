@@ -15,10 +15,6 @@ namespace masu {
 
 namespace {
 
-__extension__ using UnsignedWide = unsigned __int128;
-
-constexpr int limb_bits = 64;
-
 template <class T>
 T of_number(double x) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -28,91 +24,16 @@ T of_number(double x) {
   }
 }
 
-// A sum as one fixed-point number in two's complement, from 2^-1088 to 2^1087: room for 2^48 numbers of any size.
-class LongSum {
- public:
-  explicit LongSum(fixed::Sum total);
-  // As PrefixSum::run.
-  template <class T>
-  void run(const T* input, T* output, std::size_t count, bool exclusive);
-
- private:
-  static constexpr std::size_t limbs = 34;
-  static constexpr int lowest = fixed::Sum::lowest;  // exponent of the lowest bit
-
-  void add_bits(std::uint64_t magnitude, int exponent, bool negative) noexcept;
-  template <class T>
-  void add(T x) noexcept;
-  template <class T>
-  [[nodiscard]] T value() const noexcept;
-  // The value of all bits above the highest limb.
-  [[nodiscard]] std::uint64_t fill() const noexcept { return -(limbs_.back() >> 63); }
-
-  std::array<std::uint64_t, limbs> limbs_{};
-  std::uint8_t specials_;
-};
-
-LongSum::LongSum(fixed::Sum total) : specials_(total.specials()) {
-  std::array<std::int64_t, fixed::Sum::digits> digits{};
-  total.add_to(digits);
-  for (std::size_t i = 0; i < limbs; ++i) {
-    limbs_[i] = static_cast<std::uint64_t>(digits[2 * i]) | static_cast<std::uint64_t>(digits[2 * i + 1]) << 32;
-  }
-}
-
-void LongSum::add_bits(std::uint64_t magnitude, int exponent, bool negative) noexcept {
-  const UnsignedWide bits = static_cast<UnsignedWide>(magnitude) << ((exponent - lowest) % limb_bits);
-  auto limb = static_cast<std::size_t>((exponent - lowest) / limb_bits);
-  const std::uint64_t words[2] = {static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(bits >> limb_bits)};
-  unsigned carry = 0;
-  for (unsigned part = 0; limb < limbs && (part < 2 || carry != 0); ++part, ++limb) {
-    const UnsignedWide word = UnsignedWide{part < 2 ? words[part] : 0} + carry;
-    const UnsignedWide sum = negative ? limbs_[limb] - word : limbs_[limb] + word;
-    limbs_[limb] = static_cast<std::uint64_t>(sum);
-    carry = static_cast<unsigned>(sum >> limb_bits) & 1U;
-  }
-}
-
+// Adds the elements to the total, which is rounded at each of them. Numbers do not matter after what is none.
 template <class T>
-void LongSum::add(T x) noexcept {
-  const cpu::Decoded number = cpu::decode(x);
-  specials_ |= number.special;
-  if (number.special == 0 && number.mantissa != 0) add_bits(number.mantissa, number.exponent, number.negative);
-}
-
-template <class T>
-T LongSum::value() const noexcept {
-  fixed::Part part;
-  part.specials = specials_;
-  if (specials_ != 0) return of_number<T>(fixed::sum_of(part, dtype_of<T>));
-  std::size_t top = limbs - 1;
-  while (top > 1 && limbs_[top] == fill()) --top;
-  // The two highest limbs that say something, with the sign above them, and whether there is more below. A negative
-  // number with more below is less negative than its upper part.
-  const bool more = std::any_of(limbs_.begin(), limbs_.begin() + static_cast<std::ptrdiff_t>(top) - 1,
-                                [](std::uint64_t limb) { return limb != 0; });
-  const UnsignedWide window = static_cast<UnsignedWide>(limbs_[top]) << limb_bits | limbs_[top - 1];
-  const bool negative = fill() != 0;
-  UnsignedWide magnitude = negative ? (more ? ~window : -window) : window;
-  int exponent = lowest + limb_bits * (static_cast<int>(top) - 1);
-  // -window is 2^128 where all of it is zeros.
-  if (negative && magnitude == 0 && !more) {
-    magnitude = 1;
-    exponent += 2 * limb_bits;
-  }
-  fixed::Magnitude number(static_cast<std::uint64_t>(magnitude), static_cast<std::uint64_t>(magnitude >> limb_bits),
-                          exponent);
-  number.negative = negative;
-  return of_number<T>(fixed::rounded(number, more, dtype_of<T>));
-}
-
-template <class T>
-void LongSum::run(const T* input, T* output, std::size_t count, bool exclusive) {
+void add_each(fixed::Sum& total, const T* input, T* output, std::size_t count, bool exclusive) {
+  const auto round = [&] { return of_number<T>(fixed::sum_of(fixed::Part(total), dtype_of<T>)); };
   for (std::size_t i = 0; i < count; ++i) {
-    const T x = input[i];
-    if (exclusive) output[i] = value<T>();
-    add(x);
-    if (!exclusive) output[i] = value<T>();
+    const cpu::Decoded number = cpu::decode(input[i]);
+    if (exclusive) output[i] = round();
+    if (number.special != 0) total.note(number.special);
+    else if (total.specials() == 0) total.add(number.mantissa, number.exponent, number.negative);
+    if (!exclusive) output[i] = round();
   }
 }
 
@@ -157,8 +78,8 @@ void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusi
     if (!near_) near_ = near_of(total_);
     if (!near_ || !cpu::quick_prefixes(x, y, n, exclusive, *near_)) {
       add_until(x);
-      LongSum(total_).run(x, y, n, exclusive);
-      add_until(x + n);
+      add_each(total_, x, y, n, exclusive);
+      missing = x + n;
       near_.reset();
     }
     if (in_place) add_until(x + n);

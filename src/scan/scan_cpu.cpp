@@ -174,10 +174,8 @@ void scan_cpu(const ScanJob& job, ScanState* state) {
     return;
   }
   const std::uint64_t together = std::max<std::uint64_t>(1, scan_plan::cpu_piece_bytes / size / row);
-  runtime::parallel_tasks((job.rows + together - 1) / together, [&](std::uint64_t t) {
-    const std::uint64_t end = std::min(job.rows, (t + 1) * together);
-    scanner.scan_rows(t * together, end, row);
-  });
+  runtime::parallel_parts(job.rows, together,
+                          [&](std::uint64_t first, std::uint64_t end) { scanner.scan_rows(first, end, row); });
 }
 
 }  // namespace masu

@@ -71,11 +71,11 @@ double DeviceScan::seconds() const {
 bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums, std::uint64_t outer,
                   std::uint64_t length, std::uint64_t inner) {
   const Device& device = stream.device();
-  if (length > sum_plan::most_held / 2 || call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
+  if (call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
     return false;
   }
   SumsOnDevice lines(device, {SumRule::Function::sum, dtype, dtype}, outer * inner, length, inner, false);
-  if (!lines.make_running()) return false;
+  if (!lines.make_running(call::overlap(x, sums))) return false;
   const Buffer<std::byte> workspace(device, lines.bytes());
   static_cast<void>(lines.enqueue(stream, x, x, workspace, {.results = &sums}));
   return true;

@@ -36,9 +36,9 @@ class DeviceScan {
   std::vector<Event> launches_;
 };
 
-// The running sums of lines, outer x length x inner elements with the lines along the middle, as they lie, where so
-// many lines are so short that work-items hold them: floats of their dtype, integers in 64 bits. Else returns false,
-// and enqueues nothing. `sums` may be `x` where elements are as wide.
+// The running sums of lines, outer x length x inner elements with the lines along the middle, as they lie, where there
+// are so many that a work-item takes a whole one: floats of their dtype, integers in 64 bits. Else returns false, and
+// enqueues nothing. `sums` may be `x` where elements are as wide.
 MASU_EXPORT bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums,
                               std::uint64_t outer, std::uint64_t length, std::uint64_t inner);
 

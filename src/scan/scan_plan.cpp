@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_plan.h"
 
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -120,8 +121,7 @@ std::vector<runtime::Define> Plan::defines() const {
 Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
           bool segmented, unsigned group, std::uint64_t most_groups) {
   Plan plan{.from = from, .dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
-  const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
-  plan.group = group != 0 ? group : std::min(plan.group, most_items);
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.vectors = vectors_of(device, dtype);
   plan.exact = is_exact_sum(dtype, op);
   const bool most_groups_given = most_groups != 0;

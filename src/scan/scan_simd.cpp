@@ -229,8 +229,7 @@ constexpr bool is_widened = std::is_integral_v<T> && sizeof(T) < sizeof(std::uin
 
 std::uint64_t ScanOf(Dtype from, Dtype dtype, ScanOp op, bool exclusive, const void* input, void* output,
                      std::size_t count, std::uint64_t state) {
-  return dispatch(from, [&](auto tag) -> std::uint64_t {
-    using T = typename decltype(tag)::type;
+  return dispatch(from, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     using Bits = UnsignedOf<sizeof(T)>;
     const auto scanned = [&](const auto* x, auto flip, const auto& operation) -> std::uint64_t {
       using Result = decltype(flip);
@@ -254,8 +253,7 @@ std::uint64_t ScanOf(Dtype from, Dtype dtype, ScanOp op, bool exclusive, const v
 }
 
 std::uint64_t TotalOf(Dtype from, Dtype dtype, ScanOp op, const void* input, std::size_t count, std::uint64_t state) {
-  return dispatch(from, [&](auto tag) -> std::uint64_t {
-    using T = typename decltype(tag)::type;
+  return dispatch(from, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     using Bits = UnsignedOf<sizeof(T)>;
     if constexpr (is_widened<T>) {
       if (size_of(dtype) != sizeof(T)) {

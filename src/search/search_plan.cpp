@@ -2,6 +2,7 @@
 #include "search/search_plan.h"
 
 #include "call/launcher.h"
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -35,8 +36,7 @@ std::vector<runtime::Define> Plan::defines(Dtype dtype, Dtype positions, const S
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t sorted, std::uint64_t values, unsigned group,
           unsigned most_levels) {
   Plan plan;
-  const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
-  plan.group = group != 0 ? group : std::min(plan.group, most_items);
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.key_bytes = std::max<std::size_t>(4, size_of(dtype));
   const std::uint64_t a_group = std::uint64_t{plan.group} * plan.unroll;
   const std::uint64_t most_groups =

@@ -42,7 +42,7 @@ using KeyBlock = std::array<KeyOf<T>, block_elements>;
 
 template <class T>
 void find_keys(const T* x, std::size_t count, KeyBlock<T>& keys) {
-  cpu::key_numbers(dtype_of<T>, x, count, Order::ascending, 0, keys.data());
+  cpu::key_numbers({dtype_of<T>, Order::ascending}, x, count, 0, keys.data());
 }
 
 // A block of elements, of which those in a range of keys are found by vectors.

@@ -40,10 +40,8 @@ void ExactSum::add(double value, std::uint64_t times) {
 void ExactSum::add(const ArrayView& data) {
   const FloatingPointScope usual;
   fixed::Sum added;
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    cpu::add_values(static_cast<const T*>(data.data), data.count, added);
-  });
+  dispatch(data.dtype,
+           [&]<class T>(TypeTag<T>) { cpu::add_values(static_cast<const T*>(data.data), data.count, added); });
   fixed::propagate(digits_);
   pending_ = 1;
   added.add_to(digits_);

@@ -45,11 +45,8 @@ void propagate(std::span<std::int64_t> digits) noexcept {
   digits.back() += carry;
 }
 
-Magnitude::Magnitude(std::uint64_t low, std::uint64_t high, int of_low) : size(4), exponent(of_low) {
-  for (unsigned i = 0; i < 2; ++i) {
-    words[i] = static_cast<std::uint32_t>(low >> 32 * i);
-    words[2 + i] = static_cast<std::uint32_t>(high >> 32 * i);
-  }
+Magnitude::Magnitude(std::uint64_t number, int of_lowest) : size(2), exponent(of_lowest) {
+  for (unsigned i = 0; i < 2; ++i) words[i] = static_cast<std::uint32_t>(number >> 32 * i);
   trim();
 }
 
@@ -74,7 +71,12 @@ Magnitude magnitude_of(std::span<const std::int64_t> digits, int exponent) noexc
   // Two's complement, one word after the other; the last carry is the words above the last digit.
   std::size_t first = 0;
   std::size_t end = digits.size();
+  const auto are_zeros = [&](std::size_t at) {
+    return (digits[at] | digits[at + 1] | digits[at + 2] | digits[at + 3]) == 0;
+  };
+  while (end >= 4 && are_zeros(end - 4)) end -= 4;
   while (end != 0 && digits[end - 1] == 0) --end;
+  while (first + 4 <= end && are_zeros(first)) first += 4;
   while (first < end && digits[first] == 0) ++first;
   std::int64_t carry = 0;
   for (std::size_t i = first; i < end; ++i) {

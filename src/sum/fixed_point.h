@@ -55,7 +55,7 @@ struct Magnitude {
   bool negative = false;
 
   Magnitude() noexcept {}  // NOLINT(cppcoreguidelines-pro-type-member-init): words past `size` are unused
-  Magnitude(std::uint64_t low, std::uint64_t high, int of_low);
+  Magnitude(std::uint64_t number, int of_lowest);
   [[nodiscard]] std::span<const std::uint32_t> span() const noexcept { return {words.data(), size}; }
   void trim() noexcept;
 };

@@ -117,13 +117,13 @@ double root_of(const Magnitude& number, bool more, Dtype result) {
     if (trial * trial <= square) root |= bit;
   }
   more = more || low > std::countr_zero(number.words[0]) || static_cast<Wide>(root) * root != square;
-  return rounded(Magnitude(root, 0, (number.exponent + low) / 2), more, result);
+  return rounded(Magnitude(root, (number.exponent + low) / 2), more, result);
 }
 
 // (n Σx² - (Σx)²) / (n (n - ddof)), rounded down to at least 128 bits; `more` is set where that is not exact.
 Magnitude variance_number(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof, bool& more) {
   const Magnitude squared = product(sum.number, sum.number);
-  const Magnitude above = difference(product(squares.number, Magnitude(count, 0, 0)), squared);
+  const Magnitude above = difference(product(squares.number, Magnitude(count, 0)), squared);
   // A quotient of quotients, both rounded down to multiples of one number, is rounded down.
   const int lowest = above.exponent - 8 * digit_bits;
   return quotient(quotient(above, count, lowest, more), count - ddof, lowest, more);

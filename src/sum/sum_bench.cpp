@@ -41,6 +41,7 @@ constexpr auto cases = std::to_array<SumCase>({
     {"i32-sum", Dtype::i32},
     {"i32-norm2", Dtype::i32, Function::norm2},
     {"u64-mean", Dtype::u64, Function::mean},
+    {"f32-sum-rows-of-2", Dtype::f32, Function::sum, false, 2},
     {"f32-sum-rows-of-64", Dtype::f32, Function::sum, false, 64},
     {"f32-sum-rows-of-64Ki", Dtype::f32, Function::sum, false, 1 << 16},
 });
@@ -56,8 +57,7 @@ constexpr std::uint64_t piece = std::uint64_t{1} << 20;
 
 template <class F>
 void in_pieces(std::uint64_t count, const F& use) {
-  runtime::parallel_tasks((count + piece - 1) / piece,
-                          [&](std::uint64_t task) { use(task * piece, std::min(count, (task + 1) * piece)); });
+  runtime::parallel_parts(count, piece, use);
 }
 
 // Random words as finite numbers.

@@ -24,6 +24,15 @@ inline ulong rounded_double(const double x, const uint precision, const int leas
   // Devices convert to normal f32 likewise; what they do with smaller ones differs.
   if (precision == 24 && fabs(x) >= as_double(0x3810000000000000UL)) return as_uint((float)x);  // 2^-126
   const uint field = (uint)(all >> 52) & 2047u;
+  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
+  const ulong sign = (all >> 63) << (bits - 1);
+  const int least_normal = 1022 + least + (int)precision;
+  if ((int)field >= least_normal) {
+    const uint cut = 53 - precision;
+    const ulong magnitude = all & ULONG_MAX >> 1;
+    const ulong nearest = (magnitude + ((ulong)1 << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut;
+    return min(nearest - ((ulong)(least_normal - 1) << (precision - 1)), infinity) | sign;
+  }
   const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
   if (whole == 0) return 0;
   const int exponent = (int)max(field, 1u) - 1075;
@@ -34,9 +43,8 @@ inline ulong rounded_double(const double x, const uint precision, const int leas
   const ulong rest = whole - (mantissa << low);
   const ulong half_unit = (ulong)1 << (low - 1);
   if (rest > half_unit || (rest == half_unit && (mantissa & 1) != 0)) ++mantissa;
-  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
-  const ulong found = min(format_bits(mantissa, low + exponent, precision, least), infinity);
-  return found == 0 ? 0 : found | (all >> 63) << (bits - 1);
+  const ulong found = format_bits(mantissa, low + exponent, precision, least);
+  return found == 0 ? 0 : found | sign;
 }
 
 // The double next to a finite one that is not 0: upwards, or downwards.
@@ -97,7 +105,7 @@ inline bool certain(double sum, const double error, const double bound, const ui
                     const uint precision, const int least, const uint bits, ulong *found) {
   const double greatest = as_double(0x7e70000000000000UL);  // 2^1000
   if (!(fabs(sum) <= greatest && fabs(error) <= greatest && bound <= greatest)) return false;
-  const double rest = add_exactly(&sum, error);
+  const double rest = error == 0 ? 0 : add_exactly(&sum, error);
   const bool exact = bound == 0 && rest == 0;
   *found = 0;
   if (exact && sum == 0) return true;
@@ -123,10 +131,10 @@ inline bool certain(double sum, const double error, const double bound, const ui
   if (exact && fabs(sum) >= as_double(0x07b0000000000000UL)) {
     // A quotient or a root that is a double is known. All ties are such ones.
     const double value = what == SUM_AS_ROOT ? sqrt(sum) : sum / count;
-    if (fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0) {
-      *found = rounded_double(value, precision, least, bits);
-      return true;
-    }
+    const bool known = fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0;
+    const double off = known ? 0 : value * 0x1p-51;
+    *found = rounded_double(value - off, precision, least, bits);
+    return known || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
   }
   const double wide = (bound + fabs(rest)) * (1 + 0x1p-50) + fabs(sum) * 0x1p-51 + as_double((ulong)16);
   double low = sum - wide;
@@ -153,46 +161,31 @@ inline bool certain(double sum, const double error, const double bound, const ui
 inline bool certain_variance(const double sum, const double bound, const double square_sum, const double square_bound,
                              const ulong n, const ulong ddof, const bool root, const uint precision, const int least,
                              const uint bits, ulong *found) {
+  const double tiny = as_double(0x07b0000000000000UL);  // 2^-900
   const double count = (double)n;
   const double upper = count * square_sum;
   const double lower = sum * sum;
-  const double wide = (count * square_bound + 2 * fabs(sum) * bound + bound * bound) * (1 + 0x1p-50) +
-                      (upper + lower) * 0x1p-51;  // the three roundings of what is subtracted
+  double numerator = upper;
+  const double lost = fabs(add_exactly(&numerator, -lower)) + fabs(fma(count, square_sum, -upper)) +
+                      fabs(fma(sum, sum, -lower));
+  const double wide = (count * square_bound + 2 * fabs(sum) * bound + bound * bound + lost) * (1 + 0x1p-50);
+  bool exact = wide == 0 && n >> 26 == 0 && (sum == 0 || lower >= tiny);
+  *found = 0;
+  if (exact && numerator == 0) return true;
   const double divisor = count * (double)(n - ddof);
-  double low = ((upper - lower) - wide) / divisor;
-  double high = ((upper - lower) + wide) / divisor;
-  *found = 0;
-  if (!(low >= as_double(0x0070000000000000UL) && high <= as_double(0x7e70000000000000UL))) return false;
-  if (root) {
-    low = sqrt(low);
-    high = sqrt(high);
-  }
-  *found = rounded_double(low - low * 0x1p-49, precision, least, bits);
-  return *found != 0 && *found == rounded_double(high + high * 0x1p-49, precision, least, bits);
-}
-
-// The same of sums that are exact, where the variance, or its root, is a double: all ties between two results are.
-inline bool exact_variance(const double sum, const double square_sum, const ulong n, const ulong ddof, const bool root,
-                           const uint precision, const int least, const uint bits, ulong *found) {
-  const double count = (double)n;
-  const double divisor = count * (double)(n - ddof);  // of few elements
-  double numerator = count * square_sum;
-  const double lower = sum * sum;
-  const double upper_rest = fma(count, square_sum, -numerator);
-  const double lower_rest = fma(sum, sum, -lower);
-  if (upper_rest != 0 || lower_rest != 0 || add_exactly(&numerator, -lower) != 0) return false;
-  *found = 0;
-  if (numerator == 0) return true;
   double value = numerator / divisor;
-  if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
-  if (fma(-value, divisor, numerator) != 0) return false;
+  if (!(value >= tiny && value <= as_double(0x7e70000000000000UL)) || wide > numerator / 4) return false;
+  exact = exact && fma(-value, divisor, numerator) == 0;
   if (root) {
     const double square = value;
     value = sqrt(square);
-    if (fma(-value, value, square) != 0) return false;
+    exact = exact && fma(-value, value, square) == 0;
   }
-  *found = rounded_double(value, precision, least, bits);
-  return true;
+  // A variance that is a double, or whose root is, is known. All ties are such ones.
+  const double share = wide == 0 ? 0x1p-50 : 2 * wide / numerator + 0x1p-50;
+  const double off = exact ? 0 : value * share;
+  *found = rounded_double(value - off, precision, least, bits);
+  return exact || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
 }
 
 // The same to the bits of a double, of sums that are sum + error + d, |d| <= bound.

@@ -42,9 +42,7 @@ void sum_columns_of(const SumRule& rule, const T* x, std::uint64_t rows, std::ui
     }
   };
   if (rows * columns < threads_pay) return some(0, columns);
-  runtime::parallel_tasks((columns + task_columns - 1) / task_columns, [&](std::uint64_t task) {
-    some(task * task_columns, std::min(columns, (task + 1) * task_columns));
-  });
+  runtime::parallel_parts(columns, task_columns, some);
 }
 
 // The columns of matrices of `length` rows, as rows.

@@ -41,8 +41,7 @@ void add_here(const SumNeeds& needs, const T* x, const T* y, std::uint64_t count
 }  // namespace
 
 void add_totals(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, std::uint64_t count, Totals& totals) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     const auto* from = static_cast<const T*>(x);
     const auto* with = static_cast<const T*>(y);
     const std::uint64_t threads = cpu_threads();
@@ -79,11 +78,9 @@ void add_rows(Dtype dtype, const SumNeeds& needs, const void* x, const void* y, 
     return;
   }
   const std::uint64_t rows_a_task = std::max<std::uint64_t>(task_bytes / bytes, 1);
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
-      for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
+    runtime::parallel_parts(rows, rows_a_task, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t row = first; row < end; ++row) {
         Totals totals;
         add_here(needs, static_cast<const T*>(x) + row * count, static_cast<const T*>(y) + row * count, count, totals);
         sink(row, totals);
@@ -113,8 +110,7 @@ template <class F>
 void in_tasks(std::uint64_t rows, std::uint64_t length, const F& some) {
   if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) return some(0, rows);
   const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
-  runtime::parallel_tasks((rows + each - 1) / each,
-                          [&](std::uint64_t task) { some(task * each, std::min(rows, (task + 1) * each)); });
+  runtime::parallel_parts(rows, each, some);
 }
 
 template <class T>
@@ -176,8 +172,7 @@ void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t cou
     return add_rows(rule.dtype, rule.needs(), x, y, count, length,
                     [&](std::uint64_t row, const Totals& totals) { to.take(row, totals); });
   }
-  dispatch(rule.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (is_float_type<T>) sum_quickly(to, static_cast<const T*>(x), static_cast<const T*>(y), count);
   });
 }

@@ -115,7 +115,7 @@ Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std:
                           layout, rows);
   };
   // Rows of few elements are columns of one row each.
-  const bool few = count <= sum_plan::most_held / 2;
+  const bool few = count <= sum_plan::tuned.held / 2;
   if (columns > 1 || few) {
     const Plan plan = make(true, Layout::columns);
     if (columns > 1 || plan.lines > 1) return plan;
@@ -138,6 +138,19 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
       returns_(returns),
       teams_(by_column() ? plan_.column_teams(rows, columns, count) : plan_.teams(rows, count)) {
   call::check_fp64(rule.name(), device_, rule.dtype);
+}
+
+bool SumsOnDevice::make_running(bool in_place) {
+  constexpr std::uint64_t neighbours = 32;  // that are read together
+  constexpr std::uint64_t most = 1 << 12;   // elements, which one work-item adds one after the other
+  plan_.running = plan_.lines > 1 || (!in_place && by_column() && plan_.quick && columns_ >= neighbours &&
+                                      count_ <= most && rows_ >= plan_.group * plan_.most_groups);
+  if (plan_.running && plan_.lines == 1) {
+    plan_.shares_columns = false;
+    plan_.unroll = std::min(plan_.unroll, 8U);
+    teams_ = {};
+  }
+  return plan_.running;
 }
 
 std::uint64_t SumsOnDevice::results_at() const {

@@ -65,8 +65,9 @@ class SumsOnDevice {
   // the host.
   SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
                std::uint64_t columns, bool returns);
-  // Makes the sums up to each element, in its place, the results, where work-items hold whole rows; else returns false.
-  [[nodiscard]] bool make_running() { return plan_.running = plan_.lines > 1; }
+  // Makes the sums up to each element, in its place, the results, where rows are short, or columns beside enough
+  // others; else returns false. What the longer ones are read from must not be what they go to.
+  [[nodiscard]] bool make_running(bool in_place);
   // Bytes of the workspace.
   [[nodiscard]] std::uint64_t bytes() const;
   // Memory of the caller's: where results go that are not left in the workspace, SumOptions::status, and

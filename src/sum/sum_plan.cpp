@@ -138,7 +138,7 @@ std::vector<std::string_view> program(bool finishes, bool floats) {
   }
   add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
   if (!floats) add({"src/sum/sum_narrow.cl"});
-  add({"src/sum/sum_quick.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
+  add({"src/sum/sum_quick.cl", "src/sum/sum_spread.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
   return files;
 }
 
@@ -271,7 +271,7 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
 }
 
 Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
-  if (lines > 1) return {0, lines};
+  if (running || lines > 1) return {0, lines};
   constexpr std::uint64_t few = 64;  // elements, which are soon added
   const unsigned bits = column_bits(rows, columns, count);
   const std::uint64_t passes = rows / (std::uint64_t{group >> bits} * most_groups);
@@ -316,12 +316,13 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.unroll = shape.unroll;
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
-  const unsigned held = size_of(dtype) < 8 ? most_held : most_held_wide;
-  const bool holds =
-      plan.quick && layout == Layout::columns && inputs != Inputs::products && count > 0 && count <= held / 2;
-  if (holds && rows >= 2 * plan.group * plan.most_groups) {
+  const std::uint64_t held = size_of(dtype) < 8 ? tuned.held : tuned.held_wide;
+  // All compute units have work before a work-item takes more.
+  const std::uint64_t passes = rows / (plan.group * plan.most_groups);
+  const bool holds = plan.quick && layout == Layout::columns && inputs != Inputs::products;
+  if (holds && passes > 1 && count > 0 && count <= held / 2) {
     plan.unroll = static_cast<unsigned>(count);
-    plan.lines = held / plan.unroll;
+    plan.lines = static_cast<unsigned>(std::min(held / count, std::bit_floor(passes)));
     plan.shares_columns = false;
   }
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);

@@ -36,9 +36,6 @@ inline constexpr unsigned words_below_variances = 8;
 // Elements of a row whose squares and products, as integers, sum_narrow.cl takes.
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
-// Bytes of 1 to 4, and of 8, that a work-item holds of several rows.
-inline constexpr unsigned most_held = 16;
-inline constexpr unsigned most_held_wide = 8;
 // Short columns that a work-item takes before others are waited for, at most.
 inline constexpr unsigned most_column_rounds = 4;
 // Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
@@ -65,7 +62,7 @@ struct Plan {
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
   unsigned lines = 1;           // by column: rows whose elements a work-item holds, `unroll` of each
-  bool running = false;         // with lines: results are the sums up to each element
+  bool running = false;         // by column: results are the sums up to each element
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;

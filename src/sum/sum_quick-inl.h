@@ -45,6 +45,14 @@ HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
   else return loaded;
 }
 
+// Adds, and returns what the rounding took away, which is exact.
+HWY_INLINE QV QuickAddTo(QV& total, QV x) {
+  const QV before = total;
+  total = hn::Add(total, x);
+  const QV part = hn::Sub(total, before);
+  return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
+}
+
 // Sums begin at 0. Their constructors are written out, as GCC compiles none of its own for these instructions on
 // aarch64.
 
@@ -84,13 +92,7 @@ struct QuickErrors {
     error = hn::Add(error, x);
     size = hn::Add(size, hn::Abs(x));
   }
-  HWY_INLINE QV AddSum(QV x) {
-    const QV total = hn::Add(sum, x);
-    const QV part = hn::Sub(total, sum);
-    const QV lost = hn::Add(hn::Sub(sum, hn::Sub(total, part)), hn::Sub(x, part));
-    sum = total;
-    return lost;
-  }
+  HWY_INLINE QV AddSum(QV x) { return QuickAddTo(sum, x); }
   HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
   HWY_INLINE void Merge(const QuickErrors& other) {
     const QV lost = AddSum(other.sum);
@@ -119,21 +121,15 @@ struct QuickMoments {
   HWY_INLINE QuickMoments() { sum = sum_error = squares = squares_error = hn::Zero(QD()); }
   HWY_INLINE QuickMoments(QV s, QV lost, QV q, QV q_lost)
       : sum(s), sum_error(lost), squares(q), squares_error(q_lost) {}
-  static HWY_INLINE QV AddTo(QV& total, QV x) {
-    const QV before = total;
-    total = hn::Add(total, x);
-    const QV part = hn::Sub(total, before);
-    return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
-  }
   HWY_INLINE void Add(QV x) {
-    sum_error = hn::Add(sum_error, AddTo(sum, x));
+    sum_error = hn::Add(sum_error, QuickAddTo(sum, x));
     const QV square = hn::Mul(x, x);
-    const QV lost = AddTo(squares, square);
+    const QV lost = QuickAddTo(squares, square);
     squares_error = hn::Add(squares_error, hn::Add(lost, hn::MulSub(x, x, square)));
   }
   HWY_INLINE void Merge(const QuickMoments& other) {
-    sum_error = hn::Add(hn::Add(sum_error, other.sum_error), AddTo(sum, other.sum));
-    squares_error = hn::Add(hn::Add(squares_error, other.squares_error), AddTo(squares, other.squares));
+    sum_error = hn::Add(hn::Add(sum_error, other.sum_error), QuickAddTo(sum, other.sum));
+    squares_error = hn::Add(hn::Add(squares_error, other.squares_error), QuickAddTo(squares, other.squares));
   }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
@@ -152,13 +148,7 @@ struct QuickMoments {
 struct QuickTwice : QuickErrors {
   HWY_INLINE QuickTwice() {}
   HWY_INLINE QuickTwice(QV s, QV lost, QV all) : QuickErrors(s, lost, all) {}
-  HWY_INLINE void AddError(QV x) {
-    const QV total = hn::Add(error, x);
-    const QV part = hn::Sub(total, error);
-    const QV lost = hn::Add(hn::Sub(error, hn::Sub(total, part)), hn::Sub(x, part));
-    error = total;
-    size = hn::Add(size, hn::Abs(lost));
-  }
+  HWY_INLINE void AddError(QV x) { size = hn::Add(size, hn::Abs(QuickAddTo(error, x))); }
   HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
   HWY_INLINE void Merge(const QuickTwice& other) {
     const QV lost = AddSum(other.sum);

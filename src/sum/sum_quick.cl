@@ -148,12 +148,29 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 }
 #elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1)
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
-#define SUM_PART_WORDS 3
+// Short rows and prefixes also have the kinds of what is not finite, whose sum is known.
+#define SUM_NOTES_KINDS ((MASU_LINES > 1 || MASU_RUNNING) && MASU_INPUTS == 1)
+#define SUM_PART_WORDS (3 + SUM_NOTES_KINDS)
 #define SUM_START_PART  \
   double sum = 0;       \
   double error = 0;     \
-  double lost = 0;
-#if MASU_INPUTS == 1
+  double lost = 0;      \
+  SUM_START_KINDS
+#if SUM_NOTES_KINDS
+#define SUM_START_KINDS uint kinds = 0;
+#define SUM_END_KINDS part[3] = kinds;
+#define SUM_ADD(bits, unused)                        \
+  {                                                  \
+    const MASU_BITS b = (bits);                      \
+    kinds |= kind_of(b, b);                          \
+    add_double(&sum, &error, &lost, as_double(b));   \
+  }
+#else
+#define SUM_START_KINDS
+#define SUM_END_KINDS
+#endif
+#if SUM_NOTES_KINDS
+#elif MASU_INPUTS == 1
 #define SUM_ADD(bits, unused) add_double(&sum, &error, &lost, as_double(bits));
 #elif MASU_ELEMENT_BYTES == 8
 #define SUM_ADD(x_bits, y_bits) add_product(&sum, &error, &lost, as_double(x_bits), as_double(y_bits));
@@ -171,10 +188,17 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define SUM_END_PART          \
   part[0] = as_ulong(sum);    \
   part[1] = as_ulong(error);  \
-  part[2] = as_ulong(lost);
+  part[2] = as_ulong(lost);   \
+  SUM_END_KINDS
 inline void add_part(ulong *part, const ulong *other) { add_sums(part, other); }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+#if SUM_NOTES_KINDS
+  if (part[3] != 0) {
+    *found = special_bits((uint)part[3], precision, bits);
+    return true;
+  }
+#endif
   return certain(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), what, divisor, precision, least,
                  bits, found);
 }
@@ -213,120 +237,7 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
 // zeros; the place of such a one.
 #define SUM_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
 #define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
-#if MASU_BOTH
-// The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
-// all have.
-#define SUM_PART_WORDS (MASU_FINE ? 5 : 3 + SUM_BY_PIVOT)
-#define SUM_START_PART    \
-  double sum = 0;         \
-  double squares = 0;     \
-  SUM_START_ERROR         \
-  SUM_START_SQUARE_ERROR  \
-  SUM_START_LOST          \
-  uint some = 0;          \
-  uint all = UINT_MAX;
-#define SUM_END_PART                        \
-  part[0] = as_ulong(sum);                  \
-  part[1] = as_ulong(squares);              \
-  part[2] = (ulong)some << 32 | (ulong)all; \
-  SUM_END_ERROR                             \
-  SUM_END_SQUARE_ERROR                      \
-  SUM_END_LOST
-#if MASU_FINE
-#define SUM_START_SQUARE_ERROR double square_error = 0;
-#define SUM_END_SQUARE_ERROR part[4] = as_ulong(square_error);
-#define SUM_ADD_SQUARE(value) SUM_ADD_TO(squares, square_error, (value) * (value))  // products are exact
-#else
-#define SUM_START_SQUARE_ERROR
-#define SUM_END_SQUARE_ERROR
-#define SUM_ADD_SQUARE(value) squares = fma(value, value, squares);
-#endif
-// Of rows of few elements, and of others whose result is not certain (sum_round.cl): the differences from `pivot`, the
-// first element, whose variance is the same; few of them cancel by little. Their roundings are as those of additions.
-// `lost`: what is rounded away; `squares` is infinite where there are infinities or NaNs.
-#define SUM_ADD_DIFFERENCE(bits)                                                                   \
-  {                                                                                                \
-    const MASU_BITS b = (bits);                                                                    \
-    some |= SUM_MARKED(b);                                                                         \
-    all &= b;                                                                                      \
-    double value = SUM_SMALL_DOUBLE(b) * SUM_SCALE;                                                \
-    lost += fabs(add_exactly(&value, -pivot));                                                     \
-    const double square = value * value;                                                           \
-    lost += fabs(add_exactly(&sum, value)) + fabs(fma(value, value, -square)) + fabs(add_exactly(&squares, square)); \
-    if (SUM_MAGNITUDE(b) >= MASU_INFINITY_BITS) squares = as_double(0x7ff0000000000000UL);         \
-  }
-// Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
-#if MASU_ELEMENT_BYTES == 4
-#define SUM_MARKED(bits) (bits)
-#define SUM_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
-#else
-#define SUM_MARKED(bits) ((bits) | (SUM_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
-#define SUM_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
-#endif
-#define SUM_BY_PIVOT (MASU_LINES > 1 && !MASU_FINE)
-#if SUM_BY_PIVOT
-#define SUM_START_LOST  \
-  double lost = 0;      \
-  const double pivot = SUM_SMALL_DOUBLE(held[0]) * SUM_SCALE;
-#define SUM_END_LOST part[3] = as_ulong(lost);
-#define SUM_ADD(bits, unused) SUM_ADD_DIFFERENCE(bits)
-#else
-#define SUM_START_LOST
-#define SUM_END_LOST
-#define SUM_ADD(bits, unused)                             \
-  {                                                       \
-    const MASU_BITS b = (bits);                           \
-    some |= SUM_MARKED(b);                                \
-    all &= b;                                             \
-    const double value = SUM_SMALL_DOUBLE(b) * SUM_SCALE;   \
-    SUM_ADD_TO(sum, error, value)                         \
-    SUM_ADD_SQUARE(value)                                 \
-  }
-#endif
-#if SUM_BY_FOUR
-// Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
-// all half of those that four additions with their errors take.
-MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
-                          double *all_square_error) {
-  double sum = *all_sum;
-  double error = *all_error;
-  double squares = *all_squares;
-  double square_error = *all_square_error;
-  uint greatest;
-  uint least;
-  double values[4];
-  const bool exact = take_four(words, values, &greatest, &least);
-  const int exponent = (int)(greatest >> 24);
-  MASU_PRAGMA_UNROLL
-  for (int e = 0; e < 4; ++e) values[e] *= SUM_SCALE;
-  // Each square is less than 2^(2 (exponent - 126)), and so not above `squares`.
-  const bool above = (int)(as_ulong(squares) >> 52) >= 2 * exponent + (1023 - 2 * 126);
-  if (exact && above) {
-    SUM_ADD_TO(sum, error, (values[0] + values[1]) + (values[2] + values[3]))
-    MASU_PRAGMA_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      const double before = squares;
-      squares = fma(values[e], values[e], before);
-      square_error += fma(values[e], values[e], before - squares);
-    }
-  } else {
-    MASU_PRAGMA_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      SUM_ADD_TO(sum, error, values[e])
-      SUM_ADD_SQUARE(values[e])
-    }
-  }
-  *all_sum = sum;
-  *all_error = error;
-  *all_squares = squares;
-  *all_square_error = square_error;
-}
-#undef SUM_ADD_VECTOR
-#define SUM_ADD_VECTOR(k)                                                   \
-  some |= all_x[k][0] | all_x[k][1] | all_x[k][2] | all_x[k][3];            \
-  all &= all_x[k][0] & all_x[k][1] & all_x[k][2] & all_x[k][3];             \
-  add_four(all_x[k], &sum, &error, &squares, &square_error);
-#endif
+#if MASU_BOTH  // sum_spread.cl has it
 #elif MASU_INPUTS == 1
 #define SUM_PART_WORDS (MASU_FINE ? 4 : 3)
 #define SUM_START_PART   \
@@ -442,24 +353,12 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   (SUM_LOWEST_PLACE((uint)part[2]) + SUM_LOWEST_PLACE((uint)part[3]) + (1023 + 52 - 2 * SUM_LEAST_EXPONENT))
 #define SUM_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX || (uint)part[3] == UINT_MAX)
 #endif
-#if MASU_BOTH
-inline void add_part(ulong *part, const ulong *other) {
-  double sum = as_double(part[0]);
-  double squares = as_double(part[1]);
-  const uint some = (uint)(part[2] >> 32) | (uint)(other[2] >> 32);
-  const uint all = (uint)part[2] & (uint)other[2];
 #if MASU_FINE
-  double error = as_double(part[3]) + as_double(other[3]);
-  double square_error = as_double(part[4]) + as_double(other[4]);
+// What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and as many roundings of
+// its own.
+inline double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
 #endif
-#if SUM_BY_PIVOT
-  const double lost = as_double(part[3]) + as_double(other[3]);
-#endif
-  SUM_ADD_TO(sum, error, as_double(other[0]))
-  SUM_ADD_TO(squares, square_error, as_double(other[1]))
-  SUM_END_PART
-}
-#else
+#if !MASU_BOTH
 inline void add_part(ulong *part, const ulong *other) {
   double sum = as_double(part[0]);
 #if MASU_FINE
@@ -475,48 +374,9 @@ inline void add_part(ulong *part, const ulong *other) {
   part[3] = min(part[3], other[3]);
 #endif
 }
-#endif
-#if MASU_FINE
-// What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and as many roundings of
-// its own.
-inline double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
-#endif
 // The result of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-#if MASU_BOTH
-  const double squares = as_double(part[1]);
-  const uint some = (uint)(part[2] >> 32);
-#if SUM_BY_PIVOT
-  if (squares >= as_double(0x7ff0000000000000UL)) {
-    *found = special_bits(MASU_NAN, precision, bits);
-    return true;
-  }
-#endif
-  if (SUM_NO_NUMBERS(some, squares)) return false;
-  *found = 0;
-  if ((some & MASU_ALL_BITS) == (uint)part[2]) return true;  // all elements are alike
-  // Not less than the sum of the magnitudes (Cauchy and Schwarz).
-  const double size = sqrt((double)count * squares) * (1 + 0x1p-20);
-  // `divisor` is ddof; a row has `count` elements.
-#if MASU_FINE
-  const double tiny = tiny_share(depth);
-  return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
-                               tiny * squares, count, divisor, what == SUM_AS_DEVIATION, found);
-#else
-  bool exact = false;
-#if SUM_BY_PIVOT
-  exact = as_double(part[3]) == 0;
-  if (exact && exact_variance(as_double(part[0]), squares, count, divisor, what == SUM_AS_DEVIATION, precision, least,
-                              bits, found)) {
-    return true;
-  }
-#endif
-  const double share = exact ? 0 : (double)depth * 0x1p-51;
-  return certain_variance(as_double(part[0]), share * size, squares, share * squares, count, divisor,
-                          what == SUM_AS_DEVIATION, precision, least, bits, found);
-#endif
-#else
   const double size = as_double(part[1]);
   if (SUM_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
@@ -528,10 +388,14 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   // Each addition rounds by less than 2^-53 of the sum of all magnitudes, which is rounded as often itself.
   const double error = 0;
   const double share = (double)depth * 0x1p-51;
+  if (exact && divisor == 1 && what == SUM_AS_QUOTIENT && bits != 64) {
+    *found = rounded_double(SUM_OF_SCALE(as_double(part[0])), precision, least, bits);
+    return true;
+  }
 #endif
   // Scaled first: a share of the least numbers is none.
   return certain(SUM_OF_SCALE(as_double(part[0])), SUM_OF_SCALE(error), exact ? 0 : share * SUM_OF_SCALE(size), what,
                  divisor, precision, least, bits, found);
-#endif
 }
+#endif
 #endif

@@ -226,23 +226,19 @@ template <class T>
 HWY_INLINE std::optional<double> QuickDivided(double sum, double error, double bound, double divisor, bool root) {
   return root ? certain_root<T>(sum, error, bound, divisor) : certain_quotient<T>(sum, error, bound, divisor);
 }
-std::optional<double> QuickQuotient(const QuickPart& total, double divisor, bool root, Dtype result) {
-  return result == Dtype::f32 ? QuickDivided<float>(total.sum, total.error, total.bound, divisor, root)
-                              : QuickDivided<double>(total.sum, total.error, total.bound, divisor, root);
-}
-
 template <class T>
-void QuickQuotientsBy(const QuickPart* totals, std::size_t count, double divisor, double* results, std::uint8_t* sure) {
+void QuickQuotientsBy(const QuickPart* totals, std::size_t count, double divisor, bool root, double* results,
+                      std::uint8_t* sure) {
   for (std::size_t i = 0; i < count; ++i) {
-    const auto found = certain_quotient<T>(totals[i].sum, totals[i].error, totals[i].bound, divisor);
+    const auto found = QuickDivided<T>(totals[i].sum, totals[i].error, totals[i].bound, divisor, root);
     sure[i] = found.has_value();
     results[i] = found.value_or(0);
   }
 }
-void QuickQuotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
-                    std::uint8_t* sure) {
-  if (result == Dtype::f32) QuickQuotientsBy<float>(totals, count, divisor, results, sure);
-  else QuickQuotientsBy<double>(totals, count, divisor, results, sure);
+void QuickQuotients(const QuickPart* totals, std::size_t count, double divisor, bool root, Dtype result,
+                    double* results, std::uint8_t* sure) {
+  if (result == Dtype::f32) QuickQuotientsBy<float>(totals, count, divisor, root, results, sure);
+  else QuickQuotientsBy<double>(totals, count, divisor, root, results, sure);
 }
 
 // Differences of sums of two doubles each.
@@ -311,18 +307,20 @@ HWY_EXPORT(QuickDotF32);
 HWY_EXPORT(QuickDotF64);
 HWY_EXPORT(QuickSquaresF32);
 HWY_EXPORT(QuickSquaresF64);
-HWY_EXPORT(QuickQuotient);
 HWY_EXPORT(QuickQuotients);
 HWY_EXPORT(QuickSpreads);
 
 }  // namespace
 
-std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result) {
-  return HWY_DYNAMIC_DISPATCH(QuickQuotient)(total, divisor, root, result);
+void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, bool root, Dtype result,
+                     double* results, std::uint8_t* sure) {
+  HWY_DYNAMIC_DISPATCH(QuickQuotients)(totals, count, divisor, root, result, results, sure);
 }
-void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
-                     std::uint8_t* sure) {
-  HWY_DYNAMIC_DISPATCH(QuickQuotients)(totals, count, divisor, result, results, sure);
+std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result) {
+  double quotient = 0;
+  std::uint8_t sure = 0;
+  quick_quotients(&total, 1, divisor, root, result, &quotient, &sure);
+  return sure != 0 ? std::optional(quotient) : std::nullopt;
 }
 void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
                    std::uint8_t* sure) {
@@ -352,9 +350,8 @@ QuickPart quick_pieces(std::uint64_t count, const Part& part) {
     for (std::uint64_t i = 0; i < pieces; ++i) take(piece(i));
   } else {
     std::vector<QuickPart> found(pieces);
-    runtime::parallel_tasks((pieces + pieces_a_task - 1) / pieces_a_task, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(pieces, (task + 1) * pieces_a_task);
-      for (std::uint64_t i = task * pieces_a_task; i < end; ++i) found[i] = piece(i);
+    runtime::parallel_parts(pieces, pieces_a_task, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t i = first; i < end; ++i) found[i] = piece(i);
     });
     for (const QuickPart& each : found) take(each);
   }

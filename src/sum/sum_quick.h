@@ -21,8 +21,8 @@ struct QuickPart {
 // The number over `divisor` < 2^52, or with `root` the root of that, rounded to `result`, f32 or f64.
 std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result);
 // The same for several; sure[i]: whether results[i] is certain.
-void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, Dtype result, double* results,
-                     std::uint8_t* sure);
+void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, bool root, Dtype result,
+                     double* results, std::uint8_t* sure);
 
 // Up to this number of elements, the errors of additions are accumulated for every dtype.
 inline constexpr std::uint64_t quick_few = 64;

@@ -82,8 +82,7 @@ SplitTotals SplitsOfRow(const std::uint64_t* x, std::uint64_t length, std::uint6
 
 template <class F>
 void EachStored(Dtype dtype, const void* x, const F& f) {
-  dispatch(dtype, [&](auto tag) HWY_ATTR {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) HWY_ATTR {
     if constexpr (is_stored<T>) f(static_cast<const T*>(x));
   });
 }
@@ -209,7 +208,7 @@ void means_of_words(const SumRule& rule, const T* x, std::uint64_t rows, std::ui
       totals_of_row(x + (first + row) * length, length, false, totals);
       parts[row] = doubles_of(totals.sum.value);
     }
-    quick_quotients(parts.data(), here, static_cast<double>(length), rule.result, results + first, sure + first);
+    quick_quotients(parts.data(), here, static_cast<double>(length), false, rule.result, results + first, sure + first);
   }
 }
 
@@ -298,8 +297,7 @@ bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t lengt
 
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
                 std::uint8_t* sure) {
-  dispatch(rule.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
     const T* const from = static_cast<const T*>(x);
     if constexpr (std::is_floating_point_v<T>) {
       turned(rule, from, rows, length, results, sure);

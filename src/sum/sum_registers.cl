@@ -189,7 +189,7 @@ inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t
   const size_t stride = (size_t)1 << team_bits;
   SUM_READ_AGAIN
   join_exact(number, &kinds, team_bits, parts);
-  if (!MASU_RUNNING && lane == 0 && mine < rows) {
+  if (MASU_RUNNING == 0 && lane == 0 && mine < rows) {
     store_result(results + results_at + mine * (bits / 8), bits,
                  rounded_exact(number, kinds, divisor, precision, least, bits));
   }

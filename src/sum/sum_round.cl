@@ -83,19 +83,16 @@ inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t 
   SUM_START_PART
   const size_t stride = (size_t)1 << team_bits;
   SUM_READ_AGAIN
-  // Ties are common among rows so short that one work-item has all of it.
-  const bool exact = lost == 0 && team_bits == 0;
   ulong part[SUM_PART_WORDS];
   SUM_END_PART
   join_parts(part, team_bits, parts);
   if (lane == 0 && mine < rows) {
-    const ulong depth = (count >> team_bits) + 2 * team_bits + 4;
+    // Ties are common among rows so short that one work-item has all of it.
+    const ulong depth = lost == 0 && team_bits == 0 ? 0 : (count >> team_bits) + 2 * team_bits + 4;
     ulong found = 0;
     bool fits = true;
-    if ((exact && exact_variance(as_double(part[0]), as_double(part[1]), count, divisor, what == SUM_AS_DEVIATION,
-                                 precision, least, bits, &found)) ||
-        (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
-         result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits))) {
+    if (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
+        result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
       store_result(results + results_at + mine * (bits / 8), bits, found);
     } else {
       unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);

@@ -15,6 +15,9 @@
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
 #if MASU_LINES > 1
+#ifndef SUM_STARTED
+#define SUM_STARTED 0
+#endif
 // The elements of MASU_LINES rows of a work-item: all are loaded before any is added.
 #define SUM_HOLD_ROWS                                                                                            \
   MASU_BITS held[MASU_LINES * MASU_UNROLL];                                                                      \
@@ -27,7 +30,7 @@
 #define SUM_PART_OF_ROW                                                                                          \
   SUM_START_PART                                                                                                 \
   MASU_UNROLLED                                                                                                  \
-  for (uint i = 0; i < MASU_UNROLL; ++i) {                                                                       \
+  for (uint i = SUM_STARTED; i < MASU_UNROLL; ++i) {                                                             \
     SUM_ADD(held[i], held[i])                                                                                    \
     SUM_ROUND_PREFIX                                                                                             \
   }                                                                                                              \
@@ -41,9 +44,47 @@
 #else
 #define SUM_ROUND_PREFIX
 #endif
+// Rows of one element of the results' dtype are their results, but for the bits of zeros and NaNs.
+#define SUM_COPIES (MASU_UNROLL == 1 && MASU_FLOAT && MASU_INPUTS == 1 && !MASU_BOTH)
+#if SUM_COPIES
+MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
+  const MASU_BITS magnitude = SUM_MAGNITUDE(bits);
+  return magnitude > MASU_INFINITY_BITS ? MASU_QUIET_NAN : magnitude == 0 ? 0 : bits;
+}
+#define SUM_COPY_ROWS                                                                                            \
+  if (what == SUM_AS_QUOTIENT && bits == 8 * MASU_ELEMENT_BYTES && precision == MASU_FRACTION + 1) {             \
+    MASU_UNROLLED                                                                                                \
+    for (uint i = 0; i < MASU_LINES; ++i) {                                                                      \
+      const size_t row = begin + i * teams + team;                                                               \
+      if (row < rows) set_element(results + results_at, row, sum_of_one(held[i]));                               \
+    }                                                                                                            \
+  } else
+#endif
+#elif MASU_RUNNING
+#define SUM_HOLD_ROWS
+// The prefixes of a column, some of its elements at a time.
+#define SUM_PART_OF_ROW                                                                                          \
+  const size_t row = wanted < rows ? wanted : (size_t)rows - 1;                                                  \
+  __global const uchar *xs = SUM_ROW_AT(row);                                                                    \
+  __global uchar *to = SUM_PREFIX_AT(row, 0);                                                                    \
+  SUM_START_PART                                                                                                 \
+  for (size_t e = 0; e < count; e += MASU_UNROLL) {                                                              \
+    MASU_BITS held[MASU_UNROLL];                                                                                 \
+    MASU_UNROLLED                                                                                                \
+    for (uint i = 0; i < MASU_UNROLL; ++i) held[i] = element_at(xs, (e + i < count ? e + i : e) * SUM_BETWEEN);  \
+    for (size_t at = e; at < e + MASU_UNROLL && at < count; ++at) {                                              \
+      SUM_ADD(held[0], held[0])                                                                                  \
+      SUM_END_PART                                                                                               \
+      ulong found = 0;                                                                                           \
+      sure = result_of(part, at + 1, depth, what, divisor, precision, least, bits, &found, &fits) && sure;       \
+      if (sure && wanted < rows) store_result(to + at * SUM_BETWEEN * (bits / 8), bits, found);                  \
+      MASU_UNROLLED                                                                                              \
+      for (uint i = 0; i + 1 < MASU_UNROLL; ++i) held[i] = held[i + 1];                                          \
+    }                                                                                                            \
+  }
 #else
 #define SUM_HOLD_ROWS
-// Of row `wanted`. A team without a row reads the last one again.
+// Takes row `wanted`. A team without a row reads the last one again.
 #define SUM_PART_OF_ROW                                         \
   const size_t row = wanted < rows ? wanted : (size_t)rows - 1; \
   const size_t stride = members << team_bits;                   \
@@ -53,6 +94,10 @@
   SUM_ADD_VECTORS(first, vectors)                               \
   SUM_ADD_EDGES                                                 \
   SUM_END_PART
+#endif
+
+#ifndef SUM_COPY_ROWS
+#define SUM_COPY_ROWS
 #endif
 
 // 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
@@ -86,34 +131,37 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const ulong depth = MASU_LINES > 1 ? MASU_UNROLL + 4
                                      : (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
   for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
+    SUM_HOLD_ROWS
     if (me == 0) unsure[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const size_t mine = begin + (MASU_BY_COLUMN ? turns - 1 : lane) * (size_t)teams + team;
     bool last = true;
     ulong own[SUM_PART_WORDS] = {0};
 #if MASU_QUICK
-    SUM_HOLD_ROWS
+    SUM_COPY_ROWS
     for (uint turn = 0; turn < turns; ++turn) {
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;
 #if MASU_RUNNING
-      ulong prefixes[MASU_UNROLL];
+      ulong prefixes[MASU_LINES > 1 ? MASU_UNROLL : 1];
       bool sure = true;
       bool fits = true;
 #endif
       {
         SUM_PART_OF_ROW
       }
+#if MASU_LINES == 1 && !MASU_RUNNING
       join_parts(part, team_bits, parts);
+#endif
 #if MASU_RUNNING
-      if (wanted < rows) {
-        // All or none, since they may take the place of what is added again.
-        MASU_UNROLLED
-        for (uint i = 0; i < MASU_UNROLL; ++i) {
-          if (sure) store_result(SUM_PREFIX_AT(wanted, i), bits, prefixes[i]);
-        }
-        if (!sure) unsure[1 + atomic_inc(unsure)] = (uint)(wanted - begin);
+#if MASU_LINES > 1
+      // All or none, since they may take the place of what is added again.
+      MASU_UNROLLED
+      for (uint i = 0; i < MASU_UNROLL; ++i) {
+        if (sure && wanted < rows) store_result(SUM_PREFIX_AT(wanted, i), bits, prefixes[i]);
       }
+#endif
+      if (!sure && wanted < rows) unsure[1 + atomic_inc(unsure)] = (uint)(wanted - begin);
 #elif MASU_BY_COLUMN
       if ((MASU_LINES > 1 || turn + 1 < turns) && wanted < rows) {
         round_row(MASU_LINES > 1 ? MASU_UNROLL : count, SUM_RESULT_ARGUMENTS, begin, wanted, part, depth, unsure);
@@ -149,7 +197,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
       }
     }
 #endif
-    const bool any = MASU_LINES == 1 && last && lane < turns && mine < rows;
+    const bool any = MASU_LINES == 1 && MASU_RUNNING == 0 && last && lane < turns && mine < rows;
     round_rows(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
                SUM_FINISH_ARGUMENTS, parts, unsure);
   }

@@ -71,9 +71,8 @@ void RowSums::add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const
     times_.compute += timed ? job.seconds() : call::now() - begun;
     const call::Timer timer(&times_, &Times::transfer);
     constexpr std::uint64_t rows_a_task = 64;
-    runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
-      for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+    runtime::parallel_parts(rows, rows_a_task, [&](std::uint64_t row, std::uint64_t end) {
+      for (; row < end; ++row) {
         Totals totals;
         job.add_to(totals, row);
         sink(row, totals);

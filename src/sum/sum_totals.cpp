@@ -87,8 +87,7 @@ namespace {
 // Calls f(T()) for floats that are narrower than a double.
 template <class F>
 void if_narrow(Dtype dtype, const F& f) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (is_float_type<T> && sizeof(T) < sizeof(double)) f(T{});
   });
 }

@@ -138,13 +138,10 @@ void first_of_order(const T* x, std::uint64_t count, std::uint64_t k, const Rank
   using Key = KeyOf<T>;
   const auto keys = std::make_unique_for_overwrite<Key[]>(count);
   const auto order = std::make_unique_for_overwrite<std::uint64_t[]>(count);
-  const std::uint64_t tasks = (count + turn_elements - 1) / turn_elements;
-  std::vector<std::uint64_t> nans(tasks);
-  runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
-    const std::uint64_t begin = task * turn_elements;
-    const std::uint64_t end = std::min(count, begin + turn_elements);
+  std::vector<std::uint64_t> nans(count / turn_elements + 1);
+  runtime::parallel_parts(count, turn_elements, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) keys[i] = static_cast<Key>(~ranking(x[i]));
-    if (ranking.skip) nans[task] = count_nans(x + begin, end - begin);
+    if (ranking.skip) nans[begin / turn_elements] = count_nans(x + begin, end - begin);
   });
   argsort(Device::open("cpu"), ArrayView(dtype_of<Key>, keys.get(), count),
           MutableArrayView(Dtype::u64, order.get(), count));
@@ -152,9 +149,8 @@ void first_of_order(const T* x, std::uint64_t count, std::uint64_t k, const Rank
   for (const std::uint64_t n : nans) skipped += n;
   const std::uint64_t found = std::min(k, count - skipped);
   auto* values = static_cast<T*>(target.values) + row * k;
-  runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
-    const std::uint64_t end = std::min(found, (task + 1) * turn_elements);
-    for (std::uint64_t i = task * turn_elements; i < end; ++i) {
+  runtime::parallel_parts(found, turn_elements, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       target.indices[row * k + i] = order[i];
       values[i] = x[order[i]];
     }
@@ -276,9 +272,8 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
     }
     const std::uint64_t rows_a_task =
         std::max<std::uint64_t>(1, turn_elements / 16 / std::max<std::uint64_t>(count, 1));
-    runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
-      for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+    runtime::parallel_parts(rows, rows_a_task, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t row = begin; row < end; ++row) {
         const T* from = x + row * count;
         const std::uint64_t sampled = sampled_rank(ranking, from, count, k);
         std::optional<Scan<T>> scan(std::in_place, ranking, k, sampled);

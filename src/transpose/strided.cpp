@@ -140,8 +140,7 @@ class StridedCopy {
     const std::uint64_t all = places();
     if (all * size < worth_threads) return visit(0, all, work);
     const std::uint64_t each = std::max<std::uint64_t>(1, copy_task_bytes / size);
-    runtime::parallel_tasks((all + each - 1) / each,
-                            [&](std::uint64_t task) { visit(task * each, std::min(all, (task + 1) * each), work); });
+    runtime::parallel_parts(all, each, [&](std::uint64_t first, std::uint64_t end) { visit(first, end, work); });
   }
   // Makes an axis of pieces of a long line, if it is the only axis, so that several threads share the line. What is
   // left of it is copied at once by work(from, to, line).

@@ -230,11 +230,8 @@ void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::ui
   const std::uint64_t bytes = rows * columns * element_bytes;
   if (rows <= 1 || columns <= 1) {
     if (in == out) return;
-    const std::uint64_t tasks = (bytes + task_bytes - 1) / task_bytes;
-    runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
-      const std::uint64_t begin = task * task_bytes;
-      std::memcpy(static_cast<std::byte*>(out) + begin, static_cast<const std::byte*>(in) + begin,
-                  std::min(task_bytes, bytes - begin));
+    runtime::parallel_parts(bytes, task_bytes, [&](std::uint64_t begin, std::uint64_t end) {
+      std::memcpy(static_cast<std::byte*>(out) + begin, static_cast<const std::byte*>(in) + begin, end - begin);
     });
     return;
   }

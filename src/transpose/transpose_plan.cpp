@@ -2,6 +2,7 @@
 #include "transpose/transpose_plan.h"
 
 #include "call/operands.h"
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -98,7 +99,7 @@ std::vector<runtime::Define> Plan::defines() const {
 
 Plan make(const DeviceInfo& device, const Matrix& matrix, unsigned group) {
   Plan plan;
-  plan.group = group != 0 ? group : std::min(plan.group, std::bit_floor(std::max(1U, device.max_work_group_size)));
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.in_place = matrix.in_place;
   const bool whole = matrix.element_bytes <= 16 && std::has_single_bit(matrix.element_bytes) &&
                      (matrix.in_offset | matrix.out_offset) % matrix.element_bytes == 0;

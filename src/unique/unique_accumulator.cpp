@@ -58,8 +58,7 @@ UniqueArrays merged_as(const UniqueArrays& a, const UniqueArrays& b) {
 
 // The ordered key of element i.
 std::uint64_t key_at(const HostArray& values, std::uint64_t i) {
-  return dispatch(values.dtype, [&](auto tag) -> std::uint64_t {
-    using T = typename decltype(tag)::type;
+  return dispatch(values.dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     T value;
     std::memcpy(&value, values.bytes.data() + i * sizeof(T), sizeof(T));
     return ordered_key(value);

@@ -151,13 +151,11 @@ void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detai
     places = std::make_unique_for_overwrite<std::byte[]>(data.count * size);
     order.places = places.get();
     const auto fill = [&](auto* all) {
-      runtime::parallel_tasks((data.count + unique_task_elements - 1) / unique_task_elements, [&](std::uint64_t t) {
-        const std::uint64_t first = t * unique_task_elements;
-        const std::uint64_t length = std::min(unique_task_elements, data.count - first);
+      runtime::parallel_parts(data.count, unique_task_elements, [&](std::uint64_t first, std::uint64_t end) {
         const std::uint64_t at = first * size_of(data.dtype);
         std::memcpy(static_cast<std::byte*>(keys.data) + at, static_cast<const std::byte*>(data.data) + at,
-                    length * size_of(data.dtype));
-        std::iota(all + first, all + first + length, static_cast<std::remove_pointer_t<decltype(all)>>(first));
+                    (end - first) * size_of(data.dtype));
+        std::iota(all + first, all + end, static_cast<std::remove_pointer_t<decltype(all)>>(first));
       });
     };
     size == 4 ? fill(reinterpret_cast<std::uint32_t*>(places.get()))
@@ -239,8 +237,7 @@ CountedValues counted_values(Dtype dtype, const std::vector<std::uint64_t>& coun
   std::vector<std::uint16_t> pattern_of(patterns);
   std::vector<std::uint16_t> keys(patterns);
   std::vector<char> several(patterns);
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (sizeof(T) <= 2) {
       for (std::size_t p = 0; p < patterns; ++p) {
         keys[p] = ordered_key(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(p)));
@@ -283,9 +280,8 @@ void unique_by_counting(const ArrayView& data, const UniqueOptions& options, con
     for (std::size_t v = 0; v < found.values.size(); ++v) to[v] = static_cast<Pattern>(found.values[v]);
     if (!options.inverse) return;
     std::uint64_t* const inverse = numbers_of(results.inverse, data.count);
-    runtime::parallel_tasks((data.count + counted_task_elements - 1) / counted_task_elements, [&](std::uint64_t t) {
-      const std::uint64_t end = std::min(data.count, (t + 1) * counted_task_elements);
-      for (std::uint64_t e = t * counted_task_elements; e < end; ++e) inverse[e] = found.places[elements[e]];
+    runtime::parallel_parts(data.count, counted_task_elements, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t e = first; e < end; ++e) inverse[e] = found.places[elements[e]];
     });
   });
   if (options.counts) std::ranges::copy(found.counts, numbers_of(results.counts, found.counts.size()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_plan.h"
 
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -26,8 +27,7 @@ std::vector<runtime::Define> Plan::defines(Dtype dtype, std::size_t places) cons
 
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned group, std::uint64_t most_spans) {
   Plan plan;
-  const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
-  plan.group = std::max(least_group, group != 0 ? group : std::min(plan.group, most_items));
+  plan.group = std::max(least_group, group != 0 ? group : work_group(device, plan.group));
   if (!device.gpu) plan.unroll = 1;
   plan.lead = call::workspace_alignment / size_of(dtype) - 1;
   plan.tiles = std::max<std::uint64_t>(1, (count + plan.lead + plan.tile_bits() - 1) / plan.tile_bits());

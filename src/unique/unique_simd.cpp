@@ -64,8 +64,7 @@ void MarkWords(const Bits* elements, std::size_t words, std::uint8_t* mask) {
 }
 
 void MarkWordsOf(Dtype dtype, const void* elements, std::size_t words, std::uint8_t* mask) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
     MarkWords<T>(static_cast<const UnsignedOf<sizeof(T)>*>(elements), words, mask);
   });
 }
@@ -84,8 +83,7 @@ void mark_starts(Dtype dtype, const void* elements, std::uint64_t count, bool ha
   const std::uint64_t whole = count / word_bits;
   // One by one: the first word where nothing is before it, and the last where it is not whole.
   const auto mark_singly = [&](std::uint64_t begin) {
-    dispatch(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
+    dispatch(dtype, [&]<class T>(TypeTag<T>) {
       using Bits = UnsignedOf<sizeof(T)>;
       const auto* bits = static_cast<const Bits*>(elements);
       const auto key = [](const Bits* at) { return ordered_key(std::bit_cast<T>(*at)); };

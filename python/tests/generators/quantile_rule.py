@@ -71,7 +71,8 @@ def _of_line(name, line, q, method, dtype):
         a, b = line[(len(line) - 1) // 2], line[len(line) // 2]
         return [None if a.dtype.kind == "b" or a == b == 0 else mean_of_middle(a, b, dtype)]
     function = getattr(np, name.removeprefix("nan"))
-    first, second, weights, kinds, _, _ = _quantile.points(function, len(line), line.dtype, q, method)
+    first, second, weights, kinds, computed, _ = _quantile.points(function, len(line), line.dtype, q, method)
+    dtype = np.promote_types(dtype, computed)  # narrower results come from a first line of NaNs alone
     return [None if kind == 0 or line[i] == line[k] == 0 else between(line[i], line[k], weight, kind, dtype)
             for i, k, weight, kind in zip(first, second, weights, kinds)]
 
@@ -84,7 +85,7 @@ def exact(name, a, *arguments, **options):
         warnings.simplefilter("ignore")
         want = getattr(np, name)(a, *arguments, **options)
     a = np.asarray(a)
-    result = np.array(want)
+    result = np.array(want, order="C")  # whose lines are written below
     if not a.size or a.ndim == 0 or given.get("weights") is not None or result.dtype.char not in _DIGITS:
         return want
     axes = tuple(range(a.ndim)) if axis is None else tuple(i % a.ndim for i in (axis if type(axis) is tuple else (axis,)))

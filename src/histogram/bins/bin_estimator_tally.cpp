@@ -57,8 +57,7 @@ void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& ta
 }  // namespace
 
 KeyLimits finite_limits(Dtype dtype) {
-  return dispatch(dtype, [](auto tag) -> KeyLimits {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, []<class T>(TypeTag<T>) -> KeyLimits {
     if constexpr (is_float_type<T>) {
       constexpr std::uint64_t most = infinity_bits<T> - 1;
       return {key_sign<T> - most, key_sign<T> + most};
@@ -70,8 +69,7 @@ KeyLimits finite_limits(Dtype dtype) {
 
 KeyLimits range_limits(Dtype dtype, const Bins& bins) {
   const BinRule rule(bins, dtype, false);
-  return dispatch(dtype, [&](auto tag) -> KeyLimits {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> KeyLimits {
     if constexpr (is_stored<T>) {
       return {ordered_key(rounded_to<T>(rule.edge(0))), ordered_key(rounded_to<T>(rule.edge(rule.n)))};
     } else {
@@ -93,8 +91,7 @@ void Tally::merge(const Tally& other) {
 
 void add_to_tally(const TallyPass& pass, const ArrayView& data, Tally& total) {
   if (pass.limits.none) return;
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
     const T* x = static_cast<const T*>(data.data);
     if (data.count < many_elements) {
       for (std::uint64_t first = 0; first < data.count; first += piece_elements) {

@@ -225,9 +225,8 @@ std::vector<double> logarithmic_edges(std::uint64_t n, double lo, double hi) {
   const Edges<2> fast(n, lo, hi);
   edges.front() = lo;
   edges.back() = hi;
-  runtime::parallel_tasks((n + edges_a_task - 1) / edges_a_task, [&](std::uint64_t task) {
-    const std::uint64_t end = std::min(n, (task + 1) * edges_a_task);
-    for (std::uint64_t i = std::max<std::uint64_t>(1, task * edges_a_task); i < end; ++i) {
+  runtime::parallel_parts(n, edges_a_task, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t i = std::max<std::uint64_t>(1, first); i < end; ++i) {
       if (!fast.edge(i, edges[i])) edges[i] = wide_edge(i, n, lo, hi);
     }
   });

@@ -178,6 +178,7 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
     return counter_.count(ColumnSource(finder_, {&column, 1}), data.count, size, totals);
   }
   const TableShape& shape = counter_.shape();
+  if (!pays_for_tables(data.count)) return add_short(data, totals, nullptr);
   std::vector<std::uint64_t> counted(shape.counters());
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
     counter_.count(ByteSource(data.data), data.count, size, counted);
@@ -220,17 +221,16 @@ bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals
 }
 
 std::optional<ValueRange> finite_range(const ArrayView& data) {
-  return dispatch(data.dtype, [&](auto tag) -> std::optional<ValueRange> {
-    using T = typename decltype(tag)::type;
+  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) -> std::optional<ValueRange> {
     using Value = ComputedAs<T>;
     const T* x = static_cast<const T*>(data.data);
     const std::uint64_t piece = piece_bytes / sizeof(T);
     Value least = std::numeric_limits<Value>::max();
     Value greatest = std::numeric_limits<Value>::lowest();
     std::mutex joining;
-    runtime::parallel_tasks((data.count + piece - 1) / piece, [&](std::uint64_t task) {
-      const T* from = x + task * piece;
-      const std::uint64_t length = std::min(piece, data.count - task * piece);
+    runtime::parallel_parts(data.count, piece, [&](std::uint64_t first, std::uint64_t end) {
+      const T* from = x + first;
+      const std::uint64_t length = end - first;
       Value lo = std::numeric_limits<Value>::max();
       Value hi = std::numeric_limits<Value>::lowest();
       if constexpr (is_stored<T>) {
@@ -261,21 +261,19 @@ void Counter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t r
     for (std::uint64_t r = 0; r < rows; ++r) count(part(data, r * length, length), totals_of(row + r));
     return;
   }
-  // A row of bytes pays for its tables a little later.
-  const bool in_tables = strategy_ != Strategy::global && length >= (finder_.counts_bytes() ? 4 : 1) * shape.counters();
+  const bool in_tables = strategy_ != Strategy::global && pays_for_tables(length);
   const std::uint64_t at_a_time = std::max<std::uint64_t>(1, task_bytes / bytes);
-  runtime::parallel_tasks((rows + at_a_time - 1) / at_a_time, [&](std::uint64_t task) {
+  runtime::parallel_parts(rows, at_a_time, [&](std::uint64_t first, std::uint64_t end) {
     std::optional<Tables> tables;
     if (in_tables) tables.emplace(shape, copies_of(shape, strategy_));
-    for (std::uint64_t r = task * at_a_time; r < std::min(rows, (task + 1) * at_a_time); ++r) {
-      add_short(part(data, r * length, length), row + r, tables ? &*tables : nullptr);
+    for (std::uint64_t r = first; r < end; ++r) {
+      add_short(part(data, r * length, length), totals_of(row + r), tables ? &*tables : nullptr);
     }
   });
 }
 
-void Counter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const {
+void Counter::add_short(const ArrayView& data, std::span<std::uint64_t> totals, Tables* tables) const {
   const unsigned channels = counter_.shape().channels;
-  const std::span<std::uint64_t> totals = totals_of(row);
   const auto* const x = static_cast<const std::byte*>(data.data);
   const Column column{x, size_of(data.dtype)};
   const ColumnSource source(finder_, {&column, 1});

@@ -126,7 +126,11 @@ class Counter final : public TableCounter {
   // Whole rows, or a part of one.
   void add_rows(const ArrayView& data, std::uint64_t row, std::uint64_t rows);
   // A row or a part of it by one thread, in tables where they are worth it.
-  void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
+  void add_short(const ArrayView& data, std::span<std::uint64_t> totals, Tables* tables) const;
+  // Whether so many elements of a row pay for tables; bytes do a little later.
+  [[nodiscard]] bool pays_for_tables(std::uint64_t elements) const {
+    return elements >= (finder_.counts_bytes() ? 4 : 1) * counter_.shape().counters();
+  }
   // The totals of all channels of a row.
   [[nodiscard]] std::span<std::uint64_t> totals_of(std::uint64_t row) const {
     const std::uint64_t size = finder_.slots() * counter_.shape().channels;

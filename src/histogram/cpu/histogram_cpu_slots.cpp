@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <numeric>
 
 namespace masu::cpu {
 
@@ -250,11 +252,8 @@ void write_integers(const T* x, std::size_t count, const BinRule& rule, std::uin
 }  // namespace
 
 SlotWriter::SlotWriter(const BinRule& rule) : rule_(rule) {
-  if (size_of(rule.dtype) == 1) {
-    make_table();
-  } else if (!is_stored_float(rule.dtype) && rule.kind == Bins::Kind::even) {
-    make_even_loop();
-  }
+  if (!is_stored_float(rule.dtype) && rule.kind == Bins::Kind::even) make_even_loop();
+  if (size_of(rule.dtype) == 1) make_table();
 }
 
 void SlotWriter::make_even_loop() {
@@ -285,14 +284,19 @@ void SlotWriter::make_table() {
     of_value_ = rule_.half_slots();
     return;
   }
-  const unsigned bits = static_cast<unsigned>(8 * size_of(rule_.dtype));
-  const std::uint32_t values = 1U << bits;
-  of_value_.resize(values);
-  for (std::uint32_t pattern = 0; pattern < values; ++pattern) {
-    const bool negative = is_signed(rule_.dtype) && pattern >= values / 2;
-    const double x = static_cast<double>(pattern) - (negative ? static_cast<double>(values) : 0);
-    of_value_[pattern] = static_cast<std::uint32_t>(rule_.slot(x));
-  }
+  std::vector<std::uint32_t> slots(std::size_t{1} << 8 * size_of(rule_.dtype));
+  dispatch(rule_.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 2) {
+      SlotHistory history{};
+      T values[block_elements];
+      for (std::size_t first = 0; first < slots.size(); first += block_elements) {
+        std::iota(std::begin(values), std::end(values), static_cast<T>(first));
+        write_values(values, block_elements, history, slots.data() + first);
+      }
+    }
+  });
+  of_value_ = std::move(slots);
 }
 
 void SlotWriter::prepare(std::uint64_t elements) {
@@ -350,10 +354,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
 }
 
 void SlotWriter::write(const void* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const {
-  dispatch(rule_.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    write_values(static_cast<const T*>(x), count, history, slots);
-  });
+  dispatch(rule_.dtype, [&]<class T>(TypeTag<T>) { write_values(static_cast<const T*>(x), count, history, slots); });
 }
 
 std::uint64_t SlotWriter::step_counters() const noexcept {
@@ -385,8 +386,7 @@ bool SlotWriter::count_steps_by_cells(const void* x, std::uint64_t elements, uns
   if (guide_f32_) {
     return count_by_cells_of(static_cast<const float*>(x), elements, *guide_f32_, cells_f32_, copies, steps);
   }
-  return dispatch(rule_.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(rule_.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (is_stored<T>) {
       return false;
     } else {
@@ -397,8 +397,7 @@ bool SlotWriter::count_steps_by_cells(const void* x, std::uint64_t elements, uns
 
 void SlotWriter::count_steps(const void* x, std::size_t count, const StepTables& tables) const {
   if (guide_f32_) return guide_f32_->count_steps(static_cast<const float*>(x), count, tables);
-  dispatch(rule_.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(rule_.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (!is_stored<T>) {
       double room[block_elements];
       guide_f64_->count_steps(values_as(static_cast<const T*>(x), count, room), count, tables);

@@ -131,8 +131,8 @@ void count_in_totals(const TableShape& shape, const SlotSource& source, std::uin
     }
   };
   if (!atomic) return each_block(source, 0, elements, shape.block(), add);
-  runtime::parallel_tasks(pieces, [&](std::uint64_t p) {
-    each_block(source, p * piece, std::min(piece, elements - p * piece), shape.block(), add);
+  runtime::parallel_parts(elements, piece, [&](std::uint64_t first, std::uint64_t end) {
+    each_block(source, first, end - first, shape.block(), add);
   });
 }
 

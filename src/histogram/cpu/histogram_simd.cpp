@@ -289,53 +289,38 @@ void AddBytes(const std::uint8_t* data, std::size_t count, std::uint32_t* totals
   for (std::size_t k = 0; k < 512; ++k) totals[k % 256] += runs.firsts[k / 256][k % 256] + runs.lasts[k / 256][k % 256];
 }
 
-template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
-HWY_INLINE void Range(const T* x, std::size_t count, T& lo, T& hi) {
-  const hn::ScalableTag<T> d;
-  const T largest = std::numeric_limits<T>::max();
-  const auto most = hn::Set(d, largest);
-  auto least = hn::Set(d, lo);
-  auto greatest = hn::Set(d, hi);
-  std::size_t i = 0;
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-    const auto v = hn::LoadU(d, x + i);
-    const auto finite = hn::Le(hn::Abs(v), most);
-    least = hn::Min(least, hn::IfThenElse(finite, v, least));
-    greatest = hn::Max(greatest, hn::IfThenElse(finite, v, greatest));
-  }
-  lo = hn::GetLane(hn::MinOfLanes(d, least));
-  hi = hn::GetLane(hn::MaxOfLanes(d, greatest));
-  for (; i < count; ++i) {
-    if (!(x[i] >= -largest && x[i] <= largest)) continue;
-    if (x[i] < lo) lo = x[i];
-    if (x[i] > hi) hi = x[i];
-  }
-}
-
-template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+// The least and greatest element; floats that are not finite do not count.
+template <class T>
 HWY_INLINE void Range(const T* x, std::size_t count, T& lo, T& hi) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
+  constexpr T largest = std::numeric_limits<T>::max();
   auto least = hn::Set(d, lo);
   auto greatest = hn::Set(d, hi);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto v = hn::LoadU(d, x + i);
-    least = hn::Min(least, v);
-    greatest = hn::Max(greatest, v);
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto finite = hn::Le(hn::Abs(v), hn::Set(d, largest));
+      least = hn::Min(least, hn::IfThenElse(finite, v, least));
+      greatest = hn::Max(greatest, hn::IfThenElse(finite, v, greatest));
+    } else {
+      least = hn::Min(least, v);
+      greatest = hn::Max(greatest, v);
+    }
   }
   // 64-bit lanes are not reduced by every instruction set.
   HWY_ALIGN T lows[hn::MaxLanes(d)];
   HWY_ALIGN T highs[hn::MaxLanes(d)];
   hn::Store(least, d, lows);
   hn::Store(greatest, d, highs);
-  for (std::size_t k = 0; k < lanes; ++k) {
-    if (lows[k] < lo) lo = lows[k];
-    if (highs[k] > hi) hi = highs[k];
-  }
+  const auto take = [&](T low, T high) {
+    if (low < lo) lo = low;
+    if (high > hi) hi = high;
+  };
+  for (std::size_t k = 0; k < lanes; ++k) take(lows[k], highs[k]);
   for (; i < count; ++i) {
-    if (x[i] < lo) lo = x[i];
-    if (x[i] > hi) hi = x[i];
+    if (std::is_integral_v<T> || (x[i] >= -largest && x[i] <= largest)) take(x[i], x[i]);
   }
 }
 

@@ -300,8 +300,7 @@ std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const Arr
   }
   IndexTotals result;
   if (indices.count == 0 || is_float(indices.dtype) || !are_weights(weights.dtype)) return std::nullopt;
-  dispatch(indices.dtype, [&](auto tag) {
-    using X = typename decltype(tag)::type;
+  dispatch(indices.dtype, [&]<class X>(TypeTag<X>) {
     if constexpr (std::is_integral_v<X>) {
       // One that is negative is a large one.
       using Unsigned = std::make_unsigned_t<X>;

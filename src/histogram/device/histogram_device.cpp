@@ -182,8 +182,7 @@ std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, s
 std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtype) {
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
   if (count == 0) return std::nullopt;
-  return dispatch(dtype, [&](auto tag) -> std::optional<ValueRange> {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> std::optional<ValueRange> {
     if constexpr (is_stored<T>) {
       return range_on_device<float>(data, dtype, count, static_cast<float>(greatest_of(float_format(dtype))));
     } else {

@@ -73,8 +73,7 @@ T value_before(T x) {
 }
 // The value before x, which is finite, of a stored float, and not the least.
 float stored_before(Dtype dtype, float x) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) {
     return static_cast<float>(to_f64(value_of_key<T>(ordered_key(rounded_to<T>(static_cast<double>(x))) - 1U)));
   });
 }
@@ -147,8 +146,7 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
     }
     return;
   }
-  dispatch(element, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(element, [&]<class T>(TypeTag<T>) {
     if constexpr (!is_stored<T>) set<T>(rule, device);
   });
 }
@@ -400,8 +398,7 @@ void SlotRule::make_guide_of(std::uint32_t most_cells, std::uint64_t most_words)
 
 void SlotRule::make_guide(std::uint32_t most_cells, std::uint64_t most_words) {
   if (kind != Kind::edges) return;
-  dispatch(value, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  dispatch(value, [&]<class T>(TypeTag<T>) {
     if constexpr (!is_stored<T>) {
       if (std::is_same_v<T, double> || position_double) make_guide_of<T, double>(most_cells, most_words);
       else make_guide_of<T, float>(most_cells, most_words);

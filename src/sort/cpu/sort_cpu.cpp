@@ -13,8 +13,7 @@ using cpu::Threads;
 
 // Calls f(piece's first element, its length, threads) for every piece of two elements or more: long pieces one after
 // another, so that all threads work on each, the others each by one thread.
-template <class F>
-void each_piece(const Pieces& pieces, const F& f) {
+void each_piece(const Pieces& pieces, runtime::Body<std::uint64_t, std::uint64_t, Threads> f) {
   const std::uint64_t threads = cpu_threads();
   const auto call = [&](std::uint64_t piece, Threads used) {
     if (const std::uint64_t length = pieces.length(piece); length > 1) f(pieces.begin(piece), length, used);
@@ -62,7 +61,7 @@ void blocks_of_rows(std::uint64_t rows, std::uint64_t length, const F& f) {
 // Rows too short for a call each: many at a time in the lanes of vectors, but those near elements whose order their
 // bits do not tell.
 template <class T>
-void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+void sort_wide_rows(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
   blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
     T* const begin = x + first * length;
     if constexpr (std::is_floating_point_v<T>) {
@@ -82,7 +81,7 @@ void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Or
 // Elements of 1 and 2 bytes as keys of 4. A key determines all bits of an integer; below the key of a float stands its
 // index.
 template <class T>
-void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+void sort_narrow_rows(cpu::Keys<T> key, T* x, std::uint64_t rows, std::uint64_t length) {
   constexpr bool by_place = is_float_type<T>;
   constexpr unsigned index_bits = by_place ? 16 : 0;
   blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
@@ -93,12 +92,12 @@ void sort_narrow_rows(T* x, std::uint64_t rows, std::uint64_t length, Order orde
     T* const before = memory.as<T>(count * sizeof(std::uint32_t));
     if constexpr (by_place) std::copy_n(begin, count, before);
     for (std::uint64_t i = 0; i < count; ++i) {
-      lanes[i] = std::uint32_t{sort_key(begin[i], order)} << index_bits | static_cast<std::uint32_t>(by_place ? i : 0);
+      lanes[i] = std::uint32_t{key(begin[i])} << index_bits | static_cast<std::uint32_t>(by_place ? i : 0);
     }
     cpu::short_row_loops<std::uint32_t>().sort(lanes, here, length, lanes);
     for (std::uint64_t i = 0; i < count; ++i) {
       if constexpr (by_place) begin[i] = before[lanes[i] & 0xffffU];
-      else begin[i] = value_of_key<T>(sort_key(static_cast<KeyOf<T>>(lanes[i]), order));
+      else begin[i] = static_cast<T>(lanes[i] ^ key.flip);
     }
   });
 }
@@ -114,33 +113,46 @@ constexpr std::uint64_t counted_from = 128;  // elements of a byte, whose values
 bool sort_as_short_rows(Dtype dtype, void* keys, const SortJob& job) {
   if (!short_rows_alone(job)) return false;
   const std::uint64_t length = job.pieces.longest();
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* const x = static_cast<T*>(keys);
-    if constexpr (cpu::is_wide<T>) {
-      sort_short_rows_in_place(x, job.pieces.rows, length, job.order);
-    } else {
-      if (sizeof(T) == 1 && length > counted_from) return false;
-      sort_narrow_rows(x, job.pieces.rows, length, job.order);
-    }
+  if (size_of(dtype) >= 4) {
+    dispatch(dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (cpu::is_wide<T>) sort_wide_rows(static_cast<T*>(keys), job.pieces.rows, length, job.order);
+    });
     return true;
+  }
+  if (size_of(dtype) == 1 && length > counted_from) return false;
+  cpu::with_keys(dtype, job.order, [&]<class T>(cpu::Keys<T> key) {
+    if constexpr (!cpu::is_wide<T>) sort_narrow_rows(key, static_cast<T*>(keys), job.pieces.rows, length);
+  });
+  return true;
+}
+
+// Writes the indices that stand below the keys in `lanes`, in the bits of `mask`.
+template <class Lane>
+void write_order(const Lane* lanes, std::uint64_t count, Lane mask, cpu::Indices to) {
+  to.typed([&]<class Index>(Index* indices) {
+    for (std::uint64_t i = 0; i < count; ++i) indices[i] = static_cast<Index>(lanes[i] & mask);
   });
 }
 
 // Writes the orders of short rows: keys above the indices, which are sorted in the lanes of vectors. Of keys of 8 bytes
-// those bits in which they differ, or as many of them as there is room for: what is alike then is ordered by itself.
-template <class T, class Index>
-void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, Index* indices) {
+// those bits in which they differ, or as many of them as there is room for: what is alike then is ordered by the
+// others.
+template <class T>
+void order_short_rows(cpu::Keys<T> key, const T* x, std::uint64_t rows, std::uint64_t length, cpu::Indices indices) {
   using Lane = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::uint64_t>;
   constexpr unsigned lane_bits = 8 * sizeof(Lane);
   const auto index_bits = static_cast<unsigned>(std::bit_width(length - 1));
   blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
     const T* const begin = x + first * length;
-    Index* const to = indices + first * length;
     const std::uint64_t count = here * length;
     const cpu::Scratch memory(count * sizeof(Lane));
     Lane* const lanes = memory.as<Lane>();
-    for (std::uint64_t i = 0; i < count; ++i) lanes[i] = sort_key(begin[i], order);
+    if constexpr (sizeof(T) == sizeof(Lane)) {
+      cpu::key_numbers(key, begin, count, 0, lanes);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) lanes[i] = key(begin[i]);
+    }
     Lane least = 0;
     unsigned dropped = 0;
     if constexpr (sizeof(T) == 8) {
@@ -156,42 +168,53 @@ void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Orde
     }
     cpu::short_row_loops<Lane>().sort(lanes, here, length, lanes);
     const Lane mask = (Lane{1} << index_bits) - 1;
-    std::uint64_t pairs = 0;  // of neighbours that are alike
-    for (std::uint64_t i = 0; i < count; ++i) {
-      to[i] = static_cast<Index>(lanes[i] & mask);
-      pairs += i != 0 && (lanes[i] ^ lanes[i - 1]) <= mask ? 1 : 0;
-    }
-    if (dropped == 0 || pairs == 0) return;
-    for (std::uint64_t row = 0; row < here; ++row) {
-      const auto alike = [&](std::uint64_t i, std::uint64_t j) {
-        return (lanes[row * length + i] ^ lanes[row * length + j]) <= mask;
-      };
-      const auto comes_before = [&, of_row = begin + row * length](Index i, Index j) {
-        return sort_key(of_row[i], order) < sort_key(of_row[j], order);
-      };
-      for (std::uint64_t i = 0, end = 0; i < length; i = end) {
-        for (end = i + 1; end < length && alike(i, end);) ++end;
-        if (end - i > 1) std::stable_sort(to + row * length + i, to + row * length + end, comes_before);
+    write_order(lanes, count, mask, indices.at(first * length));
+    if constexpr (sizeof(T) == 8) {
+      if (dropped == 0) return;
+      std::uint64_t pairs = 0;  // of neighbours that are alike
+      for (std::uint64_t i = 1; i < count; ++i) pairs += (lanes[i] ^ lanes[i - 1]) <= mask ? 1 : 0;
+      if (pairs == 0) return;
+      for (std::uint64_t row = 0; row < count; row += length) {
+        for (std::uint64_t i = row, end = row; i < row + length; i = end) {
+          for (end = i + 1; end < row + length && (lanes[i] ^ lanes[end]) <= mask;) ++end;
+          if (end - i == 1) continue;
+          for (Lane* lane = lanes + i; lane != lanes + end; ++lane) {
+            const Lane index = *lane & mask;
+            *lane = ((key(begin[row + index]) - least) & ((Lane{1} << dropped) - 1)) << index_bits | index;
+          }
+          std::sort(lanes + i, lanes + end);
+        }
       }
+      write_order(lanes, count, mask, indices.at(first * length));
     }
   });
 }
 
-// The same of shorter ones, by comparing each element with each.
-template <class T, class Index>
-void rank_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, Index* indices) {
+void write_ranked(const std::uint8_t* ranks, std::uint64_t rows, std::uint64_t length, cpu::Indices to) {
+  to.typed([&]<class Index>(Index* indices) {
+    for (const std::uint8_t* rank = ranks; rank != ranks + rows * length; rank += length) {
+      for (std::uint64_t i = 0; i < length; ++i) indices[rank[i]] = static_cast<Index>(i);
+      indices += length;
+    }
+  });
+}
+
+// The orders of shorter ones, by comparing each element with each.
+template <class T>
+void order_shorter_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, cpu::Indices indices) {
   blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
     std::array<std::uint8_t, std::max(short_rows_at_once, cpu::lanes_most * cpu::ranked_row_most)> ranks;
     const T* const begin = x + first * length;
-    Index* to = indices + first * length;
-    if constexpr (std::is_floating_point_v<T>) {
-      if (cpu::specials_of(begin, here * length).are_seen()) return order_short_rows(begin, here, length, order, to);
+    const cpu::Indices to = indices.at(first * length);
+    const bool descending = order == Order::descending;
+    if constexpr (is_float_type<T>) {
+      if (cpu::specials_of(begin, here * length).are_seen()) {
+        const cpu::Keys<T> key{descending ? ~KeyOf<T>{0} : KeyOf<T>{0}};
+        return order_short_rows(key, begin, here, length, to);
+      }
     }
-    cpu::short_row_loops<T>().rank(begin, here, length, order == Order::descending, ranks.data());
-    for (const std::uint8_t* rank = ranks.data(); rank != ranks.data() + here * length; rank += length) {
-      for (std::uint64_t i = 0; i < length; ++i) to[rank[i]] = static_cast<Index>(i);
-      to += length;
-    }
+    cpu::short_row_loops<T>().rank(begin, here, length, descending, ranks.data());
+    write_ranked(ranks.data(), here, length, to);
   });
 }
 
@@ -199,17 +222,16 @@ bool order_as_short_rows(const ArrayView& keys, MutableArrayView indices, const 
   if (!short_rows_alone(job)) return false;
   const std::uint64_t length = job.pieces.longest();
   const std::uint64_t rows = job.pieces.rows;
-  dispatch(keys.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* const x = static_cast<const T*>(keys.data);
-    const auto write = [&](auto* to) {
-      if constexpr (cpu::is_wide<T>) {
-        if (length <= cpu::ranked_row_most) return rank_short_rows(x, rows, length, job.order, to);
-      }
-      order_short_rows(x, rows, length, job.order, to);
-    };
-    if (size_of(indices.dtype) == 4) write(static_cast<std::uint32_t*>(indices.data));
-    else write(static_cast<std::uint64_t*>(indices.data));
+  const cpu::Indices to{indices.data, size_of(indices.dtype)};
+  if (length <= cpu::ranked_row_most && size_of(keys.dtype) >= 4) {
+    dispatch(keys.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (cpu::is_wide<T>) order_shorter_rows(static_cast<const T*>(keys.data), rows, length, job.order, to);
+    });
+    return true;
+  }
+  cpu::with_keys(keys.dtype, job.order, [&]<class T>(cpu::Keys<T> key) {
+    order_short_rows(key, static_cast<const T*>(keys.data), rows, length, to);
   });
   return true;
 }
@@ -237,11 +259,10 @@ void sort_by_key_cpu(MutableArrayView keys, RecordsView values, const SortJob& j
 
 void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
   if (order_as_short_rows(keys, indices, job)) return;
-  const std::size_t bytes = size_of(indices.dtype);
+  const cpu::Indices to{indices.data, size_of(indices.dtype)};
   // What no piece writes: outside of segments, and pieces of one element.
   const bool by_rows = job.pieces.segments.empty();
-  const auto fill = [&](auto* places) {
-    using Index = std::remove_pointer_t<decltype(places)>;
+  const auto fill = [&]<class Index>(Index* places) {
     cpu::for_stripes(keys.count, cpu::stripes_of(keys.count, Threads::all),
                      [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
                        for (std::uint64_t i = first; i < last; ++i) places[i] = static_cast<Index>(by_rows ? 0 : i);
@@ -251,14 +272,10 @@ void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob&
       if (job.pieces.length(piece) == 1) places[job.pieces.begin(piece)] = 0;
     }
   };
-  if (!by_rows || job.pieces.longest() == 1) {
-    if (bytes == 4) fill(static_cast<std::uint32_t*>(indices.data));
-    else fill(static_cast<std::uint64_t*>(indices.data));
-  }
+  if (!by_rows || job.pieces.longest() == 1) to.typed(fill);
   each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
     const std::byte* const piece = static_cast<const std::byte*>(keys.data) + first * size_of(keys.dtype);
-    std::byte* const places = static_cast<std::byte*>(indices.data) + first * bytes;
-    cpu::sort_order(keys.dtype, piece, places, bytes, length, job.order, threads);
+    cpu::sort_order(keys.dtype, piece, to.at(first), length, job.order, threads);
   });
 }
 
@@ -267,7 +284,7 @@ bool is_sorted_cpu(const ArrayView& data, const SortJob& job) {
   each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
     if (!sorted) return;
     const std::byte* const piece = static_cast<const std::byte*>(data.data) + first * size_of(data.dtype);
-    if (!cpu::trend_of(data.dtype, piece, length, job.order, threads).rising) sorted = false;
+    if (!cpu::trend_of({data.dtype, job.order}, piece, length, threads).rising) sorted = false;
   });
   return sorted;
 }

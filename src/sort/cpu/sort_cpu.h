@@ -37,13 +37,24 @@ void quick_sort(Code* bits, std::size_t count, Coding<Code> coding, Threads thre
 void sort_keys(Dtype dtype, void* keys, std::uint64_t count, Order order, Threads threads);
 
 // trend_of() by several threads, where the data's beginning does not end it.
-Trend trend_of(Dtype dtype, const void* keys, std::uint64_t count, Order order, Threads threads);
+Trend trend_of(const KeyRule& rule, const void* keys, std::uint64_t count, Threads threads);
 
 void sort_pairs(Dtype dtype, void* keys, std::byte* values, std::size_t value_bytes, std::uint64_t count, Order order,
                 Threads threads);
-// `indices` are of 4 or 8 bytes.
-void sort_order(Dtype dtype, const void* keys, void* indices, std::size_t index_bytes, std::uint64_t count, Order order,
-                Threads threads);
+// Where orders go: indices of 4 or 8 bytes.
+struct Indices {
+  void* data;
+  std::size_t bytes;
+  [[nodiscard]] Indices at(std::uint64_t first) const noexcept {
+    return {static_cast<std::byte*>(data) + first * bytes, bytes};
+  }
+  // Calls f(indices) with a pointer of their type.
+  template <class F>
+  auto typed(const F& f) const {
+    return bytes == 4 ? f(static_cast<std::uint32_t*>(data)) : f(static_cast<std::uint64_t*>(data));
+  }
+};
+void sort_order(Dtype dtype, const void* keys, Indices indices, std::uint64_t count, Order order, Threads threads);
 
 // Sorts, ascending, as many codes as fit a core's own cache: uint16, int32 or int64, by Highway's vqsort; by digits, in
 // temporary memory for as many, where the processor makes that slow.
@@ -59,7 +70,7 @@ constexpr std::uint64_t most_slots = std::uint64_t{1} << 32;
 
 // Writes `count` slots, at most most_slots. `finished(first, last)` is called, by any thread, for parts of them that
 // will not change any more; together they are all slots.
-void order_slots(Dtype dtype, const void* keys, std::uint64_t count, Order order, std::uint64_t* slots, Threads threads,
+void order_slots(const KeyRule& rule, const void* keys, std::uint64_t count, std::uint64_t* slots, Threads threads,
                  const std::function<void(std::uint64_t, std::uint64_t)>& finished);
 
 // From one place to another: keys, and values of `value_bytes` bytes with them, or none.
@@ -75,14 +86,7 @@ void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> run
 
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;  // least work of a task of its own
 
-// Calls body(first, last, stripe) for [0, count) cut into `stripes`.
-template <class F>
-void for_stripes(std::uint64_t count, std::uint64_t stripes, const F& body) {
-  runtime::parallel_tasks(stripes, [&](std::uint64_t stripe) {
-    const auto at = [&](std::uint64_t s) { return count / stripes * s + std::min(s, count % stripes); };
-    body(at(stripe), at(stripe + 1), stripe);
-  });
-}
+using runtime::for_stripes;
 // Calls body(i) for [first, last); a call can be interrupted in between.
 template <class F>
 void for_each_in(std::uint64_t first, std::uint64_t last, const F& body) {
@@ -98,16 +102,7 @@ inline std::uint64_t stripes_of(std::uint64_t count, Threads threads, std::uint6
   const std::uint64_t most = cpu_threads();
   return most == 1 ? 1 : std::min(most * each, count / task_elements);
 }
-inline void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads threads) {
-  // Memory that is touched for the first time takes long: stripes that a call can be interrupted between.
-  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20;
-  const std::uint64_t stripes = stripes_of(bytes / 8, threads);
-  for_stripes(bytes, threads == Threads::one ? 1 : std::max(stripes, bytes / most_bytes),
-              [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-                std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
-                            last - first);
-              });
-}
+void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads threads);
 
 // Keys are distributed over buckets of neighbouring keys before they are sorted: one pass in place of eight of a
 // quicksort's.
@@ -119,15 +114,13 @@ constexpr std::size_t most_buckets = 256;  // runs of digits with about as many 
 // Keys as numbers from 0 on.
 template <class T>
 struct Numbers {
-  using Key = UnsignedOf<sizeof(T)>;
+  using Key = KeyOf<T>;
   const T* keys;
-  Order order;
+  Keys<T> key_of;
   Key least = 0;                  // of all keys
   unsigned bits = 8 * sizeof(T);  // of the greatest number
 
-  [[nodiscard]] Key operator()(std::uint64_t i) const noexcept {
-    return static_cast<Key>(sort_key(keys[i], order) - least);
-  }
+  [[nodiscard]] Key operator()(std::uint64_t i) const noexcept { return static_cast<Key>(key_of(keys[i]) - least); }
   // Calls f(i, number) for the keys [first, last), in order.
   template <class F>
   void each(std::uint64_t first, std::uint64_t last, const F& f) const {
@@ -136,7 +129,7 @@ struct Numbers {
     for (std::uint64_t at = first; at < last; at += block) {
       if ((at - first) % task_elements == 0) runtime::check_interrupted();
       const std::uint64_t size = std::min(block, last - at);
-      key_numbers(dtype_of<T>, keys + at, size, order, least, numbers.data());
+      key_numbers(key_of, keys + at, size, least, numbers.data());
       for (std::uint64_t i = 0; i < size; ++i) f(at + i, numbers[i]);
     }
   }
@@ -144,34 +137,33 @@ struct Numbers {
 
 // Whether some keys tell that the numbers of all need every bit, so that nothing is gained by looking for the least.
 template <class T>
-bool spans_all_bits(const T* keys, std::uint64_t count, Order order) {
+bool spans_all_bits(Keys<T> key, const T* keys, std::uint64_t count) {
   constexpr std::uint64_t looked_at = 64;
   const std::uint64_t stride = count / looked_at + 1;
-  auto least = sort_key(keys[0], order);
+  auto least = key(keys[0]);
   auto greatest = least;
   for (std::uint64_t i = stride; i < count; i += stride) {
-    least = std::min(least, sort_key(keys[i], order));
-    greatest = std::max(greatest, sort_key(keys[i], order));
+    least = std::min(least, key(keys[i]));
+    greatest = std::max(greatest, key(keys[i]));
   }
-  return static_cast<decltype(least)>(greatest - least) >> (8 * sizeof(T) - 1) != 0;
+  return static_cast<KeyOf<T>>(greatest - least) >> (8 * sizeof(T) - 1) != 0;
 }
 
 template <class T>
-Numbers<T> numbers_of(const T* keys, std::uint64_t count, Order order, Threads threads) {
-  using Key = typename Numbers<T>::Key;
-  Numbers<T> result = {keys, order};
+Numbers<T> numbers_of(Keys<T> key, const T* keys, std::uint64_t count, Threads threads) {
+  Numbers<T> result = {keys, key};
   if constexpr (sizeof(T) >= 4) {
-    if (spans_all_bits(keys, count, order)) return result;
+    if (spans_all_bits(key, keys, count)) return result;
     const std::uint64_t stripes = stripes_of(count, threads);
     std::vector<KeyRange> ranges(stripes);
     for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      ranges[stripe] = key_range(dtype_of<T>, keys + first, last - first, order);
+      ranges[stripe] = key_range(key, keys + first, last - first);
     });
     KeyRange all = ranges[0];
     for (const KeyRange& range : ranges) {
       all = {std::min(all.least, range.least), std::max(all.greatest, range.greatest)};
     }
-    result.least = static_cast<Key>(all.least);
+    result.least = static_cast<KeyOf<T>>(all.least);
     result.bits = static_cast<unsigned>(std::bit_width(all.greatest - all.least));
   }
   return result;

@@ -91,37 +91,31 @@ void merge_coded_part(const KeyItems<T>& items, const Pair& pair, std::uint64_t 
   const Progress begin = progress_at(items, pair, first);
   const Progress half = progress_at(items, pair, half_of(first, last));
   const Progress end = progress_at(items, pair, last);
-  merge_codes(items.codes(begin.a, half.a, begin.b, half.b, first), items.codes(half.a, end.a, half.b, end.b, half.to),
-              coding_of<T>(items.order()));
+  code_loops<CodeOf<T>>().merge(items.codes(begin.a, half.a, begin.b, half.b, first),
+                                items.codes(half.a, end.a, half.b, end.b, half.to), items.coding());
 }
 
-// Merges two runs into one wherever pair_of() names two: pair_of(at) are those that place `at` lies in.
-// part(items, pair, first, last) writes these of them.
-template <class Items, class PairOf, class Part>
-void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of, const Part& part) {
-  for_stripes(items.count(), stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-    for (std::uint64_t at = first; at < last;) {
-      const Pair pair = pair_of(at);
-      const std::uint64_t end = std::min(last, pair.right);
-      part(items, pair, at, end);
-      at = end;
-    }
-  });
-  items.turn();
-}
+// Writes the merged items [first, last) of a pair.
+template <class Items>
+using MergePart = void(const Items& items, const Pair& pair, std::uint64_t first, std::uint64_t last);
 
-// The runs that begin at `begins`, whose last entry is the end of the last run.
-template <class Items, class Part>
-void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads, const Part& part) {
+// Merges the runs that begin at `begins`, whose last entry is the end of the last run, pair by pair.
+template <class Items>
+void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads, MergePart<Items>* merge) {
   const std::uint64_t stripes = stripes_of(items.count(), threads, 4);
   std::vector<std::uint64_t> runs(begins.begin(), begins.end());
   do {
-    const auto pair_of = [&](std::uint64_t at) {
-      const auto after = static_cast<std::size_t>(std::ranges::upper_bound(runs, at) - runs.begin());
-      const std::size_t first = (after - 1) / 2 * 2;
-      return Pair{runs[first], runs[first + 1], runs[std::min(first + 2, runs.size() - 1)]};
-    };
-    merge_pairs(items, stripes, pair_of, part);
+    for_stripes(items.count(), stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+      for (std::uint64_t at = first; at < last;) {
+        const auto after = static_cast<std::size_t>(std::ranges::upper_bound(runs, at) - runs.begin());
+        const std::size_t left = (after - 1) / 2 * 2;
+        const Pair pair{runs[left], runs[left + 1], runs[std::min(left + 2, runs.size() - 1)]};
+        const std::uint64_t end = std::min(last, pair.right);
+        merge(items, pair, at, end);
+        at = end;
+      }
+    });
+    items.turn();
     std::vector<std::uint64_t> merged;
     for (std::size_t r = 0; r < runs.size(); r += 2) merged.push_back(runs[r]);
     if (runs.size() % 2 == 0) merged.push_back(runs.back());
@@ -129,27 +123,23 @@ void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads th
   } while (runs.size() > 2);
 }
 
-// Whether codes tell the order of sorted runs of keys: they have no NaNs, and zeros of one sign at most.
+// Whether codes tell the order of sorted runs of floats: they have no NaNs, and zeros of one sign at most.
 template <class T>
-bool codes_tell(const T* keys, std::span<const std::uint64_t> begins, Order order) {
-  if constexpr (is_float_type<T>) {
-    Specials seen;
-    for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
-      const T* const first = keys + begins[r];
-      const T* const last = keys + begins[r + 1];
-      if (first == last) continue;
-      const auto zero = sort_key(T{}, order);
-      const T* const zeros = std::partition_point(first, last, [&](T x) { return sort_key(x, order) < zero; });
-      const T* const zeros_end = std::partition_point(zeros, last, [&](T x) { return sort_key(x, order) == zero; });
-      const Specials here = specials_of(zeros, static_cast<std::size_t>(zeros_end - zeros));
-      seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(order == Order::ascending ? *(last - 1) : *first));
-      seen.negative_zero |= here.negative_zero;
-      seen.positive_zero |= here.positive_zero;
-    }
-    return !seen.are_seen();
-  } else {
-    return true;
+bool codes_tell(Keys<T> key, const T* keys, std::span<const std::uint64_t> begins) {
+  Specials seen;
+  for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
+    const T* const first = keys + begins[r];
+    const T* const last = keys + begins[r + 1];
+    if (first == last) continue;
+    const auto zero = key(T{});
+    const T* const zeros = std::partition_point(first, last, [&](T x) { return key(x) < zero; });
+    const T* const zeros_end = std::partition_point(zeros, last, [&](T x) { return key(x) == zero; });
+    const Specials here = specials_of(zeros, static_cast<std::size_t>(zeros_end - zeros));
+    seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(key.flip == 0 ? *(last - 1) : *first));
+    seen.negative_zero |= here.negative_zero;
+    seen.positive_zero |= here.positive_zero;
   }
+  return !seen.are_seen();
 }
 
 }  // namespace
@@ -169,22 +159,21 @@ void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> run
     begins.push_back(begins.back() + run.size());
   }
   const std::uint64_t count = begins.back();
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  with_keys(dtype, order, [&]<class T>(Keys<T> key) {
     T* const keys = static_cast<T*>(arrays.keys);
     T* const result = static_cast<T*>(arrays.merged_keys);
     if (arrays.value_bytes == 0) {
-      KeyItems<T> items(keys, result, count, order);
-      bool done = false;
-      if constexpr (sizeof(T) >= 4) {
-        done = codes_tell(keys, begins, order);
-        if (done) merge_items(items, begins, threads, merge_coded_part<T>);
+      KeyItems<T> items(key, keys, result, count);
+      MergePart<KeyItems<T>>* part = nullptr;
+      if constexpr (sizeof(T) >= 4) part = merge_coded_part<T>;
+      if constexpr (sizeof(T) < 4 || is_float_type<T>) {
+        if (part == nullptr || !codes_tell(key, keys, begins)) part = merge_part<KeyItems<T>>;
       }
-      if (!done) merge_items(items, begins, threads, merge_part<KeyItems<T>>);
+      merge_items(items, begins, threads, part);
       items.come_to(result, threads);
     } else {
       const Pairs<T> to{result, arrays.merged_values, arrays.value_bytes};
-      PairItems<T> items({keys, arrays.values, arrays.value_bytes}, to, count, order);
+      PairItems<T> items(key, {keys, arrays.values, arrays.value_bytes}, to, count);
       merge_items(items, begins, threads, merge_part<PairItems<T>>);
       items.come_to(to, threads);
     }

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -187,23 +188,17 @@ void QuickSort<Code>::sequential(Range<Code> range, unsigned levels) const {
 
 // A thread's part of a range that several partition: mirrored, so that the lower codes of all meet at the left end and
 // the others at the right one, and little is left to swap.
-template <class Code>
 struct Part {
   std::size_t range, left, left_count, right, right_count;
   LowerCounts lower = {0, 0};
 };
 
 // What the parts have put on the wrong side of the boundary.
-template <class Code>
 struct Swap {
-  Code* high;
-  Code* low;
-  std::size_t count;
+  std::size_t range, high, low, count;
 };
 
-template <class Code>
-void plan_swaps(Code* begin, const std::vector<Part<Code>>& parts, std::size_t first, std::size_t last,
-                std::size_t boundary, std::vector<Swap<Code>>& swaps) {
+void plan_swaps(std::span<const Part> parts, std::size_t boundary, std::vector<Swap>& swaps) {
   struct Stretch {
     std::size_t begin, end;
   };
@@ -212,13 +207,13 @@ void plan_swaps(Code* begin, const std::vector<Part<Code>>& parts, std::size_t f
     if (at + lower < std::min(at + count, boundary)) high.push_back({at + lower, std::min(at + count, boundary)});
     if (std::max(at, boundary) < at + lower) low.push_back({std::max(at, boundary), at + lower});
   };
-  for (std::size_t i = first; i < last; ++i) {
-    add(parts[i].left, parts[i].lower.left, parts[i].left_count);
-    add(parts[i].right, parts[i].lower.right, parts[i].right_count);
+  for (const Part& part : parts) {
+    add(part.left, part.lower.left, part.left_count);
+    add(part.right, part.lower.right, part.right_count);
   }
   for (std::size_t h = 0, l = 0; h < high.size() && l < low.size();) {
     const std::size_t count = std::min({high[h].end - high[h].begin, low[l].end - low[l].begin, swap_elements});
-    swaps.push_back({begin + high[h].begin, begin + low[l].begin, count});
+    swaps.push_back({parts[0].range, high[h].begin, low[l].begin, count});
     if ((high[h].begin += count) == high[h].end) ++h;
     if ((low[l].begin += count) == low[l].end) ++l;
   }
@@ -230,7 +225,7 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
   std::size_t total = 0;
   for (const Range<Code>& range : ranges) total += range.count;
   const std::size_t part_count = std::max(total / (2 * cpu_threads()) + 1, worker_bytes / sizeof(Code));
-  std::vector<Part<Code>> parts;
+  std::vector<Part> parts;
   std::vector<std::size_t> first_part(ranges.size() + 1);
   std::vector<Code> bounds(ranges.size());
   std::vector<bool> equal_first(ranges.size());
@@ -252,13 +247,13 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
   }
   first_part[ranges.size()] = parts.size();
   runtime::parallel_tasks(parts.size(), [&](std::uint64_t p) {
-    Part<Code>& part = parts[p];
+    Part& part = parts[p];
     const Range<Code>& range = ranges[part.range];
     part.lower = code_loops<Code>().partition_two(range.begin + part.left, part.left_count, range.begin + part.right,
                                                   part.right_count, bounds[part.range], coding_of(range));
   });
   std::vector<Range<Code>> result;
-  std::vector<Swap<Code>> swaps;
+  std::vector<Swap> swaps;
   std::vector<Range<Code>> equal;
   for (std::size_t r = 0; r < ranges.size(); ++r) {
     const Range<Code>& range = ranges[r];
@@ -267,15 +262,17 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
       continue;
     }
     std::size_t low = 0;
-    for (std::size_t p = first_part[r]; p < first_part[r + 1]; ++p) low += parts[p].lower.left + parts[p].lower.right;
-    plan_swaps(range.begin, parts, first_part[r], first_part[r + 1], low, swaps);
+    const std::span<const Part> own(parts.data() + first_part[r], first_part[r + 1] - first_part[r]);
+    for (const Part& part : own) low += part.lower.left + part.lower.right;
+    plan_swaps(own, low, swaps);
     const Range<Code> lower = {range.begin, low, true, range.has_least, range.least};
     if (equal_first[r]) equal.push_back(lower);
     else if (low != 0) result.push_back(lower);
     if (low != range.count) result.push_back({range.begin + low, range.count - low, true, true, bounds[r]});
   }
   runtime::parallel_tasks(swaps.size(), [&](std::uint64_t s) {
-    std::swap_ranges(swaps[s].high, swaps[s].high + swaps[s].count, swaps[s].low);
+    Code* const begin = ranges[swaps[s].range].begin;
+    std::swap_ranges(begin + swaps[s].high, begin + swaps[s].high + swaps[s].count, begin + swaps[s].low);
   });
   runtime::parallel_tasks(equal.size(), [&](std::uint64_t e) {
     if (!coding_.is_identity()) code_loops<Code>().decode(equal[e].begin, equal[e].count, coding_);

@@ -9,6 +9,17 @@
 
 namespace masu::cpu {
 
+void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads threads) {
+  // Memory that is touched for the first time takes long: stripes that a call can be interrupted between.
+  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20;
+  const std::uint64_t stripes = stripes_of(bytes / 8, threads);
+  for_stripes(bytes, threads == Threads::one ? 1 : std::max(stripes, bytes / most_bytes),
+              [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+                std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                            last - first);
+              });
+}
+
 // Neighbouring digits share a bucket until it has its part of the keys. So one with much more than that is one digit.
 void BucketPlan::make_buckets() {
   places_.resize(counts_.size());
@@ -42,7 +53,7 @@ constexpr std::uint64_t ahead = 16;  // slots whose keys are fetched before they
 template <class T>
 class Orderer {
  public:
-  using Key = UnsignedOf<sizeof(T)>;
+  using Key = KeyOf<T>;
   using Finished = std::function<void(std::uint64_t, std::uint64_t)>;
   Orderer(const Numbers<T>& numbers, std::uint64_t count, std::uint64_t* slots, const Finished& finished)
       : number_of_(numbers),
@@ -98,7 +109,7 @@ class Orderer {
 template <class T>
 void Orderer<T>::sort_slots(std::uint64_t* slots, std::uint64_t count, Threads threads) const {
   // One key alone is in order already.
-  if (trend_of(Dtype::i64, slots, count, Order::ascending).rising) return;
+  if (trend_of({Dtype::i64, Order::ascending}, slots, count).rising) return;
   quick_sort(reinterpret_cast<std::int64_t*>(slots), count, {}, threads);
 }
 
@@ -149,12 +160,11 @@ void Orderer<T>::order_run(std::uint64_t first, std::uint64_t last, Threads thre
 
 }  // namespace
 
-void order_slots(Dtype dtype, const void* keys, std::uint64_t count, Order order, std::uint64_t* slots, Threads threads,
+void order_slots(const KeyRule& rule, const void* keys, std::uint64_t count, std::uint64_t* slots, Threads threads,
                  const std::function<void(std::uint64_t, std::uint64_t)>& finished) {
   if (count == 0) return;
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const Numbers<T> numbers = numbers_of(static_cast<const T*>(keys), count, order, threads);
+  with_keys(rule, [&]<class T>(Keys<T> key) {
+    const Numbers<T> numbers = numbers_of(key, static_cast<const T*>(keys), count, threads);
     Orderer<T>(numbers, count, slots, finished).run(threads);
   });
 }

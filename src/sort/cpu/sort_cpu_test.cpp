@@ -176,9 +176,12 @@ TYPED_TEST(SortCpuOf, OrdersByDigits) {
         std::vector<TypeParam> keys = keys_of<TypeParam>(distribution, count);
         std::vector<std::uint64_t> indices(count);
         std::vector<std::uint64_t> spare(count);
-        cpu::IndexItems<TypeParam, std::uint64_t> items(keys.data(), indices.data(), spare.data(), count, order);
-        cpu::sort_by_digits(items, cpu::Threads::all);
-        items.come_to(indices.data(), cpu::Threads::all);
+        cpu::with_keys(dtype_of<TypeParam>, order, [&]<class T>(cpu::Keys<T> key) {
+          const auto* const of_rule = reinterpret_cast<const T*>(keys.data());
+          cpu::IndexItems<T, std::uint64_t> items(key, of_rule, indices.data(), spare.data(), count);
+          cpu::sort_by_digits(items, cpu::Threads::all);
+          items.come_to(indices.data(), cpu::Threads::all);
+        });
         EXPECT_EQ(indices, expected_order(keys, order)) << distribution << ' ' << count;
       }
     }
@@ -434,8 +437,8 @@ void check_merges(cpu::Coding<Code> coding) {
         const auto at = [](auto& to, std::size_t place) { return to.begin() + static_cast<std::ptrdiff_t>(place); };
         std::merge(a.begin(), a.end(), b.begin(), b.end(), at(expected, begin), by_code);
         std::merge(c.begin(), c.end(), d.begin(), d.end(), at(expected, middle), by_code);
-        cpu::merge_codes({a.data(), a.size(), b.data(), b.size(), &found[begin]},
-                         {c.data(), c.size(), d.data(), d.size(), &found[middle]}, coding);
+        cpu::code_loops<Code>().merge({a.data(), a.size(), b.data(), b.size(), &found[begin]},
+                                      {c.data(), c.size(), d.data(), d.size(), &found[middle]}, coding);
         ASSERT_EQ(found, expected) << a_count << ' ' << b_count << ' ' << range;
       }
     }

@@ -16,12 +16,12 @@ namespace masu::cpu {
 template <class T>
 class KeyItems {
  public:
-  KeyItems(T* from, T* to, std::uint64_t count, Order order) : count_(count), order_(order), from_(from), to_(to) {}
+  KeyItems(Keys<T> key, T* from, T* to, std::uint64_t count) : key_of_(key), count_(count), from_(from), to_(to) {}
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] Order order() const noexcept { return order_; }
-  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(from_[i], order_); }
+  [[nodiscard]] Coding<CodeOf<T>> coding() const noexcept { return key_of_.coding(); }
+  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return key_of_(from_[i]); }
   void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
-  // The items [a, a_end) and [b, b_end) and where they go when merged, as merge_codes() takes them.
+  // The items [a, a_end) and [b, b_end) and where they go when merged, as CodeLoops::merge takes them.
   [[nodiscard]] CodeRuns<CodeOf<T>> codes(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64_t b_end,
                                           std::uint64_t to) const noexcept {
     const auto* const from = reinterpret_cast<const CodeOf<T>*>(from_);
@@ -33,8 +33,8 @@ class KeyItems {
   }
 
  private:
+  Keys<T> key_of_;
   std::uint64_t count_;
-  Order order_;
   T *from_, *to_;
 };
 
@@ -69,10 +69,10 @@ void copy_pairs(const Pairs<T>& to, const Pairs<T>& from, std::uint64_t count, T
 template <class T>
 class PairItems {
  public:
-  PairItems(const Pairs<T>& from, const Pairs<T>& to, std::uint64_t count, Order order)
-      : count_(count), order_(order), from_(from), to_(to) {}
+  PairItems(Keys<T> key, const Pairs<T>& from, const Pairs<T>& to, std::uint64_t count)
+      : key_of_(key), count_(count), from_(from), to_(to) {}
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(from_.keys[i], order_); }
+  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return key_of_(from_.keys[i]); }
   void move(std::uint64_t i, std::uint64_t to) const noexcept { move_pair(from_, i, to_, to); }
   void turn() noexcept { std::swap(from_, to_); }
   void come_to(const Pairs<T>& place, Threads threads) const {
@@ -80,20 +80,20 @@ class PairItems {
   }
 
  private:
+  Keys<T> key_of_;
   std::uint64_t count_;
-  Order order_;
   Pairs<T> from_, to_;
 };
 
 template <class T, class Index>
 class IndexItems {
  public:
-  IndexItems(const T* keys, Index* from, Index* to, std::uint64_t count, Order order)
-      : keys_(keys), count_(count), order_(order), from_(from), to_(to) {
+  IndexItems(Keys<T> key, const T* keys, Index* from, Index* to, std::uint64_t count)
+      : key_of_(key), keys_(keys), count_(count), from_(from), to_(to) {
     for_each_in(0, count, [&](std::uint64_t i) { from[i] = static_cast<Index>(i); });
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(keys_[from_[i]], order_); }
+  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return key_of_(keys_[from_[i]]); }
   void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
   void turn() noexcept { std::swap(from_, to_); }
   void come_to(Index* place, Threads threads) const {
@@ -101,9 +101,9 @@ class IndexItems {
   }
 
  private:
+  Keys<T> key_of_;
   const T* keys_;
   std::uint64_t count_;
-  Order order_;
   Index *from_, *to_;
 };
 

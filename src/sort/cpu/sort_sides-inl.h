@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lanes of a vector in two parts, each in order.
+// What several loops over vectors need: the lanes of a vector in two parts, each in order, and codes (sort_simd.h).
 #include <cstdint>
+#include <limits>
 
 #ifndef MASU_SORT_SIDE_ORDERS
 #define MASU_SORT_SIDE_ORDERS
@@ -41,6 +42,17 @@ namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Bits <-> codes, before or after their flip, of vectors and of one lane; `Float` is Coding::is_float.
+template <bool Float, class D, class V = hn::Vec<D>>
+HWY_INLINE V Turned(D d, V bits) {
+  if constexpr (!Float) return bits;
+  else return hn::Xor(bits, hn::And(hn::BroadcastSignBit(bits), hn::Set(d, std::numeric_limits<hn::TFromD<D>>::max())));
+}
+template <bool Float, class Code>
+HWY_INLINE Code TurnedOne(Code bits) {
+  return Float && bits < 0 ? static_cast<Code>(bits ^ std::numeric_limits<Code>::max()) : bits;
+}
 
 // The lanes of a mask first, the others after them, both in order. Where eight lanes
 // are sorted by a table the table is ours: GCC 12 copies that of Highway 1.0.3's Compress to the stack each time.

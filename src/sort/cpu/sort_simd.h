@@ -5,6 +5,8 @@
 // comes right before +0, and NaNs lie beyond the infinities of their sign.
 #pragma once
 
+#include "elements/order.h"
+
 #include <masu/dtype.h>
 #include <masu/sort.h>
 
@@ -31,15 +33,57 @@ struct Coding {
   [[nodiscard]] bool is_identity() const noexcept { return flip == 0 && !is_float; }
 };
 
+// How elements become sort_key()s: ordered_key() of an unsigned integer or a float, with the bits of `flip` inverted.
+// Signed integers are seen as unsigned ones with another flip, and so is the descending order, so that no loop is
+// compiled for these.
 template <class T>
-[[nodiscard]] constexpr Coding<CodeOf<T>> coding_of(Order order) noexcept {
-  using Code = CodeOf<T>;
-  const Code sign = std::is_unsigned_v<T> ? std::numeric_limits<Code>::min() : Code{0};
-  return {static_cast<Code>(order == Order::descending ? ~sign : sign), !std::is_integral_v<T>};
+struct Keys {
+  KeyOf<T> flip = 0;
+  [[nodiscard]] constexpr KeyOf<T> operator()(T element) const noexcept {
+    return static_cast<KeyOf<T>>(ordered_key(element) ^ flip);
+  }
+  [[nodiscard]] constexpr Coding<CodeOf<T>> coding() const noexcept {
+    return {static_cast<CodeOf<T>>(is_float_type<T> ? flip : flip ^ key_sign<T>), is_float_type<T>};
+  }
+};
+// Calls f(Keys<T>) for elements of a dtype.
+template <class F>
+auto with_keys(Dtype dtype, Order order, const F& f) {
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Seen = std::conditional_t<std::is_integral_v<T>, KeyOf<T>, T>;
+    constexpr KeyOf<T> sign = std::is_integral_v<T> && std::is_signed_v<T> ? key_sign<T> : KeyOf<T>{0};
+    return f(Keys<Seen>{order == Order::descending ? static_cast<KeyOf<T>>(~sign) : sign});
+  });
+}
+// The same rule where the type is known at run time.
+struct KeyRule {
+  Dtype dtype;
+  std::uint64_t flip;
+  template <class T>
+  KeyRule(Keys<T> key) noexcept : dtype(dtype_of<T>), flip(key.flip) {}  // NOLINT(google-explicit-constructor)
+  KeyRule(Dtype elements, Order order) : KeyRule(with_keys(elements, order, [](auto key) -> KeyRule { return key; })) {}
+};
+template <class F>
+auto with_keys(const KeyRule& rule, const F& f) {
+  return dispatch(rule.dtype, [&](auto tag) -> decltype(f(Keys<std::uint8_t>())) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) __builtin_unreachable();
+    else return f(Keys<T>{static_cast<KeyOf<T>>(rule.flip)});
+  });
 }
 
 struct LowerCounts {
   std::size_t left, right;
+};
+// Two sorted runs and the place of what they become, which is apart from them.
+template <class Code>
+struct CodeRuns {
+  const Code* a;
+  std::size_t a_count;
+  const Code* b;
+  std::size_t b_count;
+  Code* to;
 };
 // The loops over codes, compiled for one set of instructions.
 template <class Code>
@@ -56,29 +100,18 @@ struct CodeLoops {
   void (*decode)(Code* codes, std::size_t count, Coding<Code> coding);
   // Swaps the `count` elements from `left` on with those before `right_end`, the first with the last. They are apart.
   void (*swap_mirrored)(Code* left, Code* right_end, std::size_t count);
+  // Merges two pairs of runs of coded elements in turns.
+  void (*merge)(const CodeRuns<Code>& first, const CodeRuns<Code>& second, Coding<Code> coding);
 };
 template <class Code>
 const CodeLoops<Code>& code_loops();
-
-// Two sorted runs and the place of what they become, which is apart from them.
-template <class Code>
-struct CodeRuns {
-  const Code* a;
-  std::size_t a_count;
-  const Code* b;
-  std::size_t b_count;
-  Code* to;
-};
-// Merges two pairs of runs of coded elements in turns.
-template <class Code>
-void merge_codes(const CodeRuns<Code>& first, const CodeRuns<Code>& second, Coding<Code> coding);
 
 // How neighbours stand to each other, zeros as equals and NaNs as equals. Stops where neither is true any more.
 struct Trend {
   bool rising = true;   // no key comes before the one on its left: in order
   bool falling = true;  // no key comes after the one on its left
 };
-Trend trend_of(Dtype dtype, const void* keys, std::size_t count, Order order);
+Trend trend_of(const KeyRule& rule, const void* keys, std::size_t count);
 
 // The values whose order their codes do not tell.
 struct Specials {
@@ -91,13 +124,13 @@ Specials specials_of(const T* keys, std::size_t count) {
   return specials_of(dtype_of<T>, keys, count);
 }
 
-// The least and the greatest sort_key(); of no keys the least is above the greatest.
+// The least and the greatest key; of no keys the least is above the greatest.
 struct KeyRange {
   std::uint64_t least, greatest;
 };
-KeyRange key_range(Dtype dtype, const void* keys, std::size_t count, Order order);
-// sort_key() less `least`, as unsigned integers of the keys' width.
-void key_numbers(Dtype dtype, const void* keys, std::size_t count, Order order, std::uint64_t least, void* numbers);
+KeyRange key_range(const KeyRule& rule, const void* keys, std::size_t count);
+// Keys less `least`, as unsigned integers of their width.
+void key_numbers(const KeyRule& rule, const void* keys, std::size_t count, std::uint64_t least, void* numbers);
 
 // Short rows, many at a time: each in a lane of vectors, so that one operation serves as many rows as there are lanes
 // (Highway, dispatched at run time).

@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Codes in which zeros are one, and NaNs are one, the greatest: sort_key() with its top bit inverted.
+// Codes in which zeros are one, and NaNs are one, the greatest: a key with its top bit inverted.
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE V OneCode(D d, V bits, V flip) {
   using Code = hn::TFromD<D>;
@@ -34,11 +34,11 @@ HWY_INLINE V OneCode(D d, V bits, V flip) {
 }
 
 template <class T>
-Trend TrendOf(const T* keys, std::size_t count, Order order) {
+Trend TrendOf(Keys<T> key, const T* keys, std::size_t count) {
   using Code = CodeOf<T>;
   const hn::ScalableTag<Code> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto flip = hn::Set(d, coding_of<T>(order).flip);
+  const auto flip = hn::Set(d, key.coding().flip);
   const Code* bits = reinterpret_cast<const Code*>(keys);
   Trend trend;
   std::size_t i = 0;
@@ -57,18 +57,15 @@ Trend TrendOf(const T* keys, std::size_t count, Order order) {
     if (!trend.rising && !trend.falling) return trend;
   }
   for (; i + 1 < count; ++i) {
-    const auto left = sort_key(keys[i], order);
-    const auto right = sort_key(keys[i + 1], order);
+    const auto left = key(keys[i]);
+    const auto right = key(keys[i + 1]);
     trend.rising = trend.rising && left <= right;
     trend.falling = trend.falling && left >= right;
   }
   return trend;
 }
-Trend AnyTrend(Dtype dtype, const void* keys, std::size_t count, Order order) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return TrendOf(static_cast<const T*>(keys), count, order);
-  });
+Trend AnyTrend(const KeyRule& rule, const void* keys, std::size_t count) {
+  return with_keys(rule, [&]<class T>(Keys<T> key) { return TrendOf(key, static_cast<const T*>(keys), count); });
 }
 
 template <class T>
@@ -107,11 +104,11 @@ Specials AnySpecials(Dtype dtype, const void* keys, std::size_t count) {
 }
 
 template <class T>
-KeyRange RangeOf(const T* keys, std::size_t count, Order order) {
+KeyRange RangeOf(Keys<T> key, const T* keys, std::size_t count) {
   using Code = CodeOf<T>;
   const hn::ScalableTag<Code> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto flip = hn::Set(d, coding_of<T>(order).flip);
+  const auto flip = hn::Set(d, key.coding().flip);
   const Code* bits = reinterpret_cast<const Code*>(keys);
   KeyRange range = {~std::uint64_t{0}, 0};
   std::size_t i = 0;
@@ -127,46 +124,38 @@ KeyRange RangeOf(const T* keys, std::size_t count, Order order) {
     HWY_ALIGN Code greatests[hn::MaxLanes(decltype(d)())];
     hn::Store(least, d, leasts);
     hn::Store(greatest, d, greatests);
-    using Key = UnsignedOf<sizeof(T)>;
-    constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
-    range.least = static_cast<Key>(static_cast<Key>(*std::min_element(leasts, leasts + lanes)) ^ sign);
-    range.greatest = static_cast<Key>(static_cast<Key>(*std::max_element(greatests, greatests + lanes)) ^ sign);
+    const auto key_of = [](Code code) { return static_cast<KeyOf<T>>(static_cast<KeyOf<T>>(code) ^ key_sign<T>); };
+    range.least = key_of(*std::min_element(leasts, leasts + lanes));
+    range.greatest = key_of(*std::max_element(greatests, greatests + lanes));
   }
   for (; i < count; ++i) {
-    const std::uint64_t key = sort_key(keys[i], order);
-    range.least = std::min(range.least, key);
-    range.greatest = std::max(range.greatest, key);
+    range.least = std::min<std::uint64_t>(range.least, key(keys[i]));
+    range.greatest = std::max<std::uint64_t>(range.greatest, key(keys[i]));
   }
   return range;
 }
-KeyRange AnyRange(Dtype dtype, const void* keys, std::size_t count, Order order) {
-  return dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return RangeOf(static_cast<const T*>(keys), count, order);
-  });
+KeyRange AnyRange(const KeyRule& rule, const void* keys, std::size_t count) {
+  return with_keys(rule, [&]<class T>(Keys<T> key) { return RangeOf(key, static_cast<const T*>(keys), count); });
 }
 
-template <class T, class Key = UnsignedOf<sizeof(T)>>
-void NumbersOf(const T* keys, std::size_t count, Order order, Key least, Key* numbers) {
+template <class T>
+void NumbersOf(Keys<T> key, const T* keys, std::size_t count, KeyOf<T> least, KeyOf<T>* numbers) {
   using Code = CodeOf<T>;
   const hn::ScalableTag<Code> d;
   const std::size_t lanes = hn::Lanes(d);
   const Code* bits = reinterpret_cast<const Code*>(keys);
   // Subtracting the top bit, in place of inverting it, gives the same.
-  constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
-  const auto flip = hn::Set(d, coding_of<T>(order).flip);
-  const auto less = hn::Set(d, static_cast<Code>(static_cast<Key>(least + sign)));
+  const auto flip = hn::Set(d, key.coding().flip);
+  const auto less = hn::Set(d, static_cast<Code>(static_cast<KeyOf<T>>(least + key_sign<T>)));
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     hn::StoreU(hn::Sub(OneCode<T>(d, hn::LoadU(d, bits + i), flip), less), d, reinterpret_cast<Code*>(numbers + i));
   }
-  for (; i < count; ++i) numbers[i] = static_cast<Key>(sort_key(keys[i], order) - least);
+  for (; i < count; ++i) numbers[i] = static_cast<KeyOf<T>>(key(keys[i]) - least);
 }
-void AnyNumbers(Dtype dtype, const void* keys, std::size_t count, Order order, std::uint64_t least, void* numbers) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using Key = UnsignedOf<sizeof(T)>;
-    NumbersOf(static_cast<const T*>(keys), count, order, static_cast<Key>(least), static_cast<Key*>(numbers));
+void AnyNumbers(const KeyRule& rule, const void* keys, std::size_t count, std::uint64_t least, void* numbers) {
+  with_keys(rule, [&]<class T>(Keys<T> key) {
+    NumbersOf(key, static_cast<const T*>(keys), count, static_cast<KeyOf<T>>(least), static_cast<KeyOf<T>*>(numbers));
   });
 }
 
@@ -182,17 +171,17 @@ HWY_EXPORT(AnySpecials);
 HWY_EXPORT(AnyRange);
 HWY_EXPORT(AnyNumbers);
 
-Trend trend_of(Dtype dtype, const void* keys, std::size_t count, Order order) {
-  return HWY_DYNAMIC_DISPATCH(AnyTrend)(dtype, keys, count, order);
+Trend trend_of(const KeyRule& rule, const void* keys, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(AnyTrend)(rule, keys, count);
 }
 Specials specials_of(Dtype dtype, const void* keys, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(AnySpecials)(dtype, keys, count);
 }
-KeyRange key_range(Dtype dtype, const void* keys, std::size_t count, Order order) {
-  return HWY_DYNAMIC_DISPATCH(AnyRange)(dtype, keys, count, order);
+KeyRange key_range(const KeyRule& rule, const void* keys, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(AnyRange)(rule, keys, count);
 }
-void key_numbers(Dtype dtype, const void* keys, std::size_t count, Order order, std::uint64_t least, void* numbers) {
-  HWY_DYNAMIC_DISPATCH(AnyNumbers)(dtype, keys, count, order, least, numbers);
+void key_numbers(const KeyRule& rule, const void* keys, std::size_t count, std::uint64_t least, void* numbers) {
+  HWY_DYNAMIC_DISPATCH(AnyNumbers)(rule, keys, count, least, numbers);
 }
 
 }  // namespace masu::cpu
