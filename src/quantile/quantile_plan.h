@@ -125,7 +125,16 @@ enum class Zeros : std::uint8_t { any, stable };
 // there is one result more for each row: NaN where the row has any, else zero; not where the rows are sorted.
 void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,
                       bool nan_mark, const BufferBase& result, const BufferBase& workspace);
-// The median of each row, of floats in their dtype, else in f64.
+// A median is a point, too: the mean of its two places. As in selection_found.cl; no caller's point or method is that.
+inline constexpr auto mean_of_places = static_cast<QuantilePoint::Kind>(3);
+inline constexpr auto median_method = static_cast<QuantileMethod>(13);
+inline QuantilePoint median_point(std::uint64_t numbers) {
+  return {(numbers - 1) / 2, numbers / 2, 0, mean_of_places};
+}
+constexpr Dtype dtype_of_median(Dtype dtype) {
+  return is_float(dtype) ? dtype : Dtype::f64;
+}
+// The median of each row.
 void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace);
 
 // Bytes of temporary memory for points with `places` different places.
@@ -137,12 +146,10 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
                       std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
                       const BufferBase& workspace);
 
-// Quantiles of the elements that are not NaN in rows of floats, which are sorted: `workspace` has number_bytes(). A
-// null `method` means medians.
+// Quantiles of the elements that are not NaN in rows of floats, which are sorted: `workspace` has number_bytes().
 std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length);
-void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
-                       std::span<const double> q, Dtype result_dtype, const BufferBase& result,
-                       const BufferBase& workspace);
+void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
+                       Dtype result_dtype, const BufferBase& result, const BufferBase& workspace);
 
 // What select_on_device() leaves in its workspace of one place in one row, for a partition around it: offsets of what
 // selection.cl has, from the workspace's beginning.

@@ -92,6 +92,7 @@ Pending<void> select_rows(Stream& stream, const RowCall& call, const Bodies&... 
 
 std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> points) {
   std::vector<std::uint64_t> places;
+  places.reserve(2 * points.size() + 1);
   for (const QuantilePoint& point : points) {
     places.push_back(point.previous);
     if (point.kind != QuantilePoint::Kind::element) places.push_back(point.next);
@@ -123,59 +124,45 @@ inline void put_number(double number, Dtype dtype, std::byte* to) {
   else std::memcpy(to, &bits, size_of(dtype));
 }
 
-// On the CPU. `last_place`: the place where a row has a NaN if its points are NaN. The results of a point lie `apart`
-// results after those of the point before.
+// On the CPU. `last_place`: the place where a row has a NaN if its points are NaN, one of theirs or a later one. The
+// results of a point lie `apart` results after those of the point before.
 void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
                    std::uint64_t last_place, Dtype result_dtype, std::byte* results, std::uint64_t apart) {
   std::vector<std::uint64_t> places = places_of_points(points);
-  if (places.back() != last_place) places.push_back(last_place);
+  if (is_float(data.dtype) && places.back() < last_place) places.push_back(last_place);
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::vector<T> found(rows * places.size());
     elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), found.size()));
     const auto index_of = [&](std::uint64_t place) { return std::ranges::lower_bound(places, place) - places.begin(); };
-    const auto last_index = index_of(last_place);
+    const auto last_index = is_float(data.dtype) ? index_of(last_place) : 0;
     for (std::size_t p = 0; p < points.size(); ++p) {
       const QuantilePoint& point = points[p];
       const bool element = point.kind == QuantilePoint::Kind::element;
       const auto previous = index_of(point.previous);
       const auto next = element ? previous : index_of(point.next);
+      const auto is_nan = [&](const T* at) {
+        return is_float_type<T> && to_f64(at[last_index]) != to_f64(at[last_index]);
+      };
+      if (point.kind == mean_of_places) {  // in a loop of its own: rows may be many and short
+        constexpr Dtype dtype = dtype_of_median(dtype_of<T>);
+        for (std::uint64_t row = 0; row < rows; ++row) {
+          const T* const at = found.data() + row * places.size();
+          const double mean = is_nan(at) ? std::numeric_limits<double>::quiet_NaN()
+                                         : mean_of_middle(at[previous], at[next], previous == next);
+          put_number(mean, dtype, results + (p * apart + row) * size_of(dtype));
+        }
+        continue;
+      }
       for (std::uint64_t row = 0; row < rows; ++row) {
         const T* const at = found.data() + row * places.size();
         std::byte* const to = results + (p * apart + row) * size_of(result_dtype);
-        const bool nan = is_float(data.dtype) && to_f64(at[last_index]) != to_f64(at[last_index]);
+        const bool nan = is_nan(at);
         const T a = nan ? at[last_index] : at[previous];
         if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, sizeof a);
         else if (element || nan) put_number(to_f64(a), result_dtype, to);
         else put_number(value_between(point.kind, point.weight, a, at[next], result_dtype), result_dtype, to);
       }
-    }
-  });
-}
-
-// Medians of the first `numbers` elements in the order of each row: all elements, of which some may be NaN, or those
-// that are not.
-void medians_on_cpu(const ArrayView& data, std::uint64_t rows, std::uint64_t numbers, bool may_be_nan,
-                    std::byte* results) {
-  const std::uint64_t length = data.count / rows;
-  const std::uint64_t upper = numbers / 2;
-  const std::uint64_t lower = numbers % 2 == 0 && numbers != 0 ? upper - 1 : upper;
-  std::vector<std::uint64_t> places{lower};
-  if (upper != lower) places.push_back(upper);
-  may_be_nan = may_be_nan && is_float(data.dtype);
-  if (may_be_nan && upper != length - 1) places.push_back(length - 1);
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    constexpr Dtype dtype = is_float(dtype_of<T>) ? dtype_of<T> : Dtype::f64;
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    if (numbers == 0) return put_number(nan, dtype, results);
-    std::vector<T> found(rows * places.size());
-    elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), found.size()));
-    for (std::uint64_t row = 0; row < rows; ++row) {
-      const T* const at = found.data() + row * places.size();
-      const double last = may_be_nan ? to_f64(at[places.size() - 1]) : 0;
-      const double median = last != last ? nan : mean_of_middle(at[0], at[upper - lower], lower == upper);
-      put_number(median, dtype, results + row * size_of(dtype));
     }
   });
 }
@@ -213,8 +200,11 @@ Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const 
   if (length == 0) call::refuse(name, "there must be data, got no elements");
   const std::uint64_t bytes = elements_at_workspace(data.device(), dtype, count, places_of_median, options);
   return select_rows(
-      stream, {name, {data, dtype}, {result, is_float(dtype) ? dtype : Dtype::f64}, 1, options, bytes},
-      [=](const ArrayView& elements, std::byte* to) { medians_on_cpu(elements, options.rows, length, true, to); },
+      stream, {name, {data, dtype}, {result, dtype_of_median(dtype)}, 1, options, bytes},
+      [=](const ArrayView& elements, std::byte* to) {
+        const QuantilePoint median = median_point(length);
+        points_on_cpu(elements, options.rows, {&median, 1}, length - 1, dtype_of_median(dtype), to, options.rows);
+      },
       [&result](Stream& on, const SelectedRows& rows, const BufferBase& workspace) {
         medians_on_device(on, rows, result, workspace);
       });
@@ -299,36 +289,40 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
 
 namespace {
 
-// The same for the elements that are not NaN: on_cpu(elements, row, results) computes the results of one row. A null
-// `method` means medians.
-template <class OnCpu>
-Pending<void> select_numbers(std::string_view name, Stream& stream, const Operand& data, const Operand& result,
-                             const QuantileMethod* method, std::span<const double> q, const SelectionOptions& options,
-                             const OnCpu& on_cpu) {
-  const std::uint64_t count = call::count_of(name, data.buffer(), data.dtype());
-  const std::uint64_t length = check_rows_of_points(count, options);
-  const Device& device = data.buffer().device();
-  const std::uint64_t bytes = call::on_cpu(device) ? 0 : number_bytes(device, data.dtype(), options.rows, length);
-  return select_rows(
-      stream, {name, data, result, method == nullptr ? 1 : q.size(), options, bytes},
-      [=](const ArrayView& all, std::byte* to) {
-        const auto* const first = static_cast<const std::byte*>(all.data);
-        for (std::uint64_t row = 0; row < options.rows; ++row) {
-          on_cpu(ArrayView(all.dtype, first + row * length * size_of(all.dtype), length), row, to);
-        }
-      },
-      [=, &to = result.buffer(), dtype = result.dtype()](Stream& on, const SelectedRows& rows,
-                                                         const BufferBase& workspace) {
-        numbers_on_device(on, rows, method, q, dtype, to, workspace);
-      });
-}
-
 // How many elements are no NaN.
 std::uint64_t numbers_of_row(const ArrayView& row) {
   return dispatch(row.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return row.count - count_nans(static_cast<const T*>(row.data), row.count);
   });
+}
+
+// The same for the elements that are not NaN; `q` has one number, of any value, where the method is median_method.
+Pending<void> select_numbers(std::string_view name, Stream& stream, const Operand& data, const Operand& result,
+                             QuantileMethod method, std::span<const double> q, const SelectionOptions& options) {
+  const std::uint64_t count = call::count_of(name, data.buffer(), data.dtype());
+  const std::uint64_t length = check_rows_of_points(count, options);
+  const Device& device = data.buffer().device();
+  const std::uint64_t bytes = call::on_cpu(device) ? 0 : number_bytes(device, data.dtype(), options.rows, length);
+  return select_rows(
+      stream, {name, data, result, q.size(), options, bytes},
+      [=, dtype = result.dtype()](const ArrayView& all, std::byte* to) {
+        const auto* const first = static_cast<const std::byte*>(all.data);
+        for (std::uint64_t i = 0; i < options.rows; ++i) {
+          const ArrayView row(all.dtype, first + i * length * size_of(all.dtype), length);
+          // NaN is last in the order: the numbers are at its first places, and a NaN is at the first if there are none.
+          const std::uint64_t numbers = std::max<std::uint64_t>(numbers_of_row(row), 1);
+          const QuantilePoint median = median_point(numbers);
+          std::vector<QuantilePoint> several;
+          if (method != median_method) several = quantile_points(method, numbers, q);
+          const std::span<const QuantilePoint> points(several.empty() ? &median : several.data(), q.size());
+          points_on_cpu(row, 1, points, points.front().previous, dtype, to + i * size_of(dtype), options.rows);
+        }
+      },
+      [=, &to = result.buffer(), dtype = result.dtype()](Stream& on, const SelectedRows& rows,
+                                                         const BufferBase& workspace) {
+        numbers_on_device(on, rows, method, q, dtype, to, workspace);
+      });
 }
 
 }  // namespace
@@ -350,10 +344,8 @@ std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::ui
 Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                          const SelectionOptions& options) {
   if (!is_float(dtype)) return median(stream, data, dtype, result, options);
-  return select_numbers("nan_median", stream, {data, dtype}, {result, dtype}, nullptr, {}, options,
-                        [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
-                          medians_on_cpu(row, 1, numbers_of_row(row), false, to + i * size_of(dtype));
-                        });
+  constexpr double any = 0.5;
+  return select_numbers("nan_median", stream, {data, dtype}, {result, dtype}, median_method, {&any, 1}, options);
 }
 
 Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
@@ -364,13 +356,7 @@ Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
   const std::vector<QuantilePoint> all = quantile_points(method, length, q);
   if (!is_float(dtype)) return quantiles(stream, data, dtype, all, result, result_dtype, options);
   check_points(all, length, dtype, result_dtype);
-  return select_numbers("nan_quantiles", stream, {data, dtype}, {result, result_dtype}, &method, q, options,
-                        [=](const ArrayView& row, std::uint64_t i, std::byte* to) {
-                          // NaN is last in the order, so that the numbers are at its first places.
-                          const std::uint64_t last = std::max<std::uint64_t>(numbers_of_row(row), 1) - 1;
-                          points_on_cpu(row, 1, quantile_points(method, last + 1, q), last, result_dtype,
-                                        to + i * size_of(result_dtype), options.rows);
-                        });
+  return select_numbers("nan_quantiles", stream, {data, dtype}, {result, result_dtype}, method, q, options);
 }
 
 }  // namespace masu

@@ -10,6 +10,7 @@
 #include <masu/sort.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -209,14 +210,6 @@ void launch_points(Stream& stream, const Plan& plan, const PointLaunch& launch, 
   });
 }
 
-// Finds the medians of rows that were sorted into the workspace.
-void launch_medians(Stream& stream, const Plan& plan, const SelectedRows& from, bool skips, const BufferBase& result,
-                    const BufferBase& workspace) {
-  call::Kernels kernels(stream.device(), Plan::files(Part::points), plan.defines(Part::points), plan.group);
-  kernels.launch(stream, "selection_medians", groups_of_results(plan, from.rows), workspace, from.length(), from.rows,
-                 u32(skips), result);
-}
-
 }  // namespace
 
 bool is_selected_by_sorting(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
@@ -278,16 +271,14 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 
 void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result,
                        const BufferBase& workspace) {
-  const std::uint64_t length = from.length();
-  const std::uint64_t upper = length / 2;
-  const std::uint64_t lower = length % 2 == 0 ? upper - 1 : upper;
+  const QuantilePoint median = median_point(from.length());
+  const std::array places{median.previous, median.next};
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  const Way way = way_of(plan, from.rows, length, 2);
-  if (way != Way::sorted) {
-    return Selection(stream, from, result, workspace).run(way, {.place0 = lower, .place1 = upper, .what = as_median});
+  const Way way = way_of(plan, from.rows, from.length(), places.size());
+  if (way == Way::sorted) {
+    return points_on_device(stream, from, {&median, 1}, places, dtype_of_median(from.dtype), result, workspace);
   }
-  sort_rows(stream, from, workspace);
-  launch_medians(stream, plan, from, false, result, workspace);
+  Selection(stream, from, result, workspace).run(way, {.place0 = places[0], .place1 = places[1], .what = as_median});
 }
 
 std::uint64_t points_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
@@ -325,19 +316,17 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
                 mark ? places.size() : no_place, named);
 }
 
-void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
-                       std::span<const double> q, Dtype result_dtype, const BufferBase& result,
-                       const BufferBase& workspace) {
+void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
+                       Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
   sort_rows(stream, from, workspace);
-  if (method == nullptr) return launch_medians(stream, plan, from, true, result, workspace);
   const PointLaunch launch{Part::numbers, workspace, from.length(), from.rows, q.size(), result_dtype, result};
-  launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(*method)),
+  launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
                for (std::size_t i = 0; i < points_a_launch; ++i) {
                  const double one = q[number_of(i)];
                  arguments.add(call::Arguments(std::bit_cast<std::uint64_t>(one),
-                                               std::bit_cast<std::uint64_t>(quantile_constant(*method, one))));
+                                               std::bit_cast<std::uint64_t>(quantile_constant(method, one))));
                }
              });
 }

@@ -6,6 +6,7 @@
 #define QUANTILE_POINT_ELEMENT 0u   // the first element
 #define QUANTILE_POINT_PREVIOUS 1u  // first + (second - first) * weight
 #define QUANTILE_POINT_NEXT 2u      // second - (second - first) * weight
+#define QUANTILE_POINT_MEAN 3u      // the mean of both, as a median is
 #define QUANTILE_OF_POINT(i, name) (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : name##3)
 #define QUANTILE_NO_PLACE (~(ulong)0)
 
@@ -119,6 +120,7 @@ inline ulong numbers_in(__global const uchar* row, const ulong count) {
 #define method_higher 10u
 #define method_midpoint 11u
 #define method_nearest 12u
+#define method_median 13u
 
 inline ulong sum_of_doubles(const ulong x, const ulong y) {
   return float_sum(x, y, MASU_DOUBLE_FORMAT);
@@ -144,6 +146,12 @@ inline long floor_of_double(const ulong x, ulong* more) {
 // and Fan's methods, alpha + q * (1 - alpha - beta).
 inline uint point_among(const uint method, const ulong n, const ulong q, const ulong offset, ulong* first,
                         ulong* second, ulong* weight) {
+  *weight = 0;
+  if (method == method_median) {
+    *first = (n - 1) / 2;
+    *second = n / 2;
+    return QUANTILE_POINT_MEAN;
+  }
   const bool spread = method == method_linear || method >= method_lower;
   ulong index = float_product(double_of(spread ? n - 1 : n), q, MASU_DOUBLE_FORMAT);
   if (method <= method_closest_observation) {
@@ -154,7 +162,6 @@ inline uint point_among(const uint method, const ulong n, const ulong q, const u
   }
   ulong more = 0;
   long place = floor_of_double(index, &more);
-  *weight = 0;
   if (method == method_inverted_cdf || method == method_closest_observation || method == method_lower ||
       method == method_higher || method == method_nearest) {
     bool here = more == 0;
@@ -196,22 +203,9 @@ inline uint point_among(const uint method, const ulong n, const ulong q, const u
 #define QUANTILE_POINT(i) const ulong first##i, const ulong second##i, const ulong weight##i, const uint what##i
 #define QUANTILE_POINTS const ulong nan_at, QUANTILE_POINT(0), QUANTILE_POINT(1), QUANTILE_POINT(2), QUANTILE_POINT(3)
 
-// The median of each sorted row; `skips`: of what is no NaN.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_medians(__global const uchar* data, const ulong byte_offset,
-                                                            const ulong count, const ulong rows, const uint skips,
-                                                            __global uchar* results, const ulong results_at) {
-  __global MASU_MEAN* means = (__global MASU_MEAN*)(results + results_at);
-  for (ulong i = get_global_id(0); i < rows; i += get_global_size(0)) {
-    __global const uchar* row = data + byte_offset + i * count * MASU_ELEMENT_BYTES;
-    const ulong n = skips != 0 ? numbers_in(row, count) : is_nan(element_at(row, count - 1)) ? 0 : count;
-    if (n == 0) means[i] = MASU_MEAN_QUIET_NAN;
-    else means[i] = mean_of_two(element_at(row, (n - 1) / 2), element_at(row, n / 2), n % 2 == 1);
-  }
-}
-
 #endif
 
-// Up to four quantiles, or elements, of each row, of which there are `stride` elements. A result lies `by_row` after that of
+// Up to four quantiles, elements or medians of each row, of which there are `stride` elements. A result lies `by_row` after that of
 // the row before, and `by_point` after that of the point before. `plain`: elements are not converted to the result's dtype,
 // they have it; a NaN becomes the quiet one.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar* data, const ulong byte_offset,
@@ -244,7 +238,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
     ulong value = quiet_nan_of(QUANTILE_OF_FORMAT);
     if (!nan) {
       const MASU_BITS a = element_at(row, first);
-      if (what != QUANTILE_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, QUANTILE_OF_FORMAT);
+      if (what == QUANTILE_POINT_MEAN) value = mean_of_two(a, element_at(row, second), first == second);
+      else if (what != QUANTILE_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, QUANTILE_OF_FORMAT);
       else value = plain != 0 && !is_nan(a) ? a : element_as_float(a, QUANTILE_OF_FORMAT);
     }
     set_result(results + results_at, i / rows * by_point + i % rows * by_row, bits / 8, value);
