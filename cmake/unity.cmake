@@ -29,6 +29,8 @@ function(masu_unity target)
     string(MAKE_C_IDENTIFIER "${room}" room)
     if(marks)
       set(room "${target}_json")  # compiles for seconds wherever it is used
+    elseif(source MATCHES "_plan\\.cpp$")
+      set(room "${target}_plans")  # short, and each in a namespace of its own
     endif()
     math(EXPR part "0${bytes_${room}} / ${MASU_UNITY_BYTES}")
     math(EXPR bytes_${room} "0${bytes_${room}} + ${bytes}")

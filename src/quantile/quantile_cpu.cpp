@@ -166,11 +166,10 @@ void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElem
 constexpr std::uint64_t plainly_up_to = 64;  // elements of a row
 
 template <bool indices, class T>
-void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found,
-              OutputOf<indices, T>* to) {
+void part_row(const T* row, std::uint64_t length, std::span<PlacedElement<WorkOf<T>>> found, OutputOf<indices, T>* to) {
   const auto same = [](const auto& a, const auto& b) { return a.less == b.less; };
   const auto end = std::unique(found.begin(), found.end(), same);
-  const std::span<const PlacedElement<WorkOf<T>>> pivots(found.data(), static_cast<std::size_t>(end - found.begin()));
+  const std::span<const PlacedElement<WorkOf<T>>> pivots(found.begin(), end);
   if (pivots.size() == 1) {
     return part_around<indices>(row, length, pivots[0].less, pivots[0].equal, pivots[0].element, to);
   }
@@ -190,13 +189,17 @@ bool are_plain(const T* x, std::uint64_t count) {
   else return true;
 }
 
-// Calls take(row's number, row, found) for each row: the elements at the places, with their counts.
-template <class T, class Take>
-void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places places, const Take& take) {
+// Takes the elements at the places of some rows, with their counts: those of the first row first.
+template <class T>
+using TakeRows = runtime::Body<std::uint64_t /*first*/, std::uint64_t /*rows*/, PlacedElement<WorkOf<T>>* /*found*/>;
+
+// Calls take(first, rows, found) until it has had all rows.
+template <class T>
+void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places places, TakeRows<T> take) {
   using Found = std::vector<PlacedElement<WorkOf<T>>>;
   const auto one = [&](std::uint64_t row, Found& found, Threads threads) {
     find_places(x + row * length, length, places, found.data(), threads);
-    take(row, x + row * length, found);
+    take(row, 1, found.data());
   };
   const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
     using Work = std::conditional_t<cpu::is_wide<T>, WorkOf<T>, std::uint32_t>;  // narrow elements by their keys
@@ -210,6 +213,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
       else return work_of(value_of_key<T>(x));
     };
     const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
+    found.resize(std::min(at_once, count) * places.size());
     for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
       const std::uint64_t here = std::min(at_once, first + count - begin);
       const T* const block = x + begin * length;
@@ -229,9 +233,9 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
         for (std::uint64_t row = 0; row < here; ++row) {
           const WorkOf<T> element = as_work(columns[row]);
           const cpu::PartSizes sizes = cpu::count_parts(block + row * length, length, element);
-          found[0] = {element, sizes.less, sizes.equal};
-          take(begin + row, block + row * length, found);
+          found[row] = {element, sizes.less, sizes.equal};
         }
+        take(begin, here, found.data());
         continue;
       }
       const std::size_t lanes = cpu::short_row_loops<Work>().sort_to_columns(work, here, length, columns.data());
@@ -244,10 +248,10 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
           std::uint64_t end = places[p] + 1;
           while (from != 0 && in_order(from - 1) == element) --from;
           while (end != length && in_order(end) == element) ++end;
-          found[p] = {as_work(element), from, end - from};
+          found[row * places.size() + p] = {as_work(element), from, end - from};
         }
-        take(begin + row, x + (begin + row) * length, found);
       }
+      take(begin, here, found.data());
     }
   };
   const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, selection_task / length);
@@ -311,10 +315,11 @@ void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places place
     }
     return;
   }
-  each_row(x, rows, length, places,
-           [&](std::uint64_t row, const T* elements, std::vector<PlacedElement<WorkOf<T>>>& found) {
-             part_row<indices>(elements, length, found, to + row * length);
-           });
+  each_row<T>(x, rows, length, places, [&](std::uint64_t first, std::uint64_t count, PlacedElement<WorkOf<T>>* found) {
+    for (std::uint64_t row = first; row < first + count; ++row, found += places.size()) {
+      part_row<indices>(x + row * length, length, std::span(found, places.size()), to + row * length);
+    }
+  });
 }
 
 }  // namespace
@@ -333,12 +338,13 @@ void check_places(std::string_view function, std::uint64_t length, Places places
 void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std::span<std::uint64_t> keys) {
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    each_row(static_cast<const T*>(data.data), rows, data.count / rows, places,
-             [&](std::uint64_t row, const T* /*elements*/, const auto& found) {
-               for (std::size_t p = 0; p < places.size(); ++p) {
-                 keys[row * places.size() + p] = ordered_key(element_of<T>(found[p].element));
-               }
-             });
+    each_row<T>(static_cast<const T*>(data.data), rows, data.count / rows, places,
+                [&](std::uint64_t first, std::uint64_t count, const auto* found) {
+                  std::uint64_t* const to = keys.data() + first * places.size();
+                  for (std::uint64_t i = 0; i < count * places.size(); ++i) {
+                    to[i] = ordered_key(element_of<T>(found[i].element));
+                  }
+                });
   });
 }
 
@@ -423,23 +429,24 @@ void elements_at(const ArrayView& data, std::uint64_t rows, Places places, Mutab
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const std::uint64_t length = data.count / rows;
-    each_row(static_cast<const T*>(data.data), rows, length, places,
-             [&](std::uint64_t row, const T* elements, const auto& found) {
-               T* const to = static_cast<T*>(result.data) + row * places.size();
-               bool any_zero = false;
-               for (std::size_t p = 0; p < places.size(); ++p) {
-                 to[p] = element_of<T>(found[p].element);
-                 if constexpr (is_float(dtype_of<T>)) {
-                   const KeyOf<T> key = ordered_key(to[p]);
-                   const auto bits = static_cast<KeyOf<T>>(bits_of_key(data.dtype, key));
-                   to[p] = std::bit_cast<T>(bits);
-                   any_zero = any_zero || key == key_sign<T>;
-                 }
-               }
-               if constexpr (is_float(dtype_of<T>)) {
-                 if (any_zero) find_zeros(elements, length, places, to);
-               }
-             });
+    const T* const x = static_cast<const T*>(data.data);
+    each_row<T>(x, rows, length, places, [&](std::uint64_t first, std::uint64_t count, const auto* found) {
+      for (std::uint64_t row = first; row < first + count; ++row, found += places.size()) {
+        T* const to = static_cast<T*>(result.data) + row * places.size();
+        bool any_zero = false;
+        for (std::size_t p = 0; p < places.size(); ++p) {
+          to[p] = element_of<T>(found[p].element);
+          if constexpr (is_float(dtype_of<T>)) {
+            const KeyOf<T> key = ordered_key(to[p]);
+            to[p] = std::bit_cast<T>(static_cast<KeyOf<T>>(bits_of_key(data.dtype, key)));
+            any_zero = any_zero || key == key_sign<T>;
+          }
+        }
+        if constexpr (is_float(dtype_of<T>)) {
+          if (any_zero) find_zeros(x + row * length, length, places, to);
+        }
+      }
+    });
   });
 }
 

@@ -7,7 +7,6 @@
 #include <masu/quantile.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -94,8 +93,10 @@ struct detail::Accumulator<QuantileFinder>::State : call::AccumulatorState {
   }
 
   [[nodiscard]] std::string text() const {
-    return fmt::format("{} quantiles ({}) of {} by {} on {}, {} elements so far", q.size(), fmt::join(q, ", "),
-                       to_string(dtype), to_string(method), device.id(), elements());
+    std::string all;  // fmt::join of numbers would compile fmt's output of numbers here once more
+    for (const double each : q) all += fmt::format("{}{}", all.empty() ? "" : ", ", each);
+    return fmt::format("{} quantiles ({}) of {} by {} on {}, {} elements so far", q.size(), all, to_string(dtype),
+                       to_string(method), device.id(), elements());
   }
   void merge(const State& other) {
     if (dtype == other.dtype && q == other.q && method == other.method && search.merge(other.search)) return;

@@ -7,9 +7,12 @@
 #include "runtime/parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -17,45 +20,59 @@ namespace masu {
 namespace {
 
 constexpr std::uint64_t task_values = std::uint64_t{1} << 13;
-constexpr std::size_t together = 16;  // values that a thread seeks at a time
+constexpr std::uint64_t piece_values = 1024;  // whose places a thread writes at a time
+constexpr std::size_t together = 16;          // values that a thread seeks at a time
 
-template <class T, bool Right>
+// T: an unsigned integer, which stands for the signed one of its width too, or a float.
+template <class T>
 class Searcher {
  public:
   using Key = UnsignedOf<sizeof(T)>;
 
-  Searcher(const T* sorted, std::uint64_t count, std::uint64_t values, Order order)
+  // Keys are compared after an exclusive or with `flip`.
+  Searcher(const T* sorted, std::uint64_t count, std::uint64_t values, Key flip, Side side)
       : sorted_(sorted),
-        flip_(order == Order::descending ? static_cast<Key>(~Key{0}) : Key{0}),
+        flip_(flip),
+        right_(side == Side::right ? Key{1} : Key{0}),
         count_(count),
         shape_(search_plan::tree_for(
             count, values, static_cast<unsigned>(std::bit_width(search_plan::cpu_tree_bytes / sizeof(T))) - 1)),
-        blocks_(count >> shape_.shift),
         tree_(std::size_t{1} << shape_.levels) {
+    const std::uint64_t blocks = count >> shape_.shift;
     for (std::uint64_t node = 1; node < tree_.size(); ++node) {
       const auto level = static_cast<unsigned>(std::bit_width(node)) - 1;
       const std::uint64_t nth = 2 * (node - (std::uint64_t{1} << level)) + 1;
       const std::uint64_t block = (nth << (shape_.levels - 1 - level)) - 1;
-      tree_[node] = block < blocks_ ? key_of(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
+      tree_[node] = block < blocks ? key_of(sorted[((block + 1) << shape_.shift) - 1]) : greatest;
     }
   }
 
-  // N values; N is known when this is compiled.
+  void seek(const T* values, std::uint64_t count, std::uint64_t* places) const {
+    const std::uint64_t most = count - count % together;
+    for (std::uint64_t i = 0; i < most; i += together) seek_together<together>(values + i, places + i);
+    for (std::uint64_t i = most; i < count; ++i) seek_together<1>(values + i, places + i);
+  }
+
+ private:
+  static constexpr Key greatest = static_cast<Key>(~Key{0});
+
+  // N values; N is known when this is compiled. Elements below the next key are those up to a value, but for the
+  // greatest, which has none after it: all are up to it.
   template <std::size_t N>
-  void seek(const T* values, std::uint64_t* places) const {
+  void seek_together(const T* values, std::uint64_t* places) const {
     Key keys[N];
     std::uint64_t nodes[N];
     for (std::size_t k = 0; k < N; ++k) {
-      keys[k] = key_of(values[k]);
+      const Key key = key_of(values[k]);
+      keys[k] = key == greatest ? key : static_cast<Key>(key + right_);
       nodes[k] = 1;
     }
     for (unsigned level = 0; level < shape_.levels; ++level) {
-      for (std::size_t k = 0; k < N; ++k) nodes[k] = 2 * nodes[k] + stands_before(tree_[nodes[k]], keys[k]);
+      for (std::size_t k = 0; k < N; ++k) nodes[k] = 2 * nodes[k] + unsigned{tree_[nodes[k]] < keys[k]};
     }
     std::uint64_t ends[N];
     for (std::size_t k = 0; k < N; ++k) {
-      // Nodes that are left over may have counted.
-      places[k] = std::min(nodes[k] - tree_.size(), blocks_) << shape_.shift;
+      places[k] = (nodes[k] - tree_.size()) << shape_.shift;
       ends[k] = std::min(count_, places[k] + (std::uint64_t{1} << shape_.shift) - 1);
     }
     for (std::uint64_t step = std::uint64_t{1} << shape_.shift >> 1; step != 0; step >>= 1) {
@@ -63,89 +80,83 @@ class Searcher {
         const std::uint64_t next = places[k] + step;
         // Only the last block may be shorter: a place after its end is read at its end, and not counted.
         const std::uint64_t at = std::max<std::uint64_t>(1, std::min(next, ends[k]));
-        const std::uint64_t moves = stands_before(key_of(sorted_[at - 1]), keys[k]) & unsigned{next <= ends[k]};
+        const std::uint64_t moves = unsigned{key_of(sorted_[at - 1]) < keys[k]} & unsigned{next <= ends[k]};
         places[k] += moves * step;
       }
     }
+    if (right_ == 0) return;
+    for (std::size_t k = 0; k < N; ++k) {
+      if (keys[k] == greatest && key_of(values[k]) == greatest) places[k] = count_;
+    }
   }
 
- private:
   [[nodiscard]] Key key_of(T value) const noexcept { return ordered_key(value) ^ flip_; }
-  static unsigned stands_before(Key element, Key value) noexcept {
-    return static_cast<unsigned>(Right ? element <= value : element < value);
-  }
 
   const T* sorted_;
   Key flip_;
+  Key right_;
   std::uint64_t count_;
   search_plan::Tree shape_;
-  std::uint64_t blocks_;
   std::vector<Key> tree_;
 };
 
 // The places of all patterns of T, for many values of few bits.
-template <class T, bool Right>
-std::vector<std::uint64_t> places_of_patterns(const Searcher<T, Right>& searcher) {
-  constexpr std::size_t patterns = std::size_t{1} << (8 * sizeof(T));
-  std::vector<std::uint64_t> places(patterns);
-  for (std::size_t p = 0; p < patterns; p += together) {
-    T values[together];
-    for (std::size_t k = 0; k < together; ++k) {
-      values[k] = std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(p + k));
-    }
-    searcher.template seek<together>(values, &places[p]);
+template <class T>
+std::vector<std::uint64_t> places_of_patterns(const Searcher<T>& searcher) {
+  std::vector<T> patterns(std::size_t{1} << (8 * sizeof(T)));
+  for (std::size_t p = 0; p < patterns.size(); ++p) {
+    patterns[p] = std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(p));
   }
+  std::vector<std::uint64_t> places(patterns.size());
+  searcher.seek(patterns.data(), patterns.size(), places.data());
   return places;
 }
 
-template <class T, bool Right, class Position>
-void search_as(const ArrayView& sorted, const ArrayView& values, Order order, Position* positions) {
-  if (sorted.count == 0) {
-    std::fill_n(positions, values.count, Position{0});
-    return;
-  }
+template <class T>
+void search_as(const ArrayView& sorted, const ArrayView& values, const MutableArrayView& positions, KeyOf<T> flip,
+               Side side) {
   const auto* from = static_cast<const T*>(values.data);
-  const Searcher<T, Right> searcher(static_cast<const T*>(sorted.data), sorted.count, values.count, order);
+  const Searcher<T> searcher(static_cast<const T*>(sorted.data), sorted.count, values.count, flip, side);
   std::vector<std::uint64_t> known;
   if constexpr (sizeof(T) <= 2) {
     if (values.count >= 4 * (std::uint64_t{1} << (8 * sizeof(T)))) known = places_of_patterns(searcher);
   }
+  const bool narrow = positions.dtype == Dtype::u32;
   runtime::parallel_tasks((values.count + task_values - 1) / task_values, [&](std::uint64_t task) {
-    std::uint64_t i = task * task_values;
-    const std::uint64_t end = std::min(values.count, i + task_values);
-    if (!known.empty()) {
-      for (; i < end; ++i) positions[i] = static_cast<Position>(known[std::bit_cast<UnsignedOf<sizeof(T)>>(from[i])]);
-      return;
-    }
-    std::uint64_t places[together];
-    for (; i + together <= end; i += together) {
-      searcher.template seek<together>(from + i, places);
-      for (std::size_t k = 0; k < together; ++k) positions[i + k] = static_cast<Position>(places[k]);
-    }
-    for (; i < end; ++i) {
-      searcher.template seek<1>(from + i, places);
-      positions[i] = static_cast<Position>(places[0]);
+    const std::uint64_t end = std::min(values.count, (task + 1) * task_values);
+    std::array<std::uint64_t, piece_values> room;
+    for (std::uint64_t first = task * task_values; first < end; first += piece_values) {
+      const std::uint64_t count = std::min(piece_values, end - first);
+      std::uint64_t* const places = narrow ? room.data() : static_cast<std::uint64_t*>(positions.data) + first;
+      if (known.empty()) {
+        searcher.seek(from + first, count, places);
+      } else {
+        for (std::uint64_t i = 0; i < count; ++i) places[i] = known[std::bit_cast<KeyOf<T>>(from[first + i])];
+      }
+      if (!narrow) continue;
+      auto* const to = static_cast<std::uint32_t*>(positions.data) + first;
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(places[i]);
     }
   });
-}
-
-template <class T, bool Right>
-void search_typed(const ArrayView& sorted, const ArrayView& values, Order order, MutableArrayView positions) {
-  if (positions.dtype == Dtype::u32) {
-    search_as<T, Right>(sorted, values, order, static_cast<std::uint32_t*>(positions.data));
-  } else {
-    search_as<T, Right>(sorted, values, order, static_cast<std::uint64_t*>(positions.data));
-  }
 }
 
 }  // namespace
 
 void search_cpu(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions,
                 const SearchOptions& options) {
+  if (sorted.count == 0) {
+    std::memset(positions.data, 0, values.count * size_of(positions.dtype));
+    return;
+  }
   dispatch(sorted.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (options.side == Side::right) search_typed<T, true>(sorted, values, options.order, positions);
-    else search_typed<T, false>(sorted, values, options.order, positions);
+    auto flip = options.order == Order::descending ? static_cast<KeyOf<T>>(~KeyOf<T>{0}) : KeyOf<T>{0};
+    if constexpr (is_float_type<T>) {
+      search_as<T>(sorted, values, positions, flip, options.side);
+    } else {
+      if constexpr (std::is_signed_v<T>) flip ^= key_sign<T>;
+      search_as<KeyOf<T>>(sorted, values, positions, flip, options.side);
+    }
   });
 }
 
