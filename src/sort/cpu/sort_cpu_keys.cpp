@@ -27,7 +27,7 @@ constexpr std::uint64_t counted_from = std::uint64_t{1}
                                        << 19;  // 16-bit keys: the counters are no more than the keys then
 constexpr std::uint64_t counter_most = std::uint64_t{1} << 31;  // keys counted in 32 bits
 
-// Of at most insertion_most. Integers are their keys for that time; those of floats stand beside them.
+// For at most insertion_most elements. Integers are their keys for that time; those of floats stand beside them.
 template <class T>
 void insertion_sort(Keys<T> key_of, T* keys, std::uint64_t count) {
   if constexpr (std::is_integral_v<T>) {
