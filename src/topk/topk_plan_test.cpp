@@ -105,9 +105,8 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     for (const bool largest : {true, false}) {
       const NanPolicy nan = largest == (dtype == Dtype::f16) ? NanPolicy::skip : NanPolicy::last;
       const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, largest, nan));
-      expect_compiles(
-          plan.files(Part::select), plan.defines(Part::select),
-          {"topk_sample", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
+      expect_compiles(plan.files(Part::select), plan.defines(Part::select),
+                      {"topk_sample", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
       expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
