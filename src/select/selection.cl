@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all selections share: the words in which kernels leave what they found, and bounds between which elements lie. After
-// elements.cl, order.cl and group_scan.cl.
+// What all selections share: the words in which kernels leave what they found, bounds between which elements lie, and how
+// those of a tile, MASU_UNROLL vectors of each work-item, are listed. After elements.cl, order.cl and group_scan.cl.
 // kernels.md has the parameters, which selection_plan.cpp gives.
 
 #define SELECT_DIGIT_BITS 11u
@@ -84,4 +84,19 @@ inline uint seen_of(const MASU_BITS bits) {
 #else
   return 0;
 #endif
+}
+
+// Keeps the vectors of a work-item that lists any. Few are listed: a loop over these takes them from local memory.
+MASU_INLINE void hold_listed(const uint mask, const uint4 *loaded, __local uint4 *held) {
+  if (mask != 0) {
+    MASU_UNROLLED
+    for (int k = 0; k < MASU_UNROLL; ++k) held[k * MASU_GROUP + (uint)get_local_id(0)] = loaded[k];
+  }
+}
+
+// The element of `held` that the lowest bit of `mask` stands for.
+inline MASU_BITS first_listed(const uint mask, __local const uint4 *held) {
+  const uint n = 31u - clz(mask & (0u - mask));
+  __local const uint4 *vector = held + n / MASU_PER_VECTOR * MASU_GROUP + (uint)get_local_id(0);
+  return ((__local const MASU_ELEMENT *)vector)[n % MASU_PER_VECTOR];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
-// from a sample. After selection_states.cl, selection_tiles.cl and scrambled.cl.
+// from a sample. After selection_states.cl and scrambled.cl.
 
 // An element of each of `samples` equal parts, to the list; clears `cleared` words of control and of what follows it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(SELECT_DATA, SELECT_WORK, const uint samples, const uint cleared) {
@@ -22,7 +22,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
                                                                                 const ulong filtered_at,
                                                                                 __local uint4 *held) {
   MASU_LOCAL_POINTER(uint4, held);  // a work-item's vectors of a tile
-  __local uint *words = (__local uint *)(held + SELECT_TILE_VECTORS);
+  __local uint *words = (__local uint *)(held + MASU_GROUP * MASU_UNROLL);
   __local uint *below = words;  // as in `filtered`, of three tiles in turns
   __local uint *above = words + 3;
   __local uint *base = words + 6;
@@ -69,18 +69,29 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint gap = gap_of(bytes);
   const ulong vectors = (bounds.has & SELECT_IS_NAN) != 0 ? 0 : ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
+  const ulong tile_vectors = (ulong)MASU_GROUP * MASU_UNROLL;
   // A zero with a sign matters where a zero may be found.
   const MASU_BITS zero_key = ordered_key(0);
   const bool zeros = MASU_FLOAT && bounds.lower <= zero_key && zero_key <= bounds.upper;
   bool nan = false;
   bool minus = false;
   bool exact = false;  // the work-item had something special in the tile before, so it expects that again
-  const ulong step = get_num_groups(0) * SELECT_TILE_VECTORS;
   uint turn = 0;
-  for (ulong tile = get_group_id(0) * SELECT_TILE_VECTORS; tile < vectors; tile += step) {
+  for (ulong tile = get_group_id(0) * tile_vectors; tile < vectors; tile += get_num_groups(0) * tile_vectors) {
+    const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
     uint4 loaded[MASU_UNROLL];
-    const bool whole = load_tile(bytes, gap, count, tile, loaded);
+    if (whole) {
+      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
+    } else {
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
+        loaded[k] = load_vector(bytes, gap, vector < vectors ? count : 0, vector);
+      }
+    }
     uint own_below = 0;
     uint own_above = 0;
     uint mask = 0;  // which elements are listed
@@ -139,7 +150,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     const uint next = next_turn(turn);
     if (lane == 0) {
       const uint number = above[turn] >> 16;
-      __global uint *entry = (__global uint *)(work + filtered_at) + tile / SELECT_TILE_VECTORS * filtered_words;
+      __global uint *entry = (__global uint *)(work + filtered_at) + tile / tile_vectors * filtered_words;
       base[0] = number != 0 ? atomic_add(&control[control_between], number) : 0;
       entry[filtered_begin] = base[0];
       entry[filtered_below] = below[turn];

@@ -30,7 +30,6 @@ std::vector<std::string_view> Plan::files(Part part) {
   }
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
                                        "src/elements/group_scan.cl", "src/select/selection.cl"};
-  if (part == Part::passes || part == Part::ranges) result.emplace_back("src/select/selection_tiles.cl");
   if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_ranges.cl"});
   else result.emplace_back("src/select/selection_digits.cl");
   if (part == Part::counts) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_counts.cl"});

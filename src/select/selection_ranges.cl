@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over elements: how many lie below and within some ranges of values. The elements within are listed, or
-// counted alone. After selection.cl, selection_tiles.cl and totals.cl. kernels.md has the parameters.
+// counted alone. After selection.cl and totals.cl. kernels.md has the parameters.
 
 #define SELECT_MOST_RANGES 6
 // The bits of the least and of the greatest value of a range.
@@ -18,8 +18,8 @@
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
     SELECT_DATA, SELECT_RANGE(0), SELECT_RANGE(1), SELECT_RANGE(2), SELECT_RANGE(3), SELECT_RANGE(4), SELECT_RANGE(5),
     __global uchar* work, const ulong found_at, const ulong list_at, const uint capacity, __local uint4* held) {
-  MASU_LOCAL_POINTER(uint4, held);                                     // a work-item's vectors of a tile
-  __local uint* number = (__local uint*)(held + SELECT_TILE_VECTORS);  // listed of three tiles in turns
+  MASU_LOCAL_POINTER(uint4, held);                                          // a work-item's vectors of a tile
+  __local uint* number = (__local uint*)(held + MASU_GROUP * MASU_UNROLL);  // listed of three tiles in turns
   __local uint* base = number + 3;
   __local uint* totals = number + 4;
   __global uint* found = (__global uint*)(work + found_at);
@@ -57,13 +57,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint gap = gap_of(bytes);
   const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
+  const ulong tile_vectors = (ulong)MASU_GROUP * MASU_UNROLL;
   bool nan = false;
   uint turn = 0;
-  const ulong step = get_num_groups(0) * SELECT_TILE_VECTORS;
-  for (ulong tile = get_group_id(0) * SELECT_TILE_VECTORS; tile < vectors; tile += step) {
+  for (ulong tile = get_group_id(0) * tile_vectors; tile < vectors; tile += get_num_groups(0) * tile_vectors) {
+    const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     uint4 loaded[MASU_UNROLL];
     uint mask = 0;  // which elements are listed
-    if (load_tile(bytes, gap, count, tile, loaded)) {
+    if (whole) {
+      __global const uint4* body = (__global const uint4*)(bytes - gap * MASU_ELEMENT_BYTES) + tile + lane;
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
@@ -75,10 +79,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_ranges(
       const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
+        const ulong vector = tile + lane + (ulong)(k * MASU_GROUP);
+        const uint left = vector < vectors ? count : 0;
+        loaded[k] = load_vector(bytes, gap, left, vector);
         const uint4 v = loaded[k];
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
 #define MASU_EACH(bits, number) \
-  if (e + number < count) SELECT_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
+  if (e + number < left) SELECT_CLASSIFY_RANGES(bits, k* MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k of one long row in one pass: a threshold from a sample, everything above it gathered, what is equal to it
-// counted tile by tile, and only the first of these gathered. After topk_select.cl, group_scan.cl, scrambled.cl and
-// selection_tiles.cl; topk_order.cl has the step that brings what was gathered into order.
+// counted tile by tile, and only the first of these gathered. group_scan.cl, scrambled.cl and
+// topk_select.cl stand in front of this file; topk_order.cl has the step that brings what was gathered into order.
 //
 // kernels.md has the parameters, which topk_plan.cpp gives.
 
+#define TOPK_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
+
 inline uint tiles_of(const uint gap, const uint count) {
   const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
-  return (uint)((vectors + SELECT_TILE_VECTORS - 1) / SELECT_TILE_VECTORS);
+  return (uint)((vectors + TOPK_TILE_VECTORS - 1) / TOPK_TILE_VECTORS);
 }
 
 // 2^shift elements are looked at, and MASU_SAMPLES ranks are left: each the greatest of those that MASU_LOOKERS work-items
@@ -54,8 +56,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(TOPK_DATA, __global uchar *
   }
 }
 
-// The threshold is the rank of an element, or that rank itself where it was selected among ranks: nothing is known yet of what
-// reaches it. One work-group.
+// The threshold is the rank of an element, or that rank itself where it was selected among ranks: nothing is known yet of what reaches it. One work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(TOPK_WORK, __global const uchar *restrict element,
                                                      const ulong element_at_byte) {
   __global uint *control = TOPK_AT(uint, control_at);
@@ -135,10 +136,18 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
   for (uint tile = (uint)get_group_id(0); tile < all_tiles; tile += (uint)get_num_groups(0)) {
     const bool wanted = collect == 0 || tiles[tile] != 0;
     const uint count_here = wanted ? count : 0;  // else nothing is loaded
-    const ulong first = (ulong)tile * SELECT_TILE_VECTORS + lane;
+    const ulong first = (ulong)tile * TOPK_TILE_VECTORS + lane;
     const uint first_element = (uint)(first * MASU_PER_VECTOR) - gap;  // wraps round before the first element
     uint4 loaded[MASU_UNROLL];
-    (void)load_tile(bytes, gap, count_here, first - lane, loaded);
+    if ((first - lane) * MASU_PER_VECTOR >= gap &&
+        (first - lane + TOPK_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count_here) {
+      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + first;
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
+    } else {
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = load_vector(bytes, gap, count_here, first + k * MASU_GROUP);
+    }
     TOPK_MASK mask = 0;  // which elements are gathered
     uint equal = 0;
     MASU_UNROLLED

@@ -15,9 +15,6 @@ namespace {
 constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view key_file = "src/elements/order.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
-constexpr std::string_view scan_file = "src/elements/group_scan.cl";
-constexpr std::string_view scrambled_file = "src/elements/scrambled.cl";
-constexpr std::string_view tiles_file = "src/select/selection_tiles.cl";
 
 constexpr std::size_t digits = 256;  // of a selection in a work-group
 
@@ -42,7 +39,8 @@ double threshold_rank(double chance) {
 std::vector<std::string_view> Plan::files(Part part) const {
   switch (part) {
     case Part::select:
-      return {elements_file, key_file, select_file, scan_file, scrambled_file, tiles_file, "src/topk/topk.cl"};
+      return {elements_file,     key_file, select_file, "src/elements/group_scan.cl", "src/elements/scrambled.cl",
+              "src/topk/topk.cl"};
     case Part::short_rows: return {elements_file, key_file, select_file, "src/topk/topk_short.cl"};
     default: return {elements_file, key_file, select_file, "src/topk/topk_order.cl"};
   }
