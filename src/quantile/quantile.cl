@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stable partition around a key that stands in device memory: how many elements of each chunk are less than it and
-// equal to it, then one read and one write. After elements.cl, order.cl, group_scan.cl and selection.cl.
+// equal to it, then one read and one write. Behind elements.cl, order.cl, group_scan.cl, soft_float.cl and selection.cl.
 // kernels.md has the parameters, which quantile_plan.h gives.
 //
 // Vectors are those of elements.cl. A chunk is what a work-group takes, in tiles of MASU_UNROLL vectors a work-item.

@@ -36,9 +36,9 @@ struct Partition {
   unsigned group = 256;
   unsigned unroll = 1;  // vectors of a work-item in a tile
 
-  static constexpr std::array<std::string_view, 5> files = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                            "src/elements/group_scan.cl", "src/select/selection.cl",
-                                                            "src/quantile/quantile.cl"};
+  static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
+                                                            "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                                            "src/select/selection.cl",    "src/quantile/quantile.cl"};
   [[nodiscard]] std::vector<runtime::Define> defines() const {
     return element_defines(selection.dtype, {{"MASU_GROUP", group},
                                              {"MASU_UNROLL", unroll},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A work-group that selects alone, pass after pass: from short rows, and the bounds from a sample. After selection_states.cl.
+// A work-group that selects alone, pass after pass: from short rows, and the bounds from a sample. Behind selection.cl.
 
 // The work-group finds what is at both places of some elements.
+#define SELECT_LOADED 8
 MASU_INLINE void select_here(__global const uchar *bytes, const uint count, const uint place0, const uint place1,
                              __local uint *tables, __local uint *state, __local uint *partial, __local uint *seen) {
   const uint lane = (uint)get_local_id(0);
@@ -13,13 +14,27 @@ MASU_INLINE void select_here(__global const uchar *bytes, const uint count, cons
     for (uint i = lane; i < 2 * SELECT_DIGITS; i += MASU_GROUP) tables[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const Wanted wanted = wanted_of(state, pass);
-    const uint mine = count_digits(bytes, wanted, lane, MASU_GROUP, tables);
+    uint mine = 0;
+    for (uint first = lane; first < wanted.left; first += SELECT_LOADED * MASU_GROUP) {
+      MASU_BITS loaded[SELECT_LOADED];
+      MASU_UNROLLED
+      for (int i = 0; i < SELECT_LOADED; ++i) {
+        loaded[i] = first + i * MASU_GROUP < wanted.left ? element_at(bytes, first + i * MASU_GROUP) : 0;
+      }
+      MASU_UNROLLED
+      for (int i = 0; i < SELECT_LOADED; ++i) {
+        if (first + i * MASU_GROUP < wanted.left) {
+          count_key(ordered_key(loaded[i]), wanted, tables);
+          mine |= seen_of(loaded[i]);
+        }
+      }
+    }
     if (mine != 0 && pass == 0) atomic_or(seen, mine);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint table = 0; table <= has_two(wanted); ++table) {
+    for (uint table = 0; table <= wanted.two; ++table) {
       uint share[SELECT_SHARE];
       for (uint i = 0; i < SELECT_SHARE; ++i) share[i] = tables[table * SELECT_DIGITS + lane * SELECT_SHARE + i];
-      add_digits(share, pass, table, has_two(wanted), state, partial);
+      add_digits(share, pass, table, wanted.two, state, partial);
     }
   }
 }

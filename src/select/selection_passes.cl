@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
-// from a sample. After selection_states.cl and scrambled.cl.
+// from a sample. Behind selection.cl and scrambled.cl. kernels.md has the parameters.
 
 // An element of each of `samples` equal parts, to the list; clears `cleared` words of control and of what follows it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(SELECT_DATA, SELECT_WORK, const uint samples, const uint cleared) {
@@ -223,12 +223,12 @@ MASU_INLINE void resume(const uint pass, const uint count, const uint place0, co
   const uint last = pass == 0 ? 0 : pass - 1;
   const Wanted wanted = wanted_of(state, last);
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint tables = pass == 0 || wanted.left == 0 ? 0 : 1 + has_two(wanted);
+  const uint tables = pass == 0 || wanted.left == 0 ? 0 : 1 + wanted.two;
   for (uint table = 0; table < tables; ++table) {
     __global const uint *counts = control + control_words + (2 * last + table) * SELECT_DIGITS;
     uint share[SELECT_SHARE];
     for (uint i = 0; i < SELECT_SHARE; ++i) share[i] = counts[lane * SELECT_SHARE + i];
-    add_digits(share, last, table, has_two(wanted), state, partial);
+    add_digits(share, last, table, wanted.two, state, partial);
   }
 }
 
@@ -249,7 +249,32 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(SELECT_DATA, SELECT_W
   for (uint i = lane; i < cleared; i += MASU_GROUP) tables[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   __global const uchar *bytes = wanted.listed != 0 ? work + list_at : data + byte_offset;
-  const uint seen = count_digits(bytes, wanted, get_global_id(0), get_global_size(0), tables);
+  const uint gap = gap_of(bytes);
+  const ulong vectors = wanted.left != 0 ? ((ulong)gap + wanted.left + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR : 0;
+  const ulong step = get_global_size(0);
+  uint seen = 0;
+  for (ulong first = get_global_id(0); first < vectors; first += MASU_UNROLL * step) {
+    uint4 loaded[MASU_UNROLL];
+    MASU_UNROLLED
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      const ulong vector = first + k * step;
+      loaded[k] = load_vector(bytes, gap, vector < vectors ? wanted.left : 0, vector);
+    }
+    MASU_UNROLLED
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      const uint4 v = loaded[k];
+      // After the last vector there is none of them; it may be so far beyond that 32 bits do not say.
+      const uint e = (uint)((first + k * step) * MASU_PER_VECTOR) - gap;
+      const uint left = first + k * step < vectors ? wanted.left : 0;
+#define MASU_EACH(bits, number)                                                        \
+  if (e + number < left) {                                                             \
+    count_key(wanted.listed != 0 ? (bits) : ordered_key(bits), wanted, tables);        \
+    seen |= seen_of(bits);                                                             \
+  }
+      MASU_EACH_OF(v)
+#undef MASU_EACH
+    }
+  }
   if (seen != 0 && pass == 0 && wanted.listed == 0) atomic_or(&control[control_seen], seen);
   barrier(CLK_LOCAL_MEM_FENCE);
   __global uint *counts = control + control_words + 2 * pass * SELECT_DIGITS;
@@ -258,7 +283,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_digits(SELECT_DATA, SELECT_W
   }
 }
 
-// After the counts of the passes: how many zeros each of the work-groups of selection_zeros has seen.
+// Behind the counts of the passes: how many zeros each of the work-groups of selection_zeros has seen.
 #define SELECT_ZEROS (control_words + 2 * SELECT_PASSES * SELECT_DIGITS)
 // Elements that each of them takes.
 inline uint zeros_share(const uint count, const uint groups) { return (uint)(((ulong)count + groups - 1) / groups); }

@@ -29,14 +29,13 @@ std::vector<std::string_view> Plan::files(Part part) {
     return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_found.cl"};
   }
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
-                                       "src/elements/group_scan.cl", "src/select/selection.cl"};
-  if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_ranges.cl"});
-  else result.emplace_back("src/select/selection_digits.cl");
-  if (part == Part::counts) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_counts.cl"});
-  if (part != Part::alone && part != Part::passes) return result;
-  result.insert(result.end(), {"src/elements/soft_float.cl", "src/select/selection_states.cl"});
+                                       "src/elements/group_scan.cl", "src/elements/soft_float.cl",
+                                       "src/select/selection.cl"};
   if (part == Part::alone) result.emplace_back("src/select/selection_alone.cl");
-  else result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
+  if (part == Part::passes)
+    result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
+  if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_ranges.cl"});
+  if (part == Part::counts) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_counts.cl"});
   return result;
 }
 
@@ -49,9 +48,10 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
   if (part == Part::ranges) {
     more.emplace_back("MASU_RANGES", number);
     more.emplace_back("MASU_LISTED", listed);
-  } else {
-    more.emplace_back("MASU_PREFIXES", part == Part::counts ? number : most_places);
-    more.emplace_back("MASU_COPIES", part == Part::counts ? copies(number) : 1);
+  }
+  if (part == Part::counts) {
+    more.emplace_back("MASU_PREFIXES", number);
+    more.emplace_back("MASU_COPIES", copies(number));
   }
   if (part == Part::passes || part == Part::ranges) {
     const DtypeNames& names = names_of(dtype);

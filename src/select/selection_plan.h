@@ -31,8 +31,6 @@ inline constexpr std::size_t most_prefixes = 4;
 // Host data goes to a device in pieces of this.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
 
-// Places that a program looks for at once.
-inline constexpr std::size_t most_places = 2;
 // As in selection.cl.
 inline constexpr unsigned digit_bits = 11;
 inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;

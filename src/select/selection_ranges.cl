@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over elements: how many lie below and within some ranges of values. The elements within are listed, or
-// counted alone. After selection.cl and totals.cl. kernels.md has the parameters.
+// counted alone. Behind selection.cl and totals.cl. kernels.md has the parameters.
 
 #define SELECT_MOST_RANGES 6
 // The bits of the least and of the greatest value of a range.
@@ -8,7 +8,7 @@
 #define SELECT_OF_RANGE(i, name) \
   (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : i == 3 ? name##3 : i == 4 ? name##4 : name##5)
 
-// What is found: words. After two totals of each range, 64 bits each.
+// What is found: words. Behind two totals of each range, 64 bits each.
 #define ranges_listed (4 * SELECT_MOST_RANGES)
 #define ranges_nan (ranges_listed + 1)
 
