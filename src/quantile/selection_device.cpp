@@ -121,7 +121,9 @@ class Selection {
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      selection_plan::launch_bounds(stream_, plan_, workspace_, control, control + layout.list, bounds);
+      program(Part::alone)
+          .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                  bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
       kernels.launch(
           stream_, "selection_filter", groups, data, work, control + layout.filtered,
           LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});

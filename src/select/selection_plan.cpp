@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/selection_plan.h"
 
-#include "call/launcher.h"
 #include "elements/clusters.h"
 #include "elements/elements.h"
 
@@ -106,27 +105,17 @@ Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::
   const double upper = std::ceil(sampled(place1) + distance);
   if (lower >= 0) {
     result.lower = static_cast<std::uint32_t>(lower);
-    result.has |= has_lower;
+    result.has |= 1;
   }
   if (upper < samples) {
     result.upper = static_cast<std::uint32_t>(upper);
-    result.has |= has_upper;
+    result.has |= 2;
   }
   // At most so many samples lie between two bounds; how many elements a sample stands for varies as well.
   const double most = 2 * reach(samples, 0.5) + 3;
   const double part = (most + 6 * std::sqrt(most) + 16) / samples;
   result.capacity = static_cast<std::uint64_t>(part * all) + 1;
   return result;
-}
-
-Event launch_bounds(Stream& stream, const Plan& plan, const BufferBase& memory, std::uint64_t control_at,
-                    std::uint64_t sample_at, const Bounds& bounds) {
-  constexpr Part part = Part::alone;
-  call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.work_items(part));
-  return kernels.launch(stream, "selection_bounds", 1, call::At{memory, control_at}, sample_at, bounds.samples,
-                        bounds.lower, bounds.upper, bounds.has, call::local<std::uint32_t>(2 * table_words),
-                        call::local<std::uint32_t>(plan.row_group),
-                        call::local<std::uint32_t>(state_words + more_words));
 }
 
 }  // namespace masu::selection_plan

@@ -5,10 +5,8 @@
 #include "runtime/kernel_source.h"
 #include "runtime/tuning.h"
 
-#include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
-#include <masu/stream.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,23 +74,16 @@ Plan make(const DeviceInfo& device, Dtype dtype);
 // Places of a sample between a place, which has `part` of the elements below it, and its bound.
 double reach(double samples, double part);
 
-// As in selection.cl.
-inline constexpr std::uint32_t has_lower = 1;
-inline constexpr std::uint32_t has_upper = 2;
-
 // The bounds of two neighbouring places.
 struct Bounds {
   std::uint32_t samples = 0;  // 0: none
   std::uint32_t lower = 0;    // places in the order of the sample
   std::uint32_t upper = 0;
-  std::uint32_t has = 0;       // has_lower, has_upper
+  std::uint32_t has = 0;       // 1: a lower one, 2: an upper one
   std::uint64_t capacity = 0;  // of the list of what is between them
 };
 // The places lie between the bounds but for once in 10^5, and more keys than `capacity` even less often: then the
 // passes go over all elements. `capacity` depends on `count` alone.
 Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1);
-// Finds the bounds in a sample: both lie in `memory`, at these bytes.
-Event launch_bounds(Stream& stream, const Plan& plan, const BufferBase& memory, std::uint64_t control_at,
-                    std::uint64_t sample_at, const Bounds& bounds);
 
 }  // namespace masu::selection_plan

@@ -48,6 +48,41 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(TOPK_DATA, TOPK_WORK, cons
   }
 }
 
+// One work-group: the threshold is the `rest`-th greatest of MASU_SAMPLES ranks.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint rest_of_all,
+                                                         __local uint *local_words) {
+  MASU_LOCAL_POINTER(uint, local_words);
+  __global const MASU_BITS *ranks = TOPK_AT(const MASU_BITS, ranks_at);
+  __global uint *control = TOPK_AT(uint, control_at);
+  __local uint *tables = local_words;
+  __local uint *sums = tables + TOPK_DIGITS * MASU_COPIES;
+  __local uint *state = sums + 16;
+  const uint lane = (uint)get_local_id(0);
+  MASU_BITS mine[MASU_SAMPLES / MASU_GROUP];
+  MASU_UNROLLED
+  for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) mine[i] = ranks[lane + i * MASU_GROUP];
+  uint rest = rest_of_all;
+  ulong prefix = 0;
+  for (int shift = 8 * MASU_ELEMENT_BYTES - 8; shift >= 0; shift -= 8) {
+    clear_words(tables, TOPK_DIGITS * MASU_COPIES);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) {
+      const ulong front = (ulong)mine[i] >> shift;
+      if (front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    find_digit(tables, sums, state, rest);
+    prefix = prefix << 8 | state[0];
+    rest -= state[1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (lane == 0) {
+    control[control_threshold] = (uint)prefix;
+    control[control_threshold + 1] = (uint)(prefix >> 32);
+  }
+}
+
 // All ranks, in the order of the elements.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(TOPK_DATA, __global uchar *restrict ranks, const ulong ranks_at) {
   __global const uchar *bytes = data + byte_offset;

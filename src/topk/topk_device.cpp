@@ -3,7 +3,6 @@
 
 #include "call/launcher.h"
 #include "call/operands.h"
-#include "select/selection_plan.h"
 
 #include <masu/quantile.h>
 #include <masu/sort.h>
@@ -234,12 +233,7 @@ void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});
-    const auto plan = selection_plan::make(device_.info(), plan_.pairs() ? Dtype::u64 : Dtype::u32);
-    const std::uint32_t place = topk_plan::samples - at_->sampling.rest;
-    const std::uint64_t begin = memory_->byte_offset();
-    launches_.push_back(selection_plan::launch_bounds(
-        stream, plan, *memory_, begin + at_->control, begin + at_->ranks,
-        {.samples = topk_plan::samples, .lower = place, .upper = place, .has = selection_plan::has_lower}));
+    launch(stream, Part::select, "topk_threshold", 1, work(), at_->sampling.rest, LocalMemory{plan_.threshold_local()});
   } else {
     Buffer<std::byte> control = memory_->slice(at_->control, sizeof(Control));
     stream.fill(control, std::byte{0});  // the threshold is the least rank

@@ -2,43 +2,6 @@
 // The last step of a top-k: a work-group brings the first k entries into order, in local memory. topk_select.cl
 // stands in front of this file. kernels.md has the parameters, which topk_plan.cpp gives.
 
-#define TOPK_DIGITS 256u
-inline void clear_words(__local uint *words, const uint count) {
-  for (uint i = (uint)get_local_id(0); i < count; i += MASU_GROUP) words[i] = 0;
-}
-inline void count_digit(__local uint *tables, const uint digit) {
-  atomic_inc(&tables[digit * MASU_COPIES + (uint)get_local_id(0) % MASU_COPIES]);
-}
-
-// After a barrier, with counted tables: which digit has the `rest`-th greatest number. state[0]: the digit; state[1]: how
-// many have a greater one; state[2]: how many have it. Ends with a barrier. `rest` is 1 to all that were counted.
-inline void find_digit(__local uint *tables, __local uint *sums, __local uint *state, const uint rest) {
-  const uint lane = (uint)get_local_id(0);
-  for (uint d = lane; d < TOPK_DIGITS; d += MASU_GROUP) {
-    uint sum = 0;
-    for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[d * MASU_COPIES + (c + lane) % MASU_COPIES];
-    tables[d * MASU_COPIES] = sum;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane < 16) {
-    uint sum = 0;
-    for (uint d = 16 * lane; d < 16 * lane + 16; ++d) sum += tables[d * MASU_COPIES];
-    sums[lane] = sum;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane == 0) {
-    uint above = 0;
-    uint part = 15;
-    while (part > 0 && above + sums[part] < rest) above += sums[part--];
-    uint d = 16 * part + 15;
-    while (d > 16 * part && above + tables[d * MASU_COPIES] < rest) above += tables[d-- * MASU_COPIES];
-    state[0] = d;
-    state[1] = above;
-    state[2] = tables[d * MASU_COPIES];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-}
-
 // Puts `places` (a power of two) entries into order, the greatest key first and of equal ones the lowest index.
 // MASU_PAIRS 1: keys and indices apart; 0: keys alone. Begins and ends with a barrier.
 inline void order_entries(__local ulong *keys, __local uint *indices, const uint places) {

@@ -16,7 +16,8 @@ constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view key_file = "src/elements/order.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
 
-constexpr std::size_t digits = 256;  // of a selection in a work-group
+constexpr std::size_t digits = 256;       // of a selection in a work-group
+constexpr std::size_t select_words = 24;  // of it, beside the tables
 
 // The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
 // this chance; where many are expected, once in some millions.
@@ -61,11 +62,11 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                                                                 {"MASU_UNROLL", unroll},
                                                                 {"MASU_SKIP", ranking.skip},
                                                                 {"MASU_PAIRS", pairs()}});
+  result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   if (part == Part::short_rows) return result;
   if (wide) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_BATCH", batch});
-    result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   } else {
     result.push_back({"MASU_VALUE", names_of(dtype).kernel_type});
     result.push_back({"MASU_AS_VALUE", names_of(dtype).from_bits});
@@ -93,6 +94,10 @@ std::uint64_t Plan::filter_groups(std::uint64_t count) const noexcept {
 
 std::size_t Plan::sample_local() const noexcept {
   return group * std::max(size_of(dtype), sizeof(std::uint32_t));
+}
+
+std::size_t Plan::threshold_local() const noexcept {
+  return (digits * copies + select_words) * sizeof(std::uint32_t);
 }
 
 std::size_t Plan::keys_local(Part part, std::uint64_t of) const noexcept {

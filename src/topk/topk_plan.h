@@ -79,8 +79,9 @@ struct Plan {
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t filter_groups(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
-  // Local memory, in bytes: of a work-group that samples; of the entries' keys.
+  // Local memory, in bytes: of a work-group that samples; of the one that finds the threshold; of the entries' keys.
   [[nodiscard]] std::size_t sample_local() const noexcept;
+  [[nodiscard]] std::size_t threshold_local() const noexcept;
   [[nodiscard]] std::size_t keys_local(Part part, std::uint64_t places) const noexcept;
   // Short rows are taken by small work-groups, so that many are on their way.
   void fit_rows(std::uint64_t length) noexcept;

@@ -24,6 +24,7 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
         EXPECT_EQ(plan.pairs(), size_of(dtype) == 8);
         EXPECT_TRUE(std::has_single_bit(plan.places));
         EXPECT_LE(plan.places * (plan.pairs() ? 12 : 8), device.local_bytes);
+        EXPECT_LE(plan.threshold_local(), device.local_bytes);
         for (const auto part : {topk_plan::Part::select, topk_plan::Part::finish, topk_plan::Part::rows}) {
           test::expect_group(plan.work_items(part), device, 16);
           test::expect_defines([&] { return plan.defines(part); });
@@ -105,8 +106,9 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     for (const bool largest : {true, false}) {
       const NanPolicy nan = largest == (dtype == Dtype::f16) ? NanPolicy::skip : NanPolicy::last;
       const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, largest, nan));
-      expect_compiles(plan.files(Part::select), plan.defines(Part::select),
-                      {"topk_sample", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
+      expect_compiles(
+          plan.files(Part::select), plan.defines(Part::select),
+          {"topk_sample", "topk_threshold", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
       expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
@@ -122,7 +124,7 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     compiles(selection_plan::Part::alone, {"selection_rows", "selection_bounds"});
     compiles(selection_plan::Part::passes,
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
-    compiles(selection_plan::Part::points, {"selection_points"});
+    compiles(selection_plan::Part::points, {"selection_points", "selection_medians"});
     for (const unsigned prefixes : {1U, 2U, 4U}) {
       constexpr auto part = selection_plan::Part::counts;
       expect_compiles(selection.files(part), selection.defines(part, prefixes), {"selection_counts"});

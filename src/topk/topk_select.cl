@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of a top-k share: ranks, their memory, entries. After elements.cl and order.cl.
+// What the kernels of a top-k share: ranks, their memory, entries, and how a work-group finds the least of the greatest
+// numbers, eight bits at a time. Behind elements.cl and order.cl.
 // kernels.md has the parameters, which topk_plan.cpp gives.
 //
 // A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
@@ -40,7 +41,7 @@ inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ 
 #define control_taken 2      // of the equal ones, how many were gathered
 #define control_nan 4        // NaNs, where they are skipped
 #define control_end 5        // the tile after the last one that has some of these
-#define control_threshold 8  // its rank, low word first: where selection_bounds leaves a bound, and words after it
+#define control_threshold 6  // its rank, low word first
 #define control_words 16
 
 inline MASU_BITS threshold_of(__global const uint *control) {
@@ -86,4 +87,41 @@ inline void set_result(__global const uchar *bytes, const ulong key, const uint 
   MASU_BITS bits = MASU_ALL_BITS;
   if (!none) bits = known ? bits_of_rank(rank) : element_at(bytes, index);
   set_element(result_values, place, bits);
+}
+
+#define TOPK_DIGITS 256u
+inline void clear_words(__local uint *words, const uint count) {
+  for (uint i = (uint)get_local_id(0); i < count; i += MASU_GROUP) words[i] = 0;
+}
+inline void count_digit(__local uint *tables, const uint digit) {
+  atomic_inc(&tables[digit * MASU_COPIES + (uint)get_local_id(0) % MASU_COPIES]);
+}
+
+// Behind a barrier, with counted tables: which digit has the `rest`-th greatest number. state[0]: the digit; state[1]: how
+// many have a greater one; state[2]: how many have it. Ends with a barrier. `rest` is 1 to all that were counted.
+inline void find_digit(__local uint *tables, __local uint *sums, __local uint *state, const uint rest) {
+  const uint lane = (uint)get_local_id(0);
+  for (uint d = lane; d < TOPK_DIGITS; d += MASU_GROUP) {
+    uint sum = 0;
+    for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[d * MASU_COPIES + (c + lane) % MASU_COPIES];
+    tables[d * MASU_COPIES] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane < 16) {
+    uint sum = 0;
+    for (uint d = 16 * lane; d < 16 * lane + 16; ++d) sum += tables[d * MASU_COPIES];
+    sums[lane] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane == 0) {
+    uint above = 0;
+    uint part = 15;
+    while (part > 0 && above + sums[part] < rest) above += sums[part--];
+    uint d = 16 * part + 15;
+    while (d > 16 * part && above + tables[d * MASU_COPIES] < rest) above += tables[d-- * MASU_COPIES];
+    state[0] = d;
+    state[1] = above;
+    state[2] = tables[d * MASU_COPIES];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
