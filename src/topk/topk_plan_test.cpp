@@ -124,7 +124,7 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     compiles(selection_plan::Part::alone, {"selection_rows", "selection_bounds"});
     compiles(selection_plan::Part::passes,
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
-    compiles(selection_plan::Part::points, {"selection_points", "selection_medians"});
+    compiles(selection_plan::Part::points, {"selection_points"});
     for (const unsigned prefixes : {1U, 2U, 4U}) {
       constexpr auto part = selection_plan::Part::counts;
       expect_compiles(selection.files(part), selection.defines(part, prefixes), {"selection_counts"});
