@@ -244,6 +244,7 @@ void run_case(const Device& device, const std::string& name) {
   } else if (name == "counting") {
     counting<std::int8_t>(device, 5001, Order::descending, true);
     counting<std::uint16_t>(device, 3001, Order::ascending, false);
+    counting<Half>(device, 3001, Order::ascending, true);
   } else {
     throw std::runtime_error("no such kernel: " + name);
   }
