@@ -1,41 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
-//   sort_offsets  where the keys of each value begin
-//   sort_fill     writes every place's key
-// sort_key.cl and group_scan.cl stand in front of this file.
+// Sorted keys of 8 or 16 bits from where those of each value begin, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
+// Zeros and NaNs that move have been brought to their places from `moved_at` on. sort_key.cl, for floats also group_scan.cl,
+// sort_lists.cl and sort_special.cl, stand in front of this file.
 //
 // kernels.md has the parameters, which sort_counting.cpp gives.
 
 enum { vector_keys = 16 / MASU_ELEMENT_BYTES };  // of a vector
-
-// The key that is `rank`-th in ascending order, or in descending order where `flip` is MASU_VALUES - 1.
-inline uint key_of(const uint rank, const uint flip) {
-#if MASU_ELEMENT_CLASS == 1
-  return (rank ^ flip) ^ MASU_SIGN;
-#else
-  return rank ^ flip;
-#endif
-}
-
-// offsets[r] is how many keys come before those of rank r; offsets[MASU_VALUES] is all. Each work-group scans MASU_GROUP
-// counts, and sums all before them by itself: they are few, and no group waits for another.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global uchar *workspace, const ulong counts_at,
-                                                       const ulong offsets_at, const uint flip, __local ulong *sums) {
-  MASU_LOCAL_POINTER(ulong, sums);
-  __global const ulong *const counts = (__global const ulong *)(workspace + counts_at);
-  const uint lid = (uint)get_local_id(0);
-  const uint first = (uint)get_group_id(0) * MASU_GROUP;
-  __global ulong *const offsets = (__global ulong *)(workspace + offsets_at);
-  ulong before = 0;
-  for (uint rank = lid; rank < first; rank += MASU_GROUP) before += counts[key_of(rank, flip)];
-  const ulong own = counts[key_of(first + lid, flip)];
-  __local ulong *const totals = sums + MASU_GROUP;
-  sums[lid] = own;
-  totals[lid] = before;
-  MASU_LOCAL_SUMS_AND_TOTAL(ulong, sums, totals, MASU_GROUP, lid)
-  offsets[first + lid] = totals[lid] + sums[lid] - own;
-  if (first + lid == MASU_VALUES - 1) offsets[MASU_VALUES] = totals[lid] + sums[lid];
-}
 
 // The rank of place p, which lies in [low, high].
 inline uint rank_at(__global const ulong *offsets, const ulong p, const uint low, const uint high) {
@@ -53,11 +23,19 @@ inline uint rank_at(__global const ulong *offsets, const ulong p, const uint low
 // may stand out, and are written key by key.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, const ulong sorted_at,
                                                     __global const uchar *restrict workspace, const ulong offsets_at,
-                                                    const ulong count, const uint flip, __local uint *ends) {
+                                                    const ulong header_at, const ulong moved_at, const ulong count,
+                                                    const uint flip, __local uint *ends) {
   MASU_LOCAL_POINTER(uint, ends);
   const uint lid = (uint)get_local_id(0);
   __global const ulong *const offsets = (__global const ulong *)(workspace + offsets_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
+#if MASU_FLOAT
+  const bool with_zeros = zeros_move(SORT_AT(const uint, header_at));
+  const bool with_nans = nans_move(SORT_AT(const uint, header_at));
+#define SORT_MOVES(bits) (SORT_IS_SPECIAL(bits) && (is_nan(bits) ? with_nans : with_zeros))
+#else
+#define SORT_MOVES(bits) false
+#endif
   const uint before = (uint)((size_t)to & 15) / MASU_ELEMENT_BYTES;  // keys between a multiple of 16 and the first
   const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * vector_keys);
   for (uint i = lid; i < 2; i += MASU_GROUP) {  // the ranks of the tile's first place and of its last
@@ -76,8 +54,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
     const ulong begin = max(place, (ulong)before) - before;
     const ulong end = place + vector_keys - before < count ? place + vector_keys - before : count;
     uint rank = rank_at(offsets, begin, low, high);
-    if (whole && (rank == high || offsets[rank + 1] >= end)) {
-      uint word = key_of(rank, flip);
+    uint bits = bits_of_rank(rank, flip);
+    if (whole && (rank == high || offsets[rank + 1] >= end) && !SORT_MOVES(bits)) {
+      uint word = bits;
 #if MASU_ELEMENT_BYTES == 1
       word |= word << 8;
 #endif
@@ -90,8 +69,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
       *(__global uint4 *)(to + begin) = vector;
     } else {
       for (ulong p = begin; p < end; ++p) {
-        if (rank < high && offsets[rank + 1] <= p) rank = rank_at(offsets, p, rank + 1, high);
-        to[p] = (MASU_ELEMENT)key_of(rank, flip);
+        if (rank < high && offsets[rank + 1] <= p) {
+          rank = rank_at(offsets, p, rank + 1, high);
+          bits = bits_of_rank(rank, flip);
+        }
+        to[p] = SORT_MOVES(bits) ? SORT_AT(const MASU_ELEMENT, moved_at)[p] : (MASU_ELEMENT)bits;
       }
     }
   }

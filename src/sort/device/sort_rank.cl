@@ -19,8 +19,6 @@ enum {
 };
 #define SORT_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
-#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
-
 // `flip` is 0, or digit_count - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
   return ((uint)(sort_key(key) >> shift) & (digit_count - 1)) ^ flip;
