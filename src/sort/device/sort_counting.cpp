@@ -14,6 +14,7 @@ namespace {
 
 constexpr unsigned most_group = 1024;  // of the kernel that scans
 constexpr std::uint64_t fill_vectors = 4;
+constexpr std::uint64_t fill_table = 2048;
 constexpr std::uint64_t header_bytes = 256;  // sort_lists.cl
 constexpr std::uint64_t zero_end_word = 51;
 
@@ -56,6 +57,7 @@ std::vector<runtime::Define> defines(Dtype dtype, unsigned group) {
   list.push_back({"MASU_GROUP", group});
   list.push_back({"MASU_VALUES", values_of(dtype)});
   list.push_back({"MASU_VECTORS", fill_vectors});
+  list.push_back({"MASU_TABLE", fill_table});
   list.push_back({"MASU_MOST_LISTED", sort_special::most_listed});
   return list;
 }
@@ -97,7 +99,8 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
   // One more than needed, where the first key does not lie at a multiple of 16 bytes.
   work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, call::memory_of(memory), at(0),
-                           at(layout.header), at(layout.moved), count, flip, call::local<std::uint32_t>(2)));
+                           at(layout.header), at(layout.moved), count, flip,
+                           call::local<std::uint32_t>(fill_table + 1)));
 }
 
 }  // namespace masu::sort_counting
