@@ -3,6 +3,16 @@
 // by the work-groups of a cluster. topk_select.cl stands in front of this file. kernels.md has the parameters, which
 // topk_plan.cpp gives.
 
+// A step of the order with this distance is followed by one that reads what other sub-groups wrote, or is one that other sub-groups
+// read: with up to 32, a sub-group stays within 64 entries.
+#if MASU_SHUFFLE_LANES == 32
+#define TOPK_STEP_ENDS                                                     \
+  if (distance > 32 || (distance == 1 && size > 32)) barrier(CLK_LOCAL_MEM_FENCE); \
+  else masu_sub_group_barrier();
+#else
+#define TOPK_STEP_ENDS barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+
 // Puts `places` (a power of two) entries into order, the greatest key first and of equal ones the lowest index.
 // TOPK_PAIRS 1: keys and indices apart; 0: keys alone. Begins and ends with a barrier.
 inline void order_entries(__local ulong *keys, __local uint *indices, const uint places) {
@@ -31,9 +41,10 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
 #endif
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);
+      TOPK_STEP_ENDS
     }
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // Whether entry a comes before entry b.
@@ -82,19 +93,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
   __global const uint *control = TOPK_AT(const uint, control_at);
   Row row;
 #if MASU_FROM_ROWS
+#define TOPK_END_OF_ROW count
   row.held = held;
-  row.share = share;
   row.entries = count;
   row.index_bits = 32 - clz(count);
+  take_part(&row, share);
   const bool found = rescues != 0 && control[control_above] <= capacity &&
                      (ulong)control[control_above] + control[control_equal] >= k;
   const uint rows_here = found ? 0 : rows;
   for (size_t r = get_group_id(0) / MASU_CLUSTER; r < rows_here; r += get_num_groups(0) / MASU_CLUSTER) {
     row.bytes = data + byte_offset + r * count * MASU_ELEMENT_BYTES;
 #else
+#define TOPK_END_OF_ROW UINT_MAX
   const ulong gathered = (ulong)control[control_above] + control[control_taken];
   row.entries = gathered < most_entries ? (uint)gathered : most_entries;
   row.index_bits = 32;
+  row.first = 0;
   row.bytes = data + byte_offset;
   row.keys = TOPK_AT(const ulong, keys_at);
   row.indices = TOPK_AT(const uint, indices_at);
@@ -108,10 +122,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
       indices[first + i] = UINT_MAX;
 #endif
     }
+    clear_words(tables, SELECT_ROW_DIGITS);
     barrier(CLK_LOCAL_MEM_FENCE);
-#if MASU_HELD
-    hold_row(row);
-#endif
     MASU_BITS one = 0;
 #if MASU_FROM_ROWS
     one = rank_of(element_at(row.bytes, 0));
@@ -122,7 +134,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
       one = rank;
     }
 #endif
-    const MASU_BITS differing = look_at_row(row, one, false, 0, state);
+    const MASU_BITS differing = look_at_row(row, one, false, tables, state);
 #if MASU_FROM_ROWS
     if (lane == 0 && SELECT_PART == 0) {
       uint none = 0;
@@ -132,11 +144,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
 #endif
     const uint wanted = row.entries < k ? row.entries : k;
     const Selected last = select_greatest(row, wanted, places, false, one, differing, tables, partial, state);
-#define TOPK_IS_TAKEN (rank > last.least || (rank == last.least && ~index >= last.least_index))
+#define TOPK_IS_TAKEN \
+  ((rank > last.least || (rank == last.least && ~index >= last.least_index)) && index < TOPK_END_OF_ROW)
 #if MASU_CLUSTER > 1
     // The work-group's share of the places, then the work-item's.
     uint place = 0;
-    SELECT_FOR_ENTRIES
+    SELECT_FOR_ENTRIES(last.least)
       if (TOPK_IS_TAKEN) ++place;
     SELECT_END
     if (place != 0) place = atomic_add(&state[row_taken], place);
@@ -144,12 +157,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
     if (lane == 0) partial[0] = atomic_add(SELECT_OF_GROUP(state, 0) + row_all_taken, state[row_taken]);
     barrier(CLK_LOCAL_MEM_FENCE);
     place += partial[0];
-    SELECT_FOR_ENTRIES
+    SELECT_FOR_ENTRIES(last.least)
       if (TOPK_IS_TAKEN && place < places) put_entry(keys, indices, place++, run, rank, index);
     SELECT_END
     SELECT_ROW_BARRIER
 #else
-    SELECT_FOR_ENTRIES
+    SELECT_FOR_ENTRIES(last.least)
       if (TOPK_IS_TAKEN) {
         const uint place = atomic_inc(&state[row_taken]);
         if (place < places) put_entry(keys, indices, place, run, rank, index);
@@ -170,7 +183,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
 #endif
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    SELECT_ROW_BARRIER  // nobody looks at others' memory any longer
     for (uint i = lane; i < places; i += MASU_GROUP) {
       const uint entry = first + i % run;
       const uint index = TOPK_PAIRS ? indices[entry] : 0;
@@ -198,7 +211,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
         set_result(row.bytes, key, index, r * k + place, TOPK_RESULT_ARGUMENTS);
       }
     }
-    // Nobody looks at this one's memory any longer.
-    SELECT_ROW_BARRIER
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
 }

@@ -113,8 +113,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::ui
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
   const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;
   plan.places = std::bit_floor(std::max<std::uint64_t>(room / entry, 64));
-  plan.row = selection_plan::row_shape(device, dtype, rows, count,
-                                       std::bit_ceil(std::clamp<std::uint64_t>(k, least_places, plan.places)) * entry);
+  const std::uint64_t ordered = std::bit_ceil(std::clamp<std::uint64_t>(k, least_places, plan.places));
+  plan.row = selection_plan::row_shape(device, dtype, rows, count, ordered * entry, k >= least_places);
   return plan;
 }
 
