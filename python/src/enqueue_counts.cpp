@@ -64,7 +64,7 @@ struct Counted {
     }
     weights = tensor.dtype;
     result = as.value_or(tensor.dtype);
-    return !masu::is_float(result) || masu::size_of(result) >= sizeof(float);  // NumPy warns of sums beyond float16
+    return result == Dtype::f64 || result == Dtype::f32;  // NumPy warns of sums beyond float16
   }
   [[nodiscard]] std::size_t inputs() const { return weights ? 2 : 1; }
   // Numbers of 8 bytes are found where they are given, with those outside of the bins after them.
@@ -102,21 +102,14 @@ class Counter {
   }
 
  private:
-  // Sums are f64, or exact integers, which become the result's dtype.
   void add_up(Stream& stream, Buffers data, Buffer<std::byte>& found) {
-    const std::uint64_t bytes = sums_->numbers() * sizeof(std::uint64_t);
-    const bool whole = !masu::is_float(counted_.result);
-    Buffer<std::byte> wide(stream.device(), counted_.in_place() ? 0 : bytes);
-    Buffer<std::byte> rounded(stream.device(), whole ? bytes : 0);
-    Buffer<std::byte>& sums = counted_.in_place() ? found : wide;
+    Buffer<std::byte> wide(stream.device(), counted_.in_place() ? 0 : sums_->numbers() * sizeof(double));
+    const masu::WeightedTotals totals{counted_.in_place() ? found : wide};
     const masu::BufferBase* const column = &data[0];
-    const masu::WeightedTotals totals{whole ? rounded : sums, nullptr, whole ? &sums : nullptr};
     static_cast<void>(masu::weighted_histogram(stream, std::span(&column, 1), data[1], *sums_, totals));
     if (counted_.in_place()) return;
-    const Dtype of = !whole ? Dtype::f64 : masu::is_signed(counted_.result) ? Dtype::i64 : Dtype::u64;
     const std::uint64_t bins = found.size_bytes() / masu::size_of(counted_.result);
-    static_cast<void>(masu::convert(stream, wide.slice(0, bins * sizeof(std::uint64_t)), of, found, counted_.result,
-                                    {.overflow = masu::Overflow::wrap}));
+    static_cast<void>(masu::convert(stream, wide.slice(0, bins * sizeof(double)), Dtype::f64, found, counted_.result));
   }
 
   Counted counted_;
@@ -137,20 +130,6 @@ Outcome count_between(EnqueuedCall& call, Counted& counted, std::int64_t bins, D
   };
   counted.outputs(call, bins, edges);
   return call.finish([&](Stream& stream, Buffers data) { counter->count(stream, data, &counter->edges()); }, prepare);
-}
-
-// A plain number: its value, and whether it is an int.
-bool plain_number(PyObject* object, double& value, bool& is_int) {
-  is_int = PyLong_CheckExact(object) != 0;
-  if (!is_int && PyFloat_CheckExact(object) == 0) return false;
-  value = PyFloat_AsDouble(object);
-  if (PyErr_Occurred() != nullptr) {  // an int that is too great
-    PyErr_Clear();
-    return false;
-  }
-  constexpr double most_exact = 9007199254740991;
-  const double most = is_int ? most_exact : std::numeric_limits<double>::max();
-  return -most <= value && value <= most;
 }
 
 // The number of bins; false for what is not plain.
@@ -239,9 +218,7 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
       call.option(static_cast<std::uint64_t>(bins));
       for (const std::uint64_t end : ends) call.option(end);
       call.option(1);  // not those of given numbers
-      return count_between(call, counted, bins, dtype_of_edges(dtype), [&] {
-        return Between(ask_numpy(nb::str(numpy_code(dtype)), dtype, nb::int_(bins), nb::none(), ends), dtype, bins);
-      });
+      return count_between(call, counted, bins, dtype_of_edges(dtype), [&] { return between(dtype, bins, ends); });
     }
     const Between found = between(dtype, bins, ends);
     call.input(found.edges);
@@ -255,10 +232,8 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
 
 Outcome enqueued::bin_edges(EnqueuedCall& call) {
   std::int64_t bins = 0;
-  if (!is_none(call.arguments[Name::range]) || !is_none(call.arguments[Name::weights]) || call.x.boolean ||
-      !takes_bins(call, bins)) {
-    return Outcome::not_plain;
-  }
+  const bool alone = is_none(call.arguments[Name::range]) && is_none(call.arguments[Name::weights]);
+  if (!alone || call.x.boolean || !takes_bins(call, bins)) return Outcome::not_plain;
   return between_extremes(call, [&](const Ends& ends) {
     const Between found = between(call.x.dtype, bins, ends);
     const std::array<std::int64_t, 1> shape{bins + 1};
