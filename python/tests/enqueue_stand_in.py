@@ -40,6 +40,10 @@ def fails(error, text, call):
         raise AssertionError(f"no {error.__name__} with {text}")
 
 
+def given_commands():
+    return DRIVER.fake_cuda_launches() + DRIVER.fake_cuda_copies() + DRIVER.fake_cuda_fills()
+
+
 def enqueued(call, want):
     """The call's results, which it must enqueue alone, once recorded, on the library's current stream."""
     call()
@@ -52,10 +56,10 @@ def enqueued(call, want):
 def enqueued_work(call, want):
     fake_tensors.set_stream(0x5000)
     made = fake_tensors.counts()[0]
-    allocations, launches = DRIVER.fake_cuda_allocations(), DRIVER.fake_cuda_launches()
+    allocations, commands = DRIVER.fake_cuda_allocations(), given_commands()
     result = call()
     assert DRIVER.fake_cuda_allocations() == allocations
-    assert DRIVER.fake_cuda_launches() > launches and DRIVER.fake_cuda_last_stream() == 0x5000
+    assert given_commands() > commands and DRIVER.fake_cuda_last_stream() == 0x5000
     assert fake_tensors.counts()[0] > made
     results = result if isinstance(result, tuple) else (result,)
     assert [of(one) for one in results] == want, ([of(one) for one in results], want)
