@@ -42,7 +42,7 @@ Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size
   if (places > selection_plan::tuned.few_places) return Way::sorted;
   const bool is_short = length <= selection_plan::tuned.most_short;
   if (is_short && rows <= plan.compute_units * selection_plan::tuned.short_rows_a_unit) return Way::alone;
-  if (plan.gpu && plan.row.share > 0 && length >= selection_plan::tuned.least_held) return Way::alone;
+  if (plan.gpu && plan.row.holds && length >= selection_plan::tuned.least_held) return Way::alone;
   const bool few = rows <= selection_plan::tuned.few_rows && length <= selection_plan::most_elements;
   return is_short || !few ? Way::sorted : Way::passes;
 }
@@ -101,9 +101,10 @@ class Selection {
 
   void alone(const Wanted& wanted) {
     call::Kernels kernels = program(Part::alone);
-    kernels.launch(stream_, "selection_rows", from_.rows * plan_.row.cluster, from_.data, u32(length_), u32(from_.rows), u32(wanted.place0),
-                   u32(wanted.place1), wanted.what, result_, wanted.first, wanted.second, wanted.mark, wanted.stride,
-                   u32(wanted.zeros == Zeros::stable), plan_.row.words(), u32(plan_.row.share), plan_.row.held());
+    kernels.launch(stream_, "selection_rows", from_.rows * plan_.row.cluster, from_.data, u32(length_), u32(from_.rows),
+                   u32(wanted.place0), u32(wanted.place1), wanted.what, result_, wanted.first, wanted.second,
+                   wanted.mark, wanted.stride, u32(wanted.zeros == Zeros::stable), plan_.row.words(),
+                   u32(plan_.row.share), plan_.row.held());
   }
 
   void passes(const Wanted& wanted, std::uint64_t row) {
@@ -155,7 +156,9 @@ std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
   return call::aligned(count * size_of(dtype));
 }
 
-void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
+// Where the sorted rows lie: in the workspace, but rows of one element are sorted as they are.
+const BufferBase& sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
+  if (from.length() == 1) return from.data;
   const std::uint64_t count = from.rows * from.length();
   const std::uint64_t begin = workspace.byte_offset();
   const std::uint64_t sorted = sorted_bytes(from.dtype, count);
@@ -164,6 +167,7 @@ void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& works
   SortOptions options{.rows = from.rows};
   if (rest.size() != 0) options.workspace = &rest;
   static_cast<void>(sort(stream, from.data, from.dtype, target, options));
+  return workspace;
 }
 
 std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
@@ -251,11 +255,11 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
-    sort_rows(stream, from, workspace);
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
     return launch_points(stream, plan,
-                         {Part::points, workspace, from.length(), from.rows, points.size(), from.dtype, result, true},
+                         {Part::points, sort_rows(stream, from, workspace), from.length(), from.rows, points.size(),
+                          from.dtype, result, true},
                          no_place, points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
@@ -299,10 +303,10 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const std::uint64_t length = from.length();
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
-    sort_rows(stream, from, workspace);
-    return launch_points(stream, plan,
-                         {Part::points, workspace, length, from.rows, points.size(), result_dtype, result},
-                         is_float(from.dtype) ? length - 1 : no_place, points);
+    return launch_points(
+        stream, plan,
+        {Part::points, sort_rows(stream, from, workspace), length, from.rows, points.size(), result_dtype, result},
+        is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
@@ -323,8 +327,8 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  sort_rows(stream, from, workspace);
-  const PointLaunch launch{Part::numbers, workspace, from.length(), from.rows, q.size(), result_dtype, result};
+  const PointLaunch launch{
+      Part::numbers, sort_rows(stream, from, workspace), from.length(), from.rows, q.size(), result_dtype, result};
   launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
                for (std::size_t i = 0; i < points_a_launch; ++i) {

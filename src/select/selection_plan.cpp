@@ -24,7 +24,8 @@ double reach(double samples, double part) {
   return deviations * std::sqrt(samples * part * (1 - part)) + 3;
 }
 
-RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside) {
+RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count,
+                   std::uint64_t beside) {
   constexpr std::uint64_t each = 8;  // vectors of a work-item, so that few wait at barriers
   const std::uint64_t in_vector = vector_bytes / size_of(dtype);
   const std::uint64_t vectors = (count + in_vector - 1) / in_vector;
@@ -35,10 +36,9 @@ RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, st
   const unsigned cluster = cluster_groups(device);
   const bool few = rows * 2 <= device.compute_units && vectors > tuned.most_alone_vectors;
   if (vectors > most || few) shape.cluster = cluster;
-  const std::uint64_t share = (vectors + shape.cluster - 1) / shape.cluster;
-  if (share > most) return {.group = shape.group};
-  shape.share = share;
-  const std::uint64_t fitting = std::bit_ceil((share + each - 1) / each);
+  shape.share = (vectors + shape.cluster - 1) / shape.cluster;
+  shape.holds = shape.share <= most;
+  const std::uint64_t fitting = std::bit_ceil((shape.share + each - 1) / each);
   shape.group = static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, std::min(shape.group, 64U), shape.group));
   return shape;
 }
@@ -51,8 +51,9 @@ std::vector<std::string_view> Plan::files(Part part) {
                                        "src/elements/group_scan.cl", "src/elements/soft_float.cl",
                                        "src/select/selection.cl"};
   if (part == Part::alone || part == Part::bounds) {
-    result.insert(result.end(), {"src/select/selection_row.cl", part == Part::alone ? "src/select/selection_alone.cl"
-                                                                                    : "src/select/selection_bounds.cl"});
+    result.insert(result.end(),
+                  {"src/select/selection_row.cl",
+                   part == Part::alone ? "src/select/selection_alone.cl" : "src/select/selection_bounds.cl"});
   }
   if (part == Part::passes)
     result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
@@ -75,7 +76,7 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
                              {"MASU_SKIP", false},
                              {"MASU_FROM_ROWS", true},
                              {"MASU_CLUSTER", row.cluster},
-                             {"MASU_HELD", row.share > 0},
+                             {"MASU_HELD", row.holds},
                              {"MASU_BATCH", row.batch(dtype, gpu ? loads : 1)}});
   }
   if (part == Part::ranges) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greatest of a row, found by a work-group, or by the work-groups of a cluster, each of which has a part of the row: eight bits
 // of the ranks at a time, the first ones first, then of the indices. With MASU_HELD the row is read once, and its ranks lie in local
-// memory; else each step reads it, by one work-group. After elements.cl, order.cl and group_scan.cl. kernels.md has the
+// memory; else each step reads it. After elements.cl, order.cl and group_scan.cl. kernels.md has the
 // parameters.
 
 // A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
@@ -94,7 +94,7 @@ typedef struct {
   __global const ulong *keys;
   __global const uint *indices;
   __local uint4 *held;
-  uint share;  // vectors that each work-group holds, of those that the row fills
+  uint share;  // vectors of each part, of those that the row fills
   uint entries;
   uint index_bits;  // of the greatest index
 } Row;
@@ -183,21 +183,29 @@ MASU_INLINE uint hold_row(const Row row) {
   const uint index = ~(uint)(entry);
 #endif
 #endif
-#define SELECT_FOR_ENTRIES                                                          \
-  for (uint round = 0; round < row.entries; round += MASU_GROUP * MASU_BATCH) {     \
-    SELECT_ENTRY batch[MASU_BATCH];                                                 \
-    MASU_UNROLLED                                                                   \
-    for (uint b = 0; b < MASU_BATCH; ++b) {                                         \
-      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                \
-      batch[b] = i < row.entries ? SELECT_LOAD(i) : 0;                              \
-    }                                                                               \
-    MASU_UNROLLED                                                                   \
-    for (uint b = 0; b < MASU_BATCH; ++b) {                                         \
-      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                \
-      if (i < row.entries) {                                                        \
-        SELECT_OPEN(batch[b], i)                                                    \
+#define SELECT_FOR_ENTRIES                                                                  \
+  for (uint round = SELECT_PART_FROM; round < SELECT_PART_END; round += MASU_GROUP * MASU_BATCH) {\
+    SELECT_ENTRY batch[MASU_BATCH];                                                         \
+    MASU_UNROLLED                                                                           \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                                 \
+      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                        \
+      batch[b] = i < SELECT_PART_END ? SELECT_LOAD(i) : 0;                                  \
+    }                                                                                       \
+    MASU_UNROLLED                                                                           \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                                 \
+      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                        \
+      if (i < SELECT_PART_END) {                                                            \
+        SELECT_OPEN(batch[b], i)                                                            \
         (void)index;
 #define SELECT_END }}}
+// Where the part of the work-group begins and ends.
+#if MASU_CLUSTER > 1
+#define SELECT_PART_FROM min(row.entries, SELECT_PART * row.share * MASU_PER_VECTOR)
+#define SELECT_PART_END min(row.entries, (SELECT_PART + 1) * row.share * MASU_PER_VECTOR)
+#else
+#define SELECT_PART_FROM 0
+#define SELECT_PART_END row.entries
+#endif
 #endif
 
 // In which bits the ranks differ from the rank `one`; `sees`: and what is seen of the elements, `seen` before. The state is cleared.

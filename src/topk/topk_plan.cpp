@@ -65,7 +65,7 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                               {"MASU_CLUSTER", part == Part::rows ? row.cluster : 1}});
   if (part == Part::finish || part == Part::rows) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
-    result.push_back({"MASU_HELD", part == Part::rows && row.share > 0});
+    result.push_back({"MASU_HELD", part == Part::rows && row.holds});
     result.push_back({"MASU_BATCH", part == Part::rows ? row.batch(dtype, batch) : batch});
   } else if (part == Part::select) {
     result.push_back({"MASU_UNROLL", unroll});
@@ -113,7 +113,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::ui
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
   const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;
   plan.places = std::bit_floor(std::max<std::uint64_t>(room / entry, 64));
-  plan.row = selection_plan::row_shape(device, dtype, rows, count, std::bit_ceil(std::clamp<std::uint64_t>(k, least_places, plan.places)) * entry);
+  plan.row = selection_plan::row_shape(device, dtype, rows, count,
+                                       std::bit_ceil(std::clamp<std::uint64_t>(k, least_places, plan.places)) * entry);
   return plan;
 }
 
