@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -115,15 +116,24 @@ class Selection {
                                control + layout.list, u32(bounds.capacity));
     const std::uint64_t groups = plan_.groups(length_);
     const LocalMemory partial = words(plan_.group);
+    const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     call::Kernels kernels = program(Part::passes);
-    if (bounds.samples == 0) {
+    std::optional<call::Kernels> alone;
+    const bool bounded = bounds.samples != 0;
+    if (bounded) alone.emplace(program(Part::alone));
+    call::Kernels::prepare({{kernels, bounded ? "selection_sample" : ""},
+                            {bounded ? *alone : kernels, bounded ? "selection_bounds" : ""},
+                            {kernels, bounded ? "selection_filter" : ""},
+                            {kernels, "selection_digits"},
+                            {kernels, signs ? "selection_zeros" : ""},
+                            {kernels, "selection_finish"}});
+    if (!bounded) {
       call::clear(stream_, workspace_, 0, layout.zeros);
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      program(Part::alone)
-          .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
-                  bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
+      alone->launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                    bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
       kernels.launch(
           stream_, "selection_filter", groups, data, work, control + layout.filtered,
           LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});
@@ -131,7 +141,6 @@ class Selection {
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
       kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());
     }
-    const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     const std::uint64_t zero_groups = std::min<std::uint64_t>(groups, plan_.group);
     if (signs) kernels.launch(stream_, "selection_zeros", zero_groups, data, work, partial, state());
     const auto result = [&](std::uint64_t place) { return place == no_mark ? place : row * wanted.stride + place; };
