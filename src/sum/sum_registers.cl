@@ -4,7 +4,7 @@
 // after sum_certain.cl, before sum_narrow.cl and sum_quick.cl.
 
 // Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight: one where its running
-// sum may take its place.
+// sum may take its place. They are added by one copy of the code: each takes the first one's place, as registers have no index.
 #define SUM_AGAIN (MASU_RUNNING ? 1 : 8)
 #define SUM_READ_AGAIN                                                                               \
   for (size_t e = lane; e < count; e += SUM_AGAIN * stride) {                                        \
@@ -13,11 +13,11 @@
     for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
       held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * SUM_BETWEEN);         \
     }                                                                                                \
-    MASU_UNROLLED                                                                                    \
-    for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
-      if (e + k * stride < count) {                                                                  \
-        SUM_ADD_AGAIN(held[k])                                                                       \
-      }                                                                                              \
+    MASU_ROLLED                                                                                      \
+    for (int k = 0; k < SUM_AGAIN && e + k * stride < count; ++k) {                                  \
+      SUM_ADD_AGAIN(held[0])                                                                         \
+      MASU_UNROLLED                                                                                  \
+      for (int i = 0; i + 1 < SUM_AGAIN; ++i) held[i] = held[i + 1];                                 \
     }                                                                                                \
   }
 
