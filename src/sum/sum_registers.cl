@@ -51,19 +51,23 @@ MASU_INLINE int to_the_top(uint* words) {
   return shift + bits;
 }
 
-// words /= divisor, rounded down. Whether something is left.
+// words /= divisor, rounded down. Whether something is left. All words are divided by one copy of the code: each makes room for the
+// next one at the top, and its quotient stands at the bottom.
 MASU_INLINE bool divide_words(uint* words, const ulong divisor) {
   ulong rest = 0;
-  MASU_UNROLLED
-  for (int w = SUM_REGISTER_WORDS - 1; w >= 0; --w) {
+  MASU_ROLLED
+  for (int turn = 0; turn < SUM_REGISTER_WORDS; ++turn) {
     uint quotient = 0;
+    MASU_ROLLED
     for (int at = 32 - SUM_DIVIDED_BITS; at >= 0; at -= SUM_DIVIDED_BITS) {
-      const ulong dividend = rest << SUM_DIVIDED_BITS | (words[w] >> at & 0xffffffffu >> (32 - SUM_DIVIDED_BITS));
+      const ulong dividend = rest << SUM_DIVIDED_BITS | (words[SUM_REGISTER_WORDS - 1] >> at & 0xffffffffu >> (32 - SUM_DIVIDED_BITS));
       const ulong part = dividend / divisor;
       rest = dividend - part * divisor;
       quotient |= (uint)part << at;
     }
-    words[w] = quotient;
+    MASU_UNROLLED
+    for (int w = SUM_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    words[0] = quotient;
   }
   return rest != 0;
 }
