@@ -2,6 +2,7 @@
 #include "call/launcher.h"
 
 #include "runtime/backend.h"
+#include "runtime/parallel.h"
 
 #include <algorithm>
 
@@ -22,6 +23,27 @@ Kernels::Kernels(const Device& device, std::span<const std::string_view> files,
 
 Kernels::~Kernels() {
   for (std::shared_ptr<runtime::Kernel>& kernel : kernels_) module_->give_kernel(std::move(kernel));
+}
+
+bool Kernels::holds(std::string_view name) {
+  if (std::ranges::any_of(kernels_, [name](const auto& kernel) { return kernel->name() == name; })) return true;
+  std::shared_ptr<runtime::Kernel> idle = module_->take_idle(name);
+  if (idle == nullptr) return false;
+  kernels_.push_back(std::move(idle));
+  return true;
+}
+
+void Kernels::prepare(std::initializer_list<KernelOf> wanted) {
+  std::vector<const KernelOf*> missing;
+  for (const KernelOf& kernel : wanted) {
+    if (kernel.name.empty() || !kernel.program.module_->compiles_apart()) continue;
+    if (!kernel.program.holds(kernel.name)) missing.push_back(&kernel);
+  }
+  if (missing.empty()) return;
+  std::vector<std::shared_ptr<runtime::Kernel>> made(missing.size());
+  runtime::parallel_tasks(missing.size(),
+                          [&](std::uint64_t i) { made[i] = missing[i]->program.module_->kernel(missing[i]->name); });
+  for (std::size_t i = 0; i < made.size(); ++i) missing[i]->program.kernels_.push_back(std::move(made[i]));
 }
 
 Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -58,6 +59,14 @@ template <class T>
   return {static_cast<std::size_t>(count) * sizeof(T)};
 }
 
+class Kernels;
+
+// A kernel that a call will launch; without a name, none.
+struct KernelOf {
+  Kernels& program;
+  std::string_view name;
+};
+
 // A program of masu's own kernels on a device, in work-groups of `group` work-items. Used by one thread at a time.
 class Kernels {
  public:
@@ -77,6 +86,9 @@ class Kernels {
     return launch_with(stream, name, groups, Arguments(arguments...), true);
   }
 
+  // Before the first launch of several kernels: those that are not compiled yet are compiled side by side.
+  static void prepare(std::initializer_list<KernelOf> wanted);
+
   // The kernels that are launched from here on have work-groups of another size.
   Kernels& in_groups_of(unsigned group) noexcept {
     group_ = group;
@@ -86,6 +98,9 @@ class Kernels {
  private:
   Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
                     bool together);
+
+  // Whether this holds the kernel, or now does, since it was made before and is idle.
+  bool holds(std::string_view name);
 
   std::shared_ptr<runtime::Module> module_;
   std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched

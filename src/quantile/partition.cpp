@@ -187,6 +187,7 @@ void launch(Stream& stream, const DevicePartition& what, const Filtered& filtere
   const call::Arguments source(what.data, count, chunks.vectors);
   const call::Arguments work(call::memory_of(workspace), begin + layout.key, begin + layout.parts);
   call::Kernels kernels(stream.device(), quantile_plan::Partition::files, plan.defines(), plan.group);
+  call::Kernels::prepare({{kernels, "partition_count"}, {kernels, "partition_scatter"}});
   kernels.launch(stream, "partition_count", chunks.groups, source, work, std::uint32_t{filtered.bounded ? 1U : 0U},
                  begin, begin + filtered.list, begin + filtered.found, call::local<std::uint32_t>(2));
   kernels.launch(stream, "partition_scatter", chunks.groups, source, work, what.result, what.sizes,

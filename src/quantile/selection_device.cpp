@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -117,17 +118,27 @@ class Selection {
                                control + layout.list, u32(bounds.capacity));
     const std::uint64_t groups = plan_.groups(length_);
     const LocalMemory partial = words(plan_.group);
+    const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     call::Kernels kernels = program(Part::passes);
-    if (bounds.samples == 0) {
+    std::optional<call::Kernels> bounding;  // by one work-group
+    const bool bounded = bounds.samples != 0;
+    if (bounded) {
+      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
+      bounding.emplace(program(Part::bounds));
+    }
+    call::Kernels::prepare({{kernels, bounded ? "selection_sample" : ""},
+                            {bounded ? *bounding : kernels, bounded ? "selection_bounds" : ""},
+                            {kernels, bounded ? "selection_filter" : ""},
+                            {kernels, "selection_digits"},
+                            {kernels, signs ? "selection_zeros" : ""},
+                            {kernels, "selection_finish"}});
+    if (!bounded) {
       call::clear(stream_, workspace_, 0, layout.zeros);
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      // By one work-group.
-      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
-      program(Part::bounds)
-          .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
-                  bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
+      bounding->launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                       bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
       kernels.launch(
           stream_, "selection_filter", groups, data, work, control + layout.filtered,
           LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});
@@ -135,7 +146,6 @@ class Selection {
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
       kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());
     }
-    const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     const std::uint64_t zero_groups = std::min<std::uint64_t>(groups, plan_.group);
     if (signs) kernels.launch(stream_, "selection_zeros", zero_groups, data, work, partial, state());
     const auto result = [&](std::uint64_t place) { return place == no_mark ? place : row * wanted.stride + place; };

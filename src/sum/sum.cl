@@ -144,6 +144,14 @@ MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong col
     SUM_ADD_REST(end)                                                                                             \
   }
 #endif
+// The same for what is rare, where rows are tried otherwise first: less code.
+#if MASU_QUICK
+#define SUM_ADD_RARELY(from, end)  \
+  MASU_ROLLED                      \
+  for (size_t i = (from); i < (end); i += 2 * stride) SUM_ADD_LOADS(2, i + k * stride < (end))
+#else
+#define SUM_ADD_RARELY(from, end) SUM_ADD_VECTORS(from, end)
+#endif
 // The elements before and after the vectors.
 #if MASU_BY_COLUMN
 #define SUM_ADD_EDGES

@@ -17,6 +17,22 @@ inline double add_exactly(double *sum, const double x) {
   return (before - (*sum - part)) + (x - part);
 }
 
+// The bits of a finite double that is a subnormal number, or less, in a format of at most 53 bits, less its sign; rounded as below.
+MASU_NOINLINE ulong rounded_small(const ulong all, const uint precision, const int least) {
+  const uint field = (uint)(all >> 52) & 2047u;
+  const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
+  if (whole == 0) return 0;
+  const int exponent = (int)max(field, 1u) - 1075;
+  const int top = 63 - (int)clz(whole);
+  const int low = max(top - (int)precision + 1, least - exponent);  // above 0: doubles have more bits, and smaller ones
+  if (low > top + 1) return 0;
+  ulong mantissa = whole >> low;
+  const ulong rest = whole - (mantissa << low);
+  const ulong half_unit = (ulong)1 << (low - 1);
+  if (rest > half_unit || (rest == half_unit && (mantissa & 1) != 0)) ++mantissa;
+  return format_bits(mantissa, low + exponent, precision, least);
+}
+
 // A finite double's bits in a format of at most 53 bits, rounded to nearest, ties to even; +0 for what rounds to zero.
 inline ulong rounded_double(const double x, const uint precision, const int least, const uint bits) {
   const ulong all = as_ulong(x);
@@ -33,17 +49,7 @@ inline ulong rounded_double(const double x, const uint precision, const int leas
     const ulong nearest = (magnitude + ((ulong)1 << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut;
     return min(nearest - ((ulong)(least_normal - 1) << (precision - 1)), infinity) | sign;
   }
-  const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
-  if (whole == 0) return 0;
-  const int exponent = (int)max(field, 1u) - 1075;
-  const int top = 63 - (int)clz(whole);
-  const int low = max(top - (int)precision + 1, least - exponent);  // above 0: doubles have more bits, and smaller ones
-  if (low > top + 1) return 0;
-  ulong mantissa = whole >> low;
-  const ulong rest = whole - (mantissa << low);
-  const ulong half_unit = (ulong)1 << (low - 1);
-  if (rest > half_unit || (rest == half_unit && (mantissa & 1) != 0)) ++mantissa;
-  const ulong found = format_bits(mantissa, low + exponent, precision, least);
+  const ulong found = rounded_small(all, precision, least);
   return found == 0 ? 0 : found | sign;
 }
 

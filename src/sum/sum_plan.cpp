@@ -107,12 +107,12 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_BY_COLUMN", layout == Layout::columns},
                                     {"MASU_LINES", lines},
                                     {"MASU_RUNNING", running},
-                                    {"MASU_SHARES_COLUMNS", shares_columns}};
+                                    {"MASU_SHARES_COLUMNS", shares_columns},
+                                    {"MASU_QUICK", finishes && quick}};
   if (finishes) {
     // Numbers count from the lowest bit of the totals.
     const unsigned below = both ? words_below_variances : words_below_sums;
-    more.insert(more.end(), {{"MASU_QUICK", quick},
-                             {"MASU_FINE", fine},
+    more.insert(more.end(), {{"MASU_FINE", fine},
                              {"MASU_CLUSTER", cluster},
                              {"MASU_LOOKS", looks},
                              {"MASU_FP64", fp64},

@@ -53,6 +53,7 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
 // Exact totals of a row, and what is counted beside them, are zeros before they are added to. By one work-group, or by none.
 inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *added, __global uint *taken,
                       const bool clears) {
+  MASU_ROLLED
   for (uint i = (uint)get_local_id(0); i < (clears ? SUM_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
   if (clears && get_local_id(0) == 0) {
     *kinds = 0;

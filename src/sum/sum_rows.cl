@@ -242,6 +242,7 @@ inline void join_row(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t row, co
     SUM_START_PART
     SUM_END_PART
   }
+  MASU_ROLLED
   for (size_t i = get_local_id(0); i < shares; i += MASU_GROUP) {
     ulong other[SUM_PART_WORDS];
     for (int w = 0; w < SUM_PART_WORDS; ++w) other[w] = kept[(row * shares + i) * SUM_PART_WORDS + w];
@@ -315,6 +316,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
   }
   if (last == 0 && first) {
     uint decided = before;
+    MASU_ROLLED
     for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
     shared_state[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
     if (shared_state[1] != 0) masu_device_fence();  // slow, so only here

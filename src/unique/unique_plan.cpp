@@ -94,6 +94,7 @@ void DeviceRunFinder::start_order(const BufferBase& unsorted) {
 }
 
 void DeviceRunFinder::mark() {
+  call::Kernels::prepare({{kernels_, "unique_flags"}, {kernels_, "unique_emit"}});
   launch("unique_flags", plan_.spans, input(), call::local<std::uint32_t>(std::uint64_t{plan_.group} * plan_.unroll),
          call::local<std::uint32_t>(std::uint64_t{plan_.group} * 2));
 }
