@@ -174,6 +174,31 @@ MASU_INLINE bool rounded_variance(double value, const double numerator, const do
   return exact || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
 }
 
+// The positive numerator + rest + d, |d| <= bound, divided by `count` and `divisor`, is value + more, off by at most `wide`; whether
+// that is so.
+inline bool divided_twice(const double numerator, const double rest, const double bound, const double count,
+                          const double divisor, double *value, double *more, double *wide) {
+  // What a quotient leaves of its dividend is exact.
+  const double first = numerator / count;
+  const double left = fma(-first, count, numerator);
+  const double first_rest = (left + rest) / count;
+  const double first_wide = (bound + (fabs(left) + fabs(rest)) * 0x1p-50) / count;
+  *value = first / divisor;
+  const double second_left = fma(-*value, divisor, first);
+  const double second_rest = (second_left + first_rest) / divisor;
+  *wide = (first_wide + (fabs(second_left) + fabs(first_rest)) * 0x1p-50) / divisor * (1 + 0x1p-40) +
+          fabs(second_rest) * 0x1p-50;
+  *more = add_exactly(value, second_rest);
+  return *value >= as_double(0x07b0000000000000UL) && *value <= as_double(0x7e70000000000000UL);
+}
+
+// The number value + more + d, |d| <= bound, or its root, rounded to a double; whether it is certain.
+inline bool certain_double(const double value, const double more, const double bound, const bool root, ulong *found) {
+  if (root) return certain_root(value, more, bound, found);
+  *found = as_ulong(value);
+  return fabs(more) + bound < (value - neighbour(value, false)) / 2 * (1 - 0x1p-50);
+}
+
 // The number square_sum + square_error + e, |e| <= square_bound, times n, less the square of sum + error + d, |d| <= bound;
 // divided by n (n - ddof); whether its rounding, or that of its root, is certain.
 inline bool certain_fine_variance(const double sum, const double error, const double bound, const double square_sum,
@@ -194,19 +219,10 @@ inline bool certain_fine_variance(const double sum, const double error, const do
   const double wide = count * square_bound + 2 * fabs(sum) * bound + off * off +
                       (fabs(rounding) + fabs(upper_rest) + fabs(lower_rest) + count * fabs(square_error) +
                        2 * fabs(sum * error)) * 0x1p-49;
-  // Divided twice; what a quotient leaves of its dividend is exact.
-  const double first = numerator / count;
-  const double left = fma(-first, count, numerator);
-  const double first_rest = (left + rest) / count;
-  const double first_wide = (wide + (fabs(left) + fabs(rest)) * 0x1p-50) / count;
-  double value = first / divisor;
-  const double second_left = fma(-value, divisor, first);
-  const double second_rest = (second_left + first_rest) / divisor;
-  const double all_wide =
-      (first_wide + (fabs(second_left) + fabs(first_rest)) * 0x1p-50) / divisor * (1 + 0x1p-40) + fabs(second_rest) * 0x1p-50;
-  const double more = add_exactly(&value, second_rest);
-  *found = as_ulong(value);
-  if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
+  double value;
+  double more;
+  double all_wide;
+  if (!divided_twice(numerator, rest, wide, count, divisor, &value, &more, &all_wide)) return false;
   if (!MASU_FINE) {
     double left = more;
     if (root) {
@@ -217,9 +233,9 @@ inline bool certain_fine_variance(const double sum, const double error, const do
     *found = rounded_double(to_odd(value, left), precision, least, bits);
     return all_wide == 0 || fabs(left) > all_wide + fabs(more) * 0x1p-50;
   }
-  if (root) return certain_root(value, more, all_wide, found);
+  if (certain_double(value, more, all_wide, root, found)) return true;
+  if (root) return false;
   const double half_gap = (value - neighbour(value, false)) / 2;
-  if (fabs(more) + all_wide < half_gap * (1 - 0x1p-50)) return true;
   // A tie, where nothing was rounded: the numerator is, with its parts, the divisors times the value and half of its gap.
   const bool exact = bound == 0 && square_bound == 0 && error == 0 && n >> 26 == 0 &&
                      (as_ulong(value) & 0xfffffffffffffUL) != 0;
