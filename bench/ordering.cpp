@@ -37,6 +37,7 @@ constexpr auto sorts = std::to_array<SortCase>({
     {"pairs-u64-u32", Dtype::u64, Kind::pairs},
     {"argsort-u32", Dtype::u32, Kind::argsort, true},
     {"argsort-f32", Dtype::f32, Kind::argsort},
+    {"argsort-f16", Dtype::f16, Kind::argsort},
     {"rows-256", Dtype::u32, Kind::rows, false, 256},
     {"segments-4Ki", Dtype::u32, Kind::segments, false, std::uint64_t{1} << 12},
     {"segments-64Ki", Dtype::u32, Kind::segments, false, std::uint64_t{1} << 16},

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace masu_python {
@@ -31,6 +32,7 @@ struct Between {
   Between(const nb::object& parts, masu::Dtype dtype, std::int64_t count);
   // Where NumPy's edges are masu's.
   Between(masu::Bins own, masu::Dtype dtype);
+  Between(std::vector<std::byte> given, masu::Bins between) : edges(std::move(given)), bins(std::move(between)) {}
   [[nodiscard]] nb::object edges_array(masu::Dtype dtype) const;
 };
 

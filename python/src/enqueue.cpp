@@ -5,7 +5,6 @@
 #include <masu/error.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <unordered_map>
@@ -105,44 +104,12 @@ struct Cache {
   }
 };
 
-Made::~Made() {
-  if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
+bool EnqueuedCall::takes(PyObject* array, Tensor& tensor) const {
+  return library_of(Py_TYPE(array)) == &library_ && library_.take(array, tensor) && tensor.ordinal == x.ordinal;
 }
 
-bool Made::make(const Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
-                std::span<const std::int64_t> shape) {
-  library_ = &library;
-  std::array<std::int64_t, most_dimensions> lengths;
-  std::array<std::int64_t, most_dimensions> strides;
-  std::int64_t stride = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
-    lengths[axis] = shape[axis];
-    strides[axis] = stride;
-  }
-  dlpack::Array prototype{nullptr,
-                          {dlpack::cuda, ordinal},
-                          static_cast<std::int32_t>(shape.size()),
-                          dlpack::type_of(dtype, boolean),
-                          lengths.data(),
-                          strides.data(),
-                          0};
-  if (library.exchange.allocate(&prototype, &managed_, library.module, set_error) == 0 && managed_ != nullptr)
-    return true;
-  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
-  return false;
-}
-
-PyObject* Made::give(std::int64_t length) {
-  dlpack::Managed* const managed = std::exchange(managed_, nullptr);
-  if (length != whole) managed->array.shape[0] = length;
-  void* object = nullptr;
-  return library_->exchange.object_of(managed, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
-}
-
-bool EnqueuedCall::second_input(Tensor& tensor) {
-  PyObject* const array = arguments[1];
-  const bool taken = library_of(Py_TYPE(array)) == &library_ && library_.take(array, tensor);
-  if (!taken || tensor.ordinal != x.ordinal) return false;
+bool EnqueuedCall::next_input(PyObject* array, Tensor& tensor) {
+  if (!takes(array, tensor)) return false;
   input(array, tensor);
   return true;
 }
@@ -158,8 +125,7 @@ void EnqueuedCall::input(std::span<const std::byte> bytes) {
 
 bool EnqueuedCall::takes(Output& output) {
   Tensor tensor;
-  if (library_of(Py_TYPE(output.given)) != &library_ || !library_.take(output.given, tensor)) return false;
-  if (tensor.dtype != output.dtype || tensor.boolean != output.boolean || tensor.ordinal != key_.ordinal ||
+  if (!takes(output.given, tensor) || tensor.dtype != output.dtype || tensor.boolean != output.boolean ||
       !std::ranges::equal(tensor.lengths(), output.shape)) {
     return false;
   }
@@ -392,6 +358,26 @@ Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
   return Outcome::done;
 }
 
+Outcome EnqueuedCall::read(const Tensor& tensor, std::span<std::byte> bytes) {
+  if (!ask_for_stream()) return Outcome::failed;
+  try {
+    const masu::Device device = cuda_device(tensor.ordinal);
+    if (masu::Stream::wrap(device, stream_).capturing()) return Outcome::not_plain;
+    call([&] {
+      const masu::StreamScope scope(device, stream_);
+      masu::Buffer<std::byte>::wrap_native(device, tensor.data, bytes.size()).read(bytes);
+    });
+  } catch (const masu::Error& error) {
+    if (PyErr_Occurred() == nullptr) set_exception(error);
+    return Outcome::failed;
+  }
+  return Outcome::done;
+}
+
+void EnqueuedCall::forget_function() {
+  std::erase_if(Cache::instance().entries, [&](const auto& entry) { return entry.first.function == key_.function; });
+}
+
 Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
   try {
     const masu::Device device = cuda_device(key_.ordinal);
@@ -402,6 +388,7 @@ Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(length)};
     for (std::size_t i = 0; i < outputs_; ++i) {
       Output& output = made_[i];
+      if (output.is_whole) continue;
       const std::uint64_t bytes = length * masu::size_of(output.dtype);
       if (bytes >= output.bytes) continue;
       // To copy takes longer than the memory is worth.
@@ -436,55 +423,6 @@ PyObject* EnqueuedCall::give() {
   PyObject* const made = PyObject_CallObject(type_, results);
   Py_DECREF(results);
   return made;
-}
-
-struct Locked::Pool {
-  struct Busy {
-    masu::Event work;
-    Memory memory;
-    std::shared_ptr<void> also;
-  };
-  std::vector<Memory> spare;
-  std::vector<Busy> busy;
-
-  void collect() {
-    const auto ended = std::partition(busy.begin(), busy.end(), [](const Busy& one) { return !one.work.ready(); });
-    for (auto one = ended; one != busy.end(); ++one) spare.push_back(std::move(one->memory));
-    busy.erase(ended, busy.end());
-  }
-};
-
-Locked::Pool& Locked::pool_of(std::int32_t ordinal) {
-  // Never destroyed: the driver may be gone then.
-  static auto& all = *new std::map<std::int32_t, Pool>;
-  return all[ordinal];
-}
-
-Locked::Locked(const masu::Device& device, std::int32_t ordinal, std::uint64_t bytes) : pool_(pool_of(ordinal)) {
-  pool_.collect();
-  constexpr std::uint64_t least = 4096;  // a page
-  const auto fits = std::ranges::find_if(pool_.spare, [&](const Memory& one) { return one.size() >= bytes; });
-  if (fits == pool_.spare.end()) {
-    memory_.emplace(device, std::bit_ceil(std::max(bytes, least)));
-  } else {
-    memory_.emplace(std::move(*fits));
-    pool_.spare.erase(fits);
-  }
-}
-
-Locked::~Locked() {
-  static auto& left = *new std::vector<Memory>;
-  if (memory_) (lent_ ? left : pool_.spare).push_back(std::move(*memory_));
-}
-
-void Locked::keep() {
-  pool_.spare.push_back(std::move(*memory_));
-  memory_.reset();
-}
-
-void Locked::keep_after(masu::Event work, std::shared_ptr<void> also) {
-  pool_.busy.push_back({std::move(work), std::move(*memory_), std::move(also)});
-  memory_.reset();
 }
 
 }  // namespace masu_python

@@ -114,8 +114,8 @@ using Buffers = std::span<masu::Buffer<std::byte>>;
 // function, inputs, lines, options, and dtypes and alignment of all.
 class EnqueuedCall {
  public:
-  static constexpr std::size_t most_inputs = 2;
-  static constexpr std::size_t most_outputs = 3;
+  static constexpr std::size_t most_inputs = 3;
+  static constexpr std::size_t most_outputs = 5;
   static constexpr std::size_t most_operands = most_inputs + most_outputs + 1;
   static constexpr std::size_t most_options = 4;
   // On a stream that records. Buffers: the inputs, then the outputs, then the zeros.
@@ -140,8 +140,10 @@ class EnqueuedCall {
   Lines& lines;
   const Arguments& arguments;
 
-  // The function's second argument as the next input; false where it is not an array of the same library and device.
-  bool second_input(Tensor& tensor);
+  // False for what is not an array of the same library and device.
+  bool takes(PyObject* array, Tensor& tensor) const;
+  // The same of an argument that is the next input.
+  bool next_input(PyObject* array, Tensor& tensor);
   // Bytes of the host's, which the work reads where they are, as the next input, or as the first one. Throws
   // masu::Error.
   void input(std::span<const std::byte> bytes);
@@ -149,6 +151,8 @@ class EnqueuedCall {
     inputs_ = 0;
     input(bytes);
   }
+  // What an array of the same library and device holds, which is waited for. not_plain: the stream is being captured.
+  Outcome read(const Tensor& tensor, std::span<std::byte> bytes);
   // What else than the inputs the commands depend on.
   void option(std::uint64_t value) { key_.options[options_++] = value; }
   // `given`: None, or the caller's array for the result. A call is not plain where that is not of this dtype, shape,
@@ -162,6 +166,8 @@ class EnqueuedCall {
   }
   // Gives only so many elements of the last output, which has one dimension.
   void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
+  // finish_and_cut() leaves the last output as long as it is.
+  void whole() { made_[outputs_ - 1].is_whole = true; }
   // Asks for another operand: memory that is zeros before and after the work, and of no two calls at a time. It belongs
   // to the default stream, which works in order, or to a captured call for its lifetime. has_zeros() says whether the
   // call has any.
@@ -176,8 +182,11 @@ class EnqueuedCall {
   // The same of a call whose last outputs are numbers of up to 8 bytes, which it waits for: they are outputs no more.
   // not_plain: the stream is being captured.
   Outcome finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands);
-  // The same of a call whose last output, a u64, tells how many elements the others have got: makes them as short.
+  // The same of a call whose last output, a u64, tells how many elements the others have got: makes those as short that
+  // are not whole().
   Outcome finish_and_cut(const Commands& commands);
+  // Forgets the commands of all calls of this function, and what they need.
+  void forget_function();
   // Whether the inputs and the caller's arrays are what was taken, after Python has run other threads.
   bool is_still();
   // The results, a new reference. Null with an exception set.
@@ -207,6 +216,7 @@ class EnqueuedCall {
     PyObject* given = nullptr;  // the caller's, which holds it
     void* address = nullptr;    // of its memory
     std::int64_t given_length = Made::whole;
+    bool is_whole = false;
   };
 
   void input(PyObject* array, const Tensor& tensor) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the arrays of tensors.h, enqueued: where what is counted between is known, and where it is found first.
+// Counts and sums of weights of the arrays of tensors.h, enqueued: where what is counted between is known, and where it
+// is found first.
 #include "between.h"
 #include "enqueue.h"
 #include "histogram/bins/ordinary_bins.h"
 
+#include <masu/convert.h>
 #include <masu/histogram.h>
 #include <masu/reduce.h>
+#include <masu/weighted_histogram.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +16,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -41,42 +45,117 @@ Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
   return call.is_still() ? Outcome::done : Outcome::again;
 }
 
-// The results: counts of the bins, and edges.
-class Results {
+using Shape = std::array<std::int64_t, 1>;
+
+// What is counted: elements, or the sums of their weights.
+struct Counted {
+  Dtype dtype;
+  std::optional<Dtype> weights{};
+  Dtype result = Dtype::i64;
+
+  // Weights are those of `x`, and the next input. False where they are not plain. Their sums have the dtype `result`,
+  // or their own.
+  bool take_weights(EnqueuedCall& call, std::optional<Dtype> as = {}) {
+    PyObject* const given = call.arguments[Name::weights];
+    Tensor tensor;
+    if (is_none(given)) return true;
+    if (!call.next_input(given, tensor) || tensor.boolean || !std::ranges::equal(tensor.lengths(), call.x.lengths())) {
+      return false;
+    }
+    weights = tensor.dtype;
+    result = as.value_or(tensor.dtype);
+    return !masu::is_float(result) || masu::size_of(result) >= sizeof(float);  // NumPy warns of sums beyond float16
+  }
+  [[nodiscard]] std::size_t inputs() const { return weights ? 2 : 1; }
+  // Numbers of 8 bytes are left with those outside of the bins after them.
+  [[nodiscard]] std::int64_t spare() const { return masu::size_of(result) == sizeof(std::uint64_t) ? outside : 0; }
+  void output(EnqueuedCall& call, std::int64_t bins, const Shape& shape) const {
+    call.output(result, false, shape);
+    if (spare() != 0) call.cut(bins);
+  }
+};
+
+// Counts between bins.
+class Counter {
  public:
-  Results(EnqueuedCall& call, const Tensor& x, std::int64_t bins) : counts_{bins + outside}, edges_{bins + 1} {
-    call.output(Dtype::i64, false, counts_);
-    call.cut(bins);
-    call.output(dtype_of_edges(x.dtype), false, edges_);
+  Counter(const Device& device, const Counted& counted, const masu::Bins& bins) : counted_(counted) {
+    if (!counted.weights) counts_.emplace(device, counted.dtype, bins);
+    else
+      sums_.emplace(device, counted.dtype, *counted.weights, std::span(&bins, 1), masu::WeightedOptions{.wrap = true});
+  }
+  // `data`: the elements, then their weights. `from`: edges, of which `to` is to be a copy.
+  void count(Stream& stream, Buffers data, Buffer<std::byte>& found, const Buffer<std::byte>* from = nullptr,
+             Buffer<std::byte>* to = nullptr) {
+    if (sums_) {
+      add_up(stream, data, found);
+      if (from != nullptr) stream.copy(*to, *from);
+    } else if (from != nullptr) {
+      static_cast<void>(masu::histogram(stream, data[0], *counts_, found, *from, *to));
+    } else {
+      static_cast<void>(masu::histogram(stream, data[0], *counts_, found));
+    }
   }
 
  private:
-  std::array<std::int64_t, 1> counts_;
-  std::array<std::int64_t, 1> edges_;
+  // Sums are f64, or exact integers, which become the result's dtype.
+  void add_up(Stream& stream, Buffers data, Buffer<std::byte>& found) {
+    const Device& device = stream.device();
+    const std::uint64_t bytes = sums_->numbers() * sizeof(std::uint64_t);
+    const bool whole = !masu::is_float(counted_.result);
+    const bool in_place = counted_.spare() != 0;
+    Buffer<std::byte> wide(device, in_place ? 0 : bytes);
+    Buffer<std::byte> rounded(device, whole ? bytes : 0);
+    Buffer<std::byte>& sums = in_place ? found : wide;
+    const masu::BufferBase* const column = &data[0];
+    const masu::WeightedTotals totals{whole ? rounded : sums, nullptr, whole ? &sums : nullptr};
+    static_cast<void>(masu::weighted_histogram(stream, std::span(&column, 1), data[1], *sums_, totals));
+    if (in_place) return;
+    const Dtype of = !whole ? Dtype::f64 : masu::is_signed(counted_.result) ? Dtype::i64 : Dtype::u64;
+    const std::uint64_t bins = found.size_bytes() / masu::size_of(counted_.result);
+    static_cast<void>(masu::convert(stream, wide.slice(0, bins * sizeof(std::uint64_t)), of, found, counted_.result,
+                                    {.overflow = masu::Overflow::wrap}));
+  }
+
+  Counted counted_;
+  std::optional<masu::PreparedHistogram> counts_;
+  std::optional<masu::PreparedWeightedHistogram> sums_;
+};
+
+// The results: counts of the bins or totals of their weights, and edges.
+class Results {
+ public:
+  Results(EnqueuedCall& call, const Counted& counted, std::int64_t bins, Dtype edges)
+      : found_{bins + counted.spare()}, edges_{bins + 1} {
+    counted.output(call, bins, found_);
+    call.output(edges, false, edges_);
+  }
+
+ private:
+  Shape found_;
+  Shape edges_;
 };
 
 // What counting needs as often as it is repeated.
 struct Counting {
-  masu::PreparedHistogram bins;
+  Counter counter;
   Buffer<std::byte> edges;
 };
 
-// Counts between bins that are asked for where the commands are not known: `parts()` gives what Between takes.
-template <class Parts>
-Outcome count_between(EnqueuedCall& call, std::int64_t bins, const Parts& parts) {
-  const Tensor& x = call.x;
-  const Results results(call, x, bins);
+// Counts between bins that are asked for where the commands are not known: `between()` gives a Between.
+template <class F>
+Outcome count_between(EnqueuedCall& call, const Counted& counted, std::int64_t bins, Dtype edges, const F& between) {
+  const Results results(call, counted, bins, edges);
   std::shared_ptr<Counting> counting;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     const nb::gil_scoped_acquire acquired;
-    const Between found(parts(), x.dtype, bins);
+    const Between found = between();
     const nb::gil_scoped_release released;
     counting = std::make_shared<Counting>(
-        Counting{masu::PreparedHistogram(device, x.dtype, found.bins), device.upload(std::span(found.edges))});
+        Counting{Counter(device, counted, found.bins), device.upload(std::span(found.edges))});
     return counting;
   };
   const auto count = [&](Stream& stream, Buffers data) {
-    static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
+    counting->counter.count(stream, data, data[counted.inputs()], &counting->edges, &data[counted.inputs() + 1]);
   };
   return call.finish(count, prepare);
 }
@@ -97,10 +176,10 @@ bool plain_number(PyObject* object, double& value, bool& is_int) {
 
 // The number of bins; false for what is not plain.
 bool takes_bins(const EnqueuedCall& call, std::int64_t& bins) {
-  return !call.x.boolean && integer(call.arguments.value(Name::bins), bins) && bins >= 1 && bins <= most_bins;
+  return integer(call.arguments.value(Name::bins), bins) && bins >= 1 && bins <= most_bins;
 }
 
-Outcome count_in_range(EnqueuedCall& call, std::int64_t bins, PyObject* range) {
+Outcome count_in_range(EnqueuedCall& call, const Counted& counted, std::int64_t bins, PyObject* range) {
   if (PyTuple_CheckExact(range) == 0 || PyTuple_Size(range) != 2) return Outcome::not_plain;
   PyObject* const ends[] = {PyTuple_GetItem(range, 0), PyTuple_GetItem(range, 1)};
   double low = 0;
@@ -113,9 +192,42 @@ Outcome count_in_range(EnqueuedCall& call, std::int64_t bins, PyObject* range) {
               static_cast<std::uint64_t>(ints[1]));
   call.option(std::bit_cast<std::uint64_t>(low));
   call.option(std::bit_cast<std::uint64_t>(high));
-  return count_between(call, bins, [&] {
-    return ask_numpy(nb::str(numpy_code(call.x.dtype)), call.x.dtype, nb::int_(bins), nb::handle(range), {});
+  return count_between(call, counted, bins, dtype_of_edges(counted.dtype), [&] {
+    return Between(ask_numpy(nb::str(numpy_code(counted.dtype)), counted.dtype, nb::int_(bins), nb::handle(range), {}),
+                   counted.dtype, bins);
   });
+}
+
+// A number for edges, which other ones do not get: what is prepared for them is kept. Edges that are met for the first
+// time may take the place of all others.
+std::uint64_t number_of_edges(EnqueuedCall& call, Dtype dtype, const std::vector<std::byte>& edges) {
+  static auto& known = *new std::map<std::pair<Dtype, std::vector<std::byte>>, std::uint64_t>;
+  static std::uint64_t numbers = 0;
+  constexpr std::size_t most = 32;  // each may need some MiB of the device
+  if (known.size() >= most && !known.contains({dtype, edges})) {
+    known.clear();
+    call.forget_function();
+  }
+  const auto [entry, is_new] = known.try_emplace({dtype, edges}, numbers);
+  if (is_new) ++numbers;
+  return entry->second;
+}
+
+// Counts between edges of the library's, which are waited for: what is wrong with them is an error of the call.
+Outcome count_at_edges(EnqueuedCall& call, const Counted& counted, PyObject* bins) {
+  Tensor edges;
+  if (!call.takes(bins, edges) || edges.boolean || edges.dimensions != 1 || edges.count > most_bins + 1) {
+    return Outcome::not_plain;
+  }
+  std::vector<std::byte> bytes(edges.count * masu::size_of(edges.dtype));
+  if (const Outcome outcome = call.read(edges, bytes); outcome != Outcome::done) return outcome;
+  if (!call.is_still()) return Outcome::again;
+  const std::optional<masu::Bins> between = masu::bins_at({edges.dtype, bytes.data(), edges.count});
+  if (!between) return Outcome::not_plain;
+  call.option(number_of_edges(call, edges.dtype, bytes));
+  call.option(std::numeric_limits<std::uint64_t>::max());  // no range has such options
+  return count_between(call, counted, static_cast<std::int64_t>(edges.count) - 1, edges.dtype,
+                       [&] { return Between(bytes, *between); });
 }
 
 // work(ends) with the least and the greatest element, which are waited for.
@@ -133,26 +245,33 @@ Outcome between_extremes(const EnqueuedCall& call, const F& work) {
 }  // namespace
 
 Outcome enqueued::histogram(EnqueuedCall& call) {
-  const Tensor& x = call.x;
+  const Dtype dtype = call.x.dtype;
   PyObject* const range = call.arguments[Name::range];
+  PyObject* const given = call.arguments.value(Name::bins);
   std::int64_t bins = 0;
-  if (call.arguments[Name::density] == Py_True || !takes_bins(call, bins)) return Outcome::not_plain;
-  if (!is_none(range)) return count_in_range(call, bins, range);
+  Counted counted{dtype};
+  if (call.x.boolean || call.arguments[Name::density] == Py_True || !counted.take_weights(call)) {
+    return Outcome::not_plain;
+  }
+  if (is_none(range) && library_of(Py_TYPE(given)) != nullptr) return count_at_edges(call, counted, given);
+  if (!takes_bins(call, bins)) return Outcome::not_plain;
+  if (!is_none(range)) return count_in_range(call, counted, bins, range);
   return between_extremes(call, [&](const Ends& ends) {
-    if (masu::size_of(x.dtype) == 1) {  // few pairs are there, and each needs a table of its own
+    if (masu::size_of(dtype) == 1) {  // few pairs are there, and each needs a table of its own
       call.option(static_cast<std::uint64_t>(bins));
       for (const std::uint64_t end : ends) call.option(end);
       call.option(1);  // not those of given numbers
-      return count_between(call, bins, [&] {
-        return ask_numpy(nb::str(numpy_code(x.dtype)), x.dtype, nb::int_(bins), nb::none(), ends);
+      return count_between(call, counted, bins, dtype_of_edges(dtype), [&] {
+        return Between(ask_numpy(nb::str(numpy_code(dtype)), dtype, nb::int_(bins), nb::none(), ends), dtype, bins);
       });
     }
-    const Between found = between(x.dtype, bins, ends);
+    const Between found = between(dtype, bins, ends);
     call.input(found.edges);
-    const Results results(call, x, bins);
+    const Results results(call, counted, bins, dtype_of_edges(dtype));
     const auto count = [&](Stream& stream, Buffers data) {
-      masu::PreparedHistogram prepared(stream.device(), x.dtype, found.bins);
-      static_cast<void>(masu::histogram(stream, data[0], prepared, data[2], data[1], data[3]));
+      const std::size_t edges = counted.inputs();
+      Counter(stream.device(), counted, found.bins)
+          .count(stream, data, data[edges + 1], &data[edges], &data[edges + 2]);
     };
     return call.finish(count, {}, true);
   });
@@ -160,7 +279,10 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
 
 Outcome enqueued::bin_edges(EnqueuedCall& call) {
   std::int64_t bins = 0;
-  if (!is_none(call.arguments[Name::range]) || !takes_bins(call, bins)) return Outcome::not_plain;
+  if (!is_none(call.arguments[Name::range]) || !is_none(call.arguments[Name::weights]) || call.x.boolean ||
+      !takes_bins(call, bins)) {
+    return Outcome::not_plain;
+  }
   return between_extremes(call, [&](const Ends& ends) {
     const Between found = between(call.x.dtype, bins, ends);
     const std::array<std::int64_t, 1> shape{bins + 1};
@@ -175,8 +297,11 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
   const Tensor& x = call.x;
   std::int64_t size = 0;
   constexpr std::int64_t most_sizes = 1 << 24;
+  constexpr std::int64_t most_weighted = 1 << 18;  // a sum of f64 takes a kilobyte
+  Counted counted{x.dtype};
   if (x.dimensions != 1 || masu::is_float(x.dtype) || x.dtype == Dtype::u64) return Outcome::not_plain;
   if (!integer(call.arguments.value(Name::minlength), size) || size < 0) return Outcome::not_plain;
+  if (!counted.take_weights(call, Dtype::f64)) return Outcome::not_plain;
   const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
   const bool known = all != 0 && size >= all;
   if (!known) {
@@ -186,23 +311,22 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
     if (masu::integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return Outcome::not_plain;
     size = std::max(size, greatest + 1);
   }
-  if (size > most_sizes) return Outcome::not_plain;
+  if (size > (counted.weights ? most_weighted : most_sizes)) return Outcome::not_plain;
   const auto bins = masu::Bins::integers(static_cast<std::uint64_t>(size));
-  const std::array<std::int64_t, 1> shape{size + outside};
+  const Shape shape{size + outside};
   call.option(static_cast<std::uint64_t>(size));
-  call.output(Dtype::i64, false, shape);
-  call.cut(size);
-  std::shared_ptr<masu::PreparedHistogram> prepared;
+  counted.output(call, size, shape);
+  std::shared_ptr<Counter> counter;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
-    prepared = std::make_shared<masu::PreparedHistogram>(device, x.dtype, bins);
-    return prepared;
+    counter = std::make_shared<Counter>(device, counted, bins);
+    return counter;
   };
   // The size may be another one each time: then the bins are in memory of the commands.
   const bool once = !known && masu::size_of(x.dtype) != 1;
   const auto count = [&](Stream& stream, Buffers data) {
     if (once) prepare(stream.device());
-    static_cast<void>(masu::histogram(stream, data[0], *prepared, data[1]));
-    if (once) prepared.reset();
+    counter->count(stream, data, data[counted.inputs()]);
+    if (once) counter.reset();
   };
   return call.finish(count, once ? EnqueuedCall::Prepare() : prepare, once);
 }

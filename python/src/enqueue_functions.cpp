@@ -72,7 +72,7 @@ Outcome enqueued::quantile(EnqueuedCall& call) {
   const Question question{
       x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), given.variant().percent};
   const std::shared_ptr<Points> points = points_for(question);
-  if (points == nullptr) return Outcome::not_plain;
+  if (points == nullptr || !is_none(given[Name::weights])) return Outcome::not_plain;
   if (!points->known) {
     answer(question, *points);
     if (!call.is_still()) return Outcome::again;
@@ -133,7 +133,7 @@ Outcome enqueued::topk(EnqueuedCall& call) {
 Outcome enqueued::searchsorted(EnqueuedCall& call) {
   const Tensor& sorted = call.x;
   Tensor values;
-  if (!call.second_input(values) || sorted.dtype != values.dtype || sorted.boolean != values.boolean ||
+  if (!call.next_input(call.arguments[1], values) || sorted.dtype != values.dtype || sorted.boolean != values.boolean ||
       sorted.dimensions != 1) {
     return Outcome::not_plain;
   }
@@ -151,18 +151,30 @@ Outcome enqueued::searchsorted(EnqueuedCall& call) {
   });
 }
 
-// The distinct values of all elements, and how often each occurs.
+// The distinct values of all elements, where each is first and stands, and how often it occurs.
 Outcome enqueued::unique(EnqueuedCall& call) {
   const Tensor& x = call.x;
-  const bool counts = call.arguments[Name::return_counts] == Py_True;
+  const auto asks = [&](Name name) { return call.arguments[name] == Py_True; };
+  const bool places = asks(Name::return_index);
+  const bool inverse = asks(Name::return_inverse);
+  const bool counts = asks(Name::return_counts);
   const std::array<std::int64_t, 1> most{static_cast<std::int64_t>(x.count)};
-  call.option(counts ? 1 : 0);
+  call.option((places ? 1 : 0) | (inverse ? 2 : 0) | (counts ? 4 : 0));
   call.output(x.dtype, x.boolean, most);
+  if (places) call.output(Dtype::i64, false, most);
+  if (inverse) {
+    call.output(Dtype::i64, false, x.lengths());
+    call.whole();
+  }
   if (counts) call.output(Dtype::i64, false, most);
   call.output(Dtype::u64, false, {});
   return call.finish_and_cut([&](Stream& stream, Buffers data) {
-    static_cast<void>(
-        masu::unique(stream, data[0], x.dtype, {data[1], data[counts ? 3 : 2], counts ? &data[2] : nullptr}));
+    std::size_t next = 2;
+    masu::UniqueTargets to{data[1], data.back()};
+    if (places) to.indices = &data[next++];
+    if (inverse) to.inverse = &data[next++];
+    if (counts) to.counts = &data[next++];
+    static_cast<void>(masu::unique(stream, data[0], x.dtype, to));
   });
 }
 

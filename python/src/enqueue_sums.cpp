@@ -137,7 +137,7 @@ Outcome enqueued::median(EnqueuedCall& call) {
 Outcome enqueued::dot(EnqueuedCall& call) {
   const Tensor& x = call.x;
   Tensor y;
-  if (!call.second_input(y) || x.dtype != y.dtype || x.boolean || y.boolean) return Outcome::not_plain;
+  if (!call.next_input(call.arguments[1], y) || x.dtype != y.dtype || x.boolean || y.boolean) return Outcome::not_plain;
   if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return Outcome::not_plain;
   if (takes_zeros(x, 1)) call.zeros(sizeof(std::uint32_t));
   call.output(x.dtype, false, {}, call.arguments[Name::out]);

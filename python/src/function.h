@@ -26,12 +26,15 @@ enum class Name : std::uint8_t {
   k,
   largest,
   side,
+  return_index,
+  return_inverse,
   return_counts,
   q,
   method,
   bins,
   range,
   density,
+  weights,
   minlength,
   count
 };

@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "between.h"
 #include "function.h"
+#include "histogram/bins/ordinary_bins.h"
 #include "histogram/cpu/little_data.h"
 #include "lines.h"
 #include "module.h"
@@ -204,12 +205,9 @@ PyObject* plain::histogram(const Arguments& values) {
     static const nb::handle asarray = numpy_function("asarray");
     const nb::object edges = asarray(nb::handle(bins));
     const std::optional<masu::ArrayView> numbers = plain_elements(edges.ptr());
-    if (numbers && numbers->dtype == masu::Dtype::f64 && numbers->count > 1) {
-      const auto* const first = static_cast<const double*>(numbers->data);
-      std::vector<double> limits(first, first + numbers->count);
-      if (std::ranges::is_sorted(limits)) {
-        return nb::make_tuple(counted(data, by, masu::Bins::edges(std::move(limits))), edges).release().ptr();
-      }
+    if (numbers && numbers->dtype == masu::Dtype::f64) {
+      const std::optional<masu::Bins> found = masu::bins_at(*numbers);
+      if (found) return nb::make_tuple(counted(data, by, *found), edges).release().ptr();
     }
   }
   constexpr std::uint64_t few = 16384;

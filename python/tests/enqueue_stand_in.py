@@ -137,6 +137,32 @@ for dtype in CODES:
             if (kind, least) != ("b", 1000) and (dtype, least) != ("u1", 1000):
                 waits_once(lambda: masu.bincount(x, minlength=least), [((max(least, 1),), "i8")])
 waits_once(lambda: masu.unique(tensor(1000)), [((0,), "f4")])
+waits_once(lambda: masu.unique(tensor((20, 50)), True, True, True), [((0,), "f4"), ((0,), "i8"), ((20, 50), "i8"), ((0,), "i8")])
+waits_once(lambda: masu.unique(tensor(100_000, "i8"), return_inverse=True), [((0,), "i8"), ((100_000,), "i8")])
+
+# Weights, whose totals have their dtype or f64; given edges, which are zeros here, and wait to be looked at.
+for dtype in CODES:
+    x, kind = tensor(1000, dtype), dtype[0]
+    edges = dtype if kind == "f" else "f8"
+    for by in ("f4", "f8", "i4", "u8"):
+        weights = tensor(1000, by)
+        if kind not in "bf" and dtype not in ("u1", "u8"):
+            waits_once(lambda: masu.bincount(x, weights, 3000), [((3000,), "f8")])
+        if kind != "b" and dtype != "f2":
+            enqueued(lambda: masu.histogram(x, 10, (0, 1), weights=weights), [((10,), by), ((11,), edges)])
+            waits_once(lambda: masu.histogram(x, 3000, weights=weights), [((3000,), by), ((3001,), edges)])
+    if kind != "b":
+        for given in ("f4", "f8", "i8", "u1"):
+            waits_once(lambda: masu.histogram(x, tensor(4, given)), [((3,), "i8"), ((4,), given)])
+        waits_once(lambda: masu.histogram(x, tensor(4), weights=tensor(1000)), [((3,), "f4"), ((4,), "f4")])
+enqueued(lambda: masu.bincount(tensor(1000, "u1"), tensor(1000), 256), [((256,), "f8")])
+enqueued(lambda: masu.bincount(tensor(1000, "u1"), tensor(1000, "f2"), 256), [((256,), "f8")])
+edge = masu.to_device(np.zeros(2), "cuda")
+for number in range(40):  # more edges than are kept
+    _masu.DeviceArray(edge, (2,), edge)._write(np.arange(2.) + number)
+    given = fake_tensors.Tensor((2,), 2, 64, edge._address)
+    for _ in range(2):
+        assert [of(one) for one in masu.histogram(tensor(1000), given)] == [((1,), "i8"), ((2,), "f8")]
 
 # Rows.
 x = tensor((4, 5, 6))
@@ -325,7 +351,22 @@ usual(lambda: masu.dot(tensor(4), tensor(5)))
 usual(lambda: masu.dot(tensor(4), tensor(4, "f8")))
 usual(lambda: masu.searchsorted(tensor((2, 2)), tensor(4)))
 usual(lambda: masu.searchsorted(tensor(2), 3.0))
-usual(lambda: masu.unique(tensor(4), return_index=True))
+usual(lambda: masu.unique(tensor(4), equal_nan=False))
+usual(lambda: masu.unique(tensor(4), return_index=1))
+for wrong in (tensor(5), tensor((2, 2)), tensor(4, "b1"), tensor(4, requires_grad=True), tensor(4, id=1)):
+    usual(lambda: masu.histogram(tensor(4), 10, (0, 1), weights=wrong))
+    usual(lambda: masu.bincount(tensor(4, "i4"), wrong))
+for weights in ([1, 2, 3, 4], np.ones(4)):
+    usual(lambda: masu.histogram(tensor(4), 10, (0, 1), weights=weights))
+usual(lambda: masu.histogram(tensor(4), 10, (0, 1), weights=tensor(4, "f2")))
+usual(lambda: masu.bincount(tensor(4, "i4"), tensor(4), 1 << 20))
+usual(lambda: masu.histogram_bin_edges(tensor(4), 10, weights=tensor(4)))
+for bad in ([0, np.nan, 1], [2, 1, 0]):
+    edge = masu.to_device(np.array(bad), "cuda")
+    usual(lambda: masu.histogram(tensor(4), fake_tensors.Tensor((3,), 2, 64, edge._address)))
+for wrong in (tensor(1), tensor((2, 2)), tensor(4, "b1"), tensor(70_000), tensor(4, id=1)):
+    usual(lambda: masu.histogram(tensor(4), wrong))
+usual(lambda: masu.histogram(tensor(4), tensor(4), (0, 1)))
 usual(lambda: masu.sort(tensor(4, device=1)))  # in host memory
 
 # Where the memory begins is a part of the plan.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gpu_calls.py and gpu_options.py have in common: data, the arrays of libraries, comparing, and running checks."""
+"""What gpu_calls.py, gpu_counts.py and gpu_options.py have in common: data, the arrays of libraries, comparing, and running checks."""
 import concurrent.futures
 import functools
 import os

@@ -4,7 +4,6 @@
 Results against NumPy's functions on host arrays, streams, captured graphs, memory that goes right after the call, and
 tensors that are not plain. Prints what is wrong and ends with a line that counts.
 """
-import concurrent.futures
 import gc
 import sys
 import threading
@@ -37,11 +36,12 @@ CALLS = {
     "topk 5000": lambda a: masu.topk(a, min(len(a), 5000)),
     "unique": lambda a: masu.unique(a),
     "unique counts": lambda a: masu.unique(a, return_counts=True),
+    "unique all": lambda a: masu.unique(a, True, True, True),
 }
-WAITING = ("unique", "unique counts")  # cannot be captured
+WAITING = ("unique", "unique counts", "unique all")  # cannot be captured
 
 
-SORTED = ("sort", "argsort", "unique", "unique counts", "topk", "least", "topk 100", "topk 5000")
+SORTED = ("sort", "argsort", "unique", "unique counts", "unique all", "topk", "least", "topk 100", "topk 5000")
 
 
 @of_each(f"{dtype} {part}" for dtype in DTYPES for part in (("sorted", "selected") if dtype in WHOLE else ("all",)))
@@ -74,7 +74,7 @@ def check_special_floats():
         data[[9, 99]] = np.inf
         for library in LIBRARIES:
             array = library.give(data)
-            for name in ("sort", "argsort", "topk", "sum", "median", "cumsum", "unique", "unique counts"):
+            for name in ("sort", "argsort", "topk", "sum", "median", "cumsum", "unique", "unique counts", "unique all"):
                 for got, want in zip(each(CALLS[name](array)), each(CALLS[name](data))):
                     got, want = library.get(got), np.asarray(want)
                     if want.dtype.kind == "f":
@@ -132,64 +132,6 @@ def check_two_inputs():
                      np.searchsorted(edges, x, side))
 
 
-def check_counts():
-    for library in LIBRARIES:
-        for dtype in ("f4", "f8", "f2", "i4", "u1", "i8"):
-            data = random.integers(-50, 150, 200_003).astype(dtype) if dtype != "u1" else host("u1", 200_003)
-            for bins, ends in ((100, (0, 100)), (7, (-3.5, 99.25)), (1000, (0.0, 1.0)), (1, (0, 1))):
-                for _ in range(2):
-                    counts, edges = masu.histogram(library.give(data), bins, ends)
-                    want, want_edges = np.histogram(data, bins, ends)
-                    same(library.get(counts), want)
-                    same(library.get(edges), want_edges)
-            # Between their own extremes, which in f2 can lie too near to each other for 50 bins.
-            for part in (data, data[:1000], data[:3] // 4, data[:1])[:2 if dtype == "f2" else 4]:
-                for found, want in zip(masu.histogram(library.give(part), 50), np.histogram(part, 50)):
-                    same(library.get(found), want)
-        edges[...] = 0  # the caller's own
-        same(library.get(masu.histogram(library.give(data), bins, ends)[1]), want_edges)
-        for dtype, least in (("u1", 256), ("u1", 300), ("u2", 65536), ("u1", 5), ("i4", 300)):
-            data = random.integers(0, 256, 100_003).astype(dtype)
-            for _ in range(2):
-                same(library.get(masu.bincount(library.give(data), minlength=least)), np.bincount(data, minlength=least))
-
-
-def check_found_ranges():
-    """Bins between extremes that are found: of many ranges and sizes, one after the other and beside each other."""
-    for number in range(300):
-        dtype = ("f4", "f8", "i4", "i2", "i8", "u1")[number % 6]
-        size = int(random.choice([2, 50, 3000, 70_000]))
-        values = random.standard_normal(size) * 2.0 ** random.integers(-60, 60) + random.standard_normal()
-        data = values.astype(dtype) if dtype[0] == "f" else host("i8", size).astype(dtype)
-        bins = int(random.choice([1, 7, 10, 64, 100, 333, 1000, 20_000, 65_536], p=[.2, .1, .2, .1, .2, .1, .08, .01, .01]))
-        try:
-            want = np.histogram(data, bins)
-        except ValueError:  # too many bins
-            continue
-        library = LIBRARIES[number % len(LIBRARIES)]
-        for found, wanted in zip(masu.histogram(library.give(data), bins), want):
-            same(library.get(found), wanted)
-        same(library.get(masu.histogram_bin_edges(library.give(data), bins)), want[1])
-    arrays = [torch.rand(1 << 22, device="cuda") * (number + 1) for number in range(6)]
-    wanted = [np.histogram(x.cpu().numpy(), 100) for x in arrays]
-    streams = [torch.cuda.Stream() for _ in range(4)]
-
-    def work(own):
-        results = []
-        for number in range(60):
-            with torch.cuda.stream(own[number % len(own)]):
-                results.append(masu.histogram(arrays[number % 6], 100))
-        torch.cuda.synchronize()
-        for number, result in enumerate(results):
-            for found, want in zip(result, wanted[number % 6]):
-                same(Torch.get(found), want)
-
-    torch.cuda.synchronize()
-    work(streams)
-    with concurrent.futures.ThreadPoolExecutor(len(streams)) as pool:
-        list(pool.map(work, [[stream] for stream in streams]))
-
-
 def check_offsets():
     """Storage that begins anywhere."""
     for dtype in ("u1", "i2", "f4", "f8"):
@@ -218,6 +160,7 @@ def check_enqueued():
         "sort of columns": lambda: masu.sort(x.reshape(256, 256), 0, descending=True),
         "searchsorted": lambda: masu.searchsorted(edges, x), "histogram": lambda: masu.histogram(x, 10, (0, 1)),
         "bincount": lambda: masu.bincount(bytes_, minlength=256),
+        "bincount of weights": lambda: masu.bincount(bytes_, x, 256), "weights": lambda: masu.histogram(x, 10, (0, 1), weights=x),
     }
     late = []
     for name, call in calls.items():
@@ -354,7 +297,8 @@ def check_graphs_beside_each_other():
 def check_refused_captures():
     """A call that has to wait fails, and the capture goes on."""
     x, i = torch.rand(5000, device="cuda"), torch.randint(0, 9, (5000,), device="cuda", dtype=torch.int32)
-    for call in (lambda: masu.unique(i), lambda: masu.histogram(x), lambda: masu.bincount(i)):
+    for call in (lambda: masu.unique(i), lambda: masu.histogram(x), lambda: masu.bincount(i), lambda: masu.histogram(x, x[:1]),
+                 lambda: masu.bincount(i, x), lambda: masu.unique(i, return_inverse=True)):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             try:

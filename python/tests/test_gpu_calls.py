@@ -15,7 +15,7 @@ def run(script, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("script", ["gpu_calls.py", "gpu_options.py", "gpu_several.py"])
+@pytest.mark.parametrize("script", ["gpu_calls.py", "gpu_counts.py", "gpu_options.py", "gpu_several.py"])
 def test_calls_on_a_gpu(script):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
@@ -28,4 +28,5 @@ def test_the_checks_of_options():
 
 
 def test_the_checks_compile():
-    compile((HERE / "gpu_calls.py").read_text(), "gpu_calls.py", "exec")
+    for name in ("gpu_calls.py", "gpu_counts.py"):
+        compile((HERE / name).read_text(), name, "exec")

@@ -146,8 +146,7 @@ void sort_alone(const Device& device, std::vector<T> keys, Order order, bool in_
     sorter(stream, from, to, SortJob{order, SortAlgorithm::automatic, {from.size(), 1, {}}}, work);
     stream.finish();
   }
-  std::sort(keys.begin() + 1, keys.end());
-  if (order == Order::descending) std::reverse(keys.begin() + 1, keys.end());
+  std::ranges::stable_sort(keys.begin() + 1, keys.end(), {}, [&](T key) { return sort_key(key, order); });
   const std::vector<T> got = to.read();
   expect(std::equal(got.begin(), got.end(), keys.begin() + 1, same_bits<T>), "keys");
   if (in_place) expect(same_bits(all.read()[0], keys[0]), "what stands in front");
@@ -244,6 +243,7 @@ void run_case(const Device& device, const std::string& name) {
   } else if (name == "counting") {
     counting<std::int8_t>(device, 5001, Order::descending, true);
     counting<std::uint16_t>(device, 3001, Order::ascending, false);
+    counting<Half>(device, 3001, Order::ascending, true);
   } else {
     throw std::runtime_error("no such kernel: " + name);
   }

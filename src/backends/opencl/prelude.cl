@@ -19,6 +19,7 @@
 #define MASU_APART inline
 // Where work-groups wait for each other: plans for OpenCL have none that do.
 #define masu_cluster_barrier()
+#define masu_of_group(p, group) (p)
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 // masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:

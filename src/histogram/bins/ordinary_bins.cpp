@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/bins/ordinary_bins.h"
 
+#include "elements/order.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace masu {
 namespace {
@@ -48,6 +53,20 @@ std::optional<Bins> ordinary_bins(Dtype dtype, std::uint64_t bins, std::uint64_t
   const double hi = number(greatest);
   if (!is_ordinary(lo, hi, bins)) return std::nullopt;
   return Bins::even(bins, lo, hi);
+}
+
+std::optional<Bins> bins_at(const ArrayView& edges) {
+  constexpr double exact = 9007199254740992;  // from here on f64 lacks integers
+  std::vector<double> limits(edges.count);
+  dispatch(edges.dtype, [&]<class T>(TypeTag<T>) {
+    const std::span from(static_cast<const T*>(edges.data), edges.count);
+    std::ranges::transform(from, limits.begin(), [](T edge) { return to_f64(edge); });
+  });
+  const bool floats = is_float(edges.dtype);
+  const auto is_edge = [&](double edge) { return floats ? !std::isnan(edge) : std::abs(edge) < exact; };
+  if (limits.size() < 2 || !std::ranges::all_of(limits, is_edge) || !std::ranges::is_sorted(limits))
+    return std::nullopt;
+  return Bins::edges(std::move(limits));
 }
 
 }  // namespace masu

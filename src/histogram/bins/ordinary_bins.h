@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Even bins over the range of data whose edges are NumPy's beyond doubt.
+// Bins whose edges are NumPy's beyond doubt: even ones over the range of data, and between given edges.
 #pragma once
 
 #include <masu/dtype.h>
@@ -19,5 +19,8 @@ MASU_EXPORT std::int64_t integer_of(Dtype dtype, std::uint64_t bits) noexcept;
 // all else.
 MASU_EXPORT std::optional<Bins> ordinary_bins(Dtype dtype, std::uint64_t bins, std::uint64_t least,
                                               std::uint64_t greatest);
+
+// The bins between given edges; none where these are fewer than two, not in order, NaN, or integers that f64 lacks.
+MASU_EXPORT std::optional<Bins> bins_at(const ArrayView& edges);
 
 }  // namespace masu

@@ -27,6 +27,24 @@ TEST(OrdinaryBins, AreEvenBinsOverTheRange) {
   EXPECT_EQ(bin_edges(*integers, Dtype::i8), (std::vector<double>{-2, 1, 4}));
 }
 
+TEST(OrdinaryBins, LieBetweenGivenEdges) {
+  const auto edges_of = []<class T>(const std::vector<T>& edges) {
+    const auto bins = bins_at(ArrayView(edges));
+    return bins ? bin_edges(*bins, Dtype::f64) : std::vector<double>{};
+  };
+  EXPECT_EQ(edges_of(std::vector<float>{-1, 0.5F, 0.5F, 3}), (std::vector<double>{-1, 0.5, 0.5, 3}));
+  EXPECT_EQ(edges_of(std::vector<std::int64_t>{-7, (std::int64_t{1} << 53) - 1}),
+            (std::vector<double>{-7, 0x1p53 - 1}));
+  EXPECT_EQ(edges_of(std::vector<std::uint8_t>{0, 200, 255}), (std::vector<double>{0, 200, 255}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(edges_of(std::vector<float>{0, 1, nan}).empty());
+  EXPECT_TRUE(edges_of(std::vector<float>{nan, 0, 1}).empty());
+  EXPECT_TRUE(edges_of(std::vector<double>{0, 2, 1}).empty());
+  EXPECT_TRUE(edges_of(std::vector<double>{0}).empty());
+  EXPECT_TRUE(edges_of(std::vector<std::int64_t>{0, std::int64_t{1} << 53}).empty());
+  EXPECT_TRUE(edges_of(std::vector<std::uint64_t>{0, ~std::uint64_t{0}}).empty());
+}
+
 TEST(OrdinaryBins, AreNotThereWhereDigitsAreLostOrZerosHaveSigns) {
   EXPECT_TRUE(ordinary_bins(Dtype::f64, 10, bits_of(0.0), bits_of(1.0)));
   EXPECT_FALSE(ordinary_bins(Dtype::f64, 10, bits_of(-0.0), bits_of(1.0)));

@@ -236,6 +236,8 @@ inline constexpr unsigned sampled = 1 << 14;
 inline constexpr unsigned outliers = 1 << 10;
 // Launches before the first of their descriptions of tables is used again: more than wait on several streams.
 inline constexpr std::uint32_t descriptions = 1024;
+// In place of the number of a description: the launch says how the table is cut.
+inline constexpr std::uint64_t no_description = ~std::uint64_t{0};
 
 // How a work-group's table in local memory is cut: `digits` digits a slot, 2^copies_log copies. No digits: there is no
 // table, every weight is added to the totals in global memory.

@@ -293,8 +293,7 @@ class WeightedKernels final : public SlotKernels {
     call::Kernels kernels;
     std::optional<call::Kernels> window;  // nothing where there is one layout only
     call::Kernels rounding;
-    Buffer<std::uint32_t> description;  // of that one layout
-    std::uint64_t first;                // of its totals
+    std::uint64_t first;  // of its totals
   };
   WeightedKernels(const Device& device, std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
                   const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,

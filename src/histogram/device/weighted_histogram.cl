@@ -145,17 +145,18 @@ MASU_INLINE void add_weight(const HISTOGRAM_WEIGHT bits, const size_t slot, __lo
 
 // Rows of `row_length` elements, `parts` work-groups for each, whose slots follow each other in the totals from
 // `first_slot` on. A group adds into its table in local memory, moves the carries on between two barriers before a digit
-// could overflow, and adds the table to the totals in the end. A group takes fewer than 2^30 elements of a row.
+// could overflow, and adds the table to the totals in the end. A group takes fewer than 2^30 elements of a row. The
+// table is as `given`, or as weighted_window has described it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(HISTOGRAM_INPUT, __global const uchar *restrict weights,
                                                              const ulong weights_offset, const ulong row_length,
                                                              const uint parts, const ulong first_slot,
-                                                             __global const uint *descriptions,
+                                                             const uint given, __global const uint *descriptions,
                                                              const ulong description_at, __global uint *totals,
                                                              const ulong totals_at, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   totals += 2 * totals_at;
   const uint lane = (uint)get_local_id(0);
-  const uint description = descriptions[description_at];
+  const uint description = description_at == ULONG_MAX ? given : descriptions[description_at];
   const uint base = description & 0xfff;
   const uint digits = description >> 12 & 0xfff;
   const uint copies_log = description >> 24;

@@ -163,8 +163,7 @@ WeightedKernels::WeightedKernels(const Device& device, std::vector<SlotRule> col
         {plan, kernels_of(plan), std::nullopt,
          call::Kernels(device, weighted_plan::rounding_files, weighted_plan::rounding_defines(device.info(), format),
                        weighted_plan::rounding_group(device.info())),
-         Buffer<std::uint32_t>(device, 1), first});
-    sums_.back().description.fill(plan.tables.wide.description(0));
+         first});
     if (plan.tables.narrow) sums_.back().window = kernels_of(plan.window());
     first += slots_ * options.rows * (format.digits() + 1);
   }
@@ -204,21 +203,23 @@ void WeightedKernels::launch(Stream& stream, const CountedData& data, std::uint6
     const weighted_plan::Plan& plan = each.plan;
     const call::At& by = data.arrays.back();
     const call::At weights{by.buffer, by.offset + first * size_of(plan.format.weights)};
-    const BufferBase& layouts = each.window ? *temporary : each.description;
-    const std::uint64_t layout = layouts.byte_offset() / sizeof(std::uint32_t) + (each.window ? description : 0);
+    const std::uint32_t wide = plan.tables.wide.description(0);
+    const BufferBase& layouts = each.window ? *temporary : totals;
+    const std::uint64_t layout =
+        each.window ? layouts.byte_offset() / sizeof(std::uint32_t) + description : weighted_plan::no_description;
     if (each.window) {
       launches.push_back(each.window->launch(stream, plan.window().base.kernel_name(), 1, weights, count,
-                                             plan.tables.narrow->description(0), plan.tables.wide.description(0),
-                                             call::memory_of(layouts), layout, call::local<std::uint32_t>(2)));
+                                             plan.tables.narrow->description(0), wide, call::memory_of(layouts), layout,
+                                             call::local<std::uint32_t>(2)));
     }
     const std::uint64_t row_count = count / length;
     const std::uint32_t parts = plan.parts_for(length, row_count);
     const std::uint64_t groups = std::min<std::uint64_t>(row_count * parts, plan.base.groups);
-    launches.push_back(each.kernels.launch(stream, plan.base.kernel_name(), groups,
-                                           rules_.input(data.arrays, first, count), weights, length, parts,
-                                           row * slots_, call::memory_of(layouts), layout, call::memory_of(totals),
-                                           totals.byte_offset() / sizeof(std::uint64_t) + each.first,
-                                           call::local<std::uint32_t>(plan.local_words(slots_))));
+    launches.push_back(
+        each.kernels.launch(stream, plan.base.kernel_name(), groups, rules_.input(data.arrays, first, count), weights,
+                            length, parts, row * slots_, wide, call::memory_of(layouts), layout,
+                            call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t) + each.first,
+                            call::local<std::uint32_t>(plan.local_words(slots_))));
   }
 }
 

@@ -288,6 +288,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     for (uint i = 0; i < MASU_ITEMS; ++i) waiting[SORT_PADDED(ranks[i])] = own_values[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
+#if MASU_PAYLOAD_BYTES == 4
+  if ((flags & flag_widen) != 0) {
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint place = i * MASU_GROUP + lid;
+      if (place < size) ((__global ulong *)moved_to)[places[i]] = waiting[SORT_PADDED(place)];
+    }
+    return;
+  }
+#endif
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;

@@ -12,32 +12,53 @@ namespace masu::sort_counting {
 
 namespace {
 
-constexpr std::uint64_t most_group = 1024;  // of the kernel that scans
-constexpr std::uint64_t fill_group = 256;
+constexpr unsigned most_group = 1024;  // of the kernel that scans
 constexpr std::uint64_t fill_vectors = 4;
+constexpr std::uint64_t fill_table = 2048;
+constexpr std::uint64_t header_bytes = 256;  // sort_lists.cl
+constexpr std::uint64_t zero_end_word = 51;
+
+constexpr auto fill_alone = sort_plan::files("src/sort/device/sort_fill.cl");
+constexpr auto fill_and_moves = sort_special::files("src/sort/device/sort_fill.cl");
 
 std::uint64_t values_of(Dtype dtype) {
   return PatternCounts::patterns_of(dtype);
 }
 
-// The workspace: where each value's keys begin, then how many keys each value has and what counting needs.
+// The workspace: where each value's keys begin, how many keys each value has and what counting needs, and, of floats,
+// what is moved.
 struct Layout {
   Layout(const DeviceInfo& device, Dtype dtype, std::uint64_t keys)
       : counts(device, dtype, keys),
         totals(call::aligned((values_of(dtype) + 2) * sizeof(std::uint64_t))),
-        bytes(totals + counts.bytes()) {}
+        header(totals + call::aligned(counts.bytes())),
+        chunks(header + header_bytes),
+        listed(chunks + sort_special::chunk_bytes),
+        moved(listed + sort_special::list_bytes),
+        bytes(is_float(dtype) ? moved + keys * size_of(dtype) : header) {}
   PatternCounts counts;
   std::uint64_t totals;
+  std::uint64_t header;
+  std::uint64_t chunks;
+  std::uint64_t listed;
+  std::uint64_t moved;
   std::uint64_t bytes;
 };
 
 }  // namespace
 
-std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
+std::span<const std::string_view> fill_files(Dtype dtype) {
+  if (is_float(dtype)) return fill_and_moves;
+  return fill_alone;
+}
+
+std::vector<runtime::Define> defines(Dtype dtype, unsigned group) {
   std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
   list.push_back({"MASU_GROUP", group});
   list.push_back({"MASU_VALUES", values_of(dtype)});
   list.push_back({"MASU_VECTORS", fill_vectors});
+  list.push_back({"MASU_TABLE", fill_table});
+  list.push_back({"MASU_MOST_LISTED", sort_special::most_listed});
   return list;
 }
 
@@ -48,33 +69,38 @@ std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
           const BufferBase* workspace, DeviceWork& work) {
   const Device& device = stream.device();
-  const DeviceInfo& info = device.info();
   const std::uint64_t count = job.pieces.count;
   const std::uint64_t values = values_of(dtype);
-  Layout layout(info, dtype, count);
+  Layout layout(device.info(), dtype, count);
   const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes);
-  const Buffer<std::byte> offsets = memory.slice(0, layout.totals);
-  const Buffer<std::byte> totals = memory.slice(layout.totals, layout.counts.bytes());
-  const auto flip = static_cast<std::uint32_t>(job.order == Order::descending ? values - 1 : 0);
+  const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
+  const bool descends = job.order == Order::descending;
+  const auto flip = static_cast<std::uint32_t>(descends ? values - 1 : 0);
 
   std::vector<Event> launches;
-  layout.counts.count(stream, keys, totals, launches);
+  layout.counts.count(stream, keys, memory.slice(layout.totals, layout.counts.bytes()), launches);
   for (Event& launch : launches) work.done(std::move(launch));
 
-  const auto kernels = [&](std::uint64_t group) {
-    return call::Kernels(device, files, defines(dtype, group), static_cast<unsigned>(group));
-  };
-  const std::uint64_t scan_group =
-      std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
-  work.done(kernels(scan_group)
-                .launch(stream, "sort_offsets", values / scan_group, call::memory_of(totals), totals.byte_offset(),
-                        offsets.byte_offset(), flip, call::local<std::uint64_t>(2 * scan_group)));
+  const auto scan_group = static_cast<unsigned>(
+      std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{device.info().max_work_group_size}), values}));
+  work.done(call::Kernels(device, offsets_files, defines(dtype, scan_group), scan_group)
+                .launch(stream, "sort_offsets", values / scan_group, call::memory_of(memory), at(layout.totals), at(0),
+                        at(layout.header), count, flip, call::local<std::uint64_t>(2 * scan_group)));
 
-  const std::uint64_t group = std::min(fill_group, scan_group);
+  const unsigned group = std::min(sort_special::group, scan_group);
+  call::Kernels kernels(device, fill_files(dtype), defines(dtype, group), group);
+  if (is_float(dtype)) {
+    const std::uint64_t header = at(layout.header);
+    sort_special::move(stream, kernels, keys, memory.slice(layout.moved, count * size_of(dtype)),
+                       call::memory_of(memory),
+                       {header, at(layout.chunks), at(layout.listed), header + 4 * zero_end_word},
+                       static_cast<std::uint32_t>(count), descends ? 1 : 0, work);
+  }
   const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
   // One more than needed, where the first key does not lie at a multiple of 16 bytes.
-  work.done(kernels(group).launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, offsets, count, flip,
-                                  call::local<std::uint32_t>(2)));
+  work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, call::memory_of(memory), at(0),
+                           at(layout.header), at(layout.moved), count, flip,
+                           call::local<std::uint32_t>(fill_table + 1)));
 }
 
 }  // namespace masu::sort_counting

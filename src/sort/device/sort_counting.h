@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers of 8 and 16 bits on a device: counted, and written anew. Equal ones have equal bits, so the
-// result is the same as if they had been moved.
+// Keys of 8 and 16 bits on a device: counted, and written anew. Equal integers have equal bits, so the result is the
+// same as if they had been moved; of floats, zeros of both signs and NaNs are moved (sort_special).
 #pragma once
 
 #include "runtime/kernel_source.h"
 #include "sort/device/sort_device.h"
-#include "sort/device/sort_plan.h"
+#include "sort/device/sort_special.h"
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace masu::sort_counting {
 
 // Whether counting takes less than passes for keys alone, in one piece: all counts are scanned, however many keys there
-// are.
+// are. The places of floats that move have 32 bits.
 [[nodiscard]] inline bool serves(Dtype dtype, std::uint64_t keys) noexcept {
-  if (is_float(dtype) || size_of(dtype) > 2) return false;
+  if (size_of(dtype) > 2 || (is_float(dtype) && keys >> 32 != 0)) return false;
   return keys >= (size_of(dtype) == 1 ? sort_plan::tuned.counted_bytes : sort_plan::tuned.counted_shorts);
 }
 
@@ -28,7 +30,9 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
           const BufferBase* workspace, DeviceWork& work);
 
 // What its kernels are built from, for work-groups of `group`.
-inline constexpr auto files = sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_fill.cl");
-std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group);
+inline constexpr auto offsets_files =
+    sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_lists.cl", "src/sort/device/sort_offsets.cl");
+std::span<const std::string_view> fill_files(Dtype dtype);
+std::vector<runtime::Define> defines(Dtype dtype, unsigned group);
 
 }  // namespace masu::sort_counting

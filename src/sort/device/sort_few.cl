@@ -9,7 +9,6 @@
 //
 // kernels.md has the parameters, which sort_few.cpp gives.
 
-#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
 // which special values there are.
 enum {

@@ -1,97 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
-//   sort_offsets  where the keys of each value begin
-//   sort_fill     writes every place's key
-// sort_key.cl and group_scan.cl stand in front of this file.
+// Sorted keys of 8 or 16 bits from where those of each value begin, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
+// Zeros and NaNs that move have been brought to their places from `moved_at` on. sort_key.cl, for floats also group_scan.cl,
+// sort_lists.cl and sort_special.cl, stand in front of this file.
 //
 // kernels.md has the parameters, which sort_counting.cpp gives.
 
 enum { vector_keys = 16 / MASU_ELEMENT_BYTES };  // of a vector
+enum { tile_keys = MASU_GROUP * MASU_VECTORS * vector_keys };
+enum { word_keys = 4 / MASU_ELEMENT_BYTES };
 
-// The key that is `rank`-th in ascending order, or in descending order where `flip` is MASU_VALUES - 1.
-inline uint key_of(const uint rank, const uint flip) {
-#if MASU_ELEMENT_CLASS == 1
-  return (rank ^ flip) ^ MASU_SIGN;
-#else
-  return rank ^ flip;
-#endif
+// The keys of a tile, whose places count from its first one on: the ranks of the first and of the last of these, and where each
+// rank begins, which is in local memory unless there are too many.
+typedef struct {
+  __global const ulong *offsets;
+  __local const uint *table;
+  ulong first;
+  uint low;
+  uint high;
+} Tile;
+inline uint begin_of(const Tile *tile, const uint rank) {
+  if (tile->high - tile->low < MASU_TABLE) return tile->table[rank - tile->low];
+  return (uint)min(max(tile->offsets[rank], tile->first) - tile->first, (ulong)tile_keys);
 }
-
-// offsets[r] is how many keys come before those of rank r; offsets[MASU_VALUES] is all. Each work-group scans MASU_GROUP
-// counts, and sums all before them by itself: they are few, and no group waits for another.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global uchar *workspace, const ulong counts_at,
-                                                       const ulong offsets_at, const uint flip, __local ulong *sums) {
-  MASU_LOCAL_POINTER(ulong, sums);
-  __global const ulong *const counts = (__global const ulong *)(workspace + counts_at);
-  const uint lid = (uint)get_local_id(0);
-  const uint first = (uint)get_group_id(0) * MASU_GROUP;
-  __global ulong *const offsets = (__global ulong *)(workspace + offsets_at);
-  ulong before = 0;
-  for (uint rank = lid; rank < first; rank += MASU_GROUP) before += counts[key_of(rank, flip)];
-  const ulong own = counts[key_of(first + lid, flip)];
-  __local ulong *const totals = sums + MASU_GROUP;
-  sums[lid] = own;
-  totals[lid] = before;
-  MASU_LOCAL_SUMS_AND_TOTAL(ulong, sums, totals, MASU_GROUP, lid)
-  offsets[first + lid] = totals[lid] + sums[lid] - own;
-  if (first + lid == MASU_VALUES - 1) offsets[MASU_VALUES] = totals[lid] + sums[lid];
-}
-
-// The rank of place p, which lies in [low, high].
-inline uint rank_at(__global const ulong *offsets, const ulong p, const uint low, const uint high) {
+// The rank of a place, from `low` on: the last one whose keys begin there or before; empty ranks after it begin later.
+inline uint rank_at(const Tile *tile, const uint place, const uint low) {
   uint from = low;
-  uint to = high;
-  while (from < to) {  // the last rank whose keys begin at or before p; empty ranks after it begin later
+  uint to = tile->high;
+  while (from < to) {
     const uint middle = from + (to - from + 1) / 2;
-    if (offsets[middle] <= p) from = middle;
+    if (begin_of(tile, middle) <= place) from = middle;
     else to = middle - 1;
   }
   return from;
+}
+
+// The ranks of the first place and of the last one of a tile: each step leaves as many as one of the work-items has looked at.
+MASU_INLINE void find_ends(Tile *tile, const ulong last, __local uint *ends, const uint lid) {
+  uint low = 0;
+  uint high = 0;
+  for (uint width = MASU_VALUES; width > 1;) {
+    const uint step = (width + MASU_GROUP - 1) / MASU_GROUP;
+    if (lid * step < width) {
+      const bool ends_here = (lid + 1) * step >= width;
+      const uint one = low + lid * step;
+      const uint other = high + lid * step;
+      if (tile->offsets[one] <= tile->first && (ends_here || tile->offsets[one + step] > tile->first)) ends[0] = one;
+      if (tile->offsets[other] <= last && (ends_here || tile->offsets[other + step] > last)) ends[1] = other;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    low = ends[0];
+    high = ends[1];
+    width = step;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  tile->low = low;
+  tile->high = high;
 }
 
 // A work-group writes MASU_GROUP * MASU_VECTORS vectors that lie at multiples of 16 bytes; the first and the last of all
 // may stand out, and are written key by key.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, const ulong sorted_at,
                                                     __global const uchar *restrict workspace, const ulong offsets_at,
-                                                    const ulong count, const uint flip, __local uint *ends) {
-  MASU_LOCAL_POINTER(uint, ends);
+                                                    const ulong header_at, const ulong moved_at, const ulong count,
+                                                    const uint flip, __local uint *table) {
+  MASU_LOCAL_POINTER(uint, table);
   const uint lid = (uint)get_local_id(0);
-  __global const ulong *const offsets = (__global const ulong *)(workspace + offsets_at);
-  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
-  const uint before = (uint)((size_t)to & 15) / MASU_ELEMENT_BYTES;  // keys between a multiple of 16 and the first
-  const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * vector_keys);
-  for (uint i = lid; i < 2; i += MASU_GROUP) {  // the ranks of the tile's first place and of its last
-    const ulong end = tile + (ulong)(MASU_GROUP * MASU_VECTORS * vector_keys);
-    const ulong first = max(tile, (ulong)before) - before;
-    const ulong last = end - before < count ? end - before - 1 : count - 1;
-    ends[i] = rank_at(offsets, i == 0 ? first : last, 0, MASU_VALUES - 1);
+#if MASU_FLOAT
+  const bool with_zeros = zeros_move(SORT_AT(const uint, header_at));
+  const bool with_nans = nans_move(SORT_AT(const uint, header_at));
+#define SORT_MOVES(bits) (SORT_IS_SPECIAL(bits) && (is_nan(bits) ? with_nans : with_zeros))
+#else
+#define SORT_MOVES(bits) false
+#endif
+  // Places count from a multiple of 16 bytes on at first; `before` keys lie there that are not to be written.
+  const uint before = (uint)((size_t)(sorted + sorted_at) & 15) / MASU_ELEMENT_BYTES;
+  const ulong begin = get_group_id(0) * (ulong)tile_keys;
+  const ulong end = min(begin + tile_keys, count + before);
+  if (begin >= end) return;
+  const uint skipped = begin < before ? before : 0;
+  Tile tile;
+  tile.offsets = SORT_AT(const ulong, offsets_at);
+  tile.table = table;
+  tile.first = begin + skipped - before;
+  find_ends(&tile, end - before - 1, table, lid);
+  const uint ranks = tile.high - tile.low + 1;
+  if (ranks <= MASU_TABLE) {
+    for (uint i = lid; i <= ranks; i += MASU_GROUP) {
+      const ulong next = max(tile.offsets[tile.low + i], tile.first) - tile.first;
+      table[i] = (uint)min(next, (ulong)tile_keys);
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint low = ends[0];
-  const uint high = ends[1];
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + tile.first;
+  __global const MASU_ELEMENT *const moved = SORT_AT(const MASU_ELEMENT, moved_at) + tile.first;
+  const uint size = (uint)(end - begin) - skipped;
   for (uint v = 0; v < MASU_VECTORS; ++v) {
-    const ulong place = tile + (ulong)(v * MASU_GROUP + lid) * vector_keys;  // counted from the multiple of 16
-    if (place >= count + before) break;
-    const bool whole = place >= before && place - before + vector_keys <= count;
-    const ulong begin = max(place, (ulong)before) - before;
-    const ulong end = place + vector_keys - before < count ? place + vector_keys - before : count;
-    uint rank = rank_at(offsets, begin, low, high);
-    if (whole && (rank == high || offsets[rank + 1] >= end)) {
-      uint word = key_of(rank, flip);
-#if MASU_ELEMENT_BYTES == 1
-      word |= word << 8;
-#endif
-      word |= word << 16;
-      uint4 vector;
-      vector.x = word;
-      vector.y = word;
-      vector.z = word;
-      vector.w = word;
-      *(__global uint4 *)(to + begin) = vector;
+    const uint place = (v * MASU_GROUP + lid) * vector_keys;
+    const uint first = max(place, skipped) - skipped;
+    if (place + vector_keys <= skipped || first >= size) continue;
+    const uint limit = min(place + vector_keys - skipped, size);
+    const bool whole = limit - first == vector_keys;
+    uint rank = rank_at(&tile, first, tile.low);
+    uint next = begin_of(&tile, rank + 1);
+    uint bits = bits_of_rank(rank, flip);
+    uint words[4];
+    if (next >= limit && !SORT_MOVES(bits)) {
+      words[0] = MASU_ELEMENT_BYTES == 1 ? bits * 0x1010101U : bits * 0x10001U;
+      words[1] = words[2] = words[3] = words[0];
     } else {
-      for (ulong p = begin; p < end; ++p) {
-        if (rank < high && offsets[rank + 1] <= p) rank = rank_at(offsets, p, rank + 1, high);
-        to[p] = (MASU_ELEMENT)key_of(rank, flip);
+      MASU_PRAGMA_UNROLL
+      for (uint w = 0; w < 4; ++w) {
+        words[w] = 0;
+        for (uint k = 0; k < word_keys; ++k) {
+          const uint p = first + w * word_keys + k;
+          if (p >= limit) break;
+          if (next <= p) {
+            rank = rank_at(&tile, p, rank + 1);
+            next = begin_of(&tile, rank + 1);
+            bits = bits_of_rank(rank, flip);
+          }
+          words[w] |= (uint)(SORT_MOVES(bits) ? moved[p] : bits) << 8 * MASU_ELEMENT_BYTES * k;
+        }
+      }
+    }
+    if (whole) {
+      *(__global uint4 *)(to + first) = vector_of(words);
+    } else {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < vector_keys; ++k) {
+        if (first + k < limit) to[first + k] = (MASU_ELEMENT)element_of(words, k);
       }
     }
   }

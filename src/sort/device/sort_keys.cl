@@ -8,6 +8,59 @@
 //
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
+// Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
+#if MASU_PAYLOAD_BYTES > 0
+#define SORT_VALUE_BUFFERS \
+  __global uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
+#else
+#define SORT_VALUE_BUFFERS
+#endif
+
+// A crowded bucket: its first key, its keys, the bits in which they may differ, and where they are and go.
+enum { open_words = 4 };  // words
+enum { state_in_parted = 1 };
+// What the keys of a crowded bucket are: how many have each digit, then bits that are 1 in some key, and 0 in some, lower
+// words first.
+enum { row_ones = 256 };
+enum { row_nones = 258 };
+enum { row_words = 260 };  // words
+
+// Gives crowded buckets to a level of sort_crowded.cl: of each work-item of `group` one, or none. `noted` holds 1 + 4 * group
+// words.
+inline void open_buckets(const bool opens, const uint begin, const uint size, const uint bits, const uint state,
+                         __global uchar *workspace, __global uint *level, const ulong opens_at, const ulong rows_at,
+                         const ulong tiles_at, __local uint *noted, const uint lid, const uint group) {
+  if (lid == 0) noted[0] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (opens) {
+    const uint index = atomic_inc(&level[0]);
+    __global uint *const record = SORT_AT(uint, opens_at) + (size_t)index * open_words;
+    record[0] = begin;
+    record[1] = size;
+    record[2] = bits;
+    record[3] = state;
+    __local uint *const note = noted + 1 + 4 * atomic_inc(&noted[0]);
+    note[0] = index;
+    note[1] = atomic_add(&level[1], (size + MASU_PART_TILE - 1) / MASU_PART_TILE);
+    note[2] = begin;
+    note[3] = size;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint number = noted[0];
+  for (uint k = 0; k < number; ++k) {
+    __local const uint *const note = noted + 1 + 4 * k;
+    const uint index = note[0];
+    for (uint i = lid; i < row_words; i += group) SORT_AT(uint, rows_at)[(size_t)index * row_words + i] = 0;
+    const uint all = note[3];
+    for (uint i = lid; i < (all + MASU_PART_TILE - 1) / MASU_PART_TILE; i += group) {
+      __global uint *const tile = SORT_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
+      tile[0] = note[2] + i * MASU_PART_TILE;
+      tile[1] = min(all - i * MASU_PART_TILE, (uint)MASU_PART_TILE);
+      tile[2] = index;
+    }
+  }
+}
+
 #define SORT_TILE MASU_PART_TILE
 enum { counter_words = 4096 };  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_once.h"
+#include "sort/device/sort_special.h"
 
 #include "call/operands.h"
 
@@ -209,20 +210,20 @@ class Sorter {
            lists, flipped_, LocalMemory{tuning_.part_bytes()});
   }
 
-  template <class... T>
-  void launch_special(std::string_view name, std::uint64_t groups, const T&... arguments) {
-    launch_of(special_files, special_defines(info_, subject_, bucket_bits_), name, groups, special_group, arguments...);
+  [[nodiscard]] call::Kernels special_kernels() const {
+    constexpr auto files = sort_special::files();
+    return {stream_.device(), files, sort_special::defines(subject_.dtype), sort_special::group};
   }
+  [[nodiscard]] std::uint64_t zero_end() const { return at(layout_.starts + tuning_.zero_word() * 4); }
   void move_specials() {
-    const LocalMemory local = call::local<std::uint32_t>(special_group + 2);
-    launch_special("special_count", special_chunks, keys_, memory_, at(layout_.header), at(layout_.chunks), count_,
-                   local);
-    launch_special("special_move", special_chunks, keys_, parted_, memory_, at(layout_.header), at(layout_.chunks),
-                   at(layout_.listed), at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_, local);
+    call::Kernels kernels = special_kernels();
+    sort_special::move(stream_, kernels, keys_, parted_, memory_,
+                       {at(layout_.header), at(layout_.chunks), at(layout_.listed), zero_end()}, count_, flipped_,
+                       work_);
   }
   void restore() {
-    launch_special("special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_, memory_, at(layout_.header),
-                   at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_);
+    work_.done(special_kernels().launch(stream_, "special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_,
+                                        memory_, at(layout_.header), zero_end(), count_, flipped_));
   }
 
   Stream& stream_;

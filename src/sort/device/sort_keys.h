@@ -137,9 +137,6 @@ inline constexpr unsigned singles_word = 41;
 inline constexpr unsigned by_digits_word = 43;  // and the next
 inline constexpr unsigned larger_word = 47;     // and the next
 
-inline constexpr unsigned special_group = 256;
-inline constexpr unsigned special_chunks = 4096;
-inline constexpr unsigned specials_listed = 1024;  // zeros, and NaNs: fewer than that need no further reading
 inline constexpr unsigned split_group = 256;
 
 // Where things begin in the temporary memory, and its size.
@@ -178,14 +175,12 @@ inline constexpr auto part_files = files("src/sort/device/sort_keys.cl", "src/so
 inline constexpr auto crowded_files =
     files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
 inline constexpr auto finish_files = files("src/sort/device/sort_bins.cl", "src/sort/device/sort_keys_finish.cl");
-inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
 inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
 // `by_digits`: crowded keys may be left to sort_once.
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits);
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subject& subject, Finish which,
                                             unsigned bucket_bits);
-std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
 std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
 
 }  // namespace masu::sort_keys

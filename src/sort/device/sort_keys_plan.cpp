@@ -5,6 +5,7 @@
 #include "elements/elements.h"
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
+#include "sort/device/sort_special.h"
 
 #include <algorithm>
 #include <bit>
@@ -106,7 +107,7 @@ std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& t
   add(defines, "MASU_PART_TILE", tuning.part.tile());
   add(defines, "MASU_PAYLOAD_BYTES", tuning.value_bytes);
   defines.emplace_back("MASU_VALUE", unsigned_type(tuning.value_bytes));
-  add(defines, "MASU_MOST_LISTED", specials_listed);
+  add(defines, "MASU_MOST_LISTED", sort_special::most_listed);
   add_subject(defines, subject);
   return defines;
 }
@@ -233,8 +234,8 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
   layout.counts = reserve(tuning.buckets() * 4);
   layout.starts = reserve(tuning.start_words() * 4);
   if (subject.has_specials()) {
-    layout.chunks = reserve(special_chunks * 8);
-    layout.listed = reserve(specials_listed * 8);
+    layout.chunks = reserve(sort_special::chunk_bytes);
+    layout.listed = reserve(sort_special::list_bytes);
   }
   if (!tuning.tallies) {
     for (std::uint64_t& at : layout.opens) at = reserve(most_open * open_words * 4);
@@ -287,13 +288,6 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
   add(defines, "MASU_JOIN_BITS", join_bits);
   defines.push_back(sort_kernels::unrolled_define(info));
-  return defines;
-}
-
-std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
-  const Tuning tuning = tuning_of(info, subject, bucket_bits);
-  std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
-  add(defines, "MASU_GROUP", special_group);
   return defines;
 }
 

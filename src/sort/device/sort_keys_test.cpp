@@ -6,6 +6,7 @@
 
 #include "each_device.h"
 #include "sort/device/sort_keys_test.h"
+#include "sort/device/sort_special.h"
 #include "sort/sort_test_data.h"
 
 #include <dlfcn.h>
@@ -126,7 +127,7 @@ TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
       };
       expect_sorted_both_ways(keys_by<T>(count, make), std::to_string(zeros) + " zeros, " + std::to_string(nans));
     };
-    constexpr std::uint64_t listed = sort_keys::specials_listed;
+    constexpr std::uint64_t listed = sort_special::most_listed;
     mixed(listed, listed + 1);
     mixed(listed + 1, listed);
     mixed(50, 3 * listed);

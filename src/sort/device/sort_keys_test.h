@@ -3,6 +3,7 @@
 #pragma once
 
 #include "each_device.h"
+#include "sort/device/sort_counting.h"
 #include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_once.h"
@@ -39,6 +40,7 @@ class AloneSorts : public EachDevice {
     DeviceWork work;
     const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
     if (few) sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
+    else if (counted) sort_counting::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
     else if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
     else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits, shaped_for);
     stream.finish();
@@ -55,6 +57,7 @@ class AloneSorts : public EachDevice {
   std::uint64_t shaped_for = 0;  // keys, if not 0
   bool once = false;             // by sort_once
   bool few = false;              // by sort_few
+  bool counted = false;          // by sort_counting
 
   template <class T>
   void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {

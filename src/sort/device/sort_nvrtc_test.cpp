@@ -95,7 +95,7 @@ TEST_P(SortRadixNvrtc, Keys) {
                           {"keys_finish"});
         }
         if (subject.has_specials()) {
-          expect_compiles(sort_keys::special_files, sort_keys::special_defines(info, subject, bits),
+          expect_compiles(sort_special::files(), sort_special::defines(subject.dtype),
                           {"special_count", "special_move", "special_restore"});
         }
         if (tuning.tally_group != 0) {
@@ -155,8 +155,11 @@ TEST_P(SortRadixNvrtc, Few) {
 }
 
 TEST_P(SortRadixNvrtc, Counting) {
-  for (const Kind& kind : here({{Dtype::i8, 0}, {Dtype::u16, 0}})) {
-    expect_compiles(sort_counting::files, sort_counting::defines(kind.dtype, 256), {"sort_offsets", "sort_fill"});
+  for (const Kind& kind : here({{Dtype::i8, 0}, {Dtype::u16, 0}, {Dtype::f16, 0}})) {
+    expect_compiles(sort_counting::offsets_files, sort_counting::defines(kind.dtype, 1024), {"sort_offsets"});
+    std::vector<std::string> names = {"sort_fill"};
+    if (is_float(kind.dtype)) names.insert(names.end(), {"special_count", "special_move", "special_restore"});
+    expect_compiles(sort_counting::fill_files(kind.dtype), sort_counting::defines(kind.dtype, 256), names);
   }
 }
 

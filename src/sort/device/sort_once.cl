@@ -29,7 +29,6 @@ enum {
   tile_items = MASU_GROUP * MASU_ITEMS,
   sub_groups = MASU_GROUP / 32,
 };
-#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
 enum {
   loads_each = 4,  // vectors of keys under way together
   items_read = 8,   // items that a work-item reads before it counts any of them

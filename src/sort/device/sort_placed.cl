@@ -8,15 +8,9 @@
 //
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
+#define SORT_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 // Before a loop that stays as it is.
 #define SORT_ROLLED _Pragma("unroll 1")
-
-// Whether the bits are those of a zero or a NaN that does not move.
-#if MASU_ELEMENT_CLASS == 2
-#define SORT_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_ELEMENT)MASU_INFINITY_BITS * 2)
-#else
-#define SORT_IS_SPECIAL(bits) false
-#endif
 
 #if MASU_PACKED
 typedef uint Source;  // a key as the caller has it

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint32_t flag_indices = 1;
 constexpr std::uint32_t flag_drop_keys = 2;
 constexpr std::uint32_t flag_whole = 4;
+constexpr std::uint32_t flag_widen = 8;
 
 // Bytes in the memory of a buffer that outlives the call, from `at` on.
 struct Place {
@@ -39,6 +40,7 @@ bool may_carry(const Payload& payload) {
 struct Needs {
   Plan plan;
   std::uint64_t record_bytes = 0;  // of records that are gathered at the end; 0: none
+  bool widens = false;             // indices of 4 bytes become 8 when they are written last
   std::uint64_t most_tiles = 0;
   std::uint64_t most_chunks = 0;
   // Where things begin in the temporary memory, and its size.
@@ -64,8 +66,13 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
   // Records are gathered by their places in the whole.
   const std::uint64_t indexed = gathered ? count : job.pieces.longest();
   const std::uint64_t index_bytes = indexed > std::uint64_t{1} << 32 ? 8 : 4;
-  const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0 : gathered ? index_bytes : payload.bytes;
+  const bool indices = payload.kind == Payload::Kind::indices;
   const bool pieces = !job.pieces.segments.empty();
+  // Not those of segments: between passes some lie in the result, where others are already.
+  needs.widens = indices && !pieces && index_bytes < payload.bytes;
+  const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0
+                                  : gathered || needs.widens          ? index_bytes
+                                                                      : payload.bytes;
   needs.record_bytes = gathered ? payload.bytes : 0;
   needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
   const std::uint64_t tile = needs.plan.tile();
@@ -82,7 +89,6 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
     end += call::aligned(bytes);
     return begin;
   };
-  const bool indices = payload.kind == Payload::Kind::indices;
   if (passes) {
     needs.keys = reserve(count * size_of(dtype));
     if (indices) needs.keys_too = reserve(count * size_of(dtype));
@@ -306,7 +312,7 @@ class RadixSorter {
     step.values_from.emplace(pass > 0 ? values_at(from_result) : task.values ? *task.values : *task.moved);
     step.values_to.emplace(values_at(to_result));
     if (pass == 0) step.flags |= task.flags();
-    if (!task.result && pass + 1 == passes) step.flags |= flag_drop_keys;
+    if (pass + 1 == passes) step.flags |= (task.result ? 0 : flag_drop_keys) | (needs_.widens ? flag_widen : 0);
     return step;
   }
 

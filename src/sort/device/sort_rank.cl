@@ -19,8 +19,6 @@ enum {
 };
 #define SORT_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
-#define SORT_AT(type, at) ((__global type *)(workspace + (at)))
-
 // `flip` is 0, or digit_count - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
   return ((uint)(sort_key(key) >> shift) & (digit_count - 1)) ^ flip;
@@ -61,10 +59,11 @@ inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint fli
 }
 
 // Bits of `flags`: the values are the places of the keys in their piece, not read; the keys are not written; places are
-// counted from the first of all keys.
+// counted from the first of all keys; values of 4 bytes are written as 8.
 enum { flag_indices = 1 };
 enum { flag_drop_keys = 2 };
 enum { flag_whole = 4 };
+enum { flag_widen = 8 };
 
 #if MASU_PAYLOAD_BYTES > 0
 #define SORT_VALUE_PARAMETERS                                                                                 \

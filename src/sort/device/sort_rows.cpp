@@ -196,6 +196,12 @@ void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBa
       rows.pieces * rows_of_piece(rows), std::min(rows.row_length, rows.piece_length),
       rows.row_length <= rows.piece_length && rows.piece_length % rows.row_length == 0};
   if (where.rows == 0) return;
+  if (where.longest == 1 && arrays.records == arrays.moved_records) {  // all are in order
+    const bool copied = arrays.target != nullptr && !call::same_place(*arrays.source, *arrays.target);
+    if (copied) work.done(call::copy(stream, *arrays.source, *arrays.target));
+    if (arrays.has_indices()) work.done(call::clear(stream, *arrays.indices, 0, arrays.indices->size_bytes()));
+    return;
+  }
   std::optional<Buffer<std::byte>> list;
   if (const std::uint64_t bytes = workspace_bytes(stream.device().info(), arrays, rows); bytes != 0) {
     list.emplace(work.memory_for(stream.device(), workspace, bytes));
