@@ -338,10 +338,10 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
   for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
-// Scans the chunks; input and output may be the same memory.
+// Scans the chunks; input and output may be the same memory. has_totals: whether there are totals, and not one chunk alone.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
-    SCAN_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at,
+    SCAN_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at, const uint has_totals,
     __local uint4 *tile, __local ulong *totals, __local ulong *sums, __local uint *wide) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + SCAN_SPANS) * (SCAN_STATE_WORDS + 1)
@@ -354,7 +354,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
   __global const ulong *before_chunk = (__global const ulong *)(total_memory + totals_at) + get_group_id(0);
   for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
     wide[i] = 0;
-    sums[2 * i] = before_chunk[i * get_num_groups(0)];
+    sums[2 * i] = has_totals != 0 ? before_chunk[i * get_num_groups(0)] : 0;
     sums[2 * i + 1] = 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -362,7 +362,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     add_sums(wide, sums);
     uint kinds = 0;
     for (uint i = 0; i < 3; ++i) {
-      if (before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
+      if (has_totals != 0 && before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
     }
     found[SCAN_KINDS] = kinds;
   }

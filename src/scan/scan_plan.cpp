@@ -137,6 +137,8 @@ Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count
     while (plan.vectors > 1 && plan.exact_bytes() > device.local_bytes) plan.vectors /= 2;
     while (plan.columns > 1 && plan.exact_bytes() > device.local_bytes) plan.columns /= 2;
   }
+  // A work-group alone takes one launch, not three.
+  if (plan.exact && !most_groups_given && plan.tiles() <= tuned.exact_tiles_alone) most_groups = 1;
   plan.chunk = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
   if (plan.exact)
     plan.chunk =
