@@ -34,3 +34,15 @@ inline MASU_BITS extreme_rank(const MASU_BITS bits, const uint largest, const ui
 #endif
   return largest != 0 ? key ^ MASU_ALL_BITS : key;
 }
+
+// What an element's key does not hold or what decides more than its own place: whether it is NaN, or a zero with a sign.
+#define ORDER_SEEN_NAN 1u
+#define ORDER_SEEN_MINUS 2u
+inline uint seen_of(const MASU_BITS bits) {
+#if MASU_FLOAT
+  const MASU_BITS magnitude = bits & (MASU_SIGN - 1);
+  return magnitude > MASU_INFINITY_BITS ? ORDER_SEEN_NAN : bits == MASU_SIGN ? ORDER_SEEN_MINUS : 0u;
+#else
+  return 0;
+#endif
+}

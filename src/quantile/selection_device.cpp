@@ -43,6 +43,7 @@ Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size
   if (places > selection_plan::tuned.few_places) return Way::sorted;
   const bool is_short = length <= selection_plan::tuned.most_short;
   if (is_short && rows <= plan.compute_units * selection_plan::tuned.short_rows_a_unit) return Way::alone;
+  if (plan.gpu && plan.row.share > 0 && length >= selection_plan::tuned.least_held) return Way::alone;
   const bool few = rows <= selection_plan::tuned.few_rows && length <= selection_plan::most_elements;
   return is_short || !few ? Way::sorted : Way::passes;
 }
@@ -83,8 +84,8 @@ class Selection {
         from_(from),
         result_(result),
         workspace_(workspace),
-        plan_(selection_plan::make(stream.device().info(), from.dtype)),
-        length_(from.length()) {}
+        length_(from.length()),
+        plan_(selection_plan::make(stream.device().info(), from.dtype, from.rows, length_)) {}
 
   void run(Way way, const Wanted& wanted) {
     if (way == Way::alone) return alone(wanted);
@@ -101,9 +102,10 @@ class Selection {
 
   void alone(const Wanted& wanted) {
     call::Kernels kernels = program(Part::alone);
-    kernels.launch(stream_, "selection_rows", from_.rows, from_.data, u32(length_), u32(from_.rows), u32(wanted.place0),
-                   u32(wanted.place1), wanted.what, result_, wanted.first, wanted.second, wanted.mark, wanted.stride,
-                   u32(wanted.zeros == Zeros::stable), tables(), words(plan_.row_group), state());
+    kernels.launch(stream_, "selection_rows", from_.rows * plan_.row.cluster, from_.data, u32(length_), u32(from_.rows),
+                   u32(wanted.place0), u32(wanted.place1), wanted.what, result_, wanted.first, wanted.second,
+                   wanted.mark, wanted.stride, u32(wanted.zeros == Zeros::stable), plan_.row.words(),
+                   u32(plan_.row.share), plan_.row.held());
   }
 
   void passes(const Wanted& wanted, std::uint64_t row) {
@@ -118,11 +120,14 @@ class Selection {
     const LocalMemory partial = words(plan_.group);
     const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     call::Kernels kernels = program(Part::passes);
-    std::optional<call::Kernels> alone;
+    std::optional<call::Kernels> bounding;  // by one work-group
     const bool bounded = bounds.samples != 0;
-    if (bounded) alone.emplace(program(Part::alone));
+    if (bounded) {
+      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
+      bounding.emplace(program(Part::bounds));
+    }
     call::Kernels::prepare({{kernels, bounded ? "selection_sample" : ""},
-                            {bounded ? *alone : kernels, bounded ? "selection_bounds" : ""},
+                            {bounded ? *bounding : kernels, bounded ? "selection_bounds" : ""},
                             {kernels, bounded ? "selection_filter" : ""},
                             {kernels, "selection_digits"},
                             {kernels, signs ? "selection_zeros" : ""},
@@ -132,8 +137,8 @@ class Selection {
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      alone->launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
-                    bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
+      bounding->launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                       bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
       kernels.launch(
           stream_, "selection_filter", groups, data, work, control + layout.filtered,
           LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});
@@ -153,8 +158,8 @@ class Selection {
   const SelectedRows& from_;
   const BufferBase& result_;
   const BufferBase& workspace_;
-  Plan plan_;
   std::uint64_t length_;
+  Plan plan_;
 };
 
 std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
@@ -225,12 +230,12 @@ void launch_points(Stream& stream, const Plan& plan, const PointLaunch& launch, 
 
 bool is_selected_by_sorting(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
                             std::size_t places) {
-  return way_of(selection_plan::make(device.info(), dtype), rows, length, places) == Way::sorted;
+  return way_of(selection_plan::make(device.info(), dtype, rows, length), rows, length, places) == Way::sorted;
 }
 
 std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
                               std::size_t places) {
-  const Plan plan = selection_plan::make(device.info(), dtype);
+  const Plan plan = selection_plan::make(device.info(), dtype, rows, length);
   switch (way_of(plan, rows, length, places)) {
     case Way::alone: return call::workspace_alignment;
     case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0), length).end;
@@ -244,7 +249,7 @@ std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows
 }
 
 Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, std::uint64_t place) {
-  const Plan plan = selection_plan::make(device.info(), dtype);
+  const Plan plan = selection_plan::make(device.info(), dtype, 1, length);
   const Bounds bounds = selection_plan::bounds(plan, length, place, place);
   if (way_of(plan, 1, length, 1) != Way::passes || bounds.samples == 0) return {};
   const Layout layout(plan, bounds, length);
@@ -253,7 +258,7 @@ Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, st
 
 void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,
                       bool nan_mark, const BufferBase& result, const BufferBase& workspace) {
-  const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
+  const Plan plan = selection_plan::make(stream.device().info(), from.dtype, from.rows, from.length());
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
@@ -266,8 +271,7 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
   for (std::size_t i = 0; i < places.size();) {
-    // Two places that lie apart have no bounds in common.
-    const bool two = i + 1 < places.size() && (way == Way::alone || places[i + 1] == places[i] + 1);
+    const bool two = i + 1 < places.size() && places[i + 1] == places[i] + 1;
     const std::size_t second = two ? i + 1 : i;
     selection.run(way, {.place0 = places[i],
                         .place1 = places[second],
@@ -284,7 +288,7 @@ void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBas
                        const BufferBase& workspace) {
   const QuantilePoint median = median_point(from.length());
   const std::array places{median.previous, median.next};
-  const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
+  const Plan plan = selection_plan::make(stream.device().info(), from.dtype, from.rows, from.length());
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   if (way == Way::sorted) {
     return points_on_device(stream, from, {&median, 1}, places, dtype_of_median(from.dtype), result, workspace);
@@ -303,8 +307,8 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
                       std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
                       const BufferBase& workspace) {
   const Device device = stream.device();
-  const Plan plan = selection_plan::make(device.info(), from.dtype);
   const std::uint64_t length = from.length();
+  const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
     sort_rows(stream, from, workspace);
     return launch_points(stream, plan,

@@ -30,12 +30,10 @@
 #define control_lower 1    // equal to it
 #define control_between 2  // between the bounds
 #define control_upper 3    // equal to the upper bound
-#define control_seen 4     // SELECT_SEEN_...
+#define control_seen 4     // ORDER_SEEN_...
 #define control_bounds 8   // the lower and the upper one, low word first, and SELECT_HAS_...
 #define control_states 16  // after each number of passes
 #define control_words (control_states + state_words * SELECT_PASSES)
-#define SELECT_SEEN_NAN 1u
-#define SELECT_SEEN_MINUS 2u  // a zero with a sign
 #define SELECT_HAS_LOWER 1u
 #define SELECT_HAS_UPPER 2u
 #define SELECT_IS_NAN 4u  // a bound: there are none
@@ -137,15 +135,6 @@ MASU_INLINE void count_key(const MASU_BITS key, const Wanted wanted, __local uin
   if (wanted.two != 0 && before == wanted.front1) atomic_inc(&tables[SELECT_DIGITS + digit]);
 }
 
-inline uint seen_of(const MASU_BITS bits) {
-#if MASU_FLOAT
-  const MASU_BITS magnitude = bits & (MASU_SIGN - 1);
-  return magnitude > MASU_INFINITY_BITS ? SELECT_SEEN_NAN : bits == MASU_SIGN ? SELECT_SEEN_MINUS : 0u;
-#else
-  return 0;
-#endif
-}
-
 // Which digit follows at the places that look at table number `table` of `pass`, from a work-item's share of its counts.
 // All work-items come here.
 MASU_INLINE void add_digits(const uint *share, const uint pass, const uint table, const uint two, __local uint *state,
@@ -227,12 +216,12 @@ inline MASU_BITS first_listed(const uint mask, __local const uint4 *held) {
 }
 
 // By one work-item; `minus`: which of the two, if it is a zero, has a sign.
-inline void store_result(__local const uint *state, const uint seen, __local const uint *minus, const bool one,
-                         const uint what, __global uchar *results, const ulong first, const ulong second,
+inline void store_result(const MASU_BITS key0, const MASU_BITS key1, const uint seen, __local const uint *minus,
+                         const bool one, const uint what, __global uchar *results, const ulong first, const ulong second,
                          const ulong mark) {
   MASU_BITS found[2];
   for (uint t = 0; t < 2; ++t) {
-    const MASU_BITS key = key_at(state, t);
+    const MASU_BITS key = t == 0 ? key0 : key1;
     found[t] = bits_of_key(key);
 #if MASU_FLOAT
     if (key == MASU_ALL_BITS) found[t] = MASU_QUIET_NAN;
@@ -243,13 +232,13 @@ inline void store_result(__local const uint *state, const uint seen, __local con
     set_element(results, first, found[0]);
     set_element(results, second, found[1]);
 #if MASU_FLOAT
-    if (mark != SELECT_NO_MARK) set_element(results, mark, (seen & SELECT_SEEN_NAN) != 0 ? MASU_QUIET_NAN : 0);
+    if (mark != SELECT_NO_MARK) set_element(results, mark, (seen & ORDER_SEEN_NAN) != 0 ? MASU_QUIET_NAN : 0);
 #endif
     return;
   }
   __global MASU_MEAN *mean = (__global MASU_MEAN *)results + first;
 #if MASU_FLOAT
-  *mean = (seen & SELECT_SEEN_NAN) != 0 ? MASU_MEAN_QUIET_NAN : mean_of_two(found[0], found[1], one);
+  *mean = (seen & ORDER_SEEN_NAN) != 0 ? MASU_MEAN_QUIET_NAN : mean_of_two(found[0], found[1], one);
 #else
   *mean = mean_of_two(found[0], found[1], one);
 #endif

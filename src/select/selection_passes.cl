@@ -169,7 +169,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
       ++place;
     }
   }
-  const uint seen = (nan ? SELECT_SEEN_NAN : 0u) | (minus ? SELECT_SEEN_MINUS : 0u);
+  const uint seen = (nan ? ORDER_SEEN_NAN : 0u) | (minus ? ORDER_SEEN_MINUS : 0u);
   if (seen != 0) atomic_or(&totals[control_seen], seen);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lane < control_seen && totals[lane] != 0) atomic_add(&control[lane], totals[lane]);
@@ -296,7 +296,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_zeros(SELECT_DATA, SELECT_WO
   __global uint *control = (__global uint *)(work + control_at);
   const uint lane = (uint)get_local_id(0);
   resume(SELECT_PASSES, count, place0, place1, bounded, control, capacity, state, partial);
-  const bool wanted = (control[control_seen] & SELECT_SEEN_MINUS) != 0 &&
+  const bool wanted = (control[control_seen] & ORDER_SEEN_MINUS) != 0 &&
                       (is_zero_key(key_at(state, 0)) || is_zero_key(key_at(state, 1)));
   const uint share = zeros_share(count, (uint)get_num_groups(0));
   const uint first = min(count, (uint)get_group_id(0) * share);
@@ -326,7 +326,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_finish(SELECT_DATA, SELECT_W
   const uint mine = groups != 0 && lane < groups ? control[SELECT_ZEROS + lane] : 0;
   for (uint which = 0; which < 2; ++which) {
     const uint rest = rest_at(state, which);
-    const bool wanted = groups != 0 && is_zero_key(key_at(state, which)) && (seen & SELECT_SEEN_MINUS) != 0;
+    const bool wanted = groups != 0 && is_zero_key(key_at(state, which)) && (seen & ORDER_SEEN_MINUS) != 0;
     if (lane == 0) minus[which] = 0;
     uint all;
     const uint before = group_scan(mine, MASU_GROUP, partial, lane, &all) - mine;
@@ -342,5 +342,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_finish(SELECT_DATA, SELECT_W
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 #endif
-  if (lane == 0) store_result(state, seen, minus, place0 == place1, what, results + results_at, first, second, mark);
+  if (lane == 0) {
+    store_result(key_at(state, 0), key_at(state, 1), seen, minus, place0 == place1, what, results + results_at, first,
+                 second, mark);
+  }
 }

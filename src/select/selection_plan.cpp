@@ -5,6 +5,7 @@
 #include "elements/elements.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -23,6 +24,25 @@ double reach(double samples, double part) {
   return deviations * std::sqrt(samples * part * (1 - part)) + 3;
 }
 
+RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside) {
+  constexpr std::uint64_t each = 8;  // vectors of a work-item, so that few wait at barriers
+  const std::uint64_t in_vector = vector_bytes / size_of(dtype);
+  const std::uint64_t vectors = (count + in_vector - 1) / in_vector;
+  RowShape shape{.group = work_group(device, device.gpu ? tuned.row_group : 64, 16)};
+  const std::uint64_t used = beside + shape.words().bytes;
+  const std::uint64_t most = used < device.local_bytes ? (device.local_bytes - used) / vector_bytes : 0;
+  // A cluster is quicker; where rows fill the device, a work-group takes each, which waits less.
+  const unsigned cluster = cluster_groups(device);
+  const bool few = rows * 2 <= device.compute_units && vectors > tuned.most_alone_vectors;
+  if (vectors > most || few) shape.cluster = cluster;
+  const std::uint64_t share = (vectors + shape.cluster - 1) / shape.cluster;
+  if (share > most) return {.group = shape.group};
+  shape.share = share;
+  const std::uint64_t fitting = std::bit_ceil((share + each - 1) / each);
+  shape.group = static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, std::min(shape.group, 64U), shape.group));
+  return shape;
+}
+
 std::vector<std::string_view> Plan::files(Part part) {
   if (part == Part::points || part == Part::numbers) {
     return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_found.cl"};
@@ -30,7 +50,10 @@ std::vector<std::string_view> Plan::files(Part part) {
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
                                        "src/elements/group_scan.cl", "src/elements/soft_float.cl",
                                        "src/select/selection.cl"};
-  if (part == Part::alone) result.emplace_back("src/select/selection_alone.cl");
+  if (part == Part::alone || part == Part::bounds) {
+    result.insert(result.end(), {"src/select/selection_row.cl", part == Part::alone ? "src/select/selection_alone.cl"
+                                                                                    : "src/select/selection_bounds.cl"});
+  }
   if (part == Part::passes)
     result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
   if (part == Part::ranges) result.insert(result.end(), {"src/elements/totals.cl", "src/select/selection_ranges.cl"});
@@ -44,6 +67,17 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
   }
   std::vector<runtime::Define> more{
       {"MASU_GROUP", work_items(part)}, {"MASU_UNROLL", unroll}, {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
+  if (part == Part::alone || part == Part::bounds) {
+    constexpr unsigned loads = 8;
+    // Ranks are keys.
+    more.insert(more.end(), {{"MASU_LARGEST", true},
+                             {"MASU_NAN_FIRST", true},
+                             {"MASU_SKIP", false},
+                             {"MASU_FROM_ROWS", true},
+                             {"MASU_CLUSTER", row.cluster},
+                             {"MASU_HELD", row.share > 0},
+                             {"MASU_BATCH", row.batch(dtype, gpu ? loads : 1)}});
+  }
   if (part == Part::ranges) {
     more.emplace_back("MASU_RANGES", number);
     more.emplace_back("MASU_LISTED", listed);
@@ -80,10 +114,10 @@ std::size_t Plan::counting_words() const noexcept {
   return 16 + state_words * passes() + 2 * passes() * table_words;
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype) {
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count) {
   Plan plan{.dtype = dtype, .gpu = device.gpu};
   plan.group = work_group(device, device.gpu ? tuned.group : 64, 16);
-  plan.row_group = work_group(device, device.gpu ? tuned.row_group : 64, 16);
+  plan.row = row_shape(device, dtype, rows, count, 0);
   plan.unroll = device.gpu ? tuned.unroll : 1;
   // The filter keeps a tile in local memory, and some words beside it.
   constexpr std::uint64_t beside = 64;

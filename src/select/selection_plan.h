@@ -7,7 +7,9 @@
 
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/program.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,7 +18,7 @@
 namespace masu::selection_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part : std::uint8_t { alone, passes, points, numbers, ranges, counts };
+enum class Part : std::uint8_t { alone, bounds, passes, points, numbers, ranges, counts };
 
 // Elements of a row that the passes take: their numbers fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -43,11 +45,29 @@ struct Tuned {
 };
 inline Tuned tuned;
 
+// How selection_row.cl takes a row: a work-group, or a cluster of them, holds it in local memory; where it does not fit, a
+// work-group reads it for each step.
+struct RowShape {
+  unsigned group = 1;       // work-items
+  unsigned cluster = 1;     // work-groups of a row
+  std::uint64_t share = 0;  // vectors that each holds; 0: none
+
+  // Loads in flight: `elements`, or vectors, of which elements of few bytes need more registers.
+  [[nodiscard]] unsigned batch(Dtype dtype, unsigned elements) const noexcept {
+    return share > 0 ? std::max(1U, std::min(elements, static_cast<unsigned>(2 * size_of(dtype)))) : elements;
+  }
+  // Local memory of a selection: tables, a word for each work-item, and a state; what is held.
+  [[nodiscard]] LocalMemory words() const noexcept { return {(2 * std::size_t{256} + group + 16) * sizeof(std::uint32_t)}; }
+  [[nodiscard]] LocalMemory held() const noexcept { return {static_cast<std::size_t>(std::max<std::uint64_t>(share, 1)) * vector_bytes}; }
+};
+// `beside`: bytes of local memory that the kernel needs for other things.
+RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside);
+
 struct Plan {
   Dtype dtype = Dtype::u8;
   bool gpu = false;
   unsigned group = 256;      // work-items of a work-group of many
-  unsigned row_group = 256;  // of one that works alone
+  RowShape row{};            // of those that work alone, or in a cluster
   unsigned unroll = 1;
   unsigned compute_units = 1;
   // From this number of elements up, a sample bounds the search, if keys have 32 bits or more.
@@ -58,7 +78,7 @@ struct Plan {
   [[nodiscard]] std::vector<runtime::Define> defines(Part part, std::size_t number = 1, unsigned listed = 1) const;
   // Copies of the tables in which a work-group counts the digits after so many prefixes.
   [[nodiscard]] std::size_t copies(std::size_t prefixes) const noexcept { return gpu ? most_prefixes / prefixes : 1; }
-  [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
+  [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone || part == Part::bounds ? row.group : group; }
   [[nodiscard]] unsigned passes() const noexcept;
   // 16-byte vectors that a work-group of many takes at a time.
   [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }
@@ -69,7 +89,8 @@ struct Plan {
   // Words that are cleared before the first pass: what is known, and the counts.
   [[nodiscard]] std::size_t counting_words() const noexcept;
 };
-Plan make(const DeviceInfo& device, Dtype dtype);
+// For `rows` rows of `count` elements.
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t rows = 1, std::uint64_t count = 1);
 
 // Places of a sample between a place, which has `part` of the elements below it, and its bound.
 double reach(double samples, double part);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k of one long row in one pass: a threshold from a sample, everything above it gathered, what is equal to it
-// counted tile by tile, and only the first of these gathered. group_scan.cl, scrambled.cl and
+// counted tile by tile, and only the first of these gathered. selection_row.cl, scrambled.cl and
 // topk_select.cl stand in front of this file; topk_order.cl has the step that brings what was gathered into order.
 //
 // kernels.md has the parameters, which topk_plan.cpp gives.
@@ -55,8 +55,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint r
   __global const MASU_BITS *ranks = TOPK_AT(const MASU_BITS, ranks_at);
   __global uint *control = TOPK_AT(uint, control_at);
   __local uint *tables = local_words;
-  __local uint *sums = tables + TOPK_DIGITS * MASU_COPIES;
-  __local uint *state = sums + 16;
+  __local uint *partial = tables + SELECT_ROW_DIGITS;
+  __local uint *state = partial + MASU_GROUP;
   const uint lane = (uint)get_local_id(0);
   MASU_BITS mine[MASU_SAMPLES / MASU_GROUP];
   MASU_UNROLLED
@@ -64,7 +64,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint r
   uint rest = rest_of_all;
   ulong prefix = 0;
   for (int shift = 8 * MASU_ELEMENT_BYTES - 8; shift >= 0; shift -= 8) {
-    clear_words(tables, TOPK_DIGITS * MASU_COPIES);
+    clear_words(tables, SELECT_ROW_DIGITS);
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
     for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) {
@@ -72,9 +72,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint r
       if (front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    find_digit(tables, sums, state, rest);
-    prefix = prefix << 8 | state[0];
-    rest -= state[1];
+    find_digit(tables, partial, state, rest);
+    prefix = prefix << 8 | state[row_digit];
+    rest -= state[row_above];
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (lane == 0) {
@@ -141,7 +141,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
   __global uint *control = TOPK_AT(uint, control_at);
   __global uint *tiles = TOPK_AT(uint, tiles_at);
   __global ulong *keys = TOPK_AT(ulong, keys_at);
-#if MASU_PAIRS
+#if TOPK_PAIRS
   __global uint *indices = TOPK_AT(uint, indices_at);
 #endif
   __global const uchar *bytes = data + byte_offset;
@@ -151,7 +151,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
   __global uint *gathered = control + (collect != 0 ? control_taken : control_above);
   const MASU_BITS threshold = threshold_of(control);
 #if MASU_FLOAT
-  const bool nan = threshold == TOPK_NAN_RANK;  // the threshold itself
+  const bool nan = threshold == SELECT_NAN_RANK;  // the threshold itself
 #else
   const bool nan = false;
 #endif
@@ -238,7 +238,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
       const uint bit = (uint)popcount((TOPK_MASK)((mask & (0 - mask)) - 1));
       const uint e = first_element + bit / MASU_PER_VECTOR * (MASU_GROUP * MASU_PER_VECTOR) + bit % MASU_PER_VECTOR;
       keys[place] = key_of_entry(rank_of(element_at(bytes, e)), e);
-#if MASU_PAIRS
+#if TOPK_PAIRS
       indices[place] = e;
 #endif
     }
@@ -293,7 +293,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(TOPK_DATA, TOPK_WORK, const 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_gather(TOPK_DATA, TOPK_WORK, TOPK_RESULT) {
   __global const ulong *keys = TOPK_AT(const ulong, keys_at);
   for (uint i = (uint)get_global_id(0); i < k; i += (uint)get_global_size(0)) {
-#if MASU_PAIRS
+#if TOPK_PAIRS
     const uint index = TOPK_AT(const uint, indices_at)[i];
 #else
     const uint index = ~(uint)keys[i];

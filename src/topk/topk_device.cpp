@@ -27,7 +27,6 @@ constexpr std::size_t control_nan = 4;
 constexpr std::size_t control_words = 16;
 using Control = std::array<std::uint32_t, control_words>;
 
-constexpr std::size_t order_words = 24;  // words of local memory beside the entries
 constexpr std::size_t filter_words = 8;
 
 LocalMemory local_words(std::size_t count) {
@@ -38,8 +37,9 @@ std::uint32_t u32(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-Plan plan_for(const Device& device, Dtype dtype, const TopkOptions& options) {
-  return topk_plan::make(device.info(), dtype, Ranking(dtype, options.largest, options.nan));
+Plan plan_for(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows, std::uint64_t count,
+              std::uint64_t k) {
+  return topk_plan::make(device.info(), dtype, Ranking(dtype, options.largest, options.nan), rows, count, k);
 }
 
 // Only the data tell how many NaNs stand after the k-th largest: it is selected among the ranks, where they come
@@ -53,17 +53,17 @@ Dtype rank_dtype(Dtype dtype) {
   return size_of(dtype) == 8 ? Dtype::u64 : size_of(dtype) == 4 ? Dtype::u32 : Dtype::u16;
 }
 
-// Rows that a work-group takes each.
+// Rows that a work-group takes each, or a cluster.
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
-  return k <= plan.places &&
-         (count < topk_plan::tuned.least_filtered || (rows > 1 && count <= topk_plan::tuned.most_row_elements));
+  return k <= plan.places && (plan.row.share > 0 || count < topk_plan::tuned.least_filtered ||
+                              (rows > 1 && count <= topk_plan::tuned.most_row_elements));
 }
 
 }  // namespace
 
 // Where the arrays begin in the temporary memory, and how much there is of them.
 struct DeviceTopk::Layout {
-  bool rows = false;  // a work-group takes each row
+  bool rows = false;  // a work-group or a cluster takes each row
   topk_plan::Sampling sampling;
   std::uint64_t control = 0;
   std::uint64_t ranks = 0;
@@ -127,21 +127,20 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
 
 std::uint64_t DeviceTopk::bytes(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
                                 std::uint64_t count, std::uint64_t k, bool queued, bool results) {
-  return layout(plan_for(device, dtype, options), device, rows, count, k, queued, results).end;
+  return layout(plan_for(device, dtype, options, rows, count, k), device, rows, count, k, queued, results).end;
 }
 
 DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
                        std::uint64_t count, std::uint64_t k, bool queued, const BufferBase* indices,
                        const BufferBase* values)
     : device_(data.device()),
-      plan_(plan_for(device_, dtype, options)),
+      plan_(plan_for(device_, dtype, options, rows, count, k)),
       data_(data),
       rows_(rows),
       count_(count),
       k_(k),
       at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, queued, indices == nullptr))) {
   call::check_fp64("topk", device_, dtype);
-  if (at_->rows) plan_.fit_rows(count);
   const BufferBase& first = indices != nullptr ? *indices : data;
   const BufferBase& second = values != nullptr ? *values : data;
   memory_.emplace(call::take_workspace("topk", options.workspace, device_, at_->end, {&data, &first, &second}));
@@ -182,8 +181,8 @@ call::Arguments DeviceTopk::result(std::uint64_t row) const {
 }
 
 call::Arguments DeviceTopk::entries(Part part, std::uint64_t places) const {
-  return call::Arguments(LocalMemory{plan_.keys_local(part, places)}, local_words(plan_.pairs() ? places : 1),
-                         local_words(order_words));
+  return call::Arguments(call::local<std::uint64_t>(places), local_words(plan_.pairs() ? places : 1),
+                         plan_.words_local(part));
 }
 
 void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
@@ -200,13 +199,13 @@ void DeviceTopk::launch_rows(Stream& stream) {
            call::At{*memory_, memory_->byte_offset() + at_->nans}, result(0));
     return;
   }
-  const std::uint64_t places = std::bit_ceil(k_);
+  const std::uint64_t places = plan_.places_of(k_);
   // What is done with short rows is mostly waiting.
-  const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, topk_plan::tuned.row_items_a_unit / plan_.row_group);
-  const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit);
+  const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, topk_plan::tuned.row_items_a_unit / plan_.row.group);
+  const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit) * plan_.row.cluster;
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
          call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
-         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places));
+         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places), u32(plan_.row.share), plan_.row.held());
 }
 
 // Finds the result of a row by one work-group, if the sample has misled, without asking the host.
@@ -215,7 +214,8 @@ void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
   const std::uint64_t begin = memory_->byte_offset();
   launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
          call::At{*memory_, begin + at_->nans + row * sizeof(std::uint32_t)}, call::At{*memory_, begin + at_->control},
-         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places));
+         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places),
+         u32(plan_.row.share), plan_.row.held());
 }
 
 void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
@@ -245,7 +245,7 @@ void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});
-    launch(stream, Part::select, "topk_threshold", 1, work(), at_->sampling.rest, LocalMemory{plan_.threshold_local()});
+    launch(stream, Part::select, "topk_threshold", 1, work(), at_->sampling.rest, plan_.words_local(Part::select));
   } else {
     Buffer<std::byte> control = memory_->slice(at_->control, sizeof(Control));
     stream.fill(control, std::byte{0});  // the threshold is the least rank

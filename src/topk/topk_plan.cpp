@@ -14,10 +14,12 @@ namespace {
 
 constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view key_file = "src/elements/order.cl";
+constexpr std::string_view scan_file = "src/elements/group_scan.cl";
+constexpr std::string_view row_file = "src/select/selection_row.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
 
-constexpr std::size_t digits = 256;       // of a selection in a work-group
-constexpr std::size_t select_words = 24;  // of it, beside the tables
+// A cluster puts more entries than this into order in less time than it looks at a row once more.
+constexpr std::uint64_t least_places = 512;
 
 // The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
 // this chance; where many are expected, once in some millions.
@@ -38,36 +40,35 @@ double threshold_rank(double chance) {
 }  // namespace
 
 std::vector<std::string_view> Plan::files(Part part) const {
+  std::vector<std::string_view> result{elements_file, key_file, scan_file, row_file, select_file};
   switch (part) {
-    case Part::select:
-      return {elements_file,     key_file, select_file, "src/elements/group_scan.cl", "src/elements/scrambled.cl",
-              "src/topk/topk.cl"};
-    case Part::short_rows: return {elements_file, key_file, select_file, "src/topk/topk_short.cl"};
-    default: return {elements_file, key_file, select_file, "src/topk/topk_order.cl"};
+    case Part::select: result.insert(result.end(), {"src/elements/scrambled.cl", "src/topk/topk.cl"}); break;
+    case Part::short_rows: result.emplace_back("src/topk/topk_short.cl"); break;
+    default: result.emplace_back("src/topk/topk_order.cl");
   }
+  return result;
 }
 
 unsigned Plan::work_items(Part part) const noexcept {
   if (part == Part::select) return group;
   if (part == Part::short_rows) return std::min(tuned.short_group, order_group);
-  return part == Part::rows ? row_group : order_group;
+  return part == Part::rows ? row.group : order_group;
 }
 
 std::vector<runtime::Define> Plan::defines(Part part) const {
-  const bool wide = part == Part::finish || part == Part::rows;
-  std::vector<runtime::Define> result = element_defines(dtype, {{"MASU_LARGEST", ranking.largest},
-                                                                {"MASU_NAN_FIRST", ranking.nan_first},
-                                                                {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
-                                                                {"MASU_GROUP", work_items(part)},
-                                                                {"MASU_UNROLL", unroll},
-                                                                {"MASU_SKIP", ranking.skip},
-                                                                {"MASU_PAIRS", pairs()}});
-  result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
-  if (part == Part::short_rows) return result;
-  if (wide) {
+  std::vector<runtime::Define> result =
+      element_defines(dtype, {{"MASU_LARGEST", ranking.largest},
+                              {"MASU_NAN_FIRST", ranking.nan_first},
+                              {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
+                              {"MASU_GROUP", work_items(part)},
+                              {"MASU_SKIP", ranking.skip},
+                              {"MASU_CLUSTER", part == Part::rows ? row.cluster : 1}});
+  if (part == Part::finish || part == Part::rows) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
-    result.push_back({"MASU_BATCH", batch});
-  } else {
+    result.push_back({"MASU_HELD", part == Part::rows && row.share > 0});
+    result.push_back({"MASU_BATCH", part == Part::rows ? row.batch(dtype, batch) : batch});
+  } else if (part == Part::select) {
+    result.push_back({"MASU_UNROLL", unroll});
     result.push_back({"MASU_VALUE", names_of(dtype).kernel_type});
     result.push_back({"MASU_AS_VALUE", names_of(dtype).from_bits});
     result.push_back({"MASU_GROUPS_A_UNIT", groups_a_unit});
@@ -96,39 +97,23 @@ std::size_t Plan::sample_local() const noexcept {
   return group * std::max(size_of(dtype), sizeof(std::uint32_t));
 }
 
-std::size_t Plan::threshold_local() const noexcept {
-  return (digits * copies + select_words) * sizeof(std::uint32_t);
+std::uint64_t Plan::places_of(std::uint64_t k) const noexcept {
+  return std::max(std::bit_ceil(k), row.cluster > 1 ? least_places : 1);
 }
 
-std::size_t Plan::keys_local(Part part, std::uint64_t of) const noexcept {
-  const unsigned tables = part == Part::rows ? row_copies : copies;
-  return std::max<std::size_t>(of * sizeof(std::uint64_t), digits * tables * sizeof(std::uint32_t));
-}
-
-void Plan::fit_rows(std::uint64_t length) noexcept {
-  if (!gpu) return;
-  constexpr std::uint64_t least_group = 64;
-  constexpr unsigned items_a_copy = 64;
-  const std::uint64_t fitting = std::bit_ceil(std::max<std::uint64_t>(length / batch, 1));
-  row_group = static_cast<unsigned>(std::clamp(fitting, least_group, std::uint64_t{order_group}));
-  row_copies = row_group / items_a_copy;
-}
-
-Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
+Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::uint64_t rows, std::uint64_t count,
+          std::uint64_t k) {
   Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu, .unroll = tuned.unroll};
   plan.compute_units = std::max(1U, device.compute_units);
   plan.group = work_group(device, device.gpu ? tuned.group : 64, 16);
   plan.order_group = work_group(device, device.gpu ? tuned.order_group : 64, 16);
-  plan.row_group = plan.order_group;
   plan.groups_a_unit = device.gpu ? tuned.groups_a_unit : 1;
   plan.batch = device.gpu ? tuned.batch : 1;
-  // Work-items of a CPU device run one after the other: they share a table.
-  plan.copies = device.gpu ? tuned.copies : 1;
-  plan.row_copies = plan.copies;
   // Keys, indices where they are apart, and some words: half of the local memory of every GPU that masu knows.
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
   const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;
   plan.places = std::bit_floor(std::max<std::uint64_t>(room / entry, 64));
+  plan.row = selection_plan::row_shape(device, dtype, rows, count, std::bit_ceil(std::clamp<std::uint64_t>(k, least_places, plan.places)) * entry);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include "elements/order.h"
 #include "runtime/kernel_source.h"
 #include "runtime/tuning.h"
+#include "select/selection_plan.h"
 #include "topk/topk_cpu.h"
 
 #include <masu/buffer.h>
@@ -55,13 +56,11 @@ struct Plan {
   bool gpu = false;
   unsigned group = 256;        // work-items of the filter
   unsigned order_group = 256;  // of kernels that run as one work-group
-  unsigned row_group = 256;    // of those for rows
+  selection_plan::RowShape row{};  // of work-groups that take rows
   unsigned unroll = 4;         // 16-byte loads in flight
   unsigned batch = 1;          // entries that a work-item of one work-group loads at once
   unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
-  unsigned copies = 1;          // of the tables of a selection
-  unsigned row_copies = 1;      // of those for rows
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
 
   // Entries have their index apart.
@@ -79,15 +78,18 @@ struct Plan {
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t filter_groups(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
-  // Local memory, in bytes: of a work-group that samples; of the one that finds the threshold; of the entries' keys.
+  // Local memory, in bytes: of a work-group that samples, of one that finds the first.
   [[nodiscard]] std::size_t sample_local() const noexcept;
-  [[nodiscard]] std::size_t threshold_local() const noexcept;
-  [[nodiscard]] std::size_t keys_local(Part part, std::uint64_t places) const noexcept;
-  // Short rows are taken by small work-groups, so that many are on their way.
-  void fit_rows(std::uint64_t length) noexcept;
+  [[nodiscard]] LocalMemory words_local(Part part) const noexcept {
+    return selection_plan::RowShape{.group = work_items(part)}.words();
+  }
+  // Entries that are put into order to find the first k of a row.
+  [[nodiscard]] std::uint64_t places_of(std::uint64_t k) const noexcept;
 };
 
-Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking);
+// For the first k of each of `rows` rows of `count` elements.
+Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::uint64_t rows = 1,
+          std::uint64_t count = 1, std::uint64_t k = 1);
 
 // How the threshold is found that `count` elements are filtered by, for the first k.
 struct Sampling {

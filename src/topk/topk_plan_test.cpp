@@ -24,7 +24,7 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
         EXPECT_EQ(plan.pairs(), size_of(dtype) == 8);
         EXPECT_TRUE(std::has_single_bit(plan.places));
         EXPECT_LE(plan.places * (plan.pairs() ? 12 : 8), device.local_bytes);
-        EXPECT_LE(plan.threshold_local(), device.local_bytes);
+        EXPECT_LE(plan.words_local(topk_plan::Part::select).bytes, device.local_bytes);
         for (const auto part : {topk_plan::Part::select, topk_plan::Part::finish, topk_plan::Part::rows}) {
           test::expect_group(plan.work_items(part), device, 16);
           test::expect_defines([&] { return plan.defines(part); });
@@ -32,9 +32,14 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
         for (const std::uint64_t count : test::plan_counts) {
           ASSERT_GE(plan.tiles(count) * plan.tile_elements(), count);
           ASSERT_GE(plan.filter_groups(count), 1U);
-          plan.fit_rows(count);
-          test::expect_group(plan.row_group, device, 16);
-          ASSERT_LE(plan.row_group, plan.order_group);
+          for (const std::uint64_t rows : {1, 1000}) {
+            const auto fit = topk_plan::make(device, dtype, Ranking(dtype, true, nan), rows, count, 2000);
+            test::expect_group(fit.row.group, device, 16);
+            ASSERT_LE(fit.row.group, fit.order_group);
+            const std::uint64_t places = std::min(plan.places, fit.places_of(2000));
+            ASSERT_LE(fit.row.held().bytes + fit.row.words().bytes + places * (plan.pairs() ? 12 : 8), device.local_bytes);
+            if (fit.row.share != 0) ASSERT_GE(fit.row.share * fit.row.cluster * 16, count * size_of(dtype));
+          }
         }
       }
     }
@@ -110,7 +115,10 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
           plan.files(Part::select), plan.defines(Part::select),
           {"topk_sample", "topk_threshold", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
-      expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
+      for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 17, std::uint64_t{1} << 24}) {
+        const Plan rows = topk_plan::make(test::nvrtc_gpu(GetParam()), dtype, Ranking(dtype, largest, nan), 2, count, 50);
+        expect_compiles(rows.files(Part::rows), rows.defines(Part::rows), {"topk_rows"});
+      }
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
     }
     for (const unsigned index_bytes : {0U, 4U, 8U}) {
@@ -121,7 +129,12 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     const auto compiles = [&](selection_plan::Part of, const std::vector<std::string>& kernels) {
       expect_compiles(selection.files(of), selection.defines(of), kernels);
     };
-    compiles(selection_plan::Part::alone, {"selection_rows", "selection_bounds"});
+    for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 17, std::uint64_t{1} << 24}) {
+      const selection_plan::Plan rows = selection_plan::make(test::nvrtc_gpu(GetParam()), dtype, 2, count);
+      using selection_plan::Part;
+      expect_compiles(rows.files(Part::alone), rows.defines(Part::alone), {"selection_rows"});
+    }
+    compiles(selection_plan::Part::bounds, {"selection_bounds"});
     compiles(selection_plan::Part::passes,
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
     compiles(selection_plan::Part::points, {"selection_points"});

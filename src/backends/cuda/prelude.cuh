@@ -93,6 +93,15 @@ inline void masu_cluster_barrier() {
   asm volatile("trap;");  // compiled for less than the device is: an error instead of wrong results
 #endif
 }
+// What lies in this work-group's local memory at `p`, in that of work-group `group` of the cluster.
+template <class T>
+inline T *masu_of_group(T *p, uint group) {
+  T *other = p;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(other) : "l"(p), "r"(group));
+#endif
+  return other;
+}
 inline void mem_fence(uint flags) { (flags & CLK_GLOBAL_MEM_FENCE) != 0 ? __threadfence() : __threadfence_block(); }
 inline void masu_device_fence() { __threadfence(); }
 inline void read_mem_fence(uint flags) { mem_fence(flags); }

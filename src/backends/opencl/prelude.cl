@@ -19,6 +19,7 @@
 #define MASU_APART inline
 // Where work-groups wait for each other: plans for OpenCL have none that do.
 #define masu_cluster_barrier()
+#define masu_of_group(p, group) (p)
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 // Before a loop that is rarely run, and would be unrolled.
 #define MASU_ROLLED _Pragma("unroll 1")

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// The greatest of a row, found by a work-group, or by the work-groups of a cluster, each of which has a part of the row: eight bits
+// of the ranks at a time, the first ones first, then of the indices. With MASU_HELD the row is read once, and its ranks lie in local
+// memory; else each step reads it, by one work-group. After elements.cl, order.cl and group_scan.cl. kernels.md has the
+// parameters.
+
+// A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
+// by index.
+#define SELECT_NAN_RANK (MASU_NAN_FIRST ? MASU_ALL_BITS : (MASU_BITS)0)
+#define SELECT_FLIP (MASU_LARGEST ? (MASU_BITS)0 : MASU_ALL_BITS)
+inline MASU_BITS rank_of(const MASU_BITS bits) {
+  const MASU_BITS key = ordered_key(bits);
+#if MASU_FLOAT
+  if (key == MASU_ALL_BITS) return SELECT_NAN_RANK;
+#endif
+  return key ^ SELECT_FLIP;
+}
+// The bits of the element with a rank that is not NaN's.
+inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ SELECT_FLIP); }
+
+// Words of a row's `state`: the digit that was found, how many entries have a greater one, and how many have it; how many
+// are taken, by the work-group and, in the first one's, by all; in what ranks differ; what was seen; ranks of 0.
+#define row_digit 0
+#define row_above 1
+#define row_same 2
+#define row_taken 3
+#define row_all_taken 4
+#define row_differing 5
+#define row_seen 7
+#define row_none 8
+#define row_next 9    // two words: the least rank above
+#define row_minus 11  // two words: whether zeros that were found have a sign
+#define row_words 16
+
+#if MASU_CLUSTER > 1
+#define SELECT_CLUSTERS MASU_CLUSTERS(MASU_CLUSTER)
+#define SELECT_ROW_BARRIER masu_cluster_barrier();
+#define SELECT_OF_GROUP(p, group) masu_of_group(p, group)
+#else
+#define SELECT_CLUSTERS
+#define SELECT_ROW_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
+#define SELECT_OF_GROUP(p, group) (p)
+#endif
+// A number of all work-groups of a row: of the words at `p` in their local memories.
+#define SELECT_JOIN(number, p, operation) \
+  for (uint group = 0; group < MASU_CLUSTER; ++group) number operation *SELECT_OF_GROUP(p, group);
+#define SELECT_PART ((uint)get_group_id(0) % MASU_CLUSTER)  // of the row
+
+#define SELECT_ROW_DIGITS 256u
+inline void clear_words(__local uint *words, const uint count) {
+  for (uint i = (uint)get_local_id(0); i < count; i += MASU_GROUP) words[i] = 0;
+}
+inline void count_digit(__local uint *table, const uint digit) {
+  atomic_inc(&table[digit]);
+}
+
+// After a barrier, with counted tables: which digit has the `rest`-th greatest, 1 to all that were counted. Ends with a
+// barrier.
+#define SELECT_ROW_SHARE (MASU_GROUP < 256 ? 256 / MASU_GROUP : 1)
+MASU_INLINE void find_digit(__local uint *table, __local uint *partial, __local uint *state, const uint rest) {
+  const uint lane = (uint)get_local_id(0);
+  const uint first = lane * SELECT_ROW_SHARE;  // from the greatest digit on
+  uint counts[SELECT_ROW_SHARE];
+  uint sum = 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < SELECT_ROW_SHARE; ++i) {
+    counts[i] = 0;
+    if (first < SELECT_ROW_DIGITS) {
+      SELECT_JOIN(counts[i], table + (SELECT_ROW_DIGITS - 1 - first - i), +=)
+    }
+    sum += counts[i];
+  }
+  uint all;
+  uint above = group_scan(sum, MASU_GROUP, partial, lane, &all) - sum;
+  MASU_UNROLLED
+  for (uint i = 0; i < SELECT_ROW_SHARE; ++i) {
+    if (above < rest && rest - above <= counts[i]) {
+      state[row_digit] = SELECT_ROW_DIGITS - 1 - first - i;
+      state[row_above] = above;
+      state[row_same] = counts[i];
+    }
+    above += counts[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+#ifdef MASU_HELD
+// Work-groups of a compute unit, so that work-items have registers.
+#define SELECT_ROW_GROUPS (MASU_GROUP < 1024 ? 1024 / MASU_GROUP : 1)
+
+// The entries: elements of a row, or, where MASU_FROM_ROWS is 0, the keys and indices that were gathered.
+typedef struct {
+  __global const uchar *bytes;
+  __global const ulong *keys;
+  __global const uint *indices;
+  __local uint4 *held;
+  uint share;  // vectors that each work-group holds, of those that the row fills
+  uint entries;
+  uint index_bits;  // of the greatest index
+} Row;
+
+// Between SELECT_FOR_ENTRIES and SELECT_END stands what is done with the `rank` and `index` of each entry of `row`. Every
+// work-item goes round as often: PoCL 3.1 goes astray else, between barriers (2026-11). For its sake, too, no barrier stands in a
+// branch, and there is no `continue`.
+#if MASU_HELD
+#define SELECT_FOR_ENTRIES                                                                      \
+  for (uint round = 0; round < row.share; round += MASU_GROUP) {                                \
+    const uint v = round + (uint)get_local_id(0);                                               \
+    uint words[4] = {0, 0, 0, 0};                                                               \
+    const uint from = (SELECT_PART * row.share + v) * MASU_PER_VECTOR;                          \
+    const uint number = v < row.share && from < row.entries ? row.entries - from : 0;           \
+    if (number != 0) words_of_vector(row.held[v], words);                                       \
+    MASU_UNROLLED                                                                               \
+    for (uint e = 0; e < MASU_PER_VECTOR; ++e) {                                                \
+      if (e < number) {                                                                         \
+        const MASU_BITS rank = element_of(words, e);                                            \
+        const uint index = from + e;                                                            \
+        (void)index;
+#define SELECT_END }}}
+#define SELECT_SEEN 0u
+
+// Reads the work-group's part of a row, at any alignment. Returns what the work-item has seen.
+MASU_INLINE uint hold_row(const Row row) {
+  const uint lane = (uint)get_local_id(0);
+  const bool aligned = gap_of(row.bytes) == 0;
+  const uint first = SELECT_PART * row.share;
+  const uint whole = row.entries / MASU_PER_VECTOR;
+  const uint vectors = min(row.share, whole > first ? whole - first : 0);
+  __global const uchar *bytes = row.bytes + (size_t)first * 16;
+  uint seen = 0;
+  for (uint round = 0; round < vectors; round += MASU_GROUP * MASU_BATCH) {
+    uint4 batch[MASU_BATCH];  // all on their way at once
+    MASU_UNROLLED
+    for (uint b = 0; b < MASU_BATCH; ++b) {
+      const uint v = round + b * MASU_GROUP + lane;
+      __global const uchar *at = bytes + (size_t)(v < vectors ? v : 0) * 16;
+      batch[b] = aligned ? masu_load_streaming((__global const uint4 *)at) : load_elements(at);
+    }
+    MASU_UNROLLED
+    for (uint b = 0; b < MASU_BATCH; ++b) {
+      const uint v = round + b * MASU_GROUP + lane;
+      uint words[4];
+      uint ranks[4] = {0, 0, 0, 0};
+      words_of_vector(batch[b], words);
+      MASU_UNROLLED
+      for (uint e = 0; e < MASU_PER_VECTOR; ++e) {
+        const MASU_BITS bits = element_of(words, e);
+        seen |= seen_of(bits);
+        put_part_of(ranks, e, MASU_ELEMENT_BYTES, rank_of(bits));
+      }
+      if (v < vectors) row.held[v] = vector_of(ranks);
+    }
+  }
+  // What does not fill a vector.
+  const uint e = whole * MASU_PER_VECTOR + lane;
+  if (e < row.entries && whole >= first && whole - first < row.share && lane < MASU_PER_VECTOR) {
+    const MASU_BITS bits = element_at(row.bytes, e);
+    seen |= seen_of(bits);
+    ((__local MASU_ELEMENT *)row.held)[e - first * MASU_PER_VECTOR] = (MASU_ELEMENT)rank_of(bits);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return seen;
+}
+#else
+#if MASU_FROM_ROWS
+#define SELECT_ENTRY MASU_BITS
+#define SELECT_LOAD(i) element_at(row.bytes, i)
+#define SELECT_OPEN(entry, i)             \
+  const MASU_BITS rank = rank_of(entry);  \
+  const uint index = i;
+#define SELECT_SEEN seen_of(batch[b])
+#else
+#define SELECT_ENTRY ulong
+#define SELECT_LOAD(i) row.keys[i]
+#define SELECT_SEEN 0u
+#if MASU_ELEMENT_BYTES == 8
+#define SELECT_OPEN(entry, i)    \
+  const MASU_BITS rank = entry;  \
+  const uint index = row.indices[i];
+#else
+#define SELECT_OPEN(entry, i)                         \
+  const MASU_BITS rank = (MASU_BITS)((entry) >> 32);  \
+  const uint index = ~(uint)(entry);
+#endif
+#endif
+#define SELECT_FOR_ENTRIES                                                          \
+  for (uint round = 0; round < row.entries; round += MASU_GROUP * MASU_BATCH) {     \
+    SELECT_ENTRY batch[MASU_BATCH];                                                 \
+    MASU_UNROLLED                                                                   \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                         \
+      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                \
+      batch[b] = i < row.entries ? SELECT_LOAD(i) : 0;                              \
+    }                                                                               \
+    MASU_UNROLLED                                                                   \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                         \
+      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                \
+      if (i < row.entries) {                                                        \
+        SELECT_OPEN(batch[b], i)                                                    \
+        (void)index;
+#define SELECT_END }}}
+#endif
+
+// In which bits the ranks differ from the rank `one`; `sees`: and what is seen of the elements, `seen` before. The state is cleared.
+MASU_INLINE MASU_BITS look_at_row(const Row row, const MASU_BITS one, const bool sees, uint seen,
+                                  __local uint *state) {
+  MASU_BITS differing = 0;
+  uint none = 0;
+  SELECT_FOR_ENTRIES
+    differing |= rank ^ one;
+    if (MASU_SKIP != 0 && rank == 0) ++none;
+    if (sees) seen |= SELECT_SEEN;
+  SELECT_END
+  if ((uint)differing != 0) atomic_or(&state[row_differing], (uint)differing);
+  if ((ulong)differing >> 32 != 0) atomic_or(&state[row_differing + 1], (uint)((ulong)differing >> 32));
+  if (sees && seen != 0) atomic_or(&state[row_seen], seen);
+  if (none != 0) atomic_add(&state[row_none], none);
+  SELECT_ROW_BARRIER
+  uint low = 0;
+  uint high = 0;
+  SELECT_JOIN(low, state + row_differing, |=)
+  SELECT_JOIN(high, state + row_differing + 1, |=)
+  return (MASU_BITS)((ulong)high << 32 | low);
+}
+
+typedef struct {
+  MASU_BITS least;
+  uint least_index;
+  uint rest;  // the place among those that are equal to it, 1 to `same`
+  uint same;
+} Selected;
+
+// The entries of rank above `least`, and those of it with a ~index of at least `least_index`, are the first `wanted`, or more if
+// these are no more than `places`. `exact`: least is the rank of the last one, and no index is looked at. `tables`: two.
+MASU_INLINE Selected select_greatest(const Row row, const uint wanted, const uint places,
+                                     const bool exact, const MASU_BITS one, const MASU_BITS differing,
+                                     __local uint *tables, __local uint *partial, __local uint *state) {
+  // No digit above the bits in which ranks differ needs a look, and none above the greatest index's.
+  const uint top = (71 - (uint)clz((ulong)differing)) / 8 * 8;
+  const uint index_top = (row.index_bits + 7) / 8 * 8;
+  const MASU_BITS no_index = (MASU_BITS)(index_top < 32 ? 0xffffffffU >> index_top : 0);
+  const bool all = !exact && wanted == row.entries;
+  Selected found;
+  found.least = all ? 0 : one;
+  found.least_index = 0;
+  found.rest = wanted;
+  found.same = row.entries;
+  bool by_index = top == 0;
+  uint shift = by_index ? index_top : top;
+  // What all that are still looked at have above a digit.
+  MASU_BITS prefix = by_index ? no_index : top < 8 * sizeof(MASU_BITS) ? one >> top : 0;
+  __local uint *table = tables;
+  for (bool done = all || (exact && by_index); !done;) {
+    shift -= 8;
+    clear_words(table, SELECT_ROW_DIGITS);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    SELECT_FOR_ENTRIES
+      const MASU_BITS front = by_index ? (MASU_BITS)(~index >> shift) : rank >> shift;
+      if (front >> 8 == prefix && (!by_index || rank == found.least)) count_digit(table, (uint)front & 255u);
+    SELECT_END
+    SELECT_ROW_BARRIER
+    find_digit(table, partial, state, found.rest);
+    // Others may still read this one.
+    table = table == tables ? tables + SELECT_ROW_DIGITS : tables;
+    prefix = prefix << 8 | state[row_digit];
+    found.rest -= state[row_above];
+    found.same = state[row_same];
+    if (by_index) found.least_index = (uint)prefix << shift;
+    else found.least = prefix << shift;
+    done = exact ? shift == 0 : found.same == found.rest || wanted - found.rest + found.same <= places || (by_index && shift == 0);
+    if (shift == 0) {
+      by_index = !exact;
+      shift = index_top;
+      prefix = no_index;
+    }
+  }
+  return found;
+}
+
+// The ranks at two neighbouring places of the ascending order.
+typedef struct {
+  MASU_BITS rank0, rank1;
+  uint equal0, equal1;  // their places among the equal ones
+  uint seen;
+} Pair;
+
+// `word0`: of the state, holds the least of what the work-groups found.
+MASU_INLINE uint least_of_all(const uint mine, __local uint *word) {
+  atomic_min(word, mine);
+  SELECT_ROW_BARRIER
+  uint least = UINT_MAX;
+  for (uint group = 0; group < MASU_CLUSTER; ++group) least = min(least, *SELECT_OF_GROUP(word, group));
+  return least;
+}
+
+MASU_INLINE Pair select_pair(Row row, const uint place0, const uint place1, __local uint *words) {
+  __local uint *tables = words;
+  __local uint *partial = tables + 2 * SELECT_ROW_DIGITS;
+  __local uint *state = partial + MASU_GROUP;
+  const uint lane = (uint)get_local_id(0);
+  if (lane < row_words) state[lane] = lane == row_next || lane == row_next + 1 ? UINT_MAX : 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint seen = 0;
+#if MASU_HELD
+  seen = hold_row(row);
+#endif
+  const MASU_BITS one = rank_of(element_at(row.bytes, 0));
+  const MASU_BITS differing = look_at_row(row, one, true, seen, state);
+  const Selected found = select_greatest(row, row.entries - place0, 0, true, one, differing, tables, partial, state);
+  Pair pair;
+  pair.seen = 0;
+  SELECT_JOIN(pair.seen, state + row_seen, |=)
+  pair.rank0 = found.least;
+  pair.equal0 = found.same - found.rest;
+  pair.rank1 = found.least;
+  pair.equal1 = pair.equal0 + (place1 - place0);
+  // The next one is another: the least rank above, its upper word first where it has two.
+  const bool other = pair.equal1 >= found.same;
+  uint least[2];
+  for (uint word = 0; word < MASU_ELEMENT_BYTES / 4 + (MASU_ELEMENT_BYTES < 4 ? 1 : 0); ++word) {
+    const uint shift = MASU_ELEMENT_BYTES == 8 && word == 0 ? 32 : 0;
+    uint mine = UINT_MAX;
+    if (other) {
+      SELECT_FOR_ENTRIES
+        if (rank > found.least && (word == 0 || (uint)((ulong)rank >> 32) == least[0])) mine = min(mine, (uint)(rank >> shift));
+      SELECT_END
+    }
+    least[word] = least_of_all(mine, state + row_next + word);
+  }
+  if (other) {
+    pair.rank1 = MASU_ELEMENT_BYTES == 8 ? (MASU_BITS)((ulong)least[0] << 32 | least[1]) : (MASU_BITS)least[0];
+    pair.equal1 = 0;
+  }
+  return pair;
+}
+#endif
