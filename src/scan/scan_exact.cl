@@ -53,6 +53,9 @@ inline ulong last_begin(const ulong first, const ulong end, const ulong row, __g
 }
 #endif
 
+// Whether a work-item first adds its elements of a tile to two doubles, which mostly have the whole sum.
+#define SCAN_BY_DOUBLES (MASU_ELEMENT_BYTES == 8 && MASU_FP64)
+
 // The chunks' totals.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar *restrict memory, const ulong memory_at,
                                                            SCAN_CHUNK_PARAMETERS,
@@ -75,15 +78,35 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   first = last_begin(first, end, row, flag_memory + flags_at, has_flags, found, &began);
 #endif
   uint kinds = 0;
+#if SCAN_BY_DOUBLES
+  double sum = 0;
+  double error = 0;
+#endif
   if (is_aligned(data + first * MASU_ELEMENT_BYTES)) {
     for (; first + SCAN_TILE <= end; first += SCAN_TILE) {
       uint words[SCAN_ITEM_WORDS];
       load_words(data, first, words);
+#if SCAN_BY_DOUBLES
+      double new_sum = sum;
+      double new_error = error;
+      double lost = 0;
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < SCAN_ITEMS; ++k) add_double(&new_sum, &new_error, &lost, as_double(element_of(words, k)));
+      if (lost == 0) {  // nothing is infinite or no number
+        sum = new_sum;
+        error = new_error;
+        continue;
+      }
+#endif
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < SCAN_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
     }
   }
   for (ulong i = first + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
+#if SCAN_BY_DOUBLES
+  add_element(column, as_ulong(sum));
+  add_element(column, as_ulong(error));
+#endif
   if (kinds != 0) atomic_or(found + SCAN_KINDS, kinds);
   barrier(CLK_LOCAL_MEM_FENCE);
   add_rows(table, sums);

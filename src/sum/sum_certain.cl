@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of sums of doubles whose error has a bound: rounded, and whether that is the exact sum's rounding. The device's twin
-// of compensated.h. After sum_number.cl and sum_finish.cl.
+// of compensated.h. After elements/doubles.cl, sum_number.cl and sum_finish.cl.
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
-#if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#endif
-
 #if MASU_FP64
-// Adds, and returns what the rounding took away, which is exact.
-inline double add_exactly(double *sum, const double x) {
-  const double before = *sum;
-  *sum += x;
-  const double part = *sum - before;
-  return (before - (*sum - part)) + (x - part);
-}
-
 // A finite double's bits in a format of at most 24 bits, rounded to nearest, ties to even; +0 for what rounds to zero.
 MASU_INLINE ulong rounded_double(const double x, const uint precision, const int least, const uint bits) {
   const ulong all = as_ulong(x);

@@ -138,7 +138,7 @@ std::vector<std::string_view> program(bool finishes, bool floats) {
     add({"src/sum/sum_add.cl"});
     return files;
   }
-  add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
+  add({"src/sum/sum_finish.cl", "src/elements/doubles.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
   if (!floats) add({"src/sum/sum_narrow.cl"});
   add({"src/sum/sum_quick.cl", "src/sum/sum_spread.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
   return files;

@@ -37,11 +37,7 @@ inline double value_of(const MASU_BITS bits) {
 #define SUM_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
 // Whether all elements are multiples of the least one, so few bits that a vector's sum fits a double's fraction.
 #define SUM_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
-// Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
-MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
-  *lost += fabs(add_exactly(error, add_exactly(sum, x)));
-}
-// Adds the words of three such sums.
+// Adds the words of three sums, as add_double() has them.
 MASU_INLINE void add_sums(ulong *part, const ulong *other) {
   double sum = as_double(part[0]);
   double error = as_double(part[1]);
