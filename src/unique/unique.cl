@@ -14,6 +14,7 @@
 
 #define UNIQUE_TILE_WORDS (MASU_GROUP * MASU_WORDS)
 #define UNIQUE_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
+#define UNIQUE_AT_ONCE 8  // elements of a work-item that are loaded before any is used; of a tile it has a multiple
 
 // The input of a work-group: `count` elements at data + byte_offset.
 #define UNIQUE_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
@@ -206,10 +207,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const u
       __global uchar *starts, const ulong starts_at, __global const uchar *order, const ulong order_at, \
       __global uchar *number, const ulong number_at, const uint wanted
 
-// Writes run number `run`, which starts at element e; the one before it started at `before`, unless it is the first.
-#define UNIQUE_WRITE_RUN(run, e, before)                                                                  \
+// Writes run number `run`, which starts at element e, `value`; the one before it started at `before`, unless it is the first.
+#define UNIQUE_WRITE_RUN(run, e, value, before)                                                           \
   {                                                                                                       \
-    if (wanted & UNIQUE_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = elements[e];  \
+    if (wanted & UNIQUE_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = (value);      \
     if ((wanted & UNIQUE_WANTS_LENGTHS) && (run) != 0)                                                    \
       ((__global ulong*)(lengths + lengths_at))[(run)-1] = (e) - (before);                                \
     if (wanted & UNIQUE_WANTS_STARTS) ((__global ulong*)(starts + starts_at))[run] = (e);                 \
@@ -275,7 +276,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ul
       for (uint i = lane; i < all; i += MASU_GROUP) {
         const ulong e = first + staged[i];
         const ulong before = i != 0 ? first + staged[i - 1] : last_start;
-        UNIQUE_WRITE_RUN(base + i, e, before)
+        UNIQUE_WRITE_RUN(base + i, e, elements[e], before)
       }
       last_start = first + staged[all - 1];
     } else {
@@ -290,19 +291,29 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ul
         rank += popcount(own[k]);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (uint b = lane; b < UNIQUE_TILE_WORDS * 32; b += MASU_GROUP) {
-        uint w = b / 32;
-        const uint word = words[w];
-        if ((word >> (b % 32) & 1u) == 0) continue;
-        uint below = word & ((1u << (b % 32)) - 1);
-        const uint i = words[UNIQUE_TILE_WORDS + w] + popcount(below);
-        const ulong e = first + b;
-        ulong before = last_start;
-        if (i != 0) {
-          while (below == 0) below = words[--w];
-          before = first + w * 32 + 31 - clz(below);
+      for (uint begin = lane; begin < UNIQUE_TILE_WORDS * 32; begin += MASU_GROUP * UNIQUE_AT_ONCE) {
+        MASU_ELEMENT loaded[UNIQUE_AT_ONCE];
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+          const uint b = begin + k * MASU_GROUP;
+          loaded[k] = (words[b / 32] >> (b % 32) & 1u) != 0 ? elements[first + b] : 0;
         }
-        UNIQUE_WRITE_RUN(base + i, e, before)
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+          const uint b = begin + k * MASU_GROUP;
+          uint w = b / 32;
+          const uint word = words[w];
+          if ((word >> (b % 32) & 1u) == 0) continue;
+          uint below = word & ((1u << (b % 32)) - 1);
+          const uint i = words[UNIQUE_TILE_WORDS + w] + popcount(below);
+          const ulong e = first + b;
+          ulong before = last_start;
+          if (i != 0) {
+            while (below == 0) below = words[--w];
+            before = first + w * 32 + 31 - clz(below);
+          }
+          UNIQUE_WRITE_RUN(base + i, e, loaded[k], before)
+        }
       }
       last_start = first + *last_bit;
     }
@@ -350,11 +361,20 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(UNIQUE_INPUT, const
     const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
     // The last tile may begin after the data: tiles are made for the longest lead.
     const ulong end = min(first + UNIQUE_TILE_WORDS * 32, count + lead);
-    for (ulong bit = first + begin + lane; bit < end; bit += MASU_GROUP) {
-      const uint b = (uint)(bit - first);
-      // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
-      const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
-      runs[places[bit - lead]] = base + words[UNIQUE_TILE_WORDS + b / 32] + popcount(up_to) - 1;
+    for (ulong from = first + begin + lane; from < end; from += MASU_GROUP * UNIQUE_AT_ONCE) {
+      MASU_INDEX loaded[UNIQUE_AT_ONCE];
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+        loaded[k] = places[min(from + k * MASU_GROUP, end - 1) - lead];
+      }
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+        const uint b = (uint)(from + k * MASU_GROUP - first);
+        if (from + k * MASU_GROUP >= end) continue;
+        // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
+        const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
+        runs[loaded[k]] = base + words[UNIQUE_TILE_WORDS + b / 32] + popcount(up_to) - 1;
+      }
     }
     base += all;
     barrier(CLK_LOCAL_MEM_FENCE);
