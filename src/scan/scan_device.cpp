@@ -32,7 +32,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   };
   if (!plan_.exact) {
     // A single chunk needs no total of chunks before it.
-    if (plan_.groups > 1) call::Kernels::prepare({{kernels_, "scan_chunks"}, {kernels_, "scan_tiles"}});
+    if (plan_.groups > 1) kernels_.start({"scan_chunks", "scan_tiles"});
     if (plan_.groups > 1) launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
     launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, tile, words);
     return;
@@ -44,7 +44,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   const std::uint32_t has_state = state.empty() ? 0 : 1;
   const LocalMemory sums{plan_.sums_bytes()};
   const LocalMemory wide{plan_.wide_bytes()};
-  call::Kernels::prepare({{kernels_, "exact_chunks"}, {kernels_, "exact_totals"}, {kernels_, "exact_tiles"}});
+  kernels_.start({"exact_tiles", "exact_chunks", "exact_totals"});
   launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);
   launch("exact_totals", plan_.state_words(), plan_.groups, has_state, totals_, words);
   launch("exact_tiles", plan_.groups, input, output, chunks, totals_, tile, words, sums, wide);

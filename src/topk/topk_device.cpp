@@ -205,7 +205,8 @@ void DeviceTopk::launch_rows(Stream& stream) {
   const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit) * plan_.row.cluster;
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
          call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
-         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places), u32(plan_.row.share), plan_.row.held());
+         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places), u32(plan_.row.share),
+         plan_.row.held());
 }
 
 // Finds the result of a row by one work-group, if the sample has misled, without asking the host.
@@ -214,8 +215,8 @@ void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
   const std::uint64_t begin = memory_->byte_offset();
   launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
          call::At{*memory_, begin + at_->nans + row * sizeof(std::uint32_t)}, call::At{*memory_, begin + at_->control},
-         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places),
-         u32(plan_.row.share), plan_.row.held());
+         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places), u32(plan_.row.share),
+         plan_.row.held());
 }
 
 void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
@@ -234,14 +235,10 @@ void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
 }
 
 void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
-  const bool finishes = k_ <= plan_.places;
   const bool sampled = at_->sampling.sampled;
-  call::Kernels& select = program(Part::select);
-  call::Kernels::prepare({{select, sampled ? "topk_sample" : ""},
-                          {select, sampled ? "topk_threshold" : ""},
-                          {select, "topk_filter"},
-                          {select, "topk_scan"},
-                          {program(finishes ? Part::finish : Part::select), finishes ? "topk_finish" : ""}});
+  program(Part::select)
+      .start({sampled ? "topk_sample" : "", sampled ? "topk_threshold" : "", "topk_filter", "topk_scan"});
+  if (k_ <= plan_.places) program(Part::finish).start({"topk_finish"});
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});
