@@ -2,7 +2,6 @@
 #include "call/launcher.h"
 
 #include "runtime/backend.h"
-#include "runtime/parallel.h"
 
 #include <algorithm>
 
@@ -25,37 +24,38 @@ Kernels::~Kernels() {
   for (std::shared_ptr<runtime::Kernel>& kernel : kernels_) module_->give_kernel(std::move(kernel));
 }
 
-bool Kernels::holds(std::string_view name) {
-  if (std::ranges::any_of(kernels_, [name](const auto& kernel) { return kernel->name() == name; })) return true;
-  std::shared_ptr<runtime::Kernel> idle = module_->take_idle(name);
-  if (idle == nullptr) return false;
-  kernels_.push_back(std::move(idle));
-  return true;
+void Kernels::start(std::initializer_list<std::string_view> names) {
+  if (!module_->compiles_apart()) return;
+  for (const std::string_view name : names) {
+    const auto named = [name](const auto& kernel) { return kernel->name() == name; };
+    if (name.empty() || std::ranges::any_of(kernels_, named)) continue;
+    if (std::shared_ptr<runtime::Kernel> idle = module_->take_idle(name)) {
+      kernels_.push_back(std::move(idle));
+    } else {
+      started_.push_back(
+          {name, std::async(std::launch::async, [name, module = module_] { return module->kernel(name); })});
+    }
+  }
 }
 
-void Kernels::prepare(std::initializer_list<KernelOf> wanted) {
-  std::vector<const KernelOf*> missing;
-  for (const KernelOf& kernel : wanted) {
-    if (kernel.name.empty() || !kernel.program.module_->compiles_apart()) continue;
-    if (!kernel.program.holds(kernel.name)) missing.push_back(&kernel);
-  }
-  if (missing.empty()) return;
-  std::vector<std::shared_ptr<runtime::Kernel>> made(missing.size());
-  runtime::parallel_tasks(missing.size(),
-                          [&](std::uint64_t i) { made[i] = missing[i]->program.module_->kernel(missing[i]->name); });
-  for (std::size_t i = 0; i < made.size(); ++i) missing[i]->program.kernels_.push_back(std::move(made[i]));
+runtime::Kernel& Kernels::take(std::string_view name) {
+  const auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
+  if (found != kernels_.end()) return **found;
+  const auto started = std::ranges::find(started_, name, &Started::name);
+  const bool waits = started != started_.end() && started->kernel.valid();
+  kernels_.push_back(waits ? started->kernel.get() : module_->take_kernel(name));
+  return *kernels_.back();
 }
 
 Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
                            bool together) {
-  auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
-  if (found == kernels_.end()) found = kernels_.insert(found, module_->take_kernel(name));
+  runtime::Kernel& kernel = take(name);
   const NDRange range(groups * group_, group_);
   auto& commands = stream.implementation();
   const runtime::Mark mark = commands.own_commands;
-  Event done(together ? commands.launch_together(**found, range, arguments.list(), mark)
-                      : commands.launch(**found, range, arguments.list(), mark));
-  runtime::settle(commands, **found);
+  Event done(together ? commands.launch_together(kernel, range, arguments.list(), mark)
+                      : commands.launch(kernel, range, arguments.list(), mark));
+  runtime::settle(commands, kernel);
   return done;
 }
 

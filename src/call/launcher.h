@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -59,14 +60,6 @@ template <class T>
   return {static_cast<std::size_t>(count) * sizeof(T)};
 }
 
-class Kernels;
-
-// A kernel that a call will launch; without a name, none.
-struct KernelOf {
-  Kernels& program;
-  std::string_view name;
-};
-
 // A program of masu's own kernels on a device, in work-groups of `group` work-items. Used by one thread at a time.
 class Kernels {
  public:
@@ -86,8 +79,9 @@ class Kernels {
     return launch_with(stream, name, groups, Arguments(arguments...), true);
   }
 
-  // Before the first launch of several kernels: those that are not compiled yet are compiled side by side.
-  static void prepare(std::initializer_list<KernelOf> wanted);
+  // Of several kernels that a call launches, before the first launch: those that are not compiled yet are compiled side
+  // by side. An empty name is none.
+  void start(std::initializer_list<std::string_view> names);
 
   // The kernels that are launched from here on have work-groups of another size.
   Kernels& in_groups_of(unsigned group) noexcept {
@@ -99,11 +93,15 @@ class Kernels {
   Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
                     bool together);
 
-  // Whether this holds the kernel, or now does, since it was made before and is idle.
-  bool holds(std::string_view name);
+  struct Started {
+    std::string_view name;
+    std::future<std::shared_ptr<runtime::Kernel>> kernel;
+  };
+  runtime::Kernel& take(std::string_view name);
 
   std::shared_ptr<runtime::Module> module_;
-  std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched
+  std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched, or made before
+  std::vector<Started> started_;
   unsigned group_;
 };
 

@@ -32,7 +32,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   };
   if (!plan_.exact) {
     // A single chunk needs no total of chunks before it.
-    if (plan_.groups > 1) call::Kernels::prepare({{kernels_, "scan_chunks"}, {kernels_, "scan_tiles"}});
+    if (plan_.groups > 1) kernels_.start({"scan_chunks", "scan_tiles"});
     if (plan_.groups > 1) launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
     launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, tile, words);
     return;
@@ -45,8 +45,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   const LocalMemory sums{plan_.sums_bytes()};
   const LocalMemory wide{plan_.wide_bytes()};
   const bool alone = plan_.groups == 1 && !keeps_state;
-  call::Kernels::prepare(
-      {{kernels_, alone ? "" : "exact_chunks"}, {kernels_, alone ? "" : "exact_totals"}, {kernels_, "exact_tiles"}});
+  kernels_.start({"exact_tiles", alone ? "" : "exact_chunks", alone ? "" : "exact_totals"});
   if (!alone) {
     launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);
     launch("exact_totals", plan_.state_words(), plan_.groups, has_state, totals_, words);

@@ -238,14 +238,10 @@ void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
 }
 
 void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
-  const bool finishes = k_ <= plan_.places;
   const bool sampled = at_->sampling.sampled;
-  call::Kernels& select = program(Part::select);
-  call::Kernels::prepare({{select, sampled ? "topk_sample" : ""},
-                          {select, sampled ? "topk_threshold" : ""},
-                          {select, "topk_filter"},
-                          {select, "topk_scan"},
-                          {program(finishes ? Part::finish : Part::select), finishes ? "topk_finish" : ""}});
+  program(Part::select)
+      .start({sampled ? "topk_sample" : "", sampled ? "topk_threshold" : "", "topk_filter", "topk_scan"});
+  if (k_ <= plan_.places) program(Part::finish).start({"topk_finish"});
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});

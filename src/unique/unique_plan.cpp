@@ -73,7 +73,9 @@ DeviceRunFinder::DeviceRunFinder(Stream& stream, const BufferBase& data, Dtype d
       order_(order),
       mask_at_(memory.byte_offset()),
       spans_at_(mask_at_ + call::aligned(plan.mask_bytes())),
-      kernels_(data.device(), unique_plan::files, plan.defines(dtype, index_bytes), plan.group) {}
+      kernels_(data.device(), unique_plan::files, plan.defines(dtype, index_bytes), plan.group) {
+  kernels_.start({"unique_flags", "unique_emit"});
+}
 
 template <class... T>
 void DeviceRunFinder::launch(std::string_view kernel, std::uint64_t groups, const T&... arguments) {
@@ -94,7 +96,6 @@ void DeviceRunFinder::start_order(const BufferBase& unsorted) {
 }
 
 void DeviceRunFinder::mark() {
-  call::Kernels::prepare({{kernels_, "unique_flags"}, {kernels_, "unique_emit"}});
   launch("unique_flags", plan_.spans, input(), call::local<std::uint32_t>(std::uint64_t{plan_.group} * plan_.unroll),
          call::local<std::uint32_t>(std::uint64_t{plan_.group} * 2));
 }

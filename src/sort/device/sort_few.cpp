@@ -112,9 +112,9 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   std::optional<call::Kernels> others;
   if (once.group != 0) {
     others.emplace(sort_once::kernels(stream, once, {dtype}));
-    call::Kernels::prepare(
-        {{kernels, "few_count"}, {kernels, "few_part"}, {kernels, "few_finish"}, {*others, "sort_once"}});
+    others->start({"sort_once"});
   }
+  kernels.start({"few_count", "few_part", "few_finish"});
   work.done(call::clear(stream, memory, layout.once.state, layout.shares - layout.once.state));
   work.done(kernels.launch(stream, "few_count", plan.tiles(count), keys, all, at(layout.once.state), at(layout.totals),
                            at(layout.shares), number, plan.tile, flipped, call::local<std::uint32_t>(bins + 4)));
