@@ -157,7 +157,7 @@ def from_cuda_interface(array, device=None):
     stream = about.get("stream")
     if stream == 0:
         raise ValueError("masu: __cuda_array_interface__: the stream must not be 0, got 0")
-    device = _masu.Device("cuda") if device is None else device
+    device = _device.resolve("cuda") if device is None else device
     if not size:
         return DeviceArray(device, name, shape)
     return DeviceArray(device, name, shape, address, bool(read_only), stream, array)

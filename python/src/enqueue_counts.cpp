@@ -45,16 +45,16 @@ Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
   return call.is_still() ? Outcome::done : Outcome::again;
 }
 
-using Shape = std::array<std::int64_t, 1>;
-
 // What is counted: elements, or the sums of their weights.
 struct Counted {
   Dtype dtype;
   std::optional<Dtype> weights{};
   Dtype result = Dtype::i64;
+  std::array<std::int64_t, 1> found{};  // shapes of the results
+  std::array<std::int64_t, 1> edges{};
 
-  // Weights are those of `x`, and the next input. False where they are not plain. Their sums have the dtype `result`,
-  // or their own.
+  // Weights are those of the elements, and the next input. False where they are not plain. Their sums have the dtype
+  // `as`, or their own.
   bool take_weights(EnqueuedCall& call, std::optional<Dtype> as = {}) {
     PyObject* const given = call.arguments[Name::weights];
     Tensor tensor;
@@ -64,114 +64,72 @@ struct Counted {
     }
     weights = tensor.dtype;
     result = as.value_or(tensor.dtype);
-    return !masu::is_float(result) || masu::size_of(result) >= sizeof(float);  // NumPy warns of sums beyond float16
+    return result == Dtype::f64 || result == Dtype::f32;  // NumPy warns of sums beyond float16
   }
   [[nodiscard]] std::size_t inputs() const { return weights ? 2 : 1; }
-  // Numbers of 8 bytes are left with those outside of the bins after them.
-  [[nodiscard]] std::int64_t spare() const { return masu::size_of(result) == sizeof(std::uint64_t) ? outside : 0; }
-  void output(EnqueuedCall& call, std::int64_t bins, const Shape& shape) const {
-    call.output(result, false, shape);
-    if (spare() != 0) call.cut(bins);
+  // Numbers of 8 bytes are found where they are given, with those outside of the bins after them.
+  [[nodiscard]] bool in_place() const { return masu::size_of(result) == sizeof(std::uint64_t); }
+  void outputs(EnqueuedCall& call, std::int64_t bins, std::optional<Dtype> dtype_of_edges = {}) {
+    found = {in_place() ? bins + outside : bins};
+    edges = {bins + 1};
+    call.output(result, false, found);
+    if (in_place()) call.cut(bins);
+    if (dtype_of_edges) call.output(*dtype_of_edges, false, edges);
   }
 };
 
 // Counts between bins.
 class Counter {
  public:
-  Counter(const Device& device, const Counted& counted, const masu::Bins& bins) : counted_(counted) {
+  Counter(const Device& device, const Counted& counted, const masu::Bins& bins, std::span<const std::byte> edges = {})
+      : counted_(counted), edges_(device.upload(edges)) {
     if (!counted.weights) counts_.emplace(device, counted.dtype, bins);
     else
       sums_.emplace(device, counted.dtype, *counted.weights, std::span(&bins, 1), masu::WeightedOptions{.wrap = true});
   }
-  // `data`: the elements, then their weights. `from`: edges, of which `to` is to be a copy.
-  void count(Stream& stream, Buffers data, Buffer<std::byte>& found, const Buffer<std::byte>* from = nullptr,
-             Buffer<std::byte>* to = nullptr) {
+  [[nodiscard]] const Buffer<std::byte>& edges() const { return edges_; }
+  // `data`: the elements, their weights …, what is found, and, where edges are given, a copy of them.
+  void count(Stream& stream, Buffers data, const Buffer<std::byte>* edges = nullptr) {
+    Buffer<std::byte>& found = data[data.size() - (edges != nullptr ? 2 : 1)];
     if (sums_) {
       add_up(stream, data, found);
-      if (from != nullptr) stream.copy(*to, *from);
-    } else if (from != nullptr) {
-      static_cast<void>(masu::histogram(stream, data[0], *counts_, found, *from, *to));
+      if (edges != nullptr) stream.copy(data.back(), *edges);
+    } else if (edges != nullptr) {
+      static_cast<void>(masu::histogram(stream, data[0], *counts_, found, *edges, data.back()));
     } else {
       static_cast<void>(masu::histogram(stream, data[0], *counts_, found));
     }
   }
 
  private:
-  // Sums are f64, or exact integers, which become the result's dtype.
   void add_up(Stream& stream, Buffers data, Buffer<std::byte>& found) {
-    const Device& device = stream.device();
-    const std::uint64_t bytes = sums_->numbers() * sizeof(std::uint64_t);
-    const bool whole = !masu::is_float(counted_.result);
-    const bool in_place = counted_.spare() != 0;
-    Buffer<std::byte> wide(device, in_place ? 0 : bytes);
-    Buffer<std::byte> rounded(device, whole ? bytes : 0);
-    Buffer<std::byte>& sums = in_place ? found : wide;
+    Buffer<std::byte> wide(stream.device(), counted_.in_place() ? 0 : sums_->numbers() * sizeof(double));
+    const masu::WeightedTotals totals{counted_.in_place() ? found : wide};
     const masu::BufferBase* const column = &data[0];
-    const masu::WeightedTotals totals{whole ? rounded : sums, nullptr, whole ? &sums : nullptr};
     static_cast<void>(masu::weighted_histogram(stream, std::span(&column, 1), data[1], *sums_, totals));
-    if (in_place) return;
-    const Dtype of = !whole ? Dtype::f64 : masu::is_signed(counted_.result) ? Dtype::i64 : Dtype::u64;
+    if (counted_.in_place()) return;
     const std::uint64_t bins = found.size_bytes() / masu::size_of(counted_.result);
-    static_cast<void>(masu::convert(stream, wide.slice(0, bins * sizeof(std::uint64_t)), of, found, counted_.result,
-                                    {.overflow = masu::Overflow::wrap}));
+    static_cast<void>(masu::convert(stream, wide.slice(0, bins * sizeof(double)), Dtype::f64, found, counted_.result));
   }
 
   Counted counted_;
+  Buffer<std::byte> edges_;
   std::optional<masu::PreparedHistogram> counts_;
   std::optional<masu::PreparedWeightedHistogram> sums_;
 };
 
-// The results: counts of the bins or totals of their weights, and edges.
-class Results {
- public:
-  Results(EnqueuedCall& call, const Counted& counted, std::int64_t bins, Dtype edges)
-      : found_{bins + counted.spare()}, edges_{bins + 1} {
-    counted.output(call, bins, found_);
-    call.output(edges, false, edges_);
-  }
-
- private:
-  Shape found_;
-  Shape edges_;
-};
-
-// What counting needs as often as it is repeated.
-struct Counting {
-  Counter counter;
-  Buffer<std::byte> edges;
-};
-
 // Counts between bins that are asked for where the commands are not known: `between()` gives a Between.
 template <class F>
-Outcome count_between(EnqueuedCall& call, const Counted& counted, std::int64_t bins, Dtype edges, const F& between) {
-  const Results results(call, counted, bins, edges);
-  std::shared_ptr<Counting> counting;
+Outcome count_between(EnqueuedCall& call, Counted& counted, std::int64_t bins, Dtype edges, const F& between) {
+  std::shared_ptr<Counter> counter;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     const nb::gil_scoped_acquire acquired;
     const Between found = between();
     const nb::gil_scoped_release released;
-    counting = std::make_shared<Counting>(
-        Counting{Counter(device, counted, found.bins), device.upload(std::span(found.edges))});
-    return counting;
+    return counter = std::make_shared<Counter>(device, counted, found.bins, found.edges);
   };
-  const auto count = [&](Stream& stream, Buffers data) {
-    counting->counter.count(stream, data, data[counted.inputs()], &counting->edges, &data[counted.inputs() + 1]);
-  };
-  return call.finish(count, prepare);
-}
-
-// A plain number: its value, and whether it is an int.
-bool plain_number(PyObject* object, double& value, bool& is_int) {
-  is_int = PyLong_CheckExact(object) != 0;
-  if (!is_int && PyFloat_CheckExact(object) == 0) return false;
-  value = PyFloat_AsDouble(object);
-  if (PyErr_Occurred() != nullptr) {  // an int that is too great
-    PyErr_Clear();
-    return false;
-  }
-  constexpr double most_exact = 9007199254740991;
-  const double most = is_int ? most_exact : std::numeric_limits<double>::max();
-  return -most <= value && value <= most;
+  counted.outputs(call, bins, edges);
+  return call.finish([&](Stream& stream, Buffers data) { counter->count(stream, data, &counter->edges()); }, prepare);
 }
 
 // The number of bins; false for what is not plain.
@@ -179,7 +137,7 @@ bool takes_bins(const EnqueuedCall& call, std::int64_t& bins) {
   return integer(call.arguments.value(Name::bins), bins) && bins >= 1 && bins <= most_bins;
 }
 
-Outcome count_in_range(EnqueuedCall& call, const Counted& counted, std::int64_t bins, PyObject* range) {
+Outcome count_in_range(EnqueuedCall& call, Counted& counted, std::int64_t bins, PyObject* range) {
   if (PyTuple_CheckExact(range) == 0 || PyTuple_Size(range) != 2) return Outcome::not_plain;
   PyObject* const ends[] = {PyTuple_GetItem(range, 0), PyTuple_GetItem(range, 1)};
   double low = 0;
@@ -214,9 +172,10 @@ std::uint64_t number_of_edges(EnqueuedCall& call, Dtype dtype, const std::vector
 }
 
 // Counts between edges of the library's, which are waited for: what is wrong with them is an error of the call.
-Outcome count_at_edges(EnqueuedCall& call, const Counted& counted, PyObject* bins) {
+Outcome count_at_edges(EnqueuedCall& call, Counted& counted) {
   Tensor edges;
-  if (!call.takes(bins, edges) || edges.boolean || edges.dimensions != 1 || edges.count > most_bins + 1) {
+  if (!call.takes(call.arguments.value(Name::bins), edges) || edges.boolean || edges.dimensions != 1 ||
+      edges.count > most_bins + 1) {
     return Outcome::not_plain;
   }
   std::vector<std::byte> bytes(edges.count * masu::size_of(edges.dtype));
@@ -247,31 +206,25 @@ Outcome between_extremes(const EnqueuedCall& call, const F& work) {
 Outcome enqueued::histogram(EnqueuedCall& call) {
   const Dtype dtype = call.x.dtype;
   PyObject* const range = call.arguments[Name::range];
-  PyObject* const given = call.arguments.value(Name::bins);
   std::int64_t bins = 0;
   Counted counted{dtype};
   if (call.x.boolean || call.arguments[Name::density] == Py_True || !counted.take_weights(call)) {
     return Outcome::not_plain;
   }
-  if (is_none(range) && library_of(Py_TYPE(given)) != nullptr) return count_at_edges(call, counted, given);
-  if (!takes_bins(call, bins)) return Outcome::not_plain;
+  if (!takes_bins(call, bins)) return is_none(range) ? count_at_edges(call, counted) : Outcome::not_plain;
   if (!is_none(range)) return count_in_range(call, counted, bins, range);
   return between_extremes(call, [&](const Ends& ends) {
     if (masu::size_of(dtype) == 1) {  // few pairs are there, and each needs a table of its own
       call.option(static_cast<std::uint64_t>(bins));
       for (const std::uint64_t end : ends) call.option(end);
       call.option(1);  // not those of given numbers
-      return count_between(call, counted, bins, dtype_of_edges(dtype), [&] {
-        return Between(ask_numpy(nb::str(numpy_code(dtype)), dtype, nb::int_(bins), nb::none(), ends), dtype, bins);
-      });
+      return count_between(call, counted, bins, dtype_of_edges(dtype), [&] { return between(dtype, bins, ends); });
     }
     const Between found = between(dtype, bins, ends);
     call.input(found.edges);
-    const Results results(call, counted, bins, dtype_of_edges(dtype));
+    counted.outputs(call, bins, dtype_of_edges(dtype));
     const auto count = [&](Stream& stream, Buffers data) {
-      const std::size_t edges = counted.inputs();
-      Counter(stream.device(), counted, found.bins)
-          .count(stream, data, data[edges + 1], &data[edges], &data[edges + 2]);
+      Counter(stream.device(), counted, found.bins).count(stream, data, &data[counted.inputs()]);
     };
     return call.finish(count, {}, true);
   });
@@ -279,10 +232,8 @@ Outcome enqueued::histogram(EnqueuedCall& call) {
 
 Outcome enqueued::bin_edges(EnqueuedCall& call) {
   std::int64_t bins = 0;
-  if (!is_none(call.arguments[Name::range]) || !is_none(call.arguments[Name::weights]) || call.x.boolean ||
-      !takes_bins(call, bins)) {
-    return Outcome::not_plain;
-  }
+  const bool alone = is_none(call.arguments[Name::range]) && is_none(call.arguments[Name::weights]);
+  if (!alone || call.x.boolean || !takes_bins(call, bins)) return Outcome::not_plain;
   return between_extremes(call, [&](const Ends& ends) {
     const Between found = between(call.x.dtype, bins, ends);
     const std::array<std::int64_t, 1> shape{bins + 1};
@@ -313,19 +264,17 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
   }
   if (size > (counted.weights ? most_weighted : most_sizes)) return Outcome::not_plain;
   const auto bins = masu::Bins::integers(static_cast<std::uint64_t>(size));
-  const Shape shape{size + outside};
   call.option(static_cast<std::uint64_t>(size));
-  counted.output(call, size, shape);
+  counted.outputs(call, size);
   std::shared_ptr<Counter> counter;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
-    counter = std::make_shared<Counter>(device, counted, bins);
-    return counter;
+    return counter = std::make_shared<Counter>(device, counted, bins);
   };
   // The size may be another one each time: then the bins are in memory of the commands.
   const bool once = !known && masu::size_of(x.dtype) != 1;
   const auto count = [&](Stream& stream, Buffers data) {
     if (once) prepare(stream.device());
-    counter->count(stream, data, data[counted.inputs()]);
+    counter->count(stream, data);
     if (once) counter.reset();
   };
   return call.finish(count, once ? EnqueuedCall::Prepare() : prepare, once);

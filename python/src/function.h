@@ -22,6 +22,7 @@ enum class Name : std::uint8_t {
   ddof,
   kind,
   descending,
+  initial,
   kth,
   k,
   largest,

@@ -23,6 +23,8 @@ inline constexpr std::size_t most_dimensions = Lines::most_dimensions;
 
 // The value of an int of Python's; false for another object, and for an int that is too large.
 bool integer(PyObject* object, std::int64_t& value);
+// The value of an int or a float, and which it is; false for another object, NaN, and what a double does not hold.
+bool plain_number(PyObject* object, double& value, bool& is_int);
 
 // `axis`: None, an int, null for the last axis, or, with `several`, a tuple of ints. False for what is not plain.
 bool lines_of(std::span<const std::int64_t> shape, PyObject* axis, Lines& lines, bool several = false);

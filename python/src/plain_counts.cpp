@@ -113,20 +113,16 @@ PyObject* plain::bincount(const Arguments& values) {
 
 namespace {
 
-// Whether edges are plain numbers, none of them NaN; other ones are looked at in Python.
+// Whether edges are plain numbers; other ones are looked at in Python.
 bool are_plain_edges(PyObject* bins) {
   if (const NumpyArray* const array = numpy_array(bins)) {
     if (array->dimensions != 1) return false;  // without dimensions it is a number of bins
-    if (array->is_integer()) return true;
-    const auto* const edges = static_cast<const double*>(array->data);
-    return array->dtype->number == 12 && array->is_plain() &&
-           std::none_of(edges, edges + array->count(), [](double edge) { return edge != edge; });
+    return array->is_integer() || (array->dtype->number == 12 && array->is_plain());
   }
   if (PyList_CheckExact(bins) == 0 && PyTuple_CheckExact(bins) == 0) return false;
   for (Py_ssize_t i = 0; i < PySequence_Size(bins); ++i) {
     PyObject* const edge = PyList_CheckExact(bins) != 0 ? PyList_GetItem(bins, i) : PyTuple_GetItem(bins, i);
-    if (PyLong_CheckExact(edge) != 0) continue;
-    if (PyFloat_Check(edge) == 0 || PyFloat_AsDouble(edge) != PyFloat_AsDouble(edge)) return false;
+    if (PyLong_CheckExact(edge) == 0 && PyFloat_Check(edge) == 0) return false;
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include "elements/dtypes.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -211,6 +212,40 @@ bool Library::take(PyObject* array, Tensor& tensor) const {
          !is_true(is_neg != nullptr ? PyObject_VectorcallMethod(is_neg, &array, 1, nullptr) : nullptr);
 }
 
+Made::~Made() {
+  if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
+}
+
+bool Made::make(const Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
+                std::span<const std::int64_t> shape) {
+  library_ = &library;
+  std::array<std::int64_t, most_dimensions> lengths;
+  std::array<std::int64_t, most_dimensions> strides;
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
+    lengths[axis] = shape[axis];
+    strides[axis] = stride;
+  }
+  dlpack::Array prototype{nullptr,
+                          {dlpack::cuda, ordinal},
+                          static_cast<std::int32_t>(shape.size()),
+                          dlpack::type_of(dtype, boolean),
+                          lengths.data(),
+                          strides.data(),
+                          0};
+  if (library.exchange.allocate(&prototype, &managed_, library.module, set_error) == 0 && managed_ != nullptr)
+    return true;
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_MemoryError, "masu: the library gave no memory");
+  return false;
+}
+
+PyObject* Made::give(std::int64_t length) {
+  dlpack::Managed* const managed = std::exchange(managed_, nullptr);
+  if (length != whole) managed->array.shape[0] = length;
+  void* object = nullptr;
+  return library_->exchange.object_of(managed, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
+}
+
 void set_error(void* module, const char* kind, const char* message) {
   const nb::gil_scoped_acquire acquired;
   PyObject* type = nullptr;
@@ -289,6 +324,19 @@ bool integer(PyObject* object, std::int64_t& value) {
   if (PyErr_Occurred() == nullptr) return true;
   PyErr_Clear();
   return false;
+}
+
+bool plain_number(PyObject* object, double& value, bool& is_int) {
+  is_int = PyLong_CheckExact(object) != 0;
+  if (!is_int && PyFloat_CheckExact(object) == 0) return false;
+  value = PyFloat_AsDouble(object);
+  if (PyErr_Occurred() != nullptr) {  // an int that is too great
+    PyErr_Clear();
+    return false;
+  }
+  constexpr double most_exact = 9007199254740991;
+  const double most = is_int ? most_exact : std::numeric_limits<double>::max();
+  return -most <= value && value <= most;
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace masu_python {
 
@@ -52,6 +53,33 @@ struct Library {
   bool stream(std::int32_t ordinal, void*& handle) const {
     return exchange.current_stream(dlpack::cuda, ordinal, &handle) == 0;
   }
+};
+
+// An array that a library made, until it is given to Python or goes.
+class Made {
+ public:
+  static constexpr std::int64_t whole = -1;
+
+  Made() = default;
+  ~Made();
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  void swap(Made& other) noexcept {
+    std::swap(library_, other.library_);
+    std::swap(managed_, other.managed_);
+  }
+  // Uninitialised, of the library's allocator, in the order of its stream. False with an exception set.
+  bool make(const Library& library, std::int32_t ordinal, masu::Dtype dtype, bool boolean,
+            std::span<const std::int64_t> shape);
+  [[nodiscard]] void* data() const noexcept {
+    return static_cast<std::byte*>(managed_->array.data) + managed_->array.byte_offset;
+  }
+  // The array, a new reference, with so many of the elements of one dimension, or all. Called once.
+  PyObject* give(std::int64_t length = whole);
+
+ private:
+  const Library* library_ = nullptr;
+  dlpack::Managed* managed_ = nullptr;
 };
 
 // For dlpack::Exchange::allocate: sets the exception that an allocator names; of the library where it has one of its

@@ -83,6 +83,10 @@ def calls(draw):
     return name, [], options
 
 
+def given_commands():
+    return DRIVER.fake_cuda_launches() + DRIVER.fake_cuda_copies() + DRIVER.fake_cuda_fills()
+
+
 def results(function, *arguments, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -116,9 +120,9 @@ def check(given, call, other):
     # Into arrays of the right shape and dtype, apart from the data, and into others.
     outs = [fake_tensors.Tensor(shape, *CODES[code], memory._address + (1 << 21) + i * (1 << 20)) for i, (shape, code) in
             enumerate(shapes)]
-    launches = DRIVER.fake_cuda_launches()
+    before = given_commands()
     again = results(function, tensor, *arguments, **options, out=tuple(outs) if len(outs) > 1 else outs[0])
-    assert all(one is out for one, out in zip(again, outs)) and DRIVER.fake_cuda_launches() > launches
+    assert all(one is out for one, out in zip(again, outs)) and given_commands() > before
     if len(outs) == 1:
         wrong, its = other
         right = its is not None and (wrong.shape, NAMES[wrong.dtype]) == shapes[0]

@@ -40,6 +40,10 @@ def fails(error, text, call):
         raise AssertionError(f"no {error.__name__} with {text}")
 
 
+def given_commands():
+    return DRIVER.fake_cuda_launches() + DRIVER.fake_cuda_copies() + DRIVER.fake_cuda_fills()
+
+
 def enqueued(call, want):
     """The call's results, which it must enqueue alone, once recorded, on the library's current stream."""
     call()
@@ -52,10 +56,10 @@ def enqueued(call, want):
 def enqueued_work(call, want):
     fake_tensors.set_stream(0x5000)
     made = fake_tensors.counts()[0]
-    allocations, launches = DRIVER.fake_cuda_allocations(), DRIVER.fake_cuda_launches()
+    allocations, commands = DRIVER.fake_cuda_allocations(), given_commands()
     result = call()
     assert DRIVER.fake_cuda_allocations() == allocations
-    assert DRIVER.fake_cuda_launches() > launches and DRIVER.fake_cuda_last_stream() == 0x5000
+    assert given_commands() > commands and DRIVER.fake_cuda_last_stream() == 0x5000
     assert fake_tensors.counts()[0] > made
     results = result if isinstance(result, tuple) else (result,)
     assert [of(one) for one in results] == want, ([of(one) for one in results], want)
@@ -148,7 +152,7 @@ for dtype in CODES:
         weights = tensor(1000, by)
         if kind not in "bf" and dtype not in ("u1", "u8"):
             waits_once(lambda: masu.bincount(x, weights, 3000), [((3000,), "f8")])
-        if kind != "b" and dtype != "f2":
+        if kind != "b" and dtype != "f2" and by[0] == "f":
             enqueued(lambda: masu.histogram(x, 10, (0, 1), weights=weights), [((10,), by), ((11,), edges)])
             waits_once(lambda: masu.histogram(x, 3000, weights=weights), [((3000,), by), ((3001,), edges)])
     if kind != "b":
@@ -163,6 +167,15 @@ for number in range(40):  # more edges than are kept
     given = fake_tensors.Tensor((2,), 2, 64, edge._address)
     for _ in range(2):
         assert [of(one) for one in masu.histogram(tensor(1000), given)] == [((1,), "i8"), ((2,), "f8")]
+
+# Another addend.
+for dtype in CODES:
+    if dtype != "f2":
+        total = dtype if dtype[0] == "f" else "u8" if dtype[0] == "u" else "i8"
+        enqueued(lambda: masu.sum(tensor(1000, dtype), initial=3), [((), total)])
+        enqueued(lambda: masu.sum(tensor((40, 25), dtype), (0, 1), initial=3, keepdims=True), [((1, 1), total)])
+enqueued(lambda: masu.sum(tensor(1000), initial=-2.5), [((), "f4")])
+enqueued(lambda: masu.sum(tensor(1000), initial=None), [((), "f4")])
 
 # Rows.
 x = tensor((4, 5, 6))
@@ -328,6 +341,12 @@ for wrong in ("i4", "?", "c8", "f16"):
     usual(lambda: masu.cumsum(tensor(4), dtype=wrong))
     usual(lambda: masu.mean(tensor(4), dtype=wrong))
 usual(lambda: masu.mean(tensor(4, "i4"), dtype="i4"))
+for initial in (1e300, np.float32(1), float("nan"), "x", [1], True):
+    usual(lambda: masu.sum(tensor(4), initial=initial))
+usual(lambda: masu.sum(tensor(4, "i4"), initial=2.5))
+usual(lambda: masu.sum(tensor(4, "u1"), initial=-1))
+usual(lambda: masu.sum(tensor((4, 4)), 0, initial=1))
+usual(lambda: masu.sum(tensor(4), dtype="f8", initial=1))
 fails(TypeError, "nonsense", lambda: masu.sum(tensor(4), dtype="nonsense"))
 usual(lambda: masu.topk(tensor(4), 5))
 for wrong in (1.5, [], [0.5, -1], float("nan"), "x", [[0.5]], True, None, np.zeros((1, 1, 1)), np.longdouble([0.5])):
@@ -358,7 +377,8 @@ for wrong in (tensor(5), tensor((2, 2)), tensor(4, "b1"), tensor(4, requires_gra
     usual(lambda: masu.bincount(tensor(4, "i4"), wrong))
 for weights in ([1, 2, 3, 4], np.ones(4)):
     usual(lambda: masu.histogram(tensor(4), 10, (0, 1), weights=weights))
-usual(lambda: masu.histogram(tensor(4), 10, (0, 1), weights=tensor(4, "f2")))
+for by in ("f2", "i4", "u8"):
+    usual(lambda: masu.histogram(tensor(4), 10, (0, 1), weights=tensor(4, by)))
 usual(lambda: masu.bincount(tensor(4, "i4"), tensor(4), 1 << 20))
 usual(lambda: masu.histogram_bin_edges(tensor(4), 10, weights=tensor(4)))
 for bad in ([0, np.nan, 1], [2, 1, 0]):

@@ -98,6 +98,7 @@ def check_axes():
                 for _ in range(2):
                     same(library.get(function(array, axis, keepdims=True)), function(data, axis, keepdims=True))
             same(library.get(masu.sum(array, axis)), masu.sum(data, axis))
+            same(library.get(masu.sum(array, axis, initial=2.5)), masu.sum(data, axis, initial=2.5))
             same(library.get(masu.mean(array, axis)), masu.mean(data, axis))
             same(library.get(masu.median(array, axis)), masu.median(data, axis))
             same(library.get(masu.cumsum(array, axis)), masu.cumsum(data, axis))

@@ -361,8 +361,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(UNIQUE_INPUT, const
   }
 }
 
-// order[i] = i.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_iota(__global uchar* order, const ulong order_at, const ulong count) {
+// order[i] = i, and to[i] = data[i].
+__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_iota(__global uchar* order, const ulong order_at,
+                                                      __global const uchar* restrict data, const ulong data_at,
+                                                      __global uchar* to, const ulong to_at, const ulong count) {
   __global MASU_INDEX* places = (__global MASU_INDEX*)(order + order_at);
-  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) places[i] = (MASU_INDEX)i;
+  __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + data_at);
+  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
+    places[i] = (MASU_INDEX)i;
+    ((__global MASU_ELEMENT*)(to + to_at))[i] = elements[i];
+  }
 }

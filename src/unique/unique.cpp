@@ -121,8 +121,7 @@ class Job {
     SortOptions sorting{.workspace = &rest_};
     if (may_wait && options_.times != nullptr) sorting.times = &times;
     if (layout_.index_bytes != 0) {
-      call::copy(stream_, data, elements_);
-      finder_.fill_order();
+      finder_.start_order(data);
       if (may_wait) {
         stream_.finish();
         sort_by_key(elements_, dtype_, order_, layout_.index_bytes, sorting);

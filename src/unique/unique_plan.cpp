@@ -88,9 +88,9 @@ call::Arguments DeviceRunFinder::input() const {
   return call::Arguments(data_, count_, plan_.a_span, plan_.tiles, call::At{memory_, mask_at_}, spans_at_);
 }
 
-void DeviceRunFinder::fill_order() {
+void DeviceRunFinder::start_order(const BufferBase& unsorted) {
   const std::uint64_t groups = std::min<std::uint64_t>(plan_.spans * plan_.a_span, 4096);
-  launch("unique_iota", groups, *order_, count_);
+  launch("unique_iota", groups, *order_, unsorted, data_, count_);
 }
 
 void DeviceRunFinder::mark() {

@@ -84,8 +84,8 @@ class DeviceRunFinder {
                   const unique_plan::Plan& plan, const BufferBase& memory, const BufferBase* order,
                   std::size_t index_bytes);
 
-  // order[i] = i.
-  void fill_order();
+  // order[i] = i, and the data are those of `unsorted`.
+  void start_order(const BufferBase& unsorted);
   // To be called once, after what makes the data.
   void mark();
   // How many runs there are. Waits.

@@ -310,10 +310,16 @@ int cuMemcpyDtoHAsync_v2(void* target, Address source, size_t bytes, void* strea
 }
 
 static int last_device;
+static void* last_stream;
 
+static int copies;
+int fake_cuda_copies(void) {  // on the device
+  return copies;
+}
 int cuMemcpyDtoDAsync_v2(Address target, Address source, size_t bytes, void* stream) {
-  (void)stream;
   NEEDS_CONTEXT;
+  ++copies;
+  last_stream = stream;
   last_device = (int)(pushed[depth - 1] - contexts);
   memcpy(host(target), host(source), bytes);
   return ok;
@@ -332,17 +338,17 @@ static int fill(Address target, const void* unit, size_t size, size_t count) {
 }
 
 int cuMemsetD8Async(Address target, unsigned char value, size_t count, void* stream) {
-  (void)stream;
+  last_stream = stream;
   return fill(target, &value, sizeof value, count);
 }
 
 int cuMemsetD16Async(Address target, unsigned short value, size_t count, void* stream) {
-  (void)stream;
+  last_stream = stream;
   return fill(target, &value, sizeof value, count);
 }
 
 int cuMemsetD32Async(Address target, unsigned value, size_t count, void* stream) {
-  (void)stream;
+  last_stream = stream;
   return fill(target, &value, sizeof value, count);
 }
 
@@ -469,13 +475,12 @@ static Function functions[] = {{"plain", {sizeof(Address), 4}}, {"_Z3addPjj", {s
 static int occupancy_calls;
 static int cooperative_launches;
 static int launches;
-static void* last_stream;
 static unsigned last_shared;
 
 int fake_cuda_launches(void) {
   return launches;
 }
-void* fake_cuda_last_stream(void) {  // of a launch
+void* fake_cuda_last_stream(void) {  // of a launch, or a copy or fill on the device
   return last_stream;
 }
 int fake_cuda_last_device(void) {  // whose context was current at a launch, or a copy on the device

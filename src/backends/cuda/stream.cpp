@@ -306,8 +306,10 @@ class Stream final : public runtime::Stream {
           ErrorCode::invalid_argument,
           fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
     }
+    const ContextScope scope(*context_);
+    const Kernel::Call call = own->prepare(range, arguments);  // before the event that tells when the kernel starts
     return issue(mark, [&] {
-      cuda::launch(*context_, handle_, own->prepare(range, arguments), together);
+      cuda::launch(*context_, handle_, call, together);
       if (capturing()) own->image()->keep_loaded();
     });
   }

@@ -12,17 +12,21 @@ namespace masu::sort_counting {
 
 namespace {
 
-constexpr unsigned most_group = 1024;  // of the kernel that scans
+using sort_special::group;
+constexpr std::uint64_t most_scan_group = 1024;
 constexpr std::uint64_t fill_vectors = 4;
 constexpr std::uint64_t fill_table = 2048;
-constexpr std::uint64_t header_bytes = 256;  // sort_lists.cl
-constexpr std::uint64_t zero_end_word = 51;
+constexpr std::uint64_t header_bytes = 256;  // of sort_lists.cl
+constexpr std::uint64_t zero_end_word = 50;
 
-constexpr auto fill_alone = sort_plan::files("src/sort/device/sort_fill.cl");
-constexpr auto fill_and_moves = sort_special::files("src/sort/device/sort_fill.cl");
+constexpr auto alone = sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_fill.cl");
+constexpr auto with_moves = sort_special::files("src/sort/device/sort_fill.cl");
 
 std::uint64_t values_of(Dtype dtype) {
   return PatternCounts::patterns_of(dtype);
+}
+std::uint64_t scan_group_of(const DeviceInfo& device, Dtype dtype) {
+  return std::min({most_scan_group, std::bit_floor(std::uint64_t{device.max_work_group_size}), values_of(dtype)});
 }
 
 // The workspace: where each value's keys begin, how many keys each value has and what counting needs, and, of floats,
@@ -33,32 +37,29 @@ struct Layout {
         totals(call::aligned((values_of(dtype) + 2) * sizeof(std::uint64_t))),
         header(totals + call::aligned(counts.bytes())),
         chunks(header + header_bytes),
-        listed(chunks + sort_special::chunk_bytes),
-        moved(listed + sort_special::list_bytes),
+        moved(chunks + sort_special::most_chunks * 8),
         bytes(is_float(dtype) ? moved + keys * size_of(dtype) : header) {}
   PatternCounts counts;
   std::uint64_t totals;
   std::uint64_t header;
   std::uint64_t chunks;
-  std::uint64_t listed;
   std::uint64_t moved;
   std::uint64_t bytes;
 };
 
 }  // namespace
 
-std::span<const std::string_view> fill_files(Dtype dtype) {
-  if (is_float(dtype)) return fill_and_moves;
-  return fill_alone;
+std::span<const std::string_view> files(Dtype dtype) {
+  if (is_float(dtype)) return with_moves;
+  return alone;
 }
 
-std::vector<runtime::Define> defines(Dtype dtype, unsigned group) {
-  std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
-  list.push_back({"MASU_GROUP", group});
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype) {
+  std::vector<runtime::Define> list = sort_special::defines(dtype, 0);
+  list.push_back({"MASU_SCAN_GROUP", scan_group_of(device, dtype)});
   list.push_back({"MASU_VALUES", values_of(dtype)});
   list.push_back({"MASU_VECTORS", fill_vectors});
   list.push_back({"MASU_TABLE", fill_table});
-  list.push_back({"MASU_MOST_LISTED", sort_special::most_listed});
   return list;
 }
 
@@ -73,6 +74,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const std::uint64_t values = values_of(dtype);
   Layout layout(device.info(), dtype, count);
   const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes);
+  const KernelArgument all = call::memory_of(memory);
   const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
   const bool descends = job.order == Order::descending;
   const auto flip = static_cast<std::uint32_t>(descends ? values - 1 : 0);
@@ -81,26 +83,20 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   layout.counts.count(stream, keys, memory.slice(layout.totals, layout.counts.bytes()), launches);
   for (Event& launch : launches) work.done(std::move(launch));
 
-  const auto scan_group = static_cast<unsigned>(
-      std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{device.info().max_work_group_size}), values}));
-  work.done(call::Kernels(device, offsets_files, defines(dtype, scan_group), scan_group)
-                .launch(stream, "sort_offsets", values / scan_group, call::memory_of(memory), at(layout.totals), at(0),
-                        at(layout.header), count, flip, call::local<std::uint64_t>(2 * scan_group)));
-
-  const unsigned group = std::min(sort_special::group, scan_group);
-  call::Kernels kernels(device, fill_files(dtype), defines(dtype, group), group);
+  const std::uint64_t scan_group = scan_group_of(device.info(), dtype);
+  call::Kernels kernels(device, files(dtype), defines(device.info(), dtype), static_cast<unsigned>(scan_group));
+  work.done(kernels.launch(stream, "sort_offsets", values / scan_group, all, at(layout.totals), at(0),
+                           at(layout.header), count, flip, call::local<std::uint64_t>(2 * scan_group)));
+  kernels.in_groups_of(group);
   if (is_float(dtype)) {
-    const std::uint64_t header = at(layout.header);
-    sort_special::move(stream, kernels, keys, memory.slice(layout.moved, count * size_of(dtype)),
-                       call::memory_of(memory),
-                       {header, at(layout.chunks), at(layout.listed), header + 4 * zero_end_word},
+    sort_special::move(stream, kernels, keys, memory.slice(layout.moved, count * size_of(dtype)), all,
+                       {at(layout.header), at(layout.chunks), 0, at(layout.header + 4 * zero_end_word)},
                        static_cast<std::uint32_t>(count), descends ? 1 : 0, work);
   }
   const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
   // One more than needed, where the first key does not lie at a multiple of 16 bytes.
-  work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, call::memory_of(memory), at(0),
-                           at(layout.header), at(layout.moved), count, flip,
-                           call::local<std::uint32_t>(fill_table + 1)));
+  work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, all, at(0), at(layout.header),
+                           at(layout.moved), count, flip, call::local<std::uint32_t>(fill_table + 1)));
 }
 
 }  // namespace masu::sort_counting

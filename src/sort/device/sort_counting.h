@@ -29,10 +29,8 @@ std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
           const BufferBase* workspace, DeviceWork& work);
 
-// What its kernels are built from, for work-groups of `group`.
-inline constexpr auto offsets_files =
-    sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_lists.cl", "src/sort/device/sort_offsets.cl");
-std::span<const std::string_view> fill_files(Dtype dtype);
-std::vector<runtime::Define> defines(Dtype dtype, unsigned group);
+// What its kernels are built from.
+std::span<const std::string_view> files(Dtype dtype);
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype);
 
 }  // namespace masu::sort_counting

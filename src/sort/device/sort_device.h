@@ -100,7 +100,7 @@ struct Arrays {
 };
 
 // The defines of sort_key.cl and what stands in front of it.
-inline std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
+inline std::vector<runtime::Define> key_defines(Dtype dtype, Order order = Order::ascending) {
   return element_defines(dtype, {{"MASU_DESCENDING", order == Order::descending}});
 }
 

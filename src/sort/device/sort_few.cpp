@@ -72,7 +72,7 @@ Plan plan_of(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
 }
 
 std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, Dtype dtype) {
-  std::vector<runtime::Define> defines = sort_kernels::key_defines(dtype, Order::ascending);
+  std::vector<runtime::Define> defines = sort_kernels::key_defines(dtype);
   const auto add = [&](std::string_view name, std::uint64_t value) { defines.emplace_back(name, value); };
   add("MASU_PACKED", 0);
   add("MASU_INDEX_BYTES", 0);

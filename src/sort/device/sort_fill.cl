@@ -1,9 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted keys of 8 or 16 bits from where those of each value begin, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
-// Zeros and NaNs that move have been brought to their places from `moved_at` on. sort_key.cl, for floats also group_scan.cl,
-// sort_lists.cl and sort_special.cl, stand in front of this file.
+// Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
+//   sort_offsets  where the keys of each value begin
+//   sort_fill     writes every place's key; zeros and NaNs that move have been brought to their places from `moved_at` on
+// sort_key.cl and group_scan.cl, for floats also sort_lists.cl and sort_special.cl, stand in front of this file.
 //
 // kernels.md has the parameters, which sort_counting.cpp gives.
+
+enum { summed_together = 16 };  // counts that a work-item reads at once
+
+// offsets[r] is how many keys come before those of rank r; offsets[MASU_VALUES] is all. Each work-group scans MASU_SCAN_GROUP
+// counts, and sums all before them by itself: they are few, and no group waits for another.
+__kernel MASU_WORK_GROUP(MASU_SCAN_GROUP) void sort_offsets(__global uchar *workspace, const ulong counts_at,
+                                                            const ulong offsets_at, const ulong header_at,
+                                                            const ulong count, const uint flip, __local ulong *sums) {
+  MASU_LOCAL_POINTER(ulong, sums);
+  __global const ulong *const counts = (__global const ulong *)(workspace + counts_at);
+  const uint lid = (uint)get_local_id(0);
+  const uint first = (uint)get_group_id(0) * MASU_SCAN_GROUP;
+  __global ulong *const offsets = (__global ulong *)(workspace + offsets_at);
+  ulong before = 0;
+  for (uint from = lid; from < first; from += summed_together * MASU_SCAN_GROUP) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < summed_together; ++k) {
+      const uint rank = from + k * MASU_SCAN_GROUP;
+      before += rank < first ? counts[bits_of_rank(rank, flip)] : 0;
+    }
+  }
+  const uint bits = bits_of_rank(first + lid, flip);
+  const ulong own = counts[bits];
+  __local ulong *const totals = sums + MASU_SCAN_GROUP;
+  sums[lid] = own;
+  totals[lid] = before;
+  MASU_LOCAL_SUMS_AND_TOTAL(ulong, sums, totals, MASU_SCAN_GROUP, lid)
+  const ulong end = totals[lid] + sums[lid];
+  const ulong begin = end - own;
+  offsets[first + lid] = begin;
+  if (first + lid == MASU_VALUES - 1) offsets[MASU_VALUES] = end;
+#if MASU_FLOAT
+  // What sort_special.cl has to know. NaNs are the first or the last ones.
+  __global uint *const header = SORT_AT(uint, header_at);
+  const bool descends = flip != 0;
+  if (bits == 0) header[header_zeros] = (uint)own;
+  if (bits == MASU_SIGN) header[header_minuses] = (uint)own;
+  if (bits == (descends ? MASU_SIGN : 0)) header[header_zero_end] = (uint)end;
+  if (bits == MASU_INFINITY_BITS) header[header_nans] = (uint)(descends ? begin : count - end);
+  if ((bits & (MASU_SIGN - 1)) > MASU_INFINITY_BITS && own != 0 && (descends ? begin == 0 : end == count)) {
+    header[header_one_nan] = (uint)own;
+  }
+#endif
+}
 
 enum { vector_keys = 16 / MASU_ELEMENT_BYTES };  // of a vector
 enum { tile_keys = MASU_GROUP * MASU_VECTORS * vector_keys };
@@ -67,7 +112,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
   const uint lid = (uint)get_local_id(0);
 #if MASU_FLOAT
   const bool with_zeros = zeros_move(SORT_AT(const uint, header_at));
-  const bool with_nans = nans_move(SORT_AT(const uint, header_at));
+  const bool with_nans = moved_nans(SORT_AT(const uint, header_at)) != 0;
 #define SORT_MOVES(bits) (SORT_IS_SPECIAL(bits) && (is_nan(bits) ? with_nans : with_zeros))
 #else
 #define SORT_MOVES(bits) false

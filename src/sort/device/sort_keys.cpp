@@ -212,7 +212,8 @@ class Sorter {
 
   [[nodiscard]] call::Kernels special_kernels() const {
     constexpr auto files = sort_special::files();
-    return {stream_.device(), files, sort_special::defines(subject_.dtype), sort_special::group};
+    return {stream_.device(), files, sort_special::defines(subject_.dtype, sort_special::most_listed),
+            sort_special::group};
   }
   [[nodiscard]] std::uint64_t zero_end() const { return at(layout_.starts + tuning_.zero_word() * 4); }
   void move_specials() {

@@ -100,8 +100,7 @@ void add_subject(std::vector<runtime::Define>& defines, const Subject& subject) 
   add(defines, "MASU_INDEX_BYTES", subject.index_bytes);
 }
 std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& tuning, unsigned bucket_bits) {
-  std::vector<runtime::Define> defines =
-      sort_kernels::key_defines(subject.packed() ? Dtype::u64 : subject.dtype, Order::ascending);
+  std::vector<runtime::Define> defines = sort_kernels::key_defines(subject.packed() ? Dtype::u64 : subject.dtype);
   add(defines, "MASU_KEY_BITS", subject.key_bits());
   add(defines, "MASU_BUCKET_BITS", bucket_bits);
   add(defines, "MASU_PART_TILE", tuning.part.tile());
@@ -234,8 +233,8 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& b
   layout.counts = reserve(tuning.buckets() * 4);
   layout.starts = reserve(tuning.start_words() * 4);
   if (subject.has_specials()) {
-    layout.chunks = reserve(sort_special::chunk_bytes);
-    layout.listed = reserve(sort_special::list_bytes);
+    layout.chunks = reserve(sort_special::most_chunks * 8);
+    layout.listed = reserve(sort_special::most_listed * 8);
   }
   if (!tuning.tallies) {
     for (std::uint64_t& at : layout.opens) at = reserve(most_open * open_words * 4);

@@ -17,9 +17,8 @@ enum {
   header_larger = 47,      // buckets for each kind of larger work-groups of keys_finish
   header_listed_zeros = 45,  // zeros that were to be listed by keys_count, and, in the next word, NaNs
   header_by_digits = 43,   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
-  header_unlisted = 49,  // of counted keys: not 0, so that sort_special.cl has to list zeros and NaNs
-  header_one_nan = 50,   // and how many NaNs have the bits of one of them
-  header_zero_end = 51,  // and the place after the last zero
+  header_one_nan = 49,   // of counted keys: how many NaNs have the bits of one of them
+  header_zero_end = 50,  // and the place after the last zero
 };
 
 // Gives a bucket to sort_tally.cl.

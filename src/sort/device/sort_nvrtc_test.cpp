@@ -55,7 +55,7 @@ TEST_P(SortRadixNvrtc, Passes) {
 
 TEST_P(SortRadixNvrtc, Orders) {
   for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u8, 0}, {Dtype::i16, 0}, {Dtype::f64, 0}})) {
-    expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype), {"sort_neighbours"});
+    expect_compiles(sort_plan::order_files, sort_kernels::key_defines(kind.dtype), {"sort_neighbours"});
   }
 }
 
@@ -95,7 +95,7 @@ TEST_P(SortRadixNvrtc, Keys) {
                           {"keys_finish"});
         }
         if (subject.has_specials()) {
-          expect_compiles(sort_special::files(), sort_special::defines(subject.dtype),
+          expect_compiles(sort_special::files(), sort_special::defines(subject.dtype, sort_special::most_listed),
                           {"special_count", "special_move", "special_restore"});
         }
         if (tuning.tally_group != 0) {
@@ -156,10 +156,9 @@ TEST_P(SortRadixNvrtc, Few) {
 
 TEST_P(SortRadixNvrtc, Counting) {
   for (const Kind& kind : here({{Dtype::i8, 0}, {Dtype::u16, 0}, {Dtype::f16, 0}})) {
-    expect_compiles(sort_counting::offsets_files, sort_counting::defines(kind.dtype, 1024), {"sort_offsets"});
-    std::vector<std::string> names = {"sort_fill"};
+    std::vector<std::string> names = {"sort_offsets", "sort_fill"};
     if (is_float(kind.dtype)) names.insert(names.end(), {"special_count", "special_move", "special_restore"});
-    expect_compiles(sort_counting::fill_files(kind.dtype), sort_counting::defines(kind.dtype, 256), names);
+    expect_compiles(sort_counting::files(kind.dtype), sort_counting::defines(test::nvrtc_gpu(), kind.dtype), names);
   }
 }
 

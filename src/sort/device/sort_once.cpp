@@ -56,7 +56,7 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count) {
 }
 
 std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind) {
-  std::vector<runtime::Define> defines = sort_kernels::key_defines(kind.dtype, Order::ascending);
+  std::vector<runtime::Define> defines = sort_kernels::key_defines(kind.dtype);
   const auto add = [&](std::string_view name, std::uint64_t value) { defines.emplace_back(name, value); };
   add("MASU_GROUP", plan.group);
   add("MASU_ITEMS", plan.items);

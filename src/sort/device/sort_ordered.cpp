@@ -27,7 +27,7 @@ std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order or
   std::uint32_t found = 0;
   work.done(call::clear(stream, workspace, 0, sizeof found));
   constexpr unsigned group = sort_plan::order_group;
-  call::Kernels kernels(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype), group);
+  call::Kernels kernels(stream.device(), sort_plan::order_files, sort_kernels::key_defines(dtype), group);
   const std::uint64_t groups =
       std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
   work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, length, offsets, offset_count,

@@ -11,11 +11,6 @@ namespace masu::sort_plan {
 
 namespace {
 
-// Kernels get the direction of the order when they are launched.
-std::vector<runtime::Define> key_defines(Dtype dtype) {
-  return sort_kernels::key_defines(dtype, Order::ascending);
-}
-
 // From the largest tile to the smallest.
 std::array<Shape, 5> gpu_shapes() {
   return {tuned.tile_1, tuned.tile_2, tuned.tile_3, tuned.tile_4, tuned.tile_5};
@@ -57,7 +52,8 @@ std::uint64_t Plan::scatter_bytes() const noexcept {
 }
 
 std::vector<runtime::Define> Plan::defines() const {
-  std::vector<runtime::Define> list = key_defines(dtype);
+  std::vector<runtime::Define> list =
+      sort_kernels::key_defines(dtype);  // kernels get the direction when they are launched
   const auto add = [&](std::string_view name, std::uint64_t value) { list.emplace_back(name, value); };
   add("MASU_GROUP", group);
   add("MASU_ITEMS", items);
@@ -89,10 +85,6 @@ Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uin
 
 bool carried(std::size_t value_bytes) noexcept {
   return value_bytes <= 16 && std::has_single_bit(value_bytes);
-}
-
-std::vector<runtime::Define> order_defines(Dtype dtype) {
-  return key_defines(dtype);
 }
 
 }  // namespace masu::sort_plan

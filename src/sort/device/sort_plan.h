@@ -80,9 +80,6 @@ Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uin
 // Whether values of so many bytes move with the keys, rather than being gathered at the end.
 bool carried(std::size_t value_bytes) noexcept;
 
-// Defines for sort_order.cl.
-std::vector<runtime::Define> order_defines(Dtype dtype);
-
 inline constexpr auto sort_files = files("src/elements/group_scan.cl", "src/sort/device/sort_counters.cl",
                                          "src/sort/device/sort_rank.cl", "src/sort/device/sort.cl");
 inline constexpr auto order_files = files("src/sort/device/sort_order.cl");
