@@ -122,7 +122,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   }
 }
 
-// A work-group for each row: each chunk's word becomes that of all chunks before it.
+// A work-group for each row: each chunk's word becomes that of all chunks before it. A work-item takes some neighbours.
+#define SCAN_CHUNKS 8
 __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const uint has_state,
                                                        __global uchar *total_memory, const ulong totals_at,
                                                        __local ulong *totals) {
@@ -134,16 +135,25 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const
   __global ulong *state = rows + SCAN_TOTAL_ROWS * chunks + get_group_id(0);
   Total sum = nothing();
   if (has_state != 0) sum.value = window_of((long)*state);
-  for (ulong first = 0; first < chunks; first += MASU_GROUP) {
-    const ulong i = first + lane;
+  for (ulong begin = 0; begin < chunks; begin += MASU_GROUP * SCAN_CHUNKS) {
+    const ulong first = begin + lane * SCAN_CHUNKS;
+    Total earlier[SCAN_CHUNKS];  // of this work-item's
     Total own = nothing();
-    if (i < chunks) {
-      own.value = window_of((long)row[i]);
-      own.reset = (uint)began[i];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_CHUNKS; ++k) {
+      earlier[k] = own;
+      if (first + k >= chunks) continue;
+      Total one;
+      one.value = window_of((long)row[first + k]);
+      one.reset = (uint)began[first + k];
+      own = joined(own, one);
     }
     Total all;
     const Total before = joined(sum, total_before(own, &all, totals));
-    if (i < chunks) row[i] = window_integer(before.value);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_CHUNKS; ++k) {
+      if (first + k < chunks) row[first + k] = window_integer(joined(before, earlier[k]).value);
+    }
     sum = joined(sum, all);
     barrier(CLK_LOCAL_MEM_FENCE);
   }

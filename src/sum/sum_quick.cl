@@ -221,21 +221,19 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 // The elements of some loads are added by themselves, so that most go through few additions that round.
 #undef SUM_START_LOADS
 #undef SUM_END_LOADS
-#define SUM_START_LOADS        \
-  const double sum_before = sum; \
-  sum = 0;                     \
-  SUM_START_SQUARE_LOADS
-#define SUM_END_LOADS \
-  sum += sum_before;  \
-  SUM_END_SQUARE_LOADS
 #if MASU_BOTH
-#define SUM_START_SQUARE_LOADS           \
-  const double squares_before = squares; \
-  squares = 0;
-#define SUM_END_SQUARE_LOADS squares += squares_before;
+#define SUM_START_LOADS                   \
+  const double sum_before = sum;          \
+  const double squares_before = squares;  \
+  sum = squares = 0;
+#define SUM_END_LOADS  \
+  sum += sum_before;   \
+  squares += squares_before;
 #else
-#define SUM_START_SQUARE_LOADS
-#define SUM_END_SQUARE_LOADS
+#define SUM_START_LOADS           \
+  const double sum_before = sum;  \
+  sum = 0;
+#define SUM_END_LOADS sum += sum_before;
 #endif
 #endif
 #if MASU_FINE

@@ -54,22 +54,6 @@
 #else
 #define SUM_ROUND_PREFIX
 #endif
-// Rows of one element of the results' dtype are their results, but for the bits of zeros and NaNs.
-#define SUM_COPIES (MASU_UNROLL == 1 && MASU_FLOAT && MASU_INPUTS == 1 && !MASU_BOTH)
-#if SUM_COPIES
-MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
-  const MASU_BITS magnitude = SUM_MAGNITUDE(bits);
-  return magnitude > MASU_INFINITY_BITS ? MASU_QUIET_NAN : magnitude == 0 ? 0 : bits;
-}
-#define SUM_COPY_ROWS                                                                                            \
-  if (what == SUM_AS_QUOTIENT && bits == 8 * MASU_ELEMENT_BYTES && precision == MASU_FRACTION + 1) {             \
-    MASU_UNROLLED                                                                                                \
-    for (uint i = 0; i < MASU_LINES; ++i) {                                                                      \
-      const size_t row = begin + i * teams + team;                                                               \
-      if (row < rows) set_element(results + results_at, row, sum_of_one(held[i]));                               \
-    }                                                                                                            \
-  } else
-#endif
 #elif MASU_RUNNING
 #define SUM_HOLD_ROWS
 #if SUM_SHORT
@@ -136,9 +120,6 @@ MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
   SUM_END_PART
 #endif
 
-#ifndef SUM_COPY_ROWS
-#define SUM_COPY_ROWS
-#endif
 #define SUM_OF_LOADS (MASU_UNROLL * SUM_LOADED)
 #define SUM_DEPTH(count) (MASU_FINE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
 #ifndef SUM_TURNS
@@ -185,7 +166,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     bool last = true;
     ulong own[SUM_PART_WORDS] = {0};
 #if MASU_QUICK
-    SUM_COPY_ROWS
     SUM_TURNS {
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;

@@ -75,28 +75,14 @@ MASU_INLINE bool result_of(const ulong *part, const ulong count, const ulong dep
 #define SUM_END_SQUARE_ERROR
 #define SUM_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
-#if MASU_FINE
-// Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
-#if MASU_ELEMENT_BYTES == 4
-#define SUM_MARKED(bits) (bits)
-#define SUM_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
-#else
-#define SUM_MARKED(bits) ((bits) | (SUM_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
-#define SUM_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
-#endif
-#define SUM_SPREAD_VALUE(bits) (SUM_SMALL_DOUBLE(bits) * SUM_SCALE)
-#else
-#define SUM_MARKED(bits) (bits)
-#define SUM_SPREAD_VALUE(bits) SUM_VALUE(bits)
-#endif
-#define SUM_ADD(bits, unused)                    \
-  {                                              \
-    const MASU_BITS b = (bits);                  \
-    some |= SUM_MARKED(b);                       \
-    all &= b;                                    \
-    const double value = SUM_SPREAD_VALUE(b);    \
-    SUM_ADD_TO(sum, error, value)                \
-    SUM_ADD_SQUARE(value)                        \
+#define SUM_ADD(bits, unused)              \
+  {                                        \
+    const MASU_BITS b = (bits);            \
+    some |= b;                             \
+    all &= b;                              \
+    const double value = SUM_VALUE(b);     \
+    SUM_ADD_TO(sum, error, value)          \
+    SUM_ADD_SQUARE(value)                  \
   }
 #if SUM_BY_FOUR
 // Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
@@ -165,9 +151,10 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   // The square of the magnitudes' sum is at most this (Cauchy and Schwarz).
   const double upper = n * squares;
 #if MASU_FINE
-  if (SUM_NO_NUMBERS(some, squares)) return false;
+  // take_four() gives infinities and NaNs as numbers, whose squares no others' sum of use reaches.
+  if (!(squares < 0x1p256)) return false;
   *found = 0;
-  if ((some & MASU_ALL_BITS) == (uint)part[2]) return true;  // all elements are alike
+  if (some == (uint)part[2]) return true;  // all elements are alike
   const double tiny = tiny_share(depth);
   return certain_fine_variance(sum, as_double(part[3]), tiny * sqrt(upper) * (1 + 0x1p-20), squares, as_double(part[4]),
                                tiny * squares, count, divisor, what == SUM_AS_DEVIATION, precision, least, bits, found);
