@@ -96,10 +96,7 @@ class Job {
   }
 
   // Queues all that is left, where who called has room for as many values as there are elements.
-  void write(const UniqueTargets& to) {
-    finder_.write({&to.values, to.counts, to.indices, &to.number});
-    if (to.inverse != nullptr) finder_.write_inverse(*to.inverse);
-  }
+  void write(const UniqueTargets& to) { finder_.write({&to.values, to.counts, to.indices, &to.number, to.inverse}); }
 
   DeviceUnique<std::byte> finish() {
     const Device& device = stream_.device();
@@ -107,9 +104,9 @@ class Job {
     DeviceUnique<std::byte> result{Bytes(device, runs * size_of(dtype_)), Counts(device, options_.counts ? runs : 0),
                                    Counts(device, options_.indices ? runs : 0),
                                    Counts(device, options_.inverse ? layout_.count : 0)};
-    finder_.write(
-        {&result.values, options_.counts ? &result.counts : nullptr, options_.indices ? &result.indices : nullptr});
-    if (options_.inverse) finder_.write_inverse(result.inverse);
+    finder_.write({&result.values, options_.counts ? &result.counts : nullptr,
+                   options_.indices ? &result.indices : nullptr, nullptr,
+                   options_.inverse ? &result.inverse : nullptr});
     stream_.finish();
     if (options_.times != nullptr) options_.times->compute += finder_.seconds();
     return result;

@@ -59,6 +59,7 @@ constexpr std::uint32_t wants_lengths = 2;
 constexpr std::uint32_t wants_starts = 4;
 constexpr std::uint32_t wants_firsts = 8;
 constexpr std::uint32_t wants_number = 16;
+constexpr std::uint32_t wants_inverse = 32;
 
 }  // namespace
 
@@ -121,17 +122,12 @@ void DeviceRunFinder::write(const RunOutput& output) {
   add(output.starts, order_ != nullptr ? wants_firsts : wants_starts);
   add(order_, 0);
   add(output.number, wants_number);
+  add(output.inverse, wants_inverse);
   if (wanted == 0) return;
   const std::uint64_t group = plan_.group;
   launch("unique_emit", plan_.spans, input(), outputs, wanted, call::local<std::uint64_t>(group * 3),
          call::local<std::uint32_t>(group), call::local<std::uint32_t>(1), call::local<std::uint16_t>(plan_.staged()),
          call::local<std::uint32_t>(plan_.tile_words() * 2));
-}
-
-void DeviceRunFinder::write_inverse(const BufferBase& inverse) {
-  const std::uint64_t group = plan_.group;
-  launch("unique_inverse", plan_.spans, input(), *order_, inverse, call::local<std::uint64_t>(group * 3),
-         call::local<std::uint32_t>(group), call::local<std::uint32_t>(plan_.tile_words() * 2));
 }
 
 }  // namespace masu
