@@ -266,33 +266,17 @@ Outcome count_integers(EnqueuedCall& call, Counted& counted, std::int64_t size, 
   return call.finish(count, is_own ? EnqueuedCall::Prepare() : prepare);
 }
 
-// How many counts calls of a kind have given one after the other.
-class Sizes {
- public:
-  using Kind = std::array<std::uint64_t, 4>;
-  // What the next call will give, too, by all appearances; 0 where there are none.
-  static std::int64_t guess(const Kind& kind) {
-    const auto known = all().find(kind);
-    return known == all().end() || known->second.met < enough ? 0 : known->second.size;
-  }
-  static void add(const Kind& kind, std::int64_t size) {
-    if (all().size() >= most_kinds) all().clear();
-    Met& last = all()[kind];
-    last = {size, last.size == size ? last.met + 1 : 1};
-  }
-
- private:
-  struct Met {
-    std::int64_t size = 0;
-    std::uint64_t met = 0;
-  };
-  static constexpr std::uint64_t enough = 3;
-  static constexpr std::size_t most_kinds = 4096;
-  static std::map<Kind, Met>& all() {
-    static auto& sizes = *new std::map<Kind, Met>;
-    return sizes;
-  }
+// How many counts the calls of a kind have given, and how often one after the other.
+struct Met {
+  std::int64_t size = 0;
+  std::uint64_t times = 0;
 };
+std::map<std::array<std::uint64_t, 4>, Met>& met_sizes() {
+  static auto& sizes = *new std::map<std::array<std::uint64_t, 4>, Met>;
+  constexpr std::size_t most = 4096;
+  if (sizes.size() >= most) sizes.clear();
+  return sizes;
+}
 
 }  // namespace
 
@@ -309,10 +293,12 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
   if (least > most) return Outcome::not_plain;
   const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
   if (all != 0 && least >= all) return count_integers(call, counted, least, true);
-  const Sizes::Kind kind{x.count, static_cast<std::uint64_t>(x.dtype) << 1 | static_cast<std::uint64_t>(x.boolean),
-                         static_cast<std::uint64_t>(least),
-                         counted.weights ? 1 + static_cast<std::uint64_t>(*counted.weights) : 0};
-  const std::int64_t guess = Sizes::guess(kind);
+  const std::array kind{x.count, static_cast<std::uint64_t>(x.dtype) << 1 | static_cast<std::uint64_t>(x.boolean),
+                        static_cast<std::uint64_t>(least),
+                        counted.weights ? 1 + static_cast<std::uint64_t>(*counted.weights) : 0};
+  const Met met = met_sizes()[kind];
+  constexpr std::uint64_t enough = 3;  // so that sizes in turns are not guessed
+  const std::int64_t guess = met.times < enough ? 0 : met.size;
   Outcome outcome = Outcome::again;
   const auto count = [&] { return outcome = count_integers(call, counted, guess, false); };
   Ends ends{};
@@ -321,7 +307,7 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
   const std::int64_t greatest = masu::integer_of(x.dtype, ends[1]);
   if (masu::integer_of(x.dtype, ends[0]) < 0 || greatest >= most) return Outcome::not_plain;
   const std::int64_t size = std::max(least, greatest + 1);
-  Sizes::add(kind, size);
+  met_sizes()[kind] = {size, met.size == size ? met.times + 1 : 1};
   if (guess != 0) return guess == size ? outcome : Outcome::again;
   return count_integers(call, counted, size, false);
 }
