@@ -190,11 +190,13 @@ PyObject* plain::cumsum(const Arguments& values) {
     return PyObject_VectorcallMethod(method, of, 2, nullptr);
   }
   HostLines found;
-  if (!a->is_plain() || !found.find(values[0], values.value(Name::axis)) || found.count > few_running) return nullptr;
+  if (!a->is_plain() || !found.find(values[0], values.value(Name::axis))) return nullptr;
   const Lines& lines = found.lines;
+  if (found.count > few_running && lines.inner == 1 && lines.length != 1) return nullptr;
   if (!stays_here(found.count) || (lines.flat && a->dimensions != 1)) return nullptr;
   nb::object result = new_numpy_array(a->shape(), found.dtype);
-  masu::running_sums(found.elements(), data_of(result), lines.outer, lines.length, lines.inner);
+  void* const to = data_of(result);
+  brief_call(found.count, [&] { masu::running_sums(found.elements(), to, lines.outer, lines.length, lines.inner); });
   return result.release().ptr();
 }
 

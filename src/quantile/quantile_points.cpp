@@ -6,6 +6,7 @@
 #include "elements/stored_float.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
+#include "runtime/parallel.h"
 #include "select/place_finder.h"
 
 #include <masu/quantile.h>
@@ -132,8 +133,16 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
   if (is_float(data.dtype) && places.back() < last_place) places.push_back(last_place);
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<T> found(rows * places.size());
-    elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), found.size()));
+    constexpr std::uint64_t task_rows = std::uint64_t{1} << 15;
+    const bool single = data.count == rows;  // rows of one element have it at every place
+    std::vector<T> made(single ? 0 : rows * places.size());
+    if (!single) elements_at(data, rows, places, MutableArrayView(data.dtype, made.data(), made.size()));
+    const T* const found = single ? static_cast<const T*>(data.data) : made.data();
+    const auto each_row = [&](const auto& f) {
+      runtime::parallel_parts(rows, task_rows, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t row = first; row < end; ++row) f(row, found + row * places.size());
+      });
+    };
     const auto index_of = [&](std::uint64_t place) { return std::ranges::lower_bound(places, place) - places.begin(); };
     const auto last_index = is_float(data.dtype) ? index_of(last_place) : 0;
     for (std::size_t p = 0; p < points.size(); ++p) {
@@ -146,23 +155,27 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
       };
       if (point.kind == mean_of_places) {  // in a loop of its own: rows may be many and short
         constexpr Dtype dtype = dtype_of_median(dtype_of<T>);
-        for (std::uint64_t row = 0; row < rows; ++row) {
-          const T* const at = found.data() + row * places.size();
+        each_row([&](std::uint64_t row, const T* at) {
           const double mean = is_nan(at) ? std::numeric_limits<double>::quiet_NaN()
                                          : mean_of_middle(at[previous], at[next], previous == next);
           put_number(mean, dtype, results + (p * apart + row) * size_of(dtype));
-        }
+        });
         continue;
       }
-      for (std::uint64_t row = 0; row < rows; ++row) {
-        const T* const at = found.data() + row * places.size();
+      each_row([&](std::uint64_t row, const T* at) {
         std::byte* const to = results + (p * apart + row) * size_of(result_dtype);
         const bool nan = is_nan(at);
         const T a = nan ? at[last_index] : at[previous];
-        if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, sizeof a);
-        else if (element || nan) put_number(to_f64(a), result_dtype, to);
+        // Nothing but a zero's sign depends on the weight between equal elements.
+        const double number = to_f64(a);
+        bool alone = element;
+        if constexpr (is_float_type<T>) alone = alone || (number == to_f64(at[next]) && number != 0);
+        else alone = alone || a == at[next];
+        if (nan) put_number(number, result_dtype, to);
+        else if (alone && result_dtype == data.dtype) std::memcpy(to, &a, sizeof a);
+        else if (alone) put_number(number, result_dtype, to);
         else put_number(value_between(point.kind, point.weight, a, at[next], result_dtype), result_dtype, to);
-      }
+      });
     }
   });
 }

@@ -14,6 +14,7 @@ using cpu::Threads;
 // Calls f(piece's first element, its length, threads) for every piece of two elements or more: long pieces one after
 // another, so that all threads work on each, the others each by one thread.
 void each_piece(const Pieces& pieces, runtime::Body<std::uint64_t, std::uint64_t, Threads> f) {
+  if (pieces.segments.empty() && pieces.longest() <= 1) return;
   const std::uint64_t threads = cpu_threads();
   const auto call = [&](std::uint64_t piece, Threads used) {
     if (const std::uint64_t length = pieces.length(piece); length > 1) f(pieces.begin(piece), length, used);
