@@ -275,9 +275,10 @@ Outcome EnqueuedCall::finish(const Commands& commands, const Prepare& prepare, b
   return outcome == Outcome::done ? run() : outcome;
 }
 
-Outcome EnqueuedCall::finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands) {
+Outcome EnqueuedCall::finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands,
+                                      const Work& meanwhile) {
   const Outcome outcome = make_ready(commands, {});
-  return outcome == Outcome::done ? run_and_read(numbers) : outcome;
+  return outcome == Outcome::done ? run_and_read(numbers, meanwhile) : outcome;
 }
 
 Outcome EnqueuedCall::finish_and_cut(const Commands& commands) {
@@ -333,7 +334,7 @@ Outcome EnqueuedCall::run() {
   return Outcome::done;
 }
 
-Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
+Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers, const Work& meanwhile) {
   constexpr std::size_t apart = 16;  // bytes, so that each is aligned as other outputs are
   if (!known_->recording) return Outcome::not_plain;
   if (!ask_for_stream()) return Outcome::failed;
@@ -347,7 +348,13 @@ Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
     for (std::size_t i = 0; i < numbers.size(); ++i) outputs[i].address = memory.data() + apart * i;
     memory.lend();
     if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
-    call([&] { stream.finish(); });
+    if (meanwhile) {
+      const masu::Event found = stream.record();
+      if (meanwhile() == Outcome::failed) return Outcome::failed;
+      call([&] { found.wait(); });
+    } else {
+      call([&] { stream.finish(); });
+    }
     outputs_ -= numbers.size();
     for (std::size_t i = 0; i < numbers.size(); ++i)
       std::memcpy(&numbers[i], memory.data() + apart * i, sizeof(numbers[i]));
