@@ -157,11 +157,15 @@ DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& o
 
 DeviceTopk::~DeviceTopk() = default;
 
-template <class... T>
-void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::uint64_t groups, const T&... arguments) {
+call::Kernels& DeviceTopk::program(Part part) {
   std::optional<call::Kernels>& kernels = kernels_[static_cast<std::size_t>(part)];
   if (!kernels) kernels.emplace(device_, plan_.files(part), plan_.defines(part), plan_.work_items(part));
-  launches_.push_back(kernels->launch(stream, name, groups, arguments...));
+  return *kernels;
+}
+
+template <class... T>
+void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::uint64_t groups, const T&... arguments) {
+  launches_.push_back(program(part).launch(stream, name, groups, arguments...));
 }
 
 call::Arguments DeviceTopk::input(std::uint64_t row) const {
@@ -234,6 +238,10 @@ void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
 }
 
 void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
+  const bool sampled = at_->sampling.sampled;
+  program(Part::select)
+      .start({sampled ? "topk_sample" : "", sampled ? "topk_threshold" : "", "topk_filter", "topk_scan"});
+  if (k_ <= plan_.places) program(Part::finish).start({"topk_finish"});
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});

@@ -155,6 +155,7 @@ class DeviceTopk {
   void note_nans(Stream& stream, std::uint64_t row);
   // All of a row where k is large: the k-th element is selected, and what comes up to it is sorted.
   void launch_exact(Stream& stream, std::uint64_t row);
+  call::Kernels& program(topk_plan::Part part);
   template <class... T>
   void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, const T&... arguments);
   // The kernels' TOPK_DATA, TOPK_WORK and TOPK_RESULT, and local memory for entries.

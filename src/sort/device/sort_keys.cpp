@@ -147,8 +147,9 @@ class Sorter {
                                    .state = layout_.header + by_digits_word * std::uint64_t{4},
                                    .totals = layout_.totals,
                                    .tables = layout_.tables};
-    sort_once::launch(stream_, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_, payload_,
-                      job_, workspace_, layout, true, work_);
+    call::Kernels once = sort_once::kernels(stream_, by_digits_.plan, sort_once::Kind::of(subject_.dtype, payload_));
+    sort_once::launch(stream_, once, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_,
+                      payload_, job_, workspace_, layout, true, work_);
   }
 
   void part_first() {
@@ -218,9 +219,8 @@ class Sorter {
   [[nodiscard]] std::uint64_t zero_end() const { return at(layout_.starts + tuning_.zero_word() * 4); }
   void move_specials() {
     call::Kernels kernels = special_kernels();
-    sort_special::move(stream_, kernels, keys_, parted_, memory_,
-                       {at(layout_.header), at(layout_.chunks), at(layout_.listed), zero_end()}, count_, flipped_,
-                       work_);
+    sort_special::move(stream_, kernels, keys_, parted_, memory_, at(layout_.header), at(layout_.chunks),
+                       at(layout_.listed), zero_end(), count_, flipped_, work_);
   }
   void restore() {
     work_.done(special_kernels().launch(stream_, "special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_,
