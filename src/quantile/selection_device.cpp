@@ -179,10 +179,16 @@ std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
   return std::clamp<std::uint64_t>(results / plan.group, 1, most);
 }
 
+// Compiled, if it is not, while other work is prepared.
+call::Kernels points_program(Stream& stream, const Plan& plan, Part part) {
+  call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.group);
+  kernels.start({"selection_points"});
+  return kernels;
+}
+
 // Launches of selection_points, whose parameters these are: from `number` points of each of some rows to results of a
 // dtype.
 struct PointLaunch {
-  Part part;
   const BufferBase& data;
   std::uint64_t stride;  // elements of a row
   std::uint64_t rows;
@@ -191,12 +197,6 @@ struct PointLaunch {
   const BufferBase& result;
   bool by_rows = false;  // a row of results for each row, not for each point
 
-  // What is launched: compiled, if it is not, while other work is prepared.
-  [[nodiscard]] call::Kernels program(Stream& stream, const Plan& plan) const {
-    call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.group);
-    kernels.start({"selection_points"});
-    return kernels;
-  }
   // `common`: of all points. `add`: adds some points, by their numbers, to the arguments.
   template <class Add>
   void run(Stream& stream, call::Kernels kernels, const Plan& plan, const call::Arguments& common,
@@ -267,13 +267,12 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
-    const PointLaunch launch{Part::points,  workspace,  from.length(), from.rows,
-                             places.size(), from.dtype, result,        true};
-    call::Kernels kernels = launch.program(stream, plan);
     sort_rows(stream, from, workspace);
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
-    return launch_points(stream, std::move(kernels), plan, launch, no_place, points);
+    return launch_points(stream, points_program(stream, plan, Part::points), plan,
+                         {workspace, from.length(), from.rows, points.size(), from.dtype, result, true}, no_place,
+                         points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
   for (std::size_t i = 0; i < places.size();) {
@@ -316,19 +315,17 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const std::uint64_t length = from.length();
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
-    const PointLaunch launch{Part::points, workspace, length, from.rows, points.size(), result_dtype, result};
-    call::Kernels kernels = launch.program(stream, plan);
     sort_rows(stream, from, workspace);
-    return launch_points(stream, std::move(kernels), plan, launch, is_float(from.dtype) ? length - 1 : no_place,
-                         points);
+    return launch_points(stream, points_program(stream, plan, Part::points), plan,
+                         {workspace, length, from.rows, points.size(), result_dtype, result},
+                         is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
   const std::uint64_t begin = call::aligned(selection_bytes(device, from.dtype, from.rows, length, places.size()));
   const Buffer<std::byte> found(device, workspace.memory(), workspace.byte_offset() + begin,
                                 from.rows * stride * size_of(from.dtype));
-  const PointLaunch launch{Part::points, found, stride, from.rows, points.size(), result_dtype, result};
-  call::Kernels kernels = launch.program(stream, plan);
+  call::Kernels kernels = points_program(stream, plan, Part::points);
   select_on_device(stream, from, places, Zeros::stable, mark, found, workspace);
   std::vector<QuantilePoint> named(points.begin(), points.end());
   for (QuantilePoint& point : named) {
@@ -336,14 +333,15 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
       *place = static_cast<std::uint64_t>(std::ranges::lower_bound(places, *place) - places.begin());
     }
   }
-  launch_points(stream, std::move(kernels), plan, launch, mark ? places.size() : no_place, named);
+  launch_points(stream, std::move(kernels), plan, {found, stride, from.rows, named.size(), result_dtype, result},
+                mark ? places.size() : no_place, named);
 }
 
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  const PointLaunch launch{Part::numbers, workspace, from.length(), from.rows, q.size(), result_dtype, result};
-  call::Kernels kernels = launch.program(stream, plan);
+  const PointLaunch launch{workspace, from.length(), from.rows, q.size(), result_dtype, result};
+  call::Kernels kernels = points_program(stream, plan, Part::numbers);
   sort_rows(stream, from, workspace);
   launch.run(stream, std::move(kernels), plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
