@@ -13,7 +13,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -120,22 +119,19 @@ class Selection {
     const LocalMemory partial = words(plan_.group);
     const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     call::Kernels kernels = program(Part::passes);
-    std::optional<call::Kernels> bounding;  // by one work-group
     const bool bounded = bounds.samples != 0;
-    if (bounded) {
-      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
-      bounding.emplace(program(Part::bounds));
-      bounding->start({"selection_bounds"});
-    }
     kernels.start({bounded ? "selection_sample" : "", bounded ? "selection_filter" : "", "selection_digits",
                    signs ? "selection_zeros" : "", "selection_finish"});
-    if (!bounded) {
+    if (bounds.samples == 0) {
       call::clear(stream_, workspace_, 0, layout.zeros);
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      bounding->launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
-                       bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
+      // By one work-group.
+      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
+      program(Part::bounds)
+          .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                  bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
       kernels.launch(
           stream_, "selection_filter", groups, data, work, control + layout.filtered,
           LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});
@@ -189,6 +185,7 @@ call::Kernels points_program(Stream& stream, const Plan& plan, Part part) {
 // Launches of selection_points, whose parameters these are: from `number` points of each of some rows to results of a
 // dtype.
 struct PointLaunch {
+  call::Kernels kernels;
   const BufferBase& data;
   std::uint64_t stride;  // elements of a row
   std::uint64_t rows;
@@ -199,8 +196,7 @@ struct PointLaunch {
 
   // `common`: of all points. `add`: adds some points, by their numbers, to the arguments.
   template <class Add>
-  void run(Stream& stream, call::Kernels kernels, const Plan& plan, const call::Arguments& common,
-           const Add& add) const {
+  void run(Stream& stream, const Plan& plan, const call::Arguments& common, const Add& add) {
     const std::uint64_t by_row = by_rows ? number : 1;
     const std::uint64_t by_point = by_rows ? 1 : rows;
     const std::size_t size = size_of(result_dtype);
@@ -218,17 +214,15 @@ struct PointLaunch {
 };
 
 // `points` name the elements of a row; `nan_at`: where it has a NaN if it has any.
-void launch_points(Stream& stream, call::Kernels kernels, const Plan& plan, const PointLaunch& launch,
-                   std::uint64_t nan_at, std::span<const QuantilePoint> points) {
-  launch.run(
-      stream, std::move(kernels), plan, call::Arguments(nan_at),
-      [&](call::Arguments& arguments, const auto& number_of) {
-        for (std::size_t i = 0; i < points_a_launch; ++i) {
-          const QuantilePoint& point = points[number_of(i)];
-          arguments.add(call::Arguments(point.previous, point.next, bits_rounded_to(launch.result_dtype, point.weight),
-                                        static_cast<std::uint32_t>(point.kind)));
-        }
-      });
+void launch_points(Stream& stream, const Plan& plan, PointLaunch launch, std::uint64_t nan_at,
+                   std::span<const QuantilePoint> points) {
+  launch.run(stream, plan, call::Arguments(nan_at), [&](call::Arguments& arguments, const auto& number_of) {
+    for (std::size_t i = 0; i < points_a_launch; ++i) {
+      const QuantilePoint& point = points[number_of(i)];
+      arguments.add(call::Arguments(point.previous, point.next, bits_rounded_to(launch.result_dtype, point.weight),
+                                    static_cast<std::uint32_t>(point.kind)));
+    }
+  });
 }
 
 }  // namespace
@@ -270,9 +264,10 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
     sort_rows(stream, from, workspace);
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
-    return launch_points(stream, points_program(stream, plan, Part::points), plan,
-                         {workspace, from.length(), from.rows, points.size(), from.dtype, result, true}, no_place,
-                         points);
+    return launch_points(stream, plan,
+                         {points_program(stream, plan, Part::points), workspace, from.length(), from.rows,
+                          points.size(), from.dtype, result, true},
+                         no_place, points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
   for (std::size_t i = 0; i < places.size();) {
@@ -316,9 +311,10 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
     sort_rows(stream, from, workspace);
-    return launch_points(stream, points_program(stream, plan, Part::points), plan,
-                         {workspace, length, from.rows, points.size(), result_dtype, result},
-                         is_float(from.dtype) ? length - 1 : no_place, points);
+    return launch_points(
+        stream, plan,
+        {points_program(stream, plan, Part::points), workspace, length, from.rows, points.size(), result_dtype, result},
+        is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
@@ -333,17 +329,17 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
       *place = static_cast<std::uint64_t>(std::ranges::lower_bound(places, *place) - places.begin());
     }
   }
-  launch_points(stream, std::move(kernels), plan, {found, stride, from.rows, named.size(), result_dtype, result},
+  launch_points(stream, plan, {std::move(kernels), found, stride, from.rows, named.size(), result_dtype, result},
                 mark ? places.size() : no_place, named);
 }
 
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  const PointLaunch launch{workspace, from.length(), from.rows, q.size(), result_dtype, result};
-  call::Kernels kernels = points_program(stream, plan, Part::numbers);
   sort_rows(stream, from, workspace);
-  launch.run(stream, std::move(kernels), plan, call::Arguments(static_cast<std::uint32_t>(method)),
+  PointLaunch launch{
+      points_program(stream, plan, Part::numbers), workspace, from.length(), from.rows, q.size(), result_dtype, result};
+  launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
                for (std::size_t i = 0; i < points_a_launch; ++i) {
                  const double one = q[number_of(i)];
