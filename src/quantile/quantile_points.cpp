@@ -14,9 +14,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -125,6 +127,17 @@ inline void put_number(double number, Dtype dtype, std::byte* to) {
   else std::memcpy(to, &bits, size_of(dtype));
 }
 
+// The results of a point of rows of one element: these. `adds`: no zero is negative, as 0 is added.
+template <class T, class R>
+void write_single(const T* from, std::uint64_t rows, bool adds, R* to) {
+  const R zero = adds ? R{0} : -R{0};
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN();
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const auto number = static_cast<R>(from[row]) + zero;
+    to[row] = number == number ? number : nan;
+  }
+}
+
 // On the CPU. `last_place`: the place where a row has a NaN if its points are NaN, one of theirs or a later one. The
 // results of a point lie `apart` results after those of the point before.
 void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
@@ -150,6 +163,22 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
       const bool element = point.kind == QuantilePoint::Kind::element;
       const auto previous = index_of(point.previous);
       const auto next = element ? previous : index_of(point.next);
+      if constexpr (!is_stored<T>) {
+        using R = std::conditional_t<is_float_type<T>, T, double>;
+        if (single && result_dtype == dtype_of<R>) {
+          auto* const to = reinterpret_cast<R*>(results) + p * apart;
+          bool adds = point.kind == mean_of_places;
+          if constexpr (is_float_type<T>) {
+            const bool between = !element && !adds;
+            adds =
+                adds || (between && !std::signbit(value_between(point.kind, point.weight, -T{0}, -T{0}, result_dtype)));
+          }
+          runtime::parallel_parts(rows, task_rows, [&](std::uint64_t first, std::uint64_t end) {
+            write_single(found + first, end - first, adds, to + first);
+          });
+          continue;
+        }
+      }
       const auto is_nan = [&](const T* at) {
         return is_float_type<T> && to_f64(at[last_index]) != to_f64(at[last_index]);
       };
