@@ -389,9 +389,14 @@ void EnqueuedCall::forget_function() {
 Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
   try {
     const masu::Device device = cuda_device(key_.ordinal);
-    masu::Stream stream = masu::Stream::wrap(device, stream_);
-    const auto buffer = [&](void* address, std::uint64_t bytes) {
-      return masu::Buffer<std::byte>::wrap_native(device, address, bytes);
+    // Recorded, since to destroy a stream waits for its commands.
+    const auto copy = [&](void* from, void* to, std::uint64_t bytes) {
+      const masu::Recording::Operand operands[]{{bytes}, {bytes}};
+      void* const addresses[]{from, to};
+      const masu::Recording recording(device, operands, [&](auto buffers) {
+        masu::Stream(device, masu::Timing::off).copy(buffers[1], buffers[0]);
+      });
+      recording.enqueue(stream_, addresses, nullptr);
     };
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(length)};
     for (std::size_t i = 0; i < outputs_; ++i) {
@@ -406,8 +411,7 @@ Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
       }
       Made cut;
       if (!cut.make(library_, key_.ordinal, output.dtype, output.boolean, shape)) return Outcome::failed;
-      auto target = buffer(cut.data(), bytes);
-      stream.copy(target, buffer(output.made.data(), bytes));
+      if (bytes != 0) copy(output.made.data(), cut.data(), bytes);
       output.made.swap(cut);
     }
   } catch (const masu::Error& error) {

@@ -89,7 +89,9 @@ TEST(TopkPlan, TheThresholdIsRarelyTooHigh) {
       const double each = std::exp2(found.shift) / topk_plan::samples;
       const double chance = -std::expm1(each * std::log1p(-static_cast<double>(k) / static_cast<double>(count)));
       EXPECT_LT(at_least(found.rest, chance), topk_plan::samples * chance > 32 ? 4e-7 : 1.01e-9) << count << ' ' << k;
-      if (topk_plan::samples * chance <= 32 && found.rest > 1) EXPECT_GT(at_least(found.rest - 1, chance), 0.99e-9);
+      if (topk_plan::samples * chance <= 32 && found.rest > 1) {
+        EXPECT_GT(at_least(found.rest - 1, chance), 0.99e-9);
+      }
     }
   }
 }
