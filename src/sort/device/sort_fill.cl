@@ -72,10 +72,10 @@ MASU_INLINE uint find_rank(__global const ulong *offsets, const ulong place, __l
 
 // A work-group writes a tile from a multiple of 16 bytes on; the first and the last vector of all may stand out, and are
 // written key by key.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, const ulong sorted_at,
-                                                    __global const uchar *restrict workspace, const ulong offsets_at,
-                                                    const ulong header_at, const ulong moved_at, const ulong count,
-                                                    const uint flip, __local uint4 *local_memory) {
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 6) void sort_fill(__global uchar *sorted, const ulong sorted_at,
+                                                        __global const uchar *restrict workspace, const ulong offsets_at,
+                                                        const ulong header_at, const ulong moved_at, const ulong count,
+                                                        const uint flip, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const bool with_zeros = MASU_FLOAT && zeros_move(SORT_AT(const uint, header_at));
