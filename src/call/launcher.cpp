@@ -24,16 +24,38 @@ Kernels::~Kernels() {
   for (std::shared_ptr<runtime::Kernel>& kernel : kernels_) module_->give_kernel(std::move(kernel));
 }
 
+void Kernels::start(std::initializer_list<std::string_view> names) {
+  if (!module_->compiles_apart()) return;
+  for (const std::string_view name : names) {
+    const auto named = [name](const auto& kernel) { return kernel->name() == name; };
+    if (name.empty() || std::ranges::any_of(kernels_, named)) continue;
+    if (std::shared_ptr<runtime::Kernel> idle = module_->take_idle(name)) {
+      kernels_.push_back(std::move(idle));
+    } else {
+      started_.push_back(
+          {name, std::async(std::launch::async, [name, module = module_] { return module->kernel(name); })});
+    }
+  }
+}
+
+runtime::Kernel& Kernels::take(std::string_view name) {
+  const auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
+  if (found != kernels_.end()) return **found;
+  const auto started = std::ranges::find(started_, name, &Started::name);
+  const bool waits = started != started_.end() && started->kernel.valid();
+  kernels_.push_back(waits ? started->kernel.get() : module_->take_kernel(name));
+  return *kernels_.back();
+}
+
 Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
                            bool together) {
-  auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
-  if (found == kernels_.end()) found = kernels_.insert(found, module_->take_kernel(name));
+  runtime::Kernel& kernel = take(name);
   const NDRange range(groups * group_, group_);
   auto& commands = stream.implementation();
   const runtime::Mark mark = commands.own_commands;
-  Event done(together ? commands.launch_together(**found, range, arguments.list(), mark)
-                      : commands.launch(**found, range, arguments.list(), mark));
-  runtime::settle(commands, **found);
+  Event done(together ? commands.launch_together(kernel, range, arguments.list(), mark)
+                      : commands.launch(kernel, range, arguments.list(), mark));
+  runtime::settle(commands, kernel);
   return done;
 }
 

@@ -11,6 +11,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <future>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -77,6 +79,10 @@ class Kernels {
     return launch_with(stream, name, groups, Arguments(arguments...), true);
   }
 
+  // Of several kernels that a call launches, before the first launch: those that are not compiled yet are compiled side
+  // by side. An empty name is none.
+  void start(std::initializer_list<std::string_view> names);
+
   // The kernels that are launched from here on have work-groups of another size.
   Kernels& in_groups_of(unsigned group) noexcept {
     group_ = group;
@@ -87,8 +93,15 @@ class Kernels {
   Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
                     bool together);
 
+  struct Started {
+    std::string_view name;
+    std::future<std::shared_ptr<runtime::Kernel>> kernel;
+  };
+  runtime::Kernel& take(std::string_view name);
+
   std::shared_ptr<runtime::Module> module_;
-  std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched
+  std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched, or made before
+  std::vector<Started> started_;
   unsigned group_;
 };
 

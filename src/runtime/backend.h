@@ -114,12 +114,16 @@ class Module {
   virtual std::shared_ptr<Kernel> kernel(std::string_view name) = 0;
   virtual std::vector<std::string> kernel_names() = 0;
   virtual std::string binary() = 0;  // what Device::load takes; empty when the driver gives none
+  // Whether kernel() compiles it: several are then best asked for at once, by several threads.
+  [[nodiscard]] virtual bool compiles_apart() const noexcept { return false; }
   [[nodiscard]] const ProgramNotes& notes() const noexcept { return notes_; }
   // What was noted when this program was compiled, for a module that was loaded. Before anyone asks for a kernel.
   void recall(ProgramNotes notes) { notes_ = std::move(notes); }
   // A kernel for one user at a time: one that was given back, or a new one. To make one takes as long as to launch
   // some.
   std::shared_ptr<Kernel> take_kernel(std::string_view name);
+  // Null where none was given back.
+  std::shared_ptr<Kernel> take_idle(std::string_view name);
   void give_kernel(std::shared_ptr<Kernel> kernel) noexcept;
 
  protected:
@@ -239,6 +243,9 @@ class Device : public std::enable_shared_from_this<Device> {
   // The text that makes masu's own kernels (OpenCL C 1.2) compile here, and the options that they need.
   [[nodiscard]] virtual std::string_view prelude() const noexcept { return {}; }
   [[nodiscard]] virtual std::string_view kernel_options() const noexcept { return {}; }
+  // Whether masu's own kernels are compiled apart, each when it is first taken: where compiling one takes as long as it
+  // is, and the rest next to nothing.
+  [[nodiscard]] virtual bool compiles_apart() const noexcept { return false; }
 
   [[nodiscard]] Kept& kept() noexcept { return kept_; }
 

@@ -84,8 +84,9 @@ std::span<const EmbeddedFile> embedded_files() noexcept;
 std::string kernel_text(std::string_view path);
 std::string kernel_text(std::string_view path, const std::string& directory);
 
-// masu's own kernel files at `paths` for a device: prelude, defines, then each file after its "#line 1 path"; through
-// the program cache, compiled once per device and set of defines. Thread-safe.
+// masu's own kernel files at `paths`, which stay, for a device: prelude, defines, then each file after its "#line 1
+// path"; through the program cache, compiled once per device and set of defines, or each kernel of it
+// (Device::compiles_apart). Thread-safe.
 std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
                                     std::span<const Define> defines);
 
@@ -95,5 +96,7 @@ std::string own_program_text(std::string_view prelude, std::span<const std::stri
 inline std::string own_program_text(std::string_view prelude, std::string_view path, std::span<const Define> defines) {
   return own_program_text(prelude, std::span(&path, 1), defines);
 }
+// The same text with one kernel alone, on a device that compiles them apart.
+std::string with_kernel_alone(std::string_view text, std::string_view name);
 
 }  // namespace masu::runtime

@@ -43,6 +43,13 @@ TEST(KernelSource, OwnProgramsAreAssembledInOrder) {
   EXPECT_TRUE(own_program_text("", prelude, {}).starts_with("#line 1"));
 }
 
+TEST(KernelSource, OneKernelIsLeft) {
+  const std::string text = "int f();\n__kernel void a(int x) {}\n__kernel MASU_WORK_GROUP(4) void ab(\n  int y) {}\n";
+  EXPECT_EQ(with_kernel_alone(text, "ab"),
+            "int f();\nMASU_LEFT_OUT void a(int x) {}\n__kernel MASU_WORK_GROUP(4) void ab(\n  int y) {}\n");
+  EXPECT_EQ(with_kernel_alone("no kernels", "a"), "no kernels");
+}
+
 TEST(KernelSource, DefinesHaveNamesAndValues) {
   const Define defines[] = {{"A", true}, {"B", -7}, {"C", ~std::uint64_t{0}}, {"D", "x"}, {"E", ""}};
   std::string text;

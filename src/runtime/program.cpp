@@ -13,17 +13,18 @@
 
 namespace masu {
 
+std::shared_ptr<runtime::Kernel> runtime::Module::take_idle(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(idle_, [name](const auto& kernel) { return kernel->name() == name; });
+  if (found == idle_.end()) return nullptr;
+  std::shared_ptr<Kernel> kernel = std::move(*found);
+  idle_.erase(found);
+  return kernel;
+}
+
 std::shared_ptr<runtime::Kernel> runtime::Module::take_kernel(std::string_view name) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find_if(idle_, [name](const auto& kernel) { return kernel->name() == name; });
-    if (found != idle_.end()) {
-      std::shared_ptr<Kernel> kernel = std::move(*found);
-      idle_.erase(found);
-      return kernel;
-    }
-  }
-  return kernel(name);
+  std::shared_ptr<Kernel> idle = take_idle(name);
+  return idle != nullptr ? std::move(idle) : kernel(name);
 }
 
 void runtime::Module::give_kernel(std::shared_ptr<Kernel> kernel) noexcept {

@@ -335,11 +335,69 @@ std::string own_program_text(std::string_view prelude, std::span<const std::stri
   return text;
 }
 
+namespace {
+
+constexpr std::string_view kernel_word = "\n__kernel ";  // every kernel of masu's begins a line
+
+std::string_view name_after(std::string_view text) {
+  constexpr std::string_view result = " void ";
+  text.remove_prefix(std::min(text.find(result), text.size() - result.size()) + result.size());
+  return text.substr(0, text.find('('));
+}
+
+// A program whose kernels are compiled apart.
+class ApartProgram final : public Module {
+ public:
+  ApartProgram(Device& device, std::span<const std::string_view> paths, std::span<const Define> defines)
+      : device_(device.weak_from_this()),
+        paths_(paths.begin(), paths.end()),
+        defines_(defines.begin(), defines.end()) {}
+  std::shared_ptr<Kernel> kernel(std::string_view name) override {
+    const std::shared_ptr<Device> device = this->device();
+    const std::string text = own_program_text(device->prelude(), paths_, defines_);
+    return cached_program(*device, with_kernel_alone(text, name), device->kernel_options())->kernel(name);
+  }
+  std::vector<std::string> kernel_names() override {
+    const std::string text = own_program_text(device()->prelude(), paths_, defines_);
+    std::vector<std::string> names;
+    for (std::size_t at = text.find(kernel_word); at != std::string::npos; at = text.find(kernel_word, at + 1)) {
+      names.emplace_back(name_after(std::string_view(text).substr(at)));
+    }
+    return names;
+  }
+  std::string binary() override { return {}; }
+  [[nodiscard]] bool compiles_apart() const noexcept override { return true; }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Device> device() const {
+    if (std::shared_ptr<Device> device = device_.lock()) return device;
+    throw Error(ErrorCode::device_lost, "Program::kernel: the device must be open when its kernels are compiled");
+  }
+
+  std::weak_ptr<Device> device_;  // which keeps this
+  std::vector<std::string_view> paths_;
+  std::vector<Define> defines_;
+};
+
+}  // namespace
+
+std::string with_kernel_alone(std::string_view text, std::string_view name) {
+  std::string result;
+  for (std::size_t at = text.find(kernel_word); at != std::string_view::npos; at = text.find(kernel_word)) {
+    const std::string_view rest = text.substr(at);
+    result += text.substr(0, at);
+    result += name_after(rest) == name ? kernel_word : "\nMASU_LEFT_OUT ";
+    text = rest.substr(kernel_word.size());
+  }
+  return result += text;
+}
+
 // Making and hashing the text takes longer than a small kernel: a repeated request is found without. While
 // kernels are read from the source tree, they may change.
 std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
                                     std::span<const Define> defines) {
-  const auto program = [&] {
+  const auto program = [&]() -> std::shared_ptr<Module> {
+    if (device.compiles_apart()) return std::make_shared<ApartProgram>(device, paths, defines);
     return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
   };
   if (!environment().kernel_directory.empty()) return program();

@@ -3,6 +3,7 @@
 #include "runtime/program_cache.h"
 
 #include "expect_error.h"
+#include "runtime/kernel_source.h"
 #include "temporary_directory.h"
 
 #include <atomic>
@@ -45,10 +46,12 @@ struct FakeDevice final : Device {
     return std::make_shared<FakeModule>(std::string(binary));
   }
   [[nodiscard]] std::string cache_identity() const override { return identity; }
+  [[nodiscard]] bool compiles_apart() const noexcept override { return apart; }
 
   std::atomic<int> compiled{0};
   std::atomic<int> loaded{0};
   bool refuses = false;
+  bool apart = false;
   std::string identity = "driver 1";
 };
 
@@ -186,6 +189,35 @@ TEST_F(ProgramCacheTest, MemoryStaysBounded) {
   for (int i = 0; i < 256; ++i) device->kept().programs.emplace(std::to_string(i), ready);
   (void)cached_program(*device, "text", "", "");
   EXPECT_EQ(device->kept().programs.size(), 1U);
+}
+
+// Where kernels are compiled apart, one that is taken is compiled once, and others are not.
+TEST(OwnProgram, CompilesTheKernelThatIsTaken) {
+  constexpr std::string_view files[] = {"src/gather/gather.cl", "src/gather/gather_moves.cl"};
+  const auto device = std::make_shared<FakeDevice>();
+  device->identity = "of this test";
+  device->apart = true;
+  const auto program = own_program(*device, files, {});
+  EXPECT_EQ(own_program(*device, files, {}), program);
+  EXPECT_EQ(device->compiled + device->loaded, 0);
+  const std::vector<std::string> names = program->kernel_names();
+  ASSERT_GT(names.size(), 1U);
+  (void)program->kernel(names[0]);
+  (void)program->kernel(names[0]);
+  EXPECT_EQ(device->compiled + device->loaded, 1);
+  (void)program->kernel(names[1]);
+  EXPECT_EQ(device->compiled + device->loaded, 2);
+  EXPECT_TRUE(program->compiles_apart());
+  EXPECT_EQ(program->binary(), "");
+}
+
+TEST(OwnProgram, ADeviceThatIsGoneIsAnError) {
+  constexpr std::string_view files[] = {"src/gather/gather.cl"};
+  auto device = std::make_shared<FakeDevice>();
+  device->apart = true;
+  const auto program = own_program(*device, files, {});
+  device.reset();
+  MASU_EXPECT_ERROR((void)program->kernel("gather"), device_lost, "open");
 }
 
 }  // namespace

@@ -113,13 +113,18 @@ MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong col
       SUM_LOAD_X(k, element)                                                                            \
       SUM_LOAD_Y(k, element)                                                                            \
     }                                                                                                   \
+    SUM_START_LOADS                                                                                     \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
       if (is_there) {                                                                                   \
         SUM_ADD_VECTOR(k)                                                                               \
       }                                                                                                 \
     }                                                                                                   \
+    SUM_END_LOADS                                                                                       \
   }
+// Before and after the elements of these loads.
+#define SUM_START_LOADS
+#define SUM_END_LOADS
 // The elements of vector number k of those.
 #define SUM_ADD_VECTOR(k)                             \
   MASU_UNROLLED                                       \
@@ -143,6 +148,14 @@ MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong col
     for (; i + (MASU_UNROLL - 1) * stride < (end); i += MASU_UNROLL * stride) SUM_ADD_LOADS(MASU_UNROLL, true)    \
     SUM_ADD_REST(end)                                                                                             \
   }
+#endif
+// The same for what is rare, where rows are tried otherwise first: less code.
+#if MASU_QUICK
+#define SUM_ADD_RARELY(from, end)  \
+  MASU_ROLLED                      \
+  for (size_t i = (from); i < (end); i += 2 * stride) SUM_ADD_LOADS(2, i + k * stride < (end))
+#else
+#define SUM_ADD_RARELY(from, end) SUM_ADD_VECTORS(from, end)
 #endif
 // The elements before and after the vectors.
 #if MASU_BY_COLUMN

@@ -33,6 +33,7 @@ inline void multiply(__local uint *words, const ulong factor) {
   const ulong low = factor & 0xffffffffu;
   const ulong high = factor >> 32;
   ulong carry = 0;
+  MASU_ROLLED
   for (int w = 0; w < MASU_WORDS; ++w) {
     const ulong word = words[w];
     const ulong product = word * low;

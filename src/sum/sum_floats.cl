@@ -96,7 +96,7 @@ inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __
                           const ulong shares, const size_t unit) {
   SUM_UNIT(unit)
   uint seen = 0;
-  SUM_ADD_VECTORS(first, vectors)
+  SUM_ADD_RARELY(first, vectors)
   SUM_ADD_EDGES
   return seen;
 }
@@ -158,7 +158,7 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
   for (size_t round = 0; round < rounds; ++round) {
     const size_t last = (round + 1) * round_vectors;
     const size_t end = last < vectors ? last : vectors;
-    SUM_ADD_VECTORS(first + round * round_vectors, end)
+    SUM_ADD_RARELY(first + round * round_vectors, end)
     if (round == 0) {
       SUM_ADD_EDGES
     }

@@ -67,7 +67,7 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
   __local uint *column = table + SUM_COLUMN;
   SUM_UNIT(unit)
   ulong total[3] = {0, 0, 0};
-  SUM_ADD_VECTORS(first, vectors)
+  SUM_ADD_RARELY(first, vectors)
   SUM_ADD_EDGES
   extend(total, MASU_INPUTS == 1 ? SUM_NUMBER_WORDS : SUM_PRODUCT_WORDS, 3);
   MASU_UNROLLED

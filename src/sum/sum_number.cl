@@ -26,7 +26,11 @@ inline long make_number(__local const uint *totals, const int table_rows, const 
   // What each word gets of the totals' 64 bits: their two's complement, the upper part with its sign.
   for (int w = lane; w < count; w += MASU_GROUP) {
     ulong sum = 0;
-    for (int r = 0; r < table_rows; ++r) {
+    // Digits that are 16 bits apart are looked at where they may reach this word.
+    const int first = MASU_FLOAT ? 0 : max(0, 2 * (w - below - 2));
+    const int end = MASU_FLOAT ? table_rows : min(table_rows, 2 * (w - below) + 2);
+    MASU_ROLLED
+    for (int r = first; r < end; ++r) {
       const int offset = total_offset(r, spacing, step);
       const int part = w - below - offset / 32;
       if (part < 0 || part > 2) continue;
@@ -41,6 +45,7 @@ inline long make_number(__local const uint *totals, const int table_rows, const 
   barrier(CLK_LOCAL_MEM_FENCE);
   long carry = 0;
   if (lane == 0) {
+    MASU_ROLLED
     for (int w = 0; w < count; ++w) {
       const long value = as_long(digits[w]) + carry;
       carry = value >> 32;
@@ -91,6 +96,7 @@ inline bool any_below(__local const uint *words, const int position) {
 // The highest bit; -1 where there is none.
 inline int top_bit(__local const uint *words) {
   int w = MASU_WORDS - 1;
+  MASU_ROLLED
   while (w >= 0 && words[w] == 0) --w;
   return w < 0 ? -1 : 32 * w + 31 - (int)clz(words[w]);
 }
@@ -136,6 +142,7 @@ inline ulong special_bits(const uint kinds, const uint precision, const uint bit
 // words /= divisor, which is at most 2^48, rounded down. Whether something is left.
 inline bool divide(__local uint *words, const ulong divisor) {
   ulong rest = 0;
+  MASU_ROLLED
   for (int w = MASU_WORDS - 1; w >= 0; --w) {
     const ulong upper = rest << 16 | words[w] >> 16;
     const ulong first = upper / divisor;
@@ -150,6 +157,7 @@ inline bool divide(__local uint *words, const ulong divisor) {
 // The root of a number of 128 bits, rounded down. *more: whether something is left, or was before.
 inline ulong root_of(const ulong upper, const ulong lower, bool *more) {
   ulong root = 0;
+  MASU_ROLLED
   for (int bit = 63; bit >= 0; --bit) {
     const ulong trial = root | (ulong)1 << bit;
     const ulong high = mul_hi(trial, trial);

@@ -4,7 +4,7 @@
 // after sum_certain.cl, before sum_narrow.cl and sum_quick.cl.
 
 // Hands this work-item's elements of a row that is read again to SUM_ADD_AGAIN, so many in flight: one where its running
-// sum may take its place.
+// sum may take its place. They are added by one copy of the code: each takes the first one's place, as registers have no index.
 #define SUM_AGAIN (MASU_RUNNING ? 1 : 8)
 #define SUM_READ_AGAIN                                                                               \
   for (size_t e = lane; e < count; e += SUM_AGAIN * stride) {                                        \
@@ -13,11 +13,11 @@
     for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
       held[k] = element_at(xs, (e + k * stride < count ? e + k * stride : e) * SUM_BETWEEN);         \
     }                                                                                                \
-    MASU_UNROLLED                                                                                    \
-    for (int k = 0; k < SUM_AGAIN; ++k) {                                                            \
-      if (e + k * stride < count) {                                                                  \
-        SUM_ADD_AGAIN(held[k])                                                                       \
-      }                                                                                              \
+    MASU_ROLLED                                                                                      \
+    for (int k = 0; k < SUM_AGAIN && e + k * stride < count; ++k) {                                  \
+      SUM_ADD_AGAIN(held[0])                                                                         \
+      MASU_UNROLLED                                                                                  \
+      for (int i = 0; i + 1 < SUM_AGAIN; ++i) held[i] = held[i + 1];                                 \
     }                                                                                                \
   }
 
@@ -51,19 +51,23 @@ MASU_INLINE int to_the_top(uint* words) {
   return shift + bits;
 }
 
-// words /= divisor, rounded down. Whether something is left.
+// words /= divisor, rounded down. Whether something is left. All words are divided by one copy of the code: each makes room for the
+// next one at the top, and its quotient stands at the bottom.
 MASU_INLINE bool divide_words(uint* words, const ulong divisor) {
   ulong rest = 0;
-  MASU_UNROLLED
-  for (int w = SUM_REGISTER_WORDS - 1; w >= 0; --w) {
+  MASU_ROLLED
+  for (int turn = 0; turn < SUM_REGISTER_WORDS; ++turn) {
     uint quotient = 0;
+    MASU_ROLLED
     for (int at = 32 - SUM_DIVIDED_BITS; at >= 0; at -= SUM_DIVIDED_BITS) {
-      const ulong dividend = rest << SUM_DIVIDED_BITS | (words[w] >> at & 0xffffffffu >> (32 - SUM_DIVIDED_BITS));
+      const ulong dividend = rest << SUM_DIVIDED_BITS | (words[SUM_REGISTER_WORDS - 1] >> at & 0xffffffffu >> (32 - SUM_DIVIDED_BITS));
       const ulong part = dividend / divisor;
       rest = dividend - part * divisor;
       quotient |= (uint)part << at;
     }
-    words[w] = quotient;
+    MASU_UNROLLED
+    for (int w = SUM_REGISTER_WORDS - 1; w > 0; --w) words[w] = words[w - 1];
+    words[0] = quotient;
   }
   return rest != 0;
 }

@@ -53,10 +53,13 @@ Dtype rank_dtype(Dtype dtype) {
   return size_of(dtype) == 8 ? Dtype::u64 : size_of(dtype) == 4 ? Dtype::u32 : Dtype::u16;
 }
 
-// Rows that a work-group takes each, or a cluster.
+// Rows that a work-group takes each, or a cluster: a long row of few goes another way, which takes more launches.
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
-  return k <= plan.places && (plan.row.share > 0 || count < topk_plan::tuned.least_filtered ||
-                              (rows > 1 && count <= topk_plan::tuned.most_row_elements));
+  const topk_plan::Tuned& tuned = topk_plan::tuned;
+  if (k > plan.places) return false;
+  if (plan.row.holds || count < tuned.least_filtered) return true;
+  if (plan.row.cluster == 1) return rows > 1 && count <= tuned.most_row_elements;
+  return count <= std::min(tuned.most_cluster_elements, rows * tuned.cluster_elements_a_row);
 }
 
 }  // namespace
@@ -154,11 +157,15 @@ DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& o
 
 DeviceTopk::~DeviceTopk() = default;
 
-template <class... T>
-void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::uint64_t groups, const T&... arguments) {
+call::Kernels& DeviceTopk::program(Part part) {
   std::optional<call::Kernels>& kernels = kernels_[static_cast<std::size_t>(part)];
   if (!kernels) kernels.emplace(device_, plan_.files(part), plan_.defines(part), plan_.work_items(part));
-  launches_.push_back(kernels->launch(stream, name, groups, arguments...));
+  return *kernels;
+}
+
+template <class... T>
+void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::uint64_t groups, const T&... arguments) {
+  launches_.push_back(program(part).launch(stream, name, groups, arguments...));
 }
 
 call::Arguments DeviceTopk::input(std::uint64_t row) const {
@@ -201,17 +208,18 @@ void DeviceTopk::launch_rows(Stream& stream) {
   const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit) * plan_.row.cluster;
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
          call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
-         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places), u32(plan_.row.share), plan_.row.held());
+         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places), u32(plan_.row.share),
+         plan_.row.held());
 }
 
 // Finds the result of a row by one work-group, if the sample has misled, without asking the host.
 void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
   const std::uint64_t places = std::bit_ceil(k_);
   const std::uint64_t begin = memory_->byte_offset();
-  launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
+  launch(stream, Part::rows, "topk_rows", plan_.row.cluster, input(row), std::uint32_t{1}, u32(places),
          call::At{*memory_, begin + at_->nans + row * sizeof(std::uint32_t)}, call::At{*memory_, begin + at_->control},
-         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places),
-         u32(plan_.row.share), plan_.row.held());
+         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places), u32(plan_.row.share),
+         plan_.row.held());
 }
 
 void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
@@ -230,6 +238,10 @@ void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
 }
 
 void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
+  const bool sampled = at_->sampling.sampled;
+  program(Part::select)
+      .start({sampled ? "topk_sample" : "", sampled ? "topk_threshold" : "", "topk_filter", "topk_scan"});
+  if (k_ <= plan_.places) program(Part::finish).start({"topk_finish"});
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});

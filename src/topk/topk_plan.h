@@ -54,12 +54,12 @@ struct Plan {
   Dtype dtype = Dtype::u8;
   Ranking ranking;
   bool gpu = false;
-  unsigned group = 256;        // work-items of the filter
-  unsigned order_group = 256;  // of kernels that run as one work-group
+  unsigned group = 256;            // work-items of the filter
+  unsigned order_group = 256;      // of kernels that run as one work-group
   selection_plan::RowShape row{};  // of work-groups that take rows
-  unsigned unroll = 4;         // 16-byte loads in flight
-  unsigned batch = 1;          // entries that a work-item of one work-group loads at once
-  unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
+  unsigned unroll = 4;             // 16-byte loads in flight
+  unsigned batch = 1;              // entries that a work-item of one work-group loads at once
+  unsigned groups_a_unit = 1;      // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
 
@@ -155,6 +155,7 @@ class DeviceTopk {
   void note_nans(Stream& stream, std::uint64_t row);
   // All of a row where k is large: the k-th element is selected, and what comes up to it is sorted.
   void launch_exact(Stream& stream, std::uint64_t row);
+  call::Kernels& program(topk_plan::Part part);
   template <class... T>
   void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, const T&... arguments);
   // The kernels' TOPK_DATA, TOPK_WORK and TOPK_RESULT, and local memory for entries.

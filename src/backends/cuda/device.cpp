@@ -173,6 +173,7 @@ class Device final : public runtime::Device {
   [[nodiscard]] std::string_view kernel_options() const noexcept override {
     return "--std=c++17 --fmad=false -default-device";
   }
+  [[nodiscard]] bool compiles_apart() const noexcept override { return true; }
 
  private:
   std::shared_ptr<Context> context_;

@@ -112,6 +112,22 @@ __kernel void count(__global const uint4 *values, __global uint *result, __local
   EXPECT_THAT(ptx, ::testing::Not(HasSubstr("atom.add")));  // a generic one
 }
 
+TEST_F(NvrtcTest, CompilesAKernelAlone) {
+  const std::string text = runtime::kernel_text(prelude_path) + R"(
+inline uint helper(__local const uint *words) { return words[1]; }
+__kernel MASU_WORK_GROUPS(64, 2) MASU_CLUSTERS(2) void first(__global uint *restrict data, __local uint *words) {
+  MASU_LOCAL_POINTER(uint, words);
+  data[0] = helper(words);
+}
+__kernel void second(__global uint *data) { data[0] = 1; }
+)";
+  for (const char* name : {"first", "second"}) {
+    const Compiled compiled = compile(nvrtc(), 90, runtime::with_kernel_alone(text, name), own_options);
+    EXPECT_EQ(compiled.log, "");
+    EXPECT_THAT(entry_names(compiled.image), ElementsAre(name));
+  }
+}
+
 TEST_F(NvrtcTest, AnErrorNamesTheLineAndTheFile) {
   const std::string text =
       runtime::kernel_text(prelude_path) + "\n#line 1 \"src/some/file.cl\"\n__kernel void k() {\n  oops;\n}\n";

@@ -11,6 +11,8 @@
 #define MASU_CUDA 1
 
 #define __kernel extern "C" __global__
+// In place of __kernel before kernels that a program leaves out: nothing uses the template.
+#define MASU_LEFT_OUT template <int> __global__
 #define __global
 #define __local
 #define __constant
@@ -50,6 +52,8 @@
 // Before a function with arrays in registers: it becomes part of its caller, where their subscripts are constants.
 #define MASU_INLINE __forceinline__
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
+// Before a loop that is rarely run, and would be unrolled: what is compiled is what a first call waits for.
+#define MASU_ROLLED _Pragma("unroll 1")
 
 extern __shared__ __align__(16) unsigned char masu_local_memory[];
 #define MASU_LOCAL_POINTER(type, name) name = (type *)(masu_local_memory + (size_t)name)

@@ -21,6 +21,8 @@
 #define masu_cluster_barrier()
 #define masu_of_group(p, group) (p)
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
+// Before a loop that is rarely run, and would be unrolled.
+#define MASU_ROLLED _Pragma("unroll 1")
 // masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
 // exchange through local memory. In the same way masu_lanes_agree(x) is whether x is the same in all lanes (false where nothing

@@ -5,6 +5,7 @@
 #include "sort/device/sort_once.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace masu::sort_few {
@@ -108,6 +109,12 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
   const std::uint32_t flipped = job.order == Order::descending ? 1 : 0;
   call::Kernels kernels(stream.device(), files, defines(info, plan, dtype), group);
+  std::optional<call::Kernels> others;
+  if (once.group != 0) {
+    others.emplace(sort_once::kernels(stream, once, {dtype}));
+    others->start({"sort_once"});
+  }
+  kernels.start({"few_count", "few_part", "few_finish"});
   work.done(call::clear(stream, memory, layout.once.state, layout.shares - layout.once.state));
   work.done(kernels.launch(stream, "few_count", plan.tiles(count), keys, all, at(layout.once.state), at(layout.totals),
                            at(layout.shares), number, plan.tile, flipped, call::local<std::uint32_t>(bins + 4)));
@@ -116,7 +123,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
                            plan.part, flipped, LocalMemory{part_bytes(plan, dtype)}));
   work.done(kernels.launch(stream, "few_finish", plan.parts(count), all, at(layout.once.one), at(layout.once.state),
                            at(layout.begins), result, flipped, LocalMemory{finish_bytes(plan, dtype)}));
-  if (once.group != 0) sort_once::launch(stream, once, keys, dtype, &result, {}, job, memory, layout.once, true, work);
+  if (others) sort_once::launch(stream, *others, once, keys, dtype, &result, {}, job, memory, layout.once, true, work);
 }
 
 }  // namespace masu::sort_few

@@ -147,8 +147,9 @@ class Sorter {
                                    .state = layout_.header + by_digits_word * std::uint64_t{4},
                                    .totals = layout_.totals,
                                    .tables = layout_.tables};
-    sort_once::launch(stream_, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_, payload_,
-                      job_, workspace_, layout, true, work_);
+    call::Kernels once = sort_once::kernels(stream_, by_digits_.plan, sort_once::Kind::of(subject_.dtype, payload_));
+    sort_once::launch(stream_, once, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_,
+                      payload_, job_, workspace_, layout, true, work_);
   }
 
   void part_first() {

@@ -99,14 +99,17 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload
   return layout_of(plan_of(info, kind, count), kind, count).bytes;
 }
 
-void launch(Stream& stream, const Plan& plan, const BufferBase& keys, Dtype dtype, const BufferBase* result,
-            const Payload& payload, const SortJob& job, const BufferBase& workspace, const Layout& layout, bool asked,
-            DeviceWork& work) {
+call::Kernels kernels(Stream& stream, const Plan& plan, const Kind& kind) {
+  return {stream.device(), files, defines(plan, kind), plan.group};
+}
+
+void launch(Stream& stream, call::Kernels& kernels, const Plan& plan, const BufferBase& keys, Dtype dtype,
+            const BufferBase* result, const Payload& payload, const SortJob& job, const BufferBase& workspace,
+            const Layout& layout, bool asked, DeviceWork& work) {
   const Kind kind = Kind::of(dtype, payload);
   const std::uint64_t base = workspace.byte_offset();
   const BufferBase& target = result != nullptr ? *result : keys;
   const bool in_place = !kind.indices && call::same_place(keys, target);
-  call::Kernels kernels(stream.device(), files, defines(plan, kind), plan.group);
   work.done(kernels.launch_together(
       stream, "sort_once", plan.groups, keys, target, payload.buffer != nullptr ? *payload.buffer : target,
       call::memory_of(workspace), base + layout.one, base + layout.other, base + layout.state, base + layout.totals,
@@ -121,7 +124,8 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase*
   const Layout layout = layout_of(plan, kind, job.pieces.count);
   const Buffer<std::byte> memory = work.memory_for(stream.device(), workspace, layout.bytes);
   work.done(call::clear(stream, memory, layout.state, layout.tables - layout.state));
-  launch(stream, plan, keys, dtype, result, payload, job, memory, layout, false, work);
+  call::Kernels once = kernels(stream, plan, kind);
+  launch(stream, once, plan, keys, dtype, result, payload, job, memory, layout, false, work);
 }
 
 }  // namespace masu::sort_once

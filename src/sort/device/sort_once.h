@@ -4,6 +4,7 @@
 // change what a pass takes, but passes in which all agree are left out.
 #pragma once
 
+#include "call/launcher.h"
 #include "runtime/kernel_source.h"
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_plan.h"
@@ -62,10 +63,11 @@ inline constexpr std::uint64_t totals_bytes(std::size_t key_bytes) noexcept {
 }
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
+call::Kernels kernels(Stream& stream, const Plan& plan, const Kind& kind);
 // Queues the launch. `asked`: keys are sorted only if the first word of the state is not 0.
-void launch(Stream& stream, const Plan& plan, const BufferBase& keys, Dtype dtype, const BufferBase* result,
-            const Payload& payload, const SortJob& job, const BufferBase& workspace, const Layout& layout, bool asked,
-            DeviceWork& work);
+void launch(Stream& stream, call::Kernels& kernels, const Plan& plan, const BufferBase& keys, Dtype dtype,
+            const BufferBase* result, const Payload& payload, const SortJob& job, const BufferBase& workspace,
+            const Layout& layout, bool asked, DeviceWork& work);
 
 // Sorts `keys` into `result`, which may be the same, or, with indices, null. A workspace of workspace_bytes(), from a
 // multiple of 16 on; null: allocated.

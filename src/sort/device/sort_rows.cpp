@@ -67,27 +67,34 @@ class Launcher {
     plan.segments = segments_;
     plan.whole = where.equal && where.longest == plan.row_keys();
     const std::uint64_t tiles = tiles_of(plan, where.rows);
+    call::Kernels kernels = program(plan);
+    std::optional<call::Kernels> kernels_again;
+    Plan again;
     if (list != nullptr) {
       call::clear(stream_, *list, 0, sizeof(std::uint32_t));
+      again = make(device, arrays_, true, where.longest);
+      again.segments = segments_;
+      again.whole = plan.whole;
+      again.listed = true;
+      // A tile is the same rows to both kernels.
+      again.group = static_cast<unsigned>(plan.tile_rows() * again.lanes);
+      kernels_again.emplace(program(again));
+      kernels_again->start({"sort_rows"});
     }
     for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
-      run(plan, where, first, std::min(tiles - first, sort_kernels::most_groups), list);
+      run(kernels, plan, where, first, std::min(tiles - first, sort_kernels::most_groups), list);
     }
     if (list == nullptr) return;
-    Plan again = make(device, arrays_, true, where.longest);
-    again.segments = segments_;
-    again.whole = plan.whole;
-    again.listed = true;
-    // A tile is the same rows to both kernels.
-    again.group = static_cast<unsigned>(plan.tile_rows() * again.lanes);
     const std::uint64_t groups = std::uint64_t{device.compute_units} * (device.gpu ? 8 : 1);
-    run(again, where, 0, std::min(tiles, groups), list);
+    run(*kernels_again, again, where, 0, std::min(tiles, groups), list);
   }
 
  private:
-  void run(const Plan& plan, const Where& where, std::uint64_t first, std::uint64_t groups,
+  [[nodiscard]] call::Kernels program(const Plan& plan) const {
+    return {stream_.device(), Plan::files(), plan.defines(), plan.group};
+  }
+  void run(call::Kernels& kernels, const Plan& plan, const Where& where, std::uint64_t first, std::uint64_t groups,
            const Buffer<std::byte>* list) {
-    call::Kernels kernels(stream_.device(), Plan::files(), plan.defines(), plan.group);
     const auto place_of = [&](const BufferBase* array) { return sort_kernels::place_of(array, *arrays_.source); };
     const auto units = static_cast<std::uint32_t>(arrays_.record_bytes / std::max(plan.record_unit, 1U));
     work_.done(kernels.launch(stream_, "sort_rows", groups, *arrays_.source, place_of(arrays_.target),
