@@ -275,9 +275,10 @@ Outcome EnqueuedCall::finish(const Commands& commands, const Prepare& prepare, b
   return outcome == Outcome::done ? run() : outcome;
 }
 
-Outcome EnqueuedCall::finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands) {
+Outcome EnqueuedCall::finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands,
+                                      const Work& meanwhile) {
   const Outcome outcome = make_ready(commands, {});
-  return outcome == Outcome::done ? run_and_read(numbers) : outcome;
+  return outcome == Outcome::done ? run_and_read(numbers, meanwhile) : outcome;
 }
 
 Outcome EnqueuedCall::finish_and_cut(const Commands& commands) {
@@ -333,7 +334,7 @@ Outcome EnqueuedCall::run() {
   return Outcome::done;
 }
 
-Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
+Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers, const Work& meanwhile) {
   constexpr std::size_t apart = 16;  // bytes, so that each is aligned as other outputs are
   if (!known_->recording) return Outcome::not_plain;
   if (!ask_for_stream()) return Outcome::failed;
@@ -347,7 +348,13 @@ Outcome EnqueuedCall::run_and_read(std::span<std::uint64_t> numbers) {
     for (std::size_t i = 0; i < numbers.size(); ++i) outputs[i].address = memory.data() + apart * i;
     memory.lend();
     if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
-    call([&] { stream.finish(); });
+    if (meanwhile) {
+      const masu::Event found = stream.record();
+      if (meanwhile() == Outcome::failed) return Outcome::failed;
+      call([&] { found.wait(); });
+    } else {
+      call([&] { stream.finish(); });
+    }
     outputs_ -= numbers.size();
     for (std::size_t i = 0; i < numbers.size(); ++i)
       std::memcpy(&numbers[i], memory.data() + apart * i, sizeof(numbers[i]));
@@ -382,9 +389,14 @@ void EnqueuedCall::forget_function() {
 Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
   try {
     const masu::Device device = cuda_device(key_.ordinal);
-    masu::Stream stream = masu::Stream::wrap(device, stream_);
-    const auto buffer = [&](void* address, std::uint64_t bytes) {
-      return masu::Buffer<std::byte>::wrap_native(device, address, bytes);
+    // Recorded, since to destroy a stream waits for its commands.
+    const auto copy = [&](void* from, void* to, std::uint64_t bytes) {
+      const masu::Recording::Operand operands[]{{bytes}, {bytes}};
+      void* const addresses[]{from, to};
+      const masu::Recording recording(device, operands, [&](auto buffers) {
+        masu::Stream(device, masu::Timing::off).copy(buffers[1], buffers[0]);
+      });
+      recording.enqueue(stream_, addresses, nullptr);
     };
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(length)};
     for (std::size_t i = 0; i < outputs_; ++i) {
@@ -399,8 +411,7 @@ Outcome EnqueuedCall::make_shorter(std::uint64_t length) {
       }
       Made cut;
       if (!cut.make(library_, key_.ordinal, output.dtype, output.boolean, shape)) return Outcome::failed;
-      auto target = buffer(cut.data(), bytes);
-      stream.copy(target, buffer(output.made.data(), bytes));
+      if (bytes != 0) copy(output.made.data(), cut.data(), bytes);
       output.made.swap(cut);
     }
   } catch (const masu::Error& error) {

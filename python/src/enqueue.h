@@ -94,6 +94,7 @@ class EnqueuedCall {
   // On a stream that records. Buffers: the inputs, then the outputs, then the zeros.
   using Commands = FunctionRef<void(masu::Stream&, Buffers)>;
   using Prepare = FunctionRef<std::shared_ptr<void>(const masu::Device&)>;
+  using Work = FunctionRef<Outcome()>;
 
   // Along the lines of `x`, the function's first argument, which is the first input.
   EnqueuedCall(const void* function, const Library& library, const Arguments& arguments, const Tensor& x, Lines& lines)
@@ -153,8 +154,8 @@ class EnqueuedCall {
   // often as they are repeated. `once`: they depend on more than the key, and are recorded for this call alone.
   Outcome finish(const Commands& commands, const Prepare& prepare = {}, bool once = false);
   // The same of a call whose last outputs are numbers of up to 8 bytes, which it waits for: they are outputs no more.
-  // not_plain: the stream is being captured.
-  Outcome finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands);
+  // not_plain: the stream is being captured. `meanwhile` gives the stream more work, which is not waited for.
+  Outcome finish_and_read(std::span<std::uint64_t> numbers, const Commands& commands, const Work& meanwhile = {});
   // The same of a call whose last output, a u64, tells how many elements the others have got: makes those as short that
   // are not whole().
   Outcome finish_and_cut(const Commands& commands);
@@ -212,7 +213,7 @@ class EnqueuedCall {
   Outcome record(const Commands& commands, const Prepare& prepare);
   Outcome record_and_keep(const Commands& commands, const Prepare& prepare);
   Outcome run();
-  Outcome run_and_read(std::span<std::uint64_t> numbers);
+  Outcome run_and_read(std::span<std::uint64_t> numbers, const Work& meanwhile);
   Outcome make_shorter(std::uint64_t length);
   // Asks the library once; false with an exception set.
   bool ask_for_stream();

@@ -31,16 +31,18 @@ constexpr std::int64_t most_bins = 65536;
 // How many numbers a histogram leaves after the bins: below, above and NaN. Only the bins are given.
 constexpr std::int64_t outside = 3;
 
-// The least and the greatest element, which are waited for. done: the array is the one that it was before.
-Outcome find_extremes(const EnqueuedCall& of, Ends& ends) {
+// The least and the greatest element, which are waited for, with other work after them. done: the array is the one that
+// it was before.
+Outcome find_extremes(const EnqueuedCall& of, Ends& ends, const EnqueuedCall::Work& meanwhile = {}) {
   static constexpr char extremes = 0;
   const Tensor& x = of.x;
   EnqueuedCall call(&extremes, of);
   call.output(x.dtype, x.boolean, {});
   call.output(x.dtype, x.boolean, {});
-  const Outcome outcome = call.finish_and_read(ends, [&](Stream& stream, Buffers data) {
+  const auto find = [&](Stream& stream, Buffers data) {
     static_cast<void>(masu::reduce(stream, data[0], x.dtype, {.min = &data[1], .max = &data[2]}));
-  });
+  };
+  const Outcome outcome = call.finish_and_read(ends, find, meanwhile);
   if (outcome != Outcome::done) return outcome;
   return call.is_still() ? Outcome::done : Outcome::again;
 }
@@ -243,26 +245,11 @@ Outcome enqueued::bin_edges(EnqueuedCall& call) {
   });
 }
 
-// The greatest element is waited for where the dtype has one above minlength - 1.
-Outcome enqueued::bincount(EnqueuedCall& call) {
-  const Tensor& x = call.x;
-  std::int64_t size = 0;
-  constexpr std::int64_t most_sizes = 1 << 24;
-  constexpr std::int64_t most_weighted = 1 << 18;  // a sum of f64 takes a kilobyte
-  Counted counted{x.dtype};
-  if (x.dimensions != 1 || masu::is_float(x.dtype) || x.dtype == Dtype::u64) return Outcome::not_plain;
-  if (!integer(call.arguments.value(Name::minlength), size) || size < 0) return Outcome::not_plain;
-  if (!counted.take_weights(call, Dtype::f64)) return Outcome::not_plain;
-  const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
-  const bool known = all != 0 && size >= all;
-  if (!known) {
-    Ends ends{};
-    if (const Outcome found = find_extremes(call, ends); found != Outcome::done) return found;
-    const std::int64_t greatest = masu::integer_of(x.dtype, ends[1]);
-    if (masu::integer_of(x.dtype, ends[0]) < 0 || greatest >= most_sizes) return Outcome::not_plain;
-    size = std::max(size, greatest + 1);
-  }
-  if (size > (counted.weights ? most_weighted : most_sizes)) return Outcome::not_plain;
+namespace {
+
+// Counts integers below `size`. is_known: that is their number in every call of this kind; else the bins are in memory
+// of the commands.
+Outcome count_integers(EnqueuedCall& call, Counted& counted, std::int64_t size, bool is_known) {
   const auto bins = masu::Bins::integers(static_cast<std::uint64_t>(size));
   call.option(static_cast<std::uint64_t>(size));
   counted.outputs(call, size);
@@ -270,14 +257,59 @@ Outcome enqueued::bincount(EnqueuedCall& call) {
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     return counter = std::make_shared<Counter>(device, counted, bins);
   };
-  // The size may be another one each time: then the bins are in memory of the commands.
-  const bool once = !known && masu::size_of(x.dtype) != 1;
+  const bool is_own = !is_known && masu::size_of(counted.dtype) != 1;
   const auto count = [&](Stream& stream, Buffers data) {
-    if (once) prepare(stream.device());
+    if (is_own) prepare(stream.device());
     counter->count(stream, data);
-    if (once) counter.reset();
+    if (is_own) counter.reset();
   };
-  return call.finish(count, once ? EnqueuedCall::Prepare() : prepare, once);
+  return call.finish(count, is_own ? EnqueuedCall::Prepare() : prepare);
+}
+
+// How many counts the calls of a kind have given, and how often one after the other.
+struct Met {
+  std::int64_t size = 0;
+  std::uint64_t times = 0;
+};
+std::map<std::array<std::uint64_t, 4>, Met>& met_sizes() {
+  static auto& sizes = *new std::map<std::array<std::uint64_t, 4>, Met>;
+  constexpr std::size_t most = 4096;
+  if (sizes.size() >= most) sizes.clear();
+  return sizes;
+}
+
+}  // namespace
+
+// The greatest element is waited for where the dtype has one above minlength - 1. Where the calls before have had as
+// many counts, the work for so many is given after it at once, and given again where they are others.
+Outcome enqueued::bincount(EnqueuedCall& call) {
+  const Tensor& x = call.x;
+  std::int64_t least = 0;
+  Counted counted{x.dtype};
+  if (x.dimensions != 1 || masu::is_float(x.dtype) || x.dtype == Dtype::u64) return Outcome::not_plain;
+  if (!integer(call.arguments.value(Name::minlength), least) || least < 0) return Outcome::not_plain;
+  if (!counted.take_weights(call, Dtype::f64)) return Outcome::not_plain;
+  const std::int64_t most = std::int64_t{1} << (counted.weights ? 18 : 24);  // a sum of f64 takes a kilobyte
+  if (least > most) return Outcome::not_plain;
+  const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
+  if (all != 0 && least >= all) return count_integers(call, counted, least, true);
+  const std::array kind{x.count, static_cast<std::uint64_t>(x.dtype) << 1 | static_cast<std::uint64_t>(x.boolean),
+                        static_cast<std::uint64_t>(least),
+                        counted.weights ? 1 + static_cast<std::uint64_t>(*counted.weights) : 0};
+  const Met met = met_sizes()[kind];
+  constexpr std::uint64_t enough = 3;  // so that sizes in turns are not guessed
+  const std::int64_t guess = met.times < enough ? 0 : met.size;
+  Outcome outcome = Outcome::again;
+  const auto count = [&] { return outcome = count_integers(call, counted, guess, false); };
+  Ends ends{};
+  const Outcome found = find_extremes(call, ends, guess != 0 ? EnqueuedCall::Work(count) : EnqueuedCall::Work());
+  if (found != Outcome::done) return found;
+  const std::int64_t greatest = masu::integer_of(x.dtype, ends[1]);
+  if (masu::integer_of(x.dtype, ends[0]) < 0 || greatest >= most) return Outcome::not_plain;
+  const std::int64_t size = std::max(least, greatest + 1);
+  met_sizes()[kind] = {size, met.size == size ? met.times + 1 : 1};
+  if (guess != 0) return guess == size ? outcome : Outcome::again;
+  return count_integers(call, counted, size, false);
 }
 
 }  // namespace masu_python

@@ -32,21 +32,30 @@ bool sort_keeps_bits(Dtype dtype, const void* data, std::uint64_t count) {
   return !found.both_zeros && !found.other_nan;
 }
 
-// Whether masu works on an array at once, with the GIL.
-bool is_short(const HostLines& a) {
-  return a.array->is_plain() && a.count < short_elements && stays_here(a.count);
+// Whether masu works on an array at once: few elements, or lines that are not rows.
+bool is_plain_work(const HostLines& a) {
+  return a.array->is_plain() && (a.count < short_elements || !a.lines.are_rows() || a.lines.length == 1) && stays_here(a.count);
 }
 
-// A new array like `a`, or of `places`, whose lines work(rows, memory for their results) writes.
+// A new array like `a`, or of `places`, whose lines work(rows, their number, memory for their results) writes.
 template <class F>
 PyObject* new_lines(HostLines& a, bool places, const F& work) {
   const std::span<const std::int64_t> shape = a.lines.alike();
   nb::object result = places ? new_numpy_array(shape, Dtype::i64) : new_numpy_array(shape, a.array->dtype);
-  std::vector<std::byte> memory;
+  void* const to = data_of(result);
   const std::size_t size = masu::size_of(a.dtype);
-  const masu::ArrayView data(a.dtype, masu::as_rows(size, a.array->data, a.lines, memory), a.count);
-  masu::put_rows(places ? sizeof(std::uint64_t) : size, data_of(result), a.lines, a.lines.length, [&](void* rows) {
-    work(data, masu::MutableArrayView{places ? Dtype::u64 : a.dtype, rows, a.count});
+  if (a.lines.length == 1) {  // each element is in order
+    if (places) std::memset(to, 0, a.count * sizeof(std::uint64_t));
+    else std::memcpy(to, a.array->data, a.count * size);
+    return result.release().ptr();
+  }
+  brief_call(a.count, [&] {
+    masu::by_lines(size, a.array->data, a.lines, places ? sizeof(std::uint64_t) : size, to,
+                   [&](const void* rows, std::uint64_t number, void* made) {
+                     const std::uint64_t count = number * a.lines.length;
+                     work(masu::ArrayView{a.dtype, rows, count}, number,
+                          masu::MutableArrayView{places ? Dtype::u64 : a.dtype, made, count});
+                   });
   });
   return result.release().ptr();
 }
@@ -108,9 +117,9 @@ PyObject* plain::sort(const Arguments& values) {
   const auto& [array, dtype, count, lines] = a;
   const NumpySort numpys = numpy_sort(dtype, lines.length, lines.number() > 1);
   if (count >= numpys.few) {
-    if (small_limit() == 0 || !is_short(a)) return nullptr;
-    return new_lines(a, false, [&](const masu::ArrayView& data, const masu::MutableArrayView& to) {
-      masu::sort(this_cpu(), data, to, {.rows = a.lines.number()});
+    if (small_limit() == 0 || !is_plain_work(a)) return nullptr;
+    return new_lines(a, false, [](const auto& data, std::uint64_t rows, const auto& to) {
+      masu::sort(this_cpu(), data, to, {.rows = rows});
     });
   }
   if (count >= small_limit(8) && !stays_here(count)) return nullptr;
@@ -146,9 +155,9 @@ PyObject* plain::argsort(const Arguments& values) {
   const bool by_masu = lines.number() == 1
                            ? count >= (masu::is_stored_float(dtype) ? few_halves : few_to_order) && !by_digits
                            : !by_digits || lines.length <= most_in_lanes;
-  if (by_masu && small_limit() != 0 && is_short(a)) {
-    return new_lines(a, true, [&](const masu::ArrayView& data, const masu::MutableArrayView& to) {
-      masu::argsort(this_cpu(), data, to, {.rows = a.lines.number()});
+  if (by_masu && small_limit() != 0 && is_plain_work(a)) {
+    return new_lines(a, true, [](const auto& data, std::uint64_t rows, const auto& to) {
+      masu::argsort(this_cpu(), data, to, {.rows = rows});
     });
   }
   if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
@@ -206,12 +215,11 @@ PyObject* plain::partition(const Arguments& values) {
     return nullptr;
   }
   HostLines a;
-  if (!a.find(values[0], values[2]) || !is_short(a)) return nullptr;
+  if (!a.find(values[0], values[2]) || !is_plain_work(a)) return nullptr;
   Places kth;
   if (!find_places(values[1], static_cast<std::int64_t>(a.lines.length), kth)) return nullptr;
   const bool places = values.variant().places;
-  return new_lines(a, places, [&](const masu::ArrayView& data, const masu::MutableArrayView& to) {
-    const std::uint64_t rows = a.lines.number();
+  return new_lines(a, places, [&](const auto& data, std::uint64_t rows, const auto& to) {
     if (places) masu::argpartition_rows(data, rows, kth, {static_cast<std::uint64_t*>(to.data), to.count});
     else masu::partition_rows(data, rows, kth, to);
   });
@@ -221,7 +229,7 @@ PyObject* plain::partition(const Arguments& values) {
 PyObject* plain::topk(const Arguments& values) {
   if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
   HostLines a;
-  if (!a.find(values[0], values[2]) || a.lines.inner != 1 || !is_short(a)) return nullptr;
+  if (!a.find(values[0], values[2]) || a.lines.inner != 1 || !is_plain_work(a)) return nullptr;
   if (a.lines.flat && a.array->dimensions != 1) return nullptr;
   std::int64_t k = 0;
   if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > a.lines.length) return nullptr;

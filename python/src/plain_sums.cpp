@@ -46,15 +46,13 @@ PyObject* new_scalar(Dtype dtype, const F& write) {
 class Reduction {
  public:
   // False for what is not plain: much data with gaps, other axes than None and an int. `keep`: null or a bool.
-  // `columns`: whether many elements may be columns.
-  bool find(PyObject* array, PyObject* axis, PyObject* keep, bool columns) {
+  bool find(PyObject* array, PyObject* axis, PyObject* keep) {
     if (!lines_.find(array, axis == nullptr ? Py_None : axis) || (keep != nullptr && PyBool_Check(keep) == 0)) {
       return false;
     }
     const bool is_much = lines_.count > brief_work;
     const bool is_plain = lines_.array->is_plain();
     if (!stays_here(lines_.count) || (!is_plain && (is_much || !lines_.array->is_native()))) return false;
-    if (lines_.lines.inner != 1 && is_much && !(columns && are_columns())) return false;
     data_ = lines_.elements();
     if (!is_plain) {
       thread_local std::vector<std::byte> without_gaps;  // as memory that was just allocated takes longer to be written
@@ -81,12 +79,6 @@ class Reduction {
   }
 
  private:
-  // Whether they are the columns of one matrix of f32 or f64.
-  [[nodiscard]] bool are_columns() const {
-    const Dtype dtype = lines_.dtype;
-    return lines_.lines.outer == 1 && lines_.lines.inner != 1 && (dtype == Dtype::f32 || dtype == Dtype::f64);
-  }
-
   HostLines lines_;
   masu::ArrayView data_;                 // without gaps
   std::span<const std::int64_t> shape_;  // of the results
@@ -103,7 +95,7 @@ PyObject* plain::moment(const Arguments& values) {
   std::int64_t ddof = 0;
   if (!is_mean && values[4] != nullptr && !integer(values[4], ddof)) return nullptr;
   Reduction reduction;
-  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5], is_mean)) return nullptr;
+  if (!reduction.find(values[0], values[1], values[is_mean ? 4 : 5])) return nullptr;
   if (ddof < 0 || static_cast<std::uint64_t>(ddof) >= reduction.length()) return nullptr;
   return reduction.reduced(function, static_cast<std::uint64_t>(ddof));
 }
@@ -161,7 +153,7 @@ PyObject* plain::sum(const Arguments& values) {
     array = part.ptr();
   }
   Reduction reduction;
-  if (!reduction.find(array, values[1], values[4], true)) return nullptr;
+  if (!reduction.find(array, values[1], values[4])) return nullptr;
   return reduction.reduced(SumFunction::sum);
 }
 
@@ -198,11 +190,13 @@ PyObject* plain::cumsum(const Arguments& values) {
     return PyObject_VectorcallMethod(method, of, 2, nullptr);
   }
   HostLines found;
-  if (!a->is_plain() || !found.find(values[0], values.value(Name::axis)) || found.count > few_running) return nullptr;
+  if (!a->is_plain() || !found.find(values[0], values.value(Name::axis))) return nullptr;
   const Lines& lines = found.lines;
+  if (found.count > few_running && lines.inner == 1 && lines.length != 1) return nullptr;
   if (!stays_here(found.count) || (lines.flat && a->dimensions != 1)) return nullptr;
   nb::object result = new_numpy_array(a->shape(), found.dtype);
-  masu::running_sums(found.elements(), data_of(result), lines.outer, lines.length, lines.inner);
+  void* const to = data_of(result);
+  brief_call(found.count, [&] { masu::running_sums(found.elements(), to, lines.outer, lines.length, lines.inner); });
   return result.release().ptr();
 }
 

@@ -161,6 +161,13 @@ for dtype in CODES:
         waits_once(lambda: masu.histogram(x, tensor(4), weights=tensor(1000)), [((3,), "f4"), ((4,), "f4")])
 enqueued(lambda: masu.bincount(tensor(1000, "u1"), tensor(1000), 256), [((256,), "f8")])
 enqueued(lambda: masu.bincount(tensor(1000, "u1"), tensor(1000, "f2"), 256), [((256,), "f8")])
+# The work for as many counts as the calls before have had is given before the greatest element is known.
+for call in (lambda: masu.bincount(tensor(1001, "i4")), lambda: masu.bincount(tensor(1001, "i4"), tensor(1001), 5)):
+    for _ in range(3):
+        call()
+    waited, events = DRIVER.fake_cuda_synchronizations(), DRIVER.fake_cuda_event_synchronizations()
+    call()
+    assert (DRIVER.fake_cuda_synchronizations(), DRIVER.fake_cuda_event_synchronizations()) == (waited, events + 1)
 edge = masu.to_device(np.zeros(2), "cuda")
 for number in range(40):  # more edges than are kept
     _masu.DeviceArray(edge, (2,), edge)._write(np.arange(2.) + number)

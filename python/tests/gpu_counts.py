@@ -32,6 +32,15 @@ def check_counts():
             data = random.integers(0, 256, 100_003).astype(dtype)
             for _ in range(2):
                 same(library.get(masu.bincount(library.give(data), minlength=least)), np.bincount(data, minlength=least))
+        # The number of counts is guessed from the calls before, rightly or not.
+        for most in (5, 5, 5, 5, 5, 9, 9, 9, 9, 9, 3, 9, 3, 3, 3, 3, 3, -1, 3):
+            data = random.integers(0, most, 4099) if most > 0 else np.full(4099, -1)
+            try:
+                found = library.get(masu.bincount(library.give(data)))
+            except ValueError:
+                assert most < 0
+            else:
+                same(found, np.bincount(data))
 
 
 def check_weights_and_edges():

@@ -6,6 +6,7 @@
 #include "elements/stored_float.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
+#include "runtime/parallel.h"
 #include "select/place_finder.h"
 
 #include <masu/quantile.h>
@@ -13,9 +14,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -124,6 +127,17 @@ inline void put_number(double number, Dtype dtype, std::byte* to) {
   else std::memcpy(to, &bits, size_of(dtype));
 }
 
+// The results of a point of rows of one element: these. `adds`: no zero is negative, as 0 is added.
+template <class T, class R>
+void write_single(const T* from, std::uint64_t rows, bool adds, R* to) {
+  const R zero = adds ? R{0} : -R{0};
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN();
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const auto number = static_cast<R>(from[row]) + zero;
+    to[row] = number == number ? number : nan;
+  }
+}
+
 // On the CPU. `last_place`: the place where a row has a NaN if its points are NaN, one of theirs or a later one. The
 // results of a point lie `apart` results after those of the point before.
 void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
@@ -132,8 +146,16 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
   if (is_float(data.dtype) && places.back() < last_place) places.push_back(last_place);
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<T> found(rows * places.size());
-    elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), found.size()));
+    constexpr std::uint64_t task_rows = std::uint64_t{1} << 15;
+    const bool single = data.count == rows;  // rows of one element have it at every place
+    std::vector<T> made(single ? 0 : rows * places.size());
+    if (!single) elements_at(data, rows, places, MutableArrayView(data.dtype, made.data(), made.size()));
+    const T* const found = single ? static_cast<const T*>(data.data) : made.data();
+    const auto each_row = [&](const auto& f) {
+      runtime::parallel_parts(rows, task_rows, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t row = first; row < end; ++row) f(row, found + row * places.size());
+      });
+    };
     const auto index_of = [&](std::uint64_t place) { return std::ranges::lower_bound(places, place) - places.begin(); };
     const auto last_index = is_float(data.dtype) ? index_of(last_place) : 0;
     for (std::size_t p = 0; p < points.size(); ++p) {
@@ -141,28 +163,48 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
       const bool element = point.kind == QuantilePoint::Kind::element;
       const auto previous = index_of(point.previous);
       const auto next = element ? previous : index_of(point.next);
+      if constexpr (!is_stored<T>) {
+        using R = std::conditional_t<is_float_type<T>, T, double>;
+        if (single && result_dtype == dtype_of<R>) {
+          auto* const to = reinterpret_cast<R*>(results) + p * apart;
+          bool adds = point.kind == mean_of_places;
+          if constexpr (is_float_type<T>) {
+            const bool between = !element && !adds;
+            adds =
+                adds || (between && !std::signbit(value_between(point.kind, point.weight, -T{0}, -T{0}, result_dtype)));
+          }
+          runtime::parallel_parts(rows, task_rows, [&](std::uint64_t first, std::uint64_t end) {
+            write_single(found + first, end - first, adds, to + first);
+          });
+          continue;
+        }
+      }
       const auto is_nan = [&](const T* at) {
         return is_float_type<T> && to_f64(at[last_index]) != to_f64(at[last_index]);
       };
       if (point.kind == mean_of_places) {  // in a loop of its own: rows may be many and short
         constexpr Dtype dtype = dtype_of_median(dtype_of<T>);
-        for (std::uint64_t row = 0; row < rows; ++row) {
-          const T* const at = found.data() + row * places.size();
+        each_row([&](std::uint64_t row, const T* at) {
           const double mean = is_nan(at) ? std::numeric_limits<double>::quiet_NaN()
                                          : mean_of_middle(at[previous], at[next], previous == next);
           put_number(mean, dtype, results + (p * apart + row) * size_of(dtype));
-        }
+        });
         continue;
       }
-      for (std::uint64_t row = 0; row < rows; ++row) {
-        const T* const at = found.data() + row * places.size();
+      each_row([&](std::uint64_t row, const T* at) {
         std::byte* const to = results + (p * apart + row) * size_of(result_dtype);
         const bool nan = is_nan(at);
         const T a = nan ? at[last_index] : at[previous];
-        if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, sizeof a);
-        else if (element || nan) put_number(to_f64(a), result_dtype, to);
+        // Nothing but a zero's sign depends on the weight between equal elements.
+        const double number = to_f64(a);
+        bool alone = element;
+        if constexpr (is_float_type<T>) alone = alone || (number == to_f64(at[next]) && number != 0);
+        else alone = alone || a == at[next];
+        if (nan) put_number(number, result_dtype, to);
+        else if (alone && result_dtype == data.dtype) std::memcpy(to, &a, sizeof a);
+        else if (alone) put_number(number, result_dtype, to);
         else put_number(value_between(point.kind, point.weight, a, at[next], result_dtype), result_dtype, to);
-      }
+      });
     }
   });
 }

@@ -42,7 +42,7 @@ Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size
   if (places > selection_plan::tuned.few_places) return Way::sorted;
   const bool is_short = length <= selection_plan::tuned.most_short;
   if (is_short && rows <= plan.compute_units * selection_plan::tuned.short_rows_a_unit) return Way::alone;
-  if (plan.gpu && plan.row.share > 0 && length >= selection_plan::tuned.least_held) return Way::alone;
+  if (plan.gpu && plan.row.holds && length >= selection_plan::tuned.least_held) return Way::alone;
   const bool few = rows <= selection_plan::tuned.few_rows && length <= selection_plan::most_elements;
   return is_short || !few ? Way::sorted : Way::passes;
 }
@@ -159,7 +159,13 @@ std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
   return call::aligned(count * size_of(dtype));
 }
 
+// Where sorted rows lie: rows of one element are sorted as they are.
+const BufferBase& sorted_place(const SelectedRows& from, const BufferBase& workspace) {
+  return from.length() == 1 ? from.data : workspace;
+}
+
 void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
+  if (from.length() == 1) return;
   const std::uint64_t count = from.rows * from.length();
   const std::uint64_t begin = workspace.byte_offset();
   const std::uint64_t sorted = sorted_bytes(from.dtype, count);
@@ -265,8 +271,8 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
     return launch_points(stream, plan,
-                         {points_program(stream, plan, Part::points), workspace, from.length(), from.rows,
-                          points.size(), from.dtype, result, true},
+                         {points_program(stream, plan, Part::points), sorted_place(from, workspace), from.length(),
+                          from.rows, points.size(), from.dtype, result, true},
                          no_place, points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
@@ -311,10 +317,10 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
     sort_rows(stream, from, workspace);
-    return launch_points(
-        stream, plan,
-        {points_program(stream, plan, Part::points), workspace, length, from.rows, points.size(), result_dtype, result},
-        is_float(from.dtype) ? length - 1 : no_place, points);
+    return launch_points(stream, plan,
+                         {points_program(stream, plan, Part::points), sorted_place(from, workspace), length, from.rows,
+                          points.size(), result_dtype, result},
+                         is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
@@ -337,8 +343,9 @@ void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod 
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
   sort_rows(stream, from, workspace);
+  const BufferBase& sorted = sorted_place(from, workspace);
   PointLaunch launch{
-      points_program(stream, plan, Part::numbers), workspace, from.length(), from.rows, q.size(), result_dtype, result};
+      points_program(stream, plan, Part::numbers), sorted, from.length(), from.rows, q.size(), result_dtype, result};
   launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
                for (std::size_t i = 0; i < points_a_launch; ++i) {

@@ -2,6 +2,8 @@
 #include "scan/scan_cpu.h"
 
 #include "elements/stored_float.h"
+#include "runtime/parallel.h"
+#include "sum/sum_cpu.h"
 #include "sum/sum_simd.h"
 
 #include <algorithm>
@@ -110,8 +112,8 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
   constexpr std::uint64_t side = cpu::quick_prefix_lines;
   constexpr std::uint64_t fewest = side / 2;
   const bool in_place = x == y;
-  std::vector<T> line(inner == 1 ? 0 : 2 * length);
   const auto each = [&](std::uint64_t first, std::uint64_t lines, std::uint64_t next) {
+    std::vector<T> line(inner == 1 ? 0 : 2 * length);
     for (std::uint64_t i = 0; i < lines; ++i) {
       const T* from = x + first + i * next;
       T* to = y + first + i * next;
@@ -130,10 +132,15 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
   // Neighbours side by side: rows, or the columns of each of `outer` matrices.
   const std::uint64_t neighbours = inner == 1 ? outer : inner;
   const std::uint64_t next = inner == 1 ? length : 1;
-  for (std::uint64_t begin = 0; begin < outer * length * inner; begin += neighbours * length) {
-    for (std::uint64_t i = 0; i < neighbours; i += side) {
+  // Strips of neighbours; the last one of a matrix takes those that are left.
+  const std::uint64_t strips = std::max<std::uint64_t>(1, neighbours / side);
+  const auto run = [&](std::uint64_t strip) {
+    const std::uint64_t begin = strip / strips * neighbours * length;
+    const std::uint64_t at = strip % strips * side;
+    const std::uint64_t end = strip % strips + 1 == strips ? neighbours : at + side;
+    for (std::uint64_t i = at; i < end; i += side) {
       // Elsewhere some of the last lines may be scanned twice.
-      const std::uint64_t lines = std::min(side, in_place ? neighbours - i : neighbours);
+      const std::uint64_t lines = std::min(side, in_place ? end - i : neighbours);
       const std::uint64_t first = begin + std::min(i, neighbours - lines) * next;
       bool quick = false;
       if constexpr (!std::is_same_v<T, Half>) {
@@ -142,7 +149,14 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
       }
       if (!quick) each(first, lines, next);
     }
-  }
+  };
+  const std::uint64_t all = outer * inner / neighbours * strips;
+  const auto some = [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t strip = first; strip < last; ++strip) run(strip);
+  };
+  constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;
+  if (inner == 1 || outer * length * inner < 2 * task_elements) return some(0, all);
+  runtime::parallel_parts(all, std::max<std::uint64_t>(1, task_elements / side / length), some);
 }
 
 template void run_lines<Half>(const Half*, Half*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
@@ -151,6 +165,10 @@ template void run_lines<double>(const double*, double*, std::uint64_t, std::uint
 
 void running_sums(const ArrayView& x, void* sums, std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
   const FloatingPointScope usual;
+  if (length == 1) {
+    sum_lines({SumRule::Function::sum, x.dtype, x.dtype}, x, x, x.count, 1, sums);
+    return;
+  }
   const auto run = [&]<class T>(const T* from) { run_lines(from, static_cast<T*>(sums), outer, length, inner, false); };
   if (x.dtype == Dtype::f16) run(static_cast<const Half*>(x.data));
   else if (x.dtype == Dtype::f32) run(static_cast<const float*>(x.data));

@@ -115,7 +115,9 @@ TEST_P(ShortRunningSums, AreThoseOfTheHost) {
       EXPECT_EQ(in_place, sizeof(T) == sizeof(Wide) && length <= (sizeof(T) == 8 ? 4 : 8));
       stream.finish();
       EXPECT_EQ(std::memcmp(sums.read().data(), right.data(), right.size() * sizeof(Wide)), 0);
-      if (in_place) EXPECT_EQ(std::memcmp(data.read().data(), right.data(), x.size() * sizeof(T)), 0);
+      if (in_place) {
+        EXPECT_EQ(std::memcmp(data.read().data(), right.data(), x.size() * sizeof(T)), 0);
+      }
     }
   };
   check(float{}, 1, 1, lines);

@@ -121,7 +121,7 @@ class Scan final : public call::Primitive {
     scan_.emplace(stream.device(), plan_, &workspace());
     scan_->start(stream, input_.buffer(), output_.buffer(), input_.count() / options_.rows,
                  flags_ == nullptr ? nullptr : &flags_->buffer(),
-                 before_ == nullptr ? std::vector<std::uint64_t>() : before_->on_device);
+                 before_ == nullptr ? std::vector<std::uint64_t>() : before_->on_device, before_ != nullptr);
     if (before_ != nullptr) before_->on_device = scan_->fetch_state(stream);
   }
   [[nodiscard]] double seconds() const override { return scan_->seconds(); }

@@ -14,7 +14,7 @@ DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const 
       kernels_(device, plan.files(), plan.defines(), plan.items()) {}
 
 void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
-                       const BufferBase* flags, const std::vector<std::uint64_t>& state) {
+                       const BufferBase* flags, const std::vector<std::uint64_t>& state, bool keeps_state) {
   launches_.clear();
   const LocalMemory tile{plan_.kept_bytes()};
   const LocalMemory words{plan_.totals_bytes()};
@@ -44,10 +44,14 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   const std::uint32_t has_state = state.empty() ? 0 : 1;
   const LocalMemory sums{plan_.sums_bytes()};
   const LocalMemory wide{plan_.wide_bytes()};
-  kernels_.start({"exact_tiles", "exact_chunks", "exact_totals"});
-  launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);
-  launch("exact_totals", plan_.state_words(), plan_.groups, has_state, totals_, words);
-  launch("exact_tiles", plan_.groups, input, output, chunks, totals_, tile, words, sums, wide);
+  const bool alone = plan_.groups == 1 && !keeps_state;
+  kernels_.start({"exact_tiles", alone ? "" : "exact_chunks", alone ? "" : "exact_totals"});
+  if (!alone) {
+    launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);
+    launch("exact_totals", plan_.state_words(), plan_.groups, has_state, totals_, words);
+  }
+  launch("exact_tiles", plan_.groups, input, output, chunks, totals_, std::uint32_t{alone ? 0U : 1U}, tile, words, sums,
+         wide);
 }
 
 std::vector<std::uint64_t> DeviceScan::fetch_state(Stream& stream) const {

@@ -22,7 +22,7 @@ class DeviceScan {
   // Launches all. `row`: elements of a row; `flags` may be null; `state`: the state before the first element, empty for
   // the identity.
   void start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
-             const BufferBase* flags, const std::vector<std::uint64_t>& state = {});
+             const BufferBase* flags, const std::vector<std::uint64_t>& state = {}, bool keeps_state = true);
   // The state after the last element. Waits.
   std::vector<std::uint64_t> fetch_state(Stream& stream) const;
   // Device time of the launches; the stream's events must tell times. Waits.

@@ -53,6 +53,9 @@ inline ulong last_begin(const ulong first, const ulong end, const ulong row, __g
 }
 #endif
 
+// Whether a work-item first adds its elements of a tile to two doubles, which mostly have the whole sum.
+#define SCAN_BY_DOUBLES (MASU_ELEMENT_BYTES == 8 && MASU_FP64)
+
 // The chunks' totals.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar *restrict memory, const ulong memory_at,
                                                            SCAN_CHUNK_PARAMETERS,
@@ -75,15 +78,35 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   first = last_begin(first, end, row, flag_memory + flags_at, has_flags, found, &began);
 #endif
   uint kinds = 0;
+#if SCAN_BY_DOUBLES
+  double sum = 0;
+  double error = 0;
+#endif
   if (is_aligned(data + first * MASU_ELEMENT_BYTES)) {
     for (; first + SCAN_TILE <= end; first += SCAN_TILE) {
       uint words[SCAN_ITEM_WORDS];
       load_words(data, first, words);
+#if SCAN_BY_DOUBLES
+      double new_sum = sum;
+      double new_error = error;
+      double lost = 0;
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < SCAN_ITEMS; ++k) add_double(&new_sum, &new_error, &lost, as_double(element_of(words, k)));
+      if (lost == 0) {  // nothing is infinite or no number
+        sum = new_sum;
+        error = new_error;
+        continue;
+      }
+#endif
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < SCAN_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
     }
   }
   for (ulong i = first + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
+#if SCAN_BY_DOUBLES
+  add_element(column, as_ulong(sum));
+  add_element(column, as_ulong(error));
+#endif
   if (kinds != 0) atomic_or(found + SCAN_KINDS, kinds);
   barrier(CLK_LOCAL_MEM_FENCE);
   add_rows(table, sums);
@@ -99,7 +122,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   }
 }
 
-// A work-group for each row: each chunk's word becomes that of all chunks before it.
+// A work-group for each row: each chunk's word becomes that of all chunks before it. A work-item takes some neighbours.
+#define SCAN_CHUNKS 8
 __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const uint has_state,
                                                        __global uchar *total_memory, const ulong totals_at,
                                                        __local ulong *totals) {
@@ -111,16 +135,25 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const
   __global ulong *state = rows + SCAN_TOTAL_ROWS * chunks + get_group_id(0);
   Total sum = nothing();
   if (has_state != 0) sum.value = window_of((long)*state);
-  for (ulong first = 0; first < chunks; first += MASU_GROUP) {
-    const ulong i = first + lane;
+  for (ulong begin = 0; begin < chunks; begin += MASU_GROUP * SCAN_CHUNKS) {
+    const ulong first = begin + lane * SCAN_CHUNKS;
+    Total earlier[SCAN_CHUNKS];  // of this work-item's
     Total own = nothing();
-    if (i < chunks) {
-      own.value = window_of((long)row[i]);
-      own.reset = (uint)began[i];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_CHUNKS; ++k) {
+      earlier[k] = own;
+      if (first + k >= chunks) continue;
+      Total one;
+      one.value = window_of((long)row[first + k]);
+      one.reset = (uint)began[first + k];
+      own = joined(own, one);
     }
     Total all;
     const Total before = joined(sum, total_before(own, &all, totals));
-    if (i < chunks) row[i] = window_integer(before.value);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_CHUNKS; ++k) {
+      if (first + k < chunks) row[first + k] = window_integer(joined(before, earlier[k]).value);
+    }
     sum = joined(sum, all);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
@@ -338,10 +371,10 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
   for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
-// Scans the chunks; input and output may be the same memory.
+// Scans the chunks; input and output may be the same memory. has_totals: whether there are totals, and not one chunk alone.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
-    SCAN_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at,
+    SCAN_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at, const uint has_totals,
     __local uint4 *tile, __local ulong *totals, __local ulong *sums, __local uint *wide) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + SCAN_SPANS) * (SCAN_STATE_WORDS + 1)
@@ -354,7 +387,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
   __global const ulong *before_chunk = (__global const ulong *)(total_memory + totals_at) + get_group_id(0);
   for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
     wide[i] = 0;
-    sums[2 * i] = before_chunk[i * get_num_groups(0)];
+    sums[2 * i] = has_totals != 0 ? before_chunk[i * get_num_groups(0)] : 0;
     sums[2 * i + 1] = 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -362,7 +395,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     add_sums(wide, sums);
     uint kinds = 0;
     for (uint i = 0; i < 3; ++i) {
-      if (before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
+      if (has_totals != 0 && before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
     }
     found[SCAN_KINDS] = kinds;
   }

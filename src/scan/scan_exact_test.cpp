@@ -189,6 +189,25 @@ TEST_P(ScanExactTest, Segments) {
   segments<double>(false);
 }
 
+// More chunks than a work-group scans at a time.
+TEST_P(ScanExactTest, ManyChunks) {
+  const std::size_t tiles = device.info().gpu ? 2500 : 260;
+  const auto plan_of = [&](std::size_t count, std::uint64_t groups) {
+    return scan_plan::make(device.info(), Dtype::f32, Dtype::f32, count, ScanOp::sum, false, false, 0, groups);
+  };
+  std::vector<float> data(tiles * plan_of(1, 1).tile_elements() - 7);
+  std::mt19937 random(7);
+  for (float& x : data) x = static_cast<float>(random()) - 0x1p31F;
+  const std::vector<float> right = reference::scan(data, ScanOp::sum, false, 1, {});
+  if (device.kind() == DeviceKind::cpu) return;
+  Buffer<float> both = device.upload(data);
+  Stream stream(device);
+  DeviceScan job(device, plan_of(data.size(), tiles), nullptr);
+  job.start(stream, both, both, data.size(), nullptr);
+  stream.finish();
+  expect_same(both.read(), right, "many chunks");
+}
+
 // Around tiles.
 TEST_P(ScanExactTest, Sizes) {
   const auto data = hostile<float>(5000)[2].second;

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 5> two_launches = {"src/elements/elements
 constexpr std::array<std::string_view, 5> one_launch = {"src/elements/elements.cl", "src/elements/order.cl",
                                                         "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
                                                         "src/scan/scan_once.cl"};
-constexpr std::array<std::string_view, 7> exact_launches = {
-    "src/elements/elements.cl", "src/elements/order.cl", "src/scan/scan_tile.cl", "src/scan/scan_window.cl",
-    "src/scan/scan_total.cl",   "src/scan/scan_wide.cl", "src/scan/scan_exact.cl"};
+constexpr std::array<std::string_view, 8> exact_launches = {
+    "src/elements/elements.cl", "src/elements/order.cl",  "src/elements/doubles.cl", "src/scan/scan_tile.cl",
+    "src/scan/scan_window.cl",  "src/scan/scan_total.cl", "src/scan/scan_wide.cl",   "src/scan/scan_exact.cl"};
 
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 constexpr std::uint64_t vector_bytes = 16;
@@ -103,6 +103,7 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_EXCLUSIVE", exclusive},
                           {"MASU_SEGMENTED", segmented},
                           {"MASU_EXACT", exact},
+                          {"MASU_FP64", fp64},
                           {"MASU_FROM_BYTES", size_of(from)},
                           {"MASU_FROM_SIGNED", is_signed(from) && size_of(from) != size_of(dtype)},
                           {"MASU_SPAN", span},
@@ -124,6 +125,7 @@ Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count
   plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.vectors = vectors_of(device, dtype);
   plan.exact = is_exact_sum(dtype, op);
+  plan.fp64 = device.fp64;
   const bool most_groups_given = most_groups != 0;
   if (!most_groups_given) {
     const std::uint64_t gpu_groups = plan.exact ? tuned.exact_chunks_a_unit : tuned.groups_a_unit;
@@ -137,6 +139,8 @@ Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count
     while (plan.vectors > 1 && plan.exact_bytes() > device.local_bytes) plan.vectors /= 2;
     while (plan.columns > 1 && plan.exact_bytes() > device.local_bytes) plan.columns /= 2;
   }
+  // A work-group alone takes one launch, not three.
+  if (plan.exact && !most_groups_given && plan.tiles() <= tuned.exact_tiles_alone) most_groups = 1;
   plan.chunk = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
   if (plan.exact)
     plan.chunk =

@@ -41,6 +41,7 @@ struct Plan {
   bool segmented = false;
   bool once = false;       // in one launch, whose work-groups wait for each other
   bool exact = false;      // sums of floats
+  bool fp64 = false;       // the device has doubles
   unsigned group = 256;    // work-items in a work-group that scan
   unsigned sub_group = 1;  // work-items that exchange without local memory; in one launch this many more read totals
   unsigned vectors = 4;    // 16-byte vectors of a work-item in a tile

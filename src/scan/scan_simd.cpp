@@ -71,7 +71,7 @@ HWY_INLINE V LastLane(D d, V v) {
 
 // Lanes of 64 bits with the values of narrower ones.
 template <class D, class V>
-HWY_INLINE auto Widened(D d, V v) {
+HWY_INLINE auto Widened(D /*d*/, V v) {
   if constexpr (sizeof(hn::TFromD<D>) == sizeof(std::uint64_t)) {
     return v;
   } else {

@@ -11,9 +11,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, SELECT_ROW_GROUPS) SELECT_CLUSTERS void se
   __local uint *minus = partial + MASU_GROUP + row_minus;
   Row row;
   row.held = held;
-  row.share = share;
   row.entries = count;
   row.index_bits = 0;
+  take_part(&row, share);
   for (uint r = (uint)get_group_id(0) / MASU_CLUSTER; r < rows; r += (uint)get_num_groups(0) / MASU_CLUSTER) {
     row.bytes = data + byte_offset + (ulong)r * count * MASU_ELEMENT_BYTES;
     const Pair pair = select_pair(row, place0, place1, words);

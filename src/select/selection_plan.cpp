@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t few_samples = 1 << 13;
 constexpr std::uint32_t many_samples = 1 << 14;
 constexpr double deviations = 4.5;
+constexpr double outwards = 8;  // samples: see selection_bounds.cl
 
 }  // namespace
 
@@ -24,8 +25,8 @@ double reach(double samples, double part) {
   return deviations * std::sqrt(samples * part * (1 - part)) + 3;
 }
 
-RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside) {
-  constexpr std::uint64_t each = 8;  // vectors of a work-item, so that few wait at barriers
+RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside,
+                   bool spreads) {
   const std::uint64_t in_vector = vector_bytes / size_of(dtype);
   const std::uint64_t vectors = (count + in_vector - 1) / in_vector;
   RowShape shape{.group = work_group(device, device.gpu ? tuned.row_group : 64, 16)};
@@ -33,13 +34,16 @@ RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, st
   const std::uint64_t most = used < device.local_bytes ? (device.local_bytes - used) / vector_bytes : 0;
   // A cluster is quicker; where rows fill the device, a work-group takes each, which waits less.
   const unsigned cluster = cluster_groups(device);
-  const bool few = rows * 2 <= device.compute_units && vectors > tuned.most_alone_vectors;
-  if (vectors > most || few) shape.cluster = cluster;
-  const std::uint64_t share = (vectors + shape.cluster - 1) / shape.cluster;
-  if (share > most) return {.group = shape.group};
-  shape.share = share;
-  const std::uint64_t fitting = std::bit_ceil((share + each - 1) / each);
-  shape.group = static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, std::min(shape.group, 64U), shape.group));
+  const bool few = rows * 2 <= device.compute_units;
+  if (vectors > most || ((few || spreads) && vectors > tuned.most_alone_vectors)) shape.cluster = cluster;
+  shape.share = (vectors + shape.cluster - 1) / shape.cluster;
+  shape.holds = shape.share <= most;
+  // Vectors of a work-item: several, so that few wait at barriers, unless others are idle.
+  const bool idle = shape.cluster > 1 && rows * cluster <= 2 * std::uint64_t{device.compute_units};
+  const std::uint64_t each = idle ? 2 : 8;
+  const std::uint64_t fitting = std::bit_ceil((shape.share + each - 1) / each);
+  const unsigned largest = idle ? std::min(shape.group, 512U) : shape.group;
+  shape.group = static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, std::min(shape.group, 64U), largest));
   return shape;
 }
 
@@ -51,8 +55,9 @@ std::vector<std::string_view> Plan::files(Part part) {
                                        "src/elements/group_scan.cl", "src/elements/soft_float.cl",
                                        "src/select/selection.cl"};
   if (part == Part::alone || part == Part::bounds) {
-    result.insert(result.end(), {"src/select/selection_row.cl", part == Part::alone ? "src/select/selection_alone.cl"
-                                                                                    : "src/select/selection_bounds.cl"});
+    result.insert(result.end(),
+                  {"src/select/selection_row.cl",
+                   part == Part::alone ? "src/select/selection_alone.cl" : "src/select/selection_bounds.cl"});
   }
   if (part == Part::passes)
     result.insert(result.end(), {"src/elements/scrambled.cl", "src/select/selection_passes.cl"});
@@ -75,7 +80,7 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
                              {"MASU_SKIP", false},
                              {"MASU_FROM_ROWS", true},
                              {"MASU_CLUSTER", row.cluster},
-                             {"MASU_HELD", row.share > 0},
+                             {"MASU_HELD", row.holds},
                              {"MASU_BATCH", row.batch(dtype, gpu ? loads : 1)}});
   }
   if (part == Part::ranges) {
@@ -146,7 +151,7 @@ Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::
     result.has |= 2;
   }
   // At most so many samples lie between two bounds; how many elements a sample stands for varies as well.
-  const double most = 2 * reach(samples, 0.5) + 3;
+  const double most = 2 * (reach(samples, 0.5) + outwards) + 3;
   const double part = (most + 6 * std::sqrt(most) + 16) / samples;
   result.capacity = static_cast<std::uint64_t>(part * all) + 1;
   return result;

@@ -45,29 +45,36 @@ struct Tuned {
 };
 inline Tuned tuned;
 
-// How selection_row.cl takes a row: a work-group, or a cluster of them, holds it in local memory; where it does not fit, a
-// work-group reads it for each step.
+// How selection_row.cl takes a row: by a work-group, or by a cluster of them, each of which has a part of it, in local
+// memory where it fits.
 struct RowShape {
   unsigned group = 1;       // work-items
   unsigned cluster = 1;     // work-groups of a row
-  std::uint64_t share = 0;  // vectors that each holds; 0: none
+  std::uint64_t share = 0;  // vectors of a part
+  bool holds = false;       // in local memory
 
   // Loads in flight: `elements`, or vectors, of which elements of few bytes need more registers.
   [[nodiscard]] unsigned batch(Dtype dtype, unsigned elements) const noexcept {
-    return share > 0 ? std::max(1U, std::min(elements, static_cast<unsigned>(2 * size_of(dtype)))) : elements;
+    return holds ? std::max(1U, std::min(elements, static_cast<unsigned>(2 * size_of(dtype)))) : elements;
   }
   // Local memory of a selection: tables, a word for each work-item, and a state; what is held.
-  [[nodiscard]] LocalMemory words() const noexcept { return {(2 * std::size_t{256} + group + 16) * sizeof(std::uint32_t)}; }
-  [[nodiscard]] LocalMemory held() const noexcept { return {static_cast<std::size_t>(std::max<std::uint64_t>(share, 1)) * vector_bytes}; }
+  [[nodiscard]] LocalMemory words() const noexcept {
+    return {(2 * std::size_t{256} + group + 16) * sizeof(std::uint32_t)};
+  }
+  [[nodiscard]] LocalMemory held() const noexcept {
+    return {static_cast<std::size_t>(holds ? share : 1) * vector_bytes};
+  }
 };
-// `beside`: bytes of local memory that the kernel needs for other things.
-RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside);
+// `beside`: bytes of local memory that the kernel needs for other things. `spreads`: has work that a cluster shares,
+// too.
+RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside,
+                   bool spreads = false);
 
 struct Plan {
   Dtype dtype = Dtype::u8;
   bool gpu = false;
-  unsigned group = 256;      // work-items of a work-group of many
-  RowShape row{};            // of those that work alone, or in a cluster
+  unsigned group = 256;  // work-items of a work-group of many
+  RowShape row{};        // of those that work alone, or in a cluster
   unsigned unroll = 1;
   unsigned compute_units = 1;
   // From this number of elements up, a sample bounds the search, if keys have 32 bits or more.
@@ -78,7 +85,9 @@ struct Plan {
   [[nodiscard]] std::vector<runtime::Define> defines(Part part, std::size_t number = 1, unsigned listed = 1) const;
   // Copies of the tables in which a work-group counts the digits after so many prefixes.
   [[nodiscard]] std::size_t copies(std::size_t prefixes) const noexcept { return gpu ? most_prefixes / prefixes : 1; }
-  [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone || part == Part::bounds ? row.group : group; }
+  [[nodiscard]] unsigned work_items(Part part) const noexcept {
+    return part == Part::alone || part == Part::bounds ? row.group : group;
+  }
   [[nodiscard]] unsigned passes() const noexcept;
   // 16-byte vectors that a work-group of many takes at a time.
   [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }

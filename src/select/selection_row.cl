@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greatest of a row, found by a work-group, or by the work-groups of a cluster, each of which has a part of the row: eight bits
 // of the ranks at a time, the first ones first, then of the indices. With MASU_HELD the row is read once, and its ranks lie in local
-// memory; else each step reads it, by one work-group. After elements.cl, order.cl and group_scan.cl. kernels.md has the
+// memory; else each step reads it. After elements.cl, order.cl and group_scan.cl. kernels.md has the
 // parameters.
 
 // A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
@@ -88,78 +88,55 @@ MASU_INLINE void find_digit(__local uint *table, __local uint *partial, __local 
 // Work-groups of a compute unit, so that work-items have registers.
 #define SELECT_ROW_GROUPS (MASU_GROUP < 1024 ? 1024 / MASU_GROUP : 1)
 
-// The entries: elements of a row, or, where MASU_FROM_ROWS is 0, the keys and indices that were gathered.
+// The entries: elements of a row, or, where MASU_FROM_ROWS is 0, the keys and indices that were gathered. The work-group has
+// `vectors` of the vectors that a row fills, from `first` on. What it holds of the last one after the row's end are ranks of 0.
 typedef struct {
   __global const uchar *bytes;
   __global const ulong *keys;
   __global const uint *indices;
   __local uint4 *held;
-  uint share;  // vectors that each work-group holds, of those that the row fills
   uint entries;
+  uint first;
+  uint vectors;
   uint index_bits;  // of the greatest index
 } Row;
 
-// Between SELECT_FOR_ENTRIES and SELECT_END stands what is done with the `rank` and `index` of each entry of `row`. Every
-// work-item goes round as often: PoCL 3.1 goes astray else, between barriers (2026-11). For its sake, too, no barrier stands in a
-// branch, and there is no `continue`.
+// The part of the row that a work-group has, of parts of `share` vectors.
+MASU_INLINE void take_part(Row *row, const uint share) {
+  const uint all = row->entries / MASU_PER_VECTOR + (row->entries % MASU_PER_VECTOR != 0 ? 1 : 0);
+  row->first = min(all, SELECT_PART * share);
+  row->vectors = min(all - row->first, share);
+}
+
+// Between SELECT_FOR_ENTRIES and SELECT_END stands what is done with the `rank` and `index` of each entry of `row` whose rank is
+// `low` or more, and of others. Every work-item goes round as often: PoCL 3.1 goes astray else, between barriers (2026-11). For its
+// sake, too, no barrier stands in a branch, and there is no `continue`.
 #if MASU_HELD
-#define SELECT_FOR_ENTRIES                                                                      \
-  for (uint round = 0; round < row.share; round += MASU_GROUP) {                                \
-    const uint v = round + (uint)get_local_id(0);                                               \
-    uint words[4] = {0, 0, 0, 0};                                                               \
-    const uint from = (SELECT_PART * row.share + v) * MASU_PER_VECTOR;                          \
-    const uint number = v < row.share && from < row.entries ? row.entries - from : 0;           \
-    if (number != 0) words_of_vector(row.held[v], words);                                       \
-    MASU_UNROLLED                                                                               \
-    for (uint e = 0; e < MASU_PER_VECTOR; ++e) {                                                \
-      if (e < number) {                                                                         \
-        const MASU_BITS rank = element_of(words, e);                                            \
-        const uint index = from + e;                                                            \
+#define SELECT_FOR_ENTRIES(low)                                                \
+  for (uint round = 0; round < row.vectors; round += MASU_GROUP) {             \
+    const uint v = round + (uint)get_local_id(0);                              \
+    uint held_words[4] = {0, 0, 0, 0};                                         \
+    if (v < row.vectors) words_of_vector(row.held[v], held_words);             \
+    if (v < row.vectors && any_reaches(held_words, low)) {                     \
+      MASU_UNROLLED                                                            \
+      for (uint e = 0; e < MASU_PER_VECTOR; ++e) {                             \
+        const MASU_BITS rank = element_of(held_words, e);                      \
+        const uint index = (row.first + v) * MASU_PER_VECTOR + e;              \
         (void)index;
 #define SELECT_END }}}
-#define SELECT_SEEN 0u
 
-// Reads the work-group's part of a row, at any alignment. Returns what the work-item has seen.
-MASU_INLINE uint hold_row(const Row row) {
-  const uint lane = (uint)get_local_id(0);
-  const bool aligned = gap_of(row.bytes) == 0;
-  const uint first = SELECT_PART * row.share;
-  const uint whole = row.entries / MASU_PER_VECTOR;
-  const uint vectors = min(row.share, whole > first ? whole - first : 0);
-  __global const uchar *bytes = row.bytes + (size_t)first * 16;
-  uint seen = 0;
-  for (uint round = 0; round < vectors; round += MASU_GROUP * MASU_BATCH) {
-    uint4 batch[MASU_BATCH];  // all on their way at once
-    MASU_UNROLLED
-    for (uint b = 0; b < MASU_BATCH; ++b) {
-      const uint v = round + b * MASU_GROUP + lane;
-      __global const uchar *at = bytes + (size_t)(v < vectors ? v : 0) * 16;
-      batch[b] = aligned ? masu_load_streaming((__global const uint4 *)at) : load_elements(at);
-    }
-    MASU_UNROLLED
-    for (uint b = 0; b < MASU_BATCH; ++b) {
-      const uint v = round + b * MASU_GROUP + lane;
-      uint words[4];
-      uint ranks[4] = {0, 0, 0, 0};
-      words_of_vector(batch[b], words);
-      MASU_UNROLLED
-      for (uint e = 0; e < MASU_PER_VECTOR; ++e) {
-        const MASU_BITS bits = element_of(words, e);
-        seen |= seen_of(bits);
-        put_part_of(ranks, e, MASU_ELEMENT_BYTES, rank_of(bits));
-      }
-      if (v < vectors) row.held[v] = vector_of(ranks);
-    }
-  }
-  // What does not fill a vector.
-  const uint e = whole * MASU_PER_VECTOR + lane;
-  if (e < row.entries && whole >= first && whole - first < row.share && lane < MASU_PER_VECTOR) {
-    const MASU_BITS bits = element_at(row.bytes, e);
-    seen |= seen_of(bits);
-    ((__local MASU_ELEMENT *)row.held)[e - first * MASU_PER_VECTOR] = (MASU_ELEMENT)rank_of(bits);
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return seen;
+// Whether any rank of a vector may be `low` or more.
+MASU_INLINE bool any_reaches(const uint *words, const MASU_BITS low) {
+#if MASU_ELEMENT_BYTES == 8
+  return max(element_of(words, 0), element_of(words, 1)) >= low;
+#elif MASU_ELEMENT_BYTES == 4
+  return max(max(words[0], words[1]), max(words[2], words[3])) >= low;
+#elif MASU_ELEMENT_BYTES == 2
+  const uint pair = masu_max_pair(masu_max_pair(words[0], words[1]), masu_max_pair(words[2], words[3]));
+  return max(pair & 65535U, pair >> 16) >= low;
+#else
+  return true;
+#endif
 }
 #else
 #if MASU_FROM_ROWS
@@ -168,11 +145,10 @@ MASU_INLINE uint hold_row(const Row row) {
 #define SELECT_OPEN(entry, i)             \
   const MASU_BITS rank = rank_of(entry);  \
   const uint index = i;
-#define SELECT_SEEN seen_of(batch[b])
+#define SELECT_END_OF_PART min(row.entries, (row.first + row.vectors) * MASU_PER_VECTOR)
 #else
 #define SELECT_ENTRY ulong
 #define SELECT_LOAD(i) row.keys[i]
-#define SELECT_SEEN 0u
 #if MASU_ELEMENT_BYTES == 8
 #define SELECT_OPEN(entry, i)    \
   const MASU_BITS rank = entry;  \
@@ -182,38 +158,103 @@ MASU_INLINE uint hold_row(const Row row) {
   const MASU_BITS rank = (MASU_BITS)((entry) >> 32);  \
   const uint index = ~(uint)(entry);
 #endif
+#define SELECT_END_OF_PART row.entries
 #endif
-#define SELECT_FOR_ENTRIES                                                          \
-  for (uint round = 0; round < row.entries; round += MASU_GROUP * MASU_BATCH) {     \
-    SELECT_ENTRY batch[MASU_BATCH];                                                 \
-    MASU_UNROLLED                                                                   \
-    for (uint b = 0; b < MASU_BATCH; ++b) {                                         \
-      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                \
-      batch[b] = i < row.entries ? SELECT_LOAD(i) : 0;                              \
-    }                                                                               \
-    MASU_UNROLLED                                                                   \
-    for (uint b = 0; b < MASU_BATCH; ++b) {                                         \
-      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                \
-      if (i < row.entries) {                                                        \
-        SELECT_OPEN(batch[b], i)                                                    \
+#define SELECT_FOR_ENTRIES(low)                                                                 \
+  for (uint round = row.first * MASU_PER_VECTOR; round < SELECT_END_OF_PART;                    \
+       round += MASU_GROUP * MASU_BATCH) {                                                      \
+    SELECT_ENTRY batch[MASU_BATCH];                                                             \
+    MASU_UNROLLED                                                                               \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                                     \
+      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                            \
+      batch[b] = i < SELECT_END_OF_PART ? SELECT_LOAD(i) : 0;                                   \
+    }                                                                                           \
+    MASU_UNROLLED                                                                               \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                                     \
+      const uint i = round + b * MASU_GROUP + (uint)get_local_id(0);                            \
+      if (i < SELECT_END_OF_PART) {                                                             \
+        SELECT_OPEN(batch[b], i)                                                                \
         (void)index;
 #define SELECT_END }}}
 #endif
 
-// In which bits the ranks differ from the rank `one`; `sees`: and what is seen of the elements, `seen` before. The state is cleared.
-MASU_INLINE MASU_BITS look_at_row(const Row row, const MASU_BITS one, const bool sees, uint seen,
+// What the first look at entries finds, in registers of a work-item.
+typedef struct {
+  MASU_BITS differing;
+  uint none;
+  uint seen;
+} Look;
+#define SELECT_FIRST_SHIFT (8 * MASU_ELEMENT_BYTES - 8)
+MASU_INLINE void look_at(Look *look, const MASU_BITS rank, const MASU_BITS one, __local uint *table) {
+  look->differing |= rank ^ one;
+  if (MASU_SKIP != 0 && rank == 0) ++look->none;
+  count_digit(table, (uint)(rank >> SELECT_FIRST_SHIFT));
+}
+
+// The first look, which holds the work-group's part where MASU_HELD is 1: counts the first digits in a table, and leaves in the state
+// what is seen, if that is wanted. The result: in which bits ranks differ from `one`, which is one of them. The state and the table
+// are cleared.
+MASU_INLINE MASU_BITS look_at_row(const Row row, const MASU_BITS one, const bool sees, __local uint *table,
                                   __local uint *state) {
-  MASU_BITS differing = 0;
-  uint none = 0;
-  SELECT_FOR_ENTRIES
-    differing |= rank ^ one;
-    if (MASU_SKIP != 0 && rank == 0) ++none;
-    if (sees) seen |= SELECT_SEEN;
+  Look look;
+  look.differing = 0;
+  look.none = 0;
+  look.seen = 0;
+#if MASU_HELD
+  const uint lane = (uint)get_local_id(0);
+  const bool aligned = gap_of(row.bytes) == 0;
+  const uint in_all = row.entries / MASU_PER_VECTOR;  // whole vectors
+  const uint whole = min(row.vectors, in_all > row.first ? in_all - row.first : 0);
+  __global const uchar *bytes = row.bytes + (size_t)row.first * 16;
+  for (uint round = 0; round < whole; round += MASU_GROUP * MASU_BATCH) {
+    uint4 batch[MASU_BATCH];  // all on their way at once
+    MASU_UNROLLED
+    for (uint b = 0; b < MASU_BATCH; ++b) {
+      __global const uchar *at = bytes + (size_t)min(round + b * MASU_GROUP + lane, whole - 1) * 16;
+      batch[b] = aligned ? masu_load_streaming((__global const uint4 *)at) : load_elements(at);
+    }
+    MASU_UNROLLED
+    for (uint b = 0; b < MASU_BATCH; ++b) {
+      const uint v = round + b * MASU_GROUP + lane;
+      if (v < whole) {
+        uint words[4];
+        uint ranks[4] = {0, 0, 0, 0};
+        words_of_vector(batch[b], words);
+        MASU_UNROLLED
+        for (uint e = 0; e < MASU_PER_VECTOR; ++e) {
+          const MASU_BITS bits = element_of(words, e);
+          const MASU_BITS rank = rank_of(bits);
+          if (sees) look.seen |= seen_of(bits);
+          look_at(&look, rank, one, table);
+          put_part_of(ranks, e, MASU_ELEMENT_BYTES, rank);
+        }
+        row.held[v] = vector_of(ranks);
+      }
+    }
+  }
+  // What does not fill a vector.
+  if (whole < row.vectors && lane < MASU_PER_VECTOR) {
+    const uint e = in_all * MASU_PER_VECTOR + lane;
+    MASU_BITS rank = 0;
+    if (e < row.entries) {
+      const MASU_BITS bits = element_at(row.bytes, e);
+      rank = rank_of(bits);
+      if (sees) look.seen |= seen_of(bits);
+      look_at(&look, rank, one, table);
+    }
+    ((__local MASU_ELEMENT *)(row.held + whole))[lane] = (MASU_ELEMENT)rank;
+  }
+#else
+  SELECT_FOR_ENTRIES(0)
+    look_at(&look, rank, one, table);
+    if (sees) look.seen |= seen_of((MASU_BITS)batch[b]);
   SELECT_END
+#endif
+  const ulong differing = look.differing;
   if ((uint)differing != 0) atomic_or(&state[row_differing], (uint)differing);
-  if ((ulong)differing >> 32 != 0) atomic_or(&state[row_differing + 1], (uint)((ulong)differing >> 32));
-  if (sees && seen != 0) atomic_or(&state[row_seen], seen);
-  if (none != 0) atomic_add(&state[row_none], none);
+  if (differing >> 32 != 0) atomic_or(&state[row_differing + 1], (uint)(differing >> 32));
+  if (sees && look.seen != 0) atomic_or(&state[row_seen], look.seen);
+  if (look.none != 0) atomic_add(&state[row_none], look.none);
   SELECT_ROW_BARRIER
   uint low = 0;
   uint high = 0;
@@ -227,48 +268,65 @@ typedef struct {
   uint least_index;
   uint rest;  // the place among those that are equal to it, 1 to `same`
   uint same;
+  uint unknown;  // bits of `least`
 } Selected;
 
 // The entries of rank above `least`, and those of it with a ~index of at least `least_index`, are the first `wanted`, or more if
-// these are no more than `places`. `exact`: least is the rank of the last one, and no index is looked at. `tables`: two.
-MASU_INLINE Selected select_greatest(const Row row, const uint wanted, const uint places,
-                                     const bool exact, const MASU_BITS one, const MASU_BITS differing,
-                                     __local uint *tables, __local uint *partial, __local uint *state) {
-  // No digit above the bits in which ranks differ needs a look, and none above the greatest index's.
+// these are no more than `places`. `exact`: least is the rank of the last one, and no index is looked at; where no more than `places`
+// have the bits that are known, the others may be unknown. `tables`: two, the first one counted.
+MASU_INLINE Selected select_greatest(const Row row, const uint wanted, const uint places, const bool exact,
+                                     const MASU_BITS one, const MASU_BITS differing, __local uint *tables,
+                                     __local uint *partial, __local uint *state) {
+  // Above the bits in which ranks differ all have the digits of `one`; no index has bits above the greatest one's.
   const uint top = (71 - (uint)clz((ulong)differing)) / 8 * 8;
   const uint index_top = (row.index_bits + 7) / 8 * 8;
   const MASU_BITS no_index = (MASU_BITS)(index_top < 32 ? 0xffffffffU >> index_top : 0);
   const bool all = !exact && wanted == row.entries;
   Selected found;
-  found.least = all ? 0 : one;
   found.least_index = 0;
-  found.rest = wanted;
-  found.same = row.entries;
-  bool by_index = top == 0;
-  uint shift = by_index ? index_top : top;
+  find_digit(tables, partial, state, wanted);
+  found.rest = wanted - state[row_above];
+  found.same = state[row_same];
+  uint shift = min(top, (uint)SELECT_FIRST_SHIFT);
   // What all that are still looked at have above a digit.
-  MASU_BITS prefix = by_index ? no_index : top < 8 * sizeof(MASU_BITS) ? one >> top : 0;
-  __local uint *table = tables;
-  for (bool done = all || (exact && by_index); !done;) {
+  MASU_BITS prefix = top > SELECT_FIRST_SHIFT ? (MASU_BITS)state[row_digit] : one >> shift;
+  found.least = all ? 0 : prefix << shift;
+#define SELECT_ENOUGH (found.same == found.rest || wanted - found.rest + found.same <= places)
+  bool done = all || (exact ? shift == 0 || found.same <= places : SELECT_ENOUGH);
+  found.unknown = shift;
+  bool by_index = shift == 0;
+  if (by_index) {
+    shift = index_top;
+    prefix = no_index;
+  }
+  for (uint turn = 1; !done; ++turn) {
+    __local uint *table = tables + turn % 2 * SELECT_ROW_DIGITS;  // others may still read the other one
     shift -= 8;
+    const MASU_BITS base = prefix << 8;
     clear_words(table, SELECT_ROW_DIGITS);
     barrier(CLK_LOCAL_MEM_FENCE);
-    SELECT_FOR_ENTRIES
-      const MASU_BITS front = by_index ? (MASU_BITS)(~index >> shift) : rank >> shift;
-      if (front >> 8 == prefix && (!by_index || rank == found.least)) count_digit(table, (uint)front & 255u);
-    SELECT_END
+    if (!by_index) {
+      SELECT_FOR_ENTRIES(base << shift)
+        const MASU_BITS digit = (rank >> shift) - base;
+        if (digit < SELECT_ROW_DIGITS) count_digit(table, (uint)digit);
+      SELECT_END
+    } else {
+      SELECT_FOR_ENTRIES(found.least)
+        const MASU_BITS digit = (MASU_BITS)(~index >> shift) - base;
+        if (rank == found.least && digit < SELECT_ROW_DIGITS) count_digit(table, (uint)digit);
+      SELECT_END
+    }
     SELECT_ROW_BARRIER
     find_digit(table, partial, state, found.rest);
-    // Others may still read this one.
-    table = table == tables ? tables + SELECT_ROW_DIGITS : tables;
-    prefix = prefix << 8 | state[row_digit];
+    prefix = base | state[row_digit];
     found.rest -= state[row_above];
     found.same = state[row_same];
     if (by_index) found.least_index = (uint)prefix << shift;
     else found.least = prefix << shift;
-    done = exact ? shift == 0 : found.same == found.rest || wanted - found.rest + found.same <= places || (by_index && shift == 0);
+    found.unknown = shift;
+    done = exact ? shift == 0 || found.same <= places : SELECT_ENOUGH || (by_index && shift == 0);
     if (shift == 0) {
-      by_index = !exact;
+      by_index = true;
       shift = index_top;
       prefix = no_index;
     }
@@ -292,19 +350,16 @@ MASU_INLINE uint least_of_all(const uint mine, __local uint *word) {
   return least;
 }
 
-MASU_INLINE Pair select_pair(Row row, const uint place0, const uint place1, __local uint *words) {
+MASU_INLINE Pair select_pair(const Row row, const uint place0, const uint place1, __local uint *words) {
   __local uint *tables = words;
   __local uint *partial = tables + 2 * SELECT_ROW_DIGITS;
   __local uint *state = partial + MASU_GROUP;
   const uint lane = (uint)get_local_id(0);
   if (lane < row_words) state[lane] = lane == row_next || lane == row_next + 1 ? UINT_MAX : 0;
+  clear_words(tables, SELECT_ROW_DIGITS);
   barrier(CLK_LOCAL_MEM_FENCE);
-  uint seen = 0;
-#if MASU_HELD
-  seen = hold_row(row);
-#endif
   const MASU_BITS one = rank_of(element_at(row.bytes, 0));
-  const MASU_BITS differing = look_at_row(row, one, true, seen, state);
+  const MASU_BITS differing = look_at_row(row, one, true, tables, state);
   const Selected found = select_greatest(row, row.entries - place0, 0, true, one, differing, tables, partial, state);
   Pair pair;
   pair.seen = 0;
@@ -320,7 +375,7 @@ MASU_INLINE Pair select_pair(Row row, const uint place0, const uint place1, __lo
     const uint shift = MASU_ELEMENT_BYTES == 8 && word == 0 ? 32 : 0;
     uint mine = UINT_MAX;
     if (other) {
-      SELECT_FOR_ENTRIES
+      SELECT_FOR_ENTRIES(found.least)
         if (rank > found.least && (word == 0 || (uint)((ulong)rank >> 32) == least[0])) mine = min(mine, (uint)(rank >> shift));
       SELECT_END
     }

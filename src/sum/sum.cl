@@ -113,13 +113,18 @@ MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong col
       SUM_LOAD_X(k, element)                                                                            \
       SUM_LOAD_Y(k, element)                                                                            \
     }                                                                                                   \
+    SUM_START_LOADS                                                                                     \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
       if (is_there) {                                                                                   \
         SUM_ADD_VECTOR(k)                                                                               \
       }                                                                                                 \
     }                                                                                                   \
+    SUM_END_LOADS                                                                                       \
   }
+// Before and after the elements of these loads.
+#define SUM_START_LOADS
+#define SUM_END_LOADS
 // The elements of vector number k of those.
 #define SUM_ADD_VECTOR(k)                             \
   MASU_UNROLLED                                       \

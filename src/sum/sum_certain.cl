@@ -1,62 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of sums of doubles whose error has a bound: rounded, and whether that is the exact sum's rounding. The device's twin
-// of compensated.h. After sum_number.cl and sum_finish.cl.
+// of compensated.h. After elements/doubles.cl, sum_number.cl and sum_finish.cl.
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
-#if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#endif
-
 #if MASU_FP64
-// Adds, and returns what the rounding took away, which is exact.
-inline double add_exactly(double *sum, const double x) {
-  const double before = *sum;
-  *sum += x;
-  const double part = *sum - before;
-  return (before - (*sum - part)) + (x - part);
-}
-
-// The bits of a finite double that is a subnormal number, or less, in a format of at most 53 bits, less its sign; rounded as below.
-MASU_NOINLINE ulong rounded_small(const ulong all, const uint precision, const int least) {
-  const uint field = (uint)(all >> 52) & 2047u;
-  const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
-  if (whole == 0) return 0;
-  const int exponent = (int)max(field, 1u) - 1075;
-  const int top = 63 - (int)clz(whole);
-  const int low = max(top - (int)precision + 1, least - exponent);  // above 0: doubles have more bits, and smaller ones
-  if (low > top + 1) return 0;
-  ulong mantissa = whole >> low;
-  const ulong rest = whole - (mantissa << low);
-  const ulong half_unit = (ulong)1 << (low - 1);
-  if (rest > half_unit || (rest == half_unit && (mantissa & 1) != 0)) ++mantissa;
-  return format_bits(mantissa, low + exponent, precision, least);
-}
-
-// A finite double's bits in a format of at most 53 bits, rounded to nearest, ties to even; +0 for what rounds to zero.
-inline ulong rounded_double(const double x, const uint precision, const int least, const uint bits) {
+// A finite double's bits in a format of at most 24 bits, rounded to nearest, ties to even; +0 for what rounds to zero.
+MASU_INLINE ulong rounded_double(const double x, const uint precision, const int least, const uint bits) {
   const ulong all = as_ulong(x);
-  if (bits == 64) return all << 1 == 0 ? 0 : all;
-  // Devices convert to normal f32 likewise; what they do with smaller ones differs.
-  if (precision == 24 && fabs(x) >= as_double(0x3810000000000000UL)) return as_uint((float)x);  // 2^-126
-  const uint field = (uint)(all >> 52) & 2047u;
-  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
-  const ulong sign = (all >> 63) << (bits - 1);
-  const int least_normal = 1022 + least + (int)precision;
-  if ((int)field >= least_normal) {
-    const uint cut = 53 - precision;
-    const ulong magnitude = all & ULONG_MAX >> 1;
-    const ulong nearest = (magnitude + ((ulong)1 << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut;
-    return min(nearest - ((ulong)(least_normal - 1) << (precision - 1)), infinity) | sign;
+#ifdef MASU_CUDA
+  if (precision == 24) {
+    const uint nearest = as_uint((float)x);
+    return nearest << 1 == 0 ? 0 : nearest;
   }
-  const ulong found = rounded_small(all, precision, least);
-  return found == 0 ? 0 : found | sign;
+#endif
+  const uint infinity = (1u << (bits - 1)) - (1u << (precision - 1));
+  const uint least_normal = (uint)(1022 + least + (int)precision);
+  const uint field = min(max((uint)(all >> 52) & 2047u, least_normal), least_normal + (1u << (bits - precision)) - 1);
+  // The power of two whose lowest place, as a double, is x's last one in the format: the addition rounds there.
+  const double sum = fabs(x) + as_double((ulong)(field + 53 - precision) << 52);
+  const uint mantissa = min((uint)as_ulong(sum), 1u << precision);
+  const uint found = min(((field - least_normal) << (precision - 1)) + mantissa, infinity);
+  return found == 0 ? 0 : found | (uint)(all >> 63) << (bits - 1);
+}
+
+// x, or its neighbour towards x + rest if x is even and that lies between both. All numbers between them round to what this
+// one does, in formats of at most 51 bits.
+MASU_INLINE double to_odd(const double x, const double rest) {
+  const ulong bits = as_ulong(x);
+  const ulong towards_zero = (bits ^ as_ulong(rest)) >> 63;
+  return as_double(rest == 0 || (bits & 1) != 0 ? bits : bits + 1 - 2 * towards_zero);
 }
 
 // The double next to a finite one that is not 0: upwards, or downwards.
 inline double neighbour(const double x, const bool up) {
   const ulong bits = as_ulong(x);
   return as_double((bits >> 63 == 0) == up ? bits + 1 : bits - 1);
+}
+
+// x divided by `count`, at most 2^48, of which `inverse` is the reciprocal: off by less than a place.
+MASU_INLINE double quotient_of(const double x, const double count, const double inverse) {
+  const double near = x * inverse;
+  return fma(fma(-near, count, x), inverse, near);
 }
 
 // sum + error + d, |d| <= bound, divided by `count`, at most 2^48, and rounded to a double; whether it is certain.
@@ -89,6 +74,15 @@ inline bool certain_quotient(const double sum, const double error, const double 
   return false;
 }
 
+// An exact sum, 0 or from 2^-900 on, divided and rounded once.
+MASU_INLINE ulong rounded_quotient(const double sum, const ulong divisor, const uint precision, const int least,
+                                   const uint bits) {
+  if (divisor <= 1) return rounded_double(sum, precision, least, bits);
+  const double count = (double)divisor;
+  const double value = quotient_of(sum, count, 1 / count);
+  return rounded_double(to_odd(value, fma(-value, count, sum)), precision, least, bits);
+}
+
 // The root of the positive sum + rest + d, |d| <= bound, rounded to a double; whether it is certain.
 inline bool certain_root(const double sum, const double rest, const double bound, ulong *found) {
   if (!(sum >= as_double(0x07b0000000000000UL) && sum <= as_double(0x7e70000000000000UL))) return false;
@@ -116,7 +110,7 @@ inline bool certain(double sum, const double error, const double bound, const ui
   *found = 0;
   if (exact && sum == 0) return true;
   const double count = (double)divisor;
-  if (bits == 64) {
+  if (MASU_FINE) {  // results have 64 bits
     if (what == SUM_AS_ROOT) return certain_root(sum, rest, bound, found);
     // By powers of two nothing is rounded, but for the least numbers.
     const double scaled = sum / count;
@@ -129,75 +123,76 @@ inline bool certain(double sum, const double error, const double bound, const ui
     *found = as_ulong(divisor > 1 ? scaled : sum);
     return bound == 0 || (sum + (rest + wide) == sum && sum + (rest - wide) == sum);
   }
-  const bool plain = divisor <= 1 && what != SUM_AS_ROOT;
-  if (exact && plain) {
-    *found = rounded_double(sum, precision, least, bits);
+  const bool root = MASU_INPUTS != 1 && what == SUM_AS_ROOT;
+  if (exact && !root && (divisor <= 1 || fabs(sum) >= as_double(0x07b0000000000000UL))) {  // 2^-900
+    *found = rounded_quotient(sum, divisor, precision, least, bits);
     return true;
   }
-  if (exact && fabs(sum) >= as_double(0x07b0000000000000UL)) {
-    // A quotient or a root that is a double is known. All ties are such ones.
-    const double value = what == SUM_AS_ROOT ? sqrt(sum) : sum / count;
-    const bool known = fma(-value, what == SUM_AS_ROOT ? value : count, sum) == 0;
-    const double off = known ? 0 : value * 0x1p-51;
-    *found = rounded_double(value - off, precision, least, bits);
-    return known || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
+  double value = divisor > 1 ? sum / count : sum;
+  double share = divisor > 1 ? 1 / count : 1;
+  if (root) {
+    value = sqrt(sum);
+    if (exact && sum >= as_double(0x07b0000000000000UL)) {
+      *found = rounded_double(to_odd(value, fma(-value, value, sum)), precision, least, bits);
+      return true;
+    }
+    share = 0.5625 / value;  // above half, as far as the bound is a quarter of the sum
   }
   const double wide = (bound + fabs(rest)) * (1 + 0x1p-50) + fabs(sum) * 0x1p-51 + as_double((ulong)16);
-  double low = sum - wide;
-  double high = sum + wide;
-  if (!plain) {
-    if (what == SUM_AS_ROOT) {
-      if (!(low > 0)) return false;
-      low = sqrt(low);
-      high = sqrt(high);
-    } else {
-      low /= count;
-      high /= count;
-    }
-    low -= fabs(low) * 0x1p-50;
-    high += fabs(high) * 0x1p-50;
-  }
-  *found = rounded_double(low, precision, least, bits);
+  if (root && !(wide <= sum / 4)) return false;
+  const double off = (wide * share + fabs(value) * 0x1p-51) * (1 + 0x1p-50) + as_double((ulong)16);
+  *found = rounded_double(value - off, precision, least, bits);
   // A sum so close to zero that it rounds to one is not known.
-  return *found != 0 && *found == rounded_double(high, precision, least, bits);
+  return *found != 0 && *found == rounded_double(value + off, precision, least, bits);
 }
 
-// The number square_sum + d, |d| <= square_bound, times n, less the square of sum + e, |e| <= bound; divided by n (n -
-// ddof); whether its rounding, or that of its root, is certain.
-inline bool certain_variance(const double sum, const double bound, const double square_sum, const double square_bound,
-                             const ulong n, const ulong ddof, const bool root, const uint precision, const int least,
-                             const uint bits, ulong *found) {
-  const double tiny = as_double(0x07b0000000000000UL);  // 2^-900
-  const double count = (double)n;
-  const double upper = count * square_sum;
-  const double lower = sum * sum;
-  double numerator = upper;
-  const double lost = fabs(add_exactly(&numerator, -lower)) + fabs(fma(count, square_sum, -upper)) +
-                      fabs(fma(sum, sum, -lower));
-  const double wide = (count * square_bound + 2 * fabs(sum) * bound + bound * bound + lost) * (1 + 0x1p-50);
-  bool exact = wide == 0 && n >> 26 == 0 && (sum == 0 || lower >= tiny);
-  *found = 0;
-  if (exact && numerator == 0) return true;
-  const double divisor = count * (double)(n - ddof);
-  double value = numerator / divisor;
-  if (!(value >= tiny && value <= as_double(0x7e70000000000000UL)) || wide > numerator / 4) return false;
-  exact = exact && fma(-value, divisor, numerator) == 0;
+// The variance `value`, off by less than a place from (numerator + rest) / divisor if that is exact, and else by `share` of
+// itself; or its root. Whether its rounding is certain.
+MASU_INLINE bool rounded_variance(double value, const double numerator, const double rest, const double divisor,
+                                  const bool exact, const double share, const bool root, const uint precision,
+                                  const int least, const uint bits, ulong *found) {
+  double left = fma(-value, divisor, numerator) + rest;
   if (root) {
-    const double square = value;
-    value = sqrt(square);
-    exact = exact && fma(-value, value, square) == 0;
+    value = sqrt(value);
+    const double square = value * value;
+    left = fma(-divisor, fma(value, value, -square), fma(-square, divisor, numerator)) + rest;
   }
-  // A variance that is a double, or whose root is, is known. All ties are such ones.
-  const double share = wide == 0 ? 0x1p-50 : 2 * wide / numerator + 0x1p-50;
   const double off = exact ? 0 : value * share;
-  *found = rounded_double(value - off, precision, least, bits);
+  *found = rounded_double((exact ? to_odd(value, left) : value) - off, precision, least, bits);
   return exact || (*found != 0 && *found == rounded_double(value + off, precision, least, bits));
 }
 
-// The same to the bits of a double, of sums that are sum + error + d, |d| <= bound.
+// The positive numerator + rest + d, |d| <= bound, divided by `count` and `divisor`, is value + more, off by at most `wide`; whether
+// that is so.
+inline bool divided_twice(const double numerator, const double rest, const double bound, const double count,
+                          const double divisor, double *value, double *more, double *wide) {
+  // What a quotient leaves of its dividend is exact.
+  const double first = numerator / count;
+  const double left = fma(-first, count, numerator);
+  const double first_rest = (left + rest) / count;
+  const double first_wide = (bound + (fabs(left) + fabs(rest)) * 0x1p-50) / count;
+  *value = first / divisor;
+  const double second_left = fma(-*value, divisor, first);
+  const double second_rest = (second_left + first_rest) / divisor;
+  *wide = (first_wide + (fabs(second_left) + fabs(first_rest)) * 0x1p-50) / divisor * (1 + 0x1p-40) +
+          fabs(second_rest) * 0x1p-50;
+  *more = add_exactly(value, second_rest);
+  return *value >= as_double(0x07b0000000000000UL) && *value <= as_double(0x7e70000000000000UL);
+}
+
+// The number value + more + d, |d| <= bound, or its root, rounded to a double; whether it is certain.
+inline bool certain_double(const double value, const double more, const double bound, const bool root, ulong *found) {
+  if (root) return certain_root(value, more, bound, found);
+  *found = as_ulong(value);
+  return fabs(more) + bound < (value - neighbour(value, false)) / 2 * (1 - 0x1p-50);
+}
+
+// The number square_sum + square_error + e, |e| <= square_bound, times n, less the square of sum + error + d, |d| <= bound;
+// divided by n (n - ddof); whether its rounding, or that of its root, is certain.
 inline bool certain_fine_variance(const double sum, const double error, const double bound, const double square_sum,
                                   const double square_error, const double square_bound, const ulong n, const ulong ddof,
-                                  const bool root, ulong *found) {
+                                  const bool root, const uint precision, const int least, const uint bits,
+                                  ulong *found) {
   if (n >> 53 != 0) return false;
   const double count = (double)n;
   const double divisor = (double)(n - ddof);
@@ -212,22 +207,23 @@ inline bool certain_fine_variance(const double sum, const double error, const do
   const double wide = count * square_bound + 2 * fabs(sum) * bound + off * off +
                       (fabs(rounding) + fabs(upper_rest) + fabs(lower_rest) + count * fabs(square_error) +
                        2 * fabs(sum * error)) * 0x1p-49;
-  // Divided twice; what a quotient leaves of its dividend is exact.
-  const double first = numerator / count;
-  const double left = fma(-first, count, numerator);
-  const double first_rest = (left + rest) / count;
-  const double first_wide = (wide + (fabs(left) + fabs(rest)) * 0x1p-50) / count;
-  double value = first / divisor;
-  const double second_left = fma(-value, divisor, first);
-  const double second_rest = (second_left + first_rest) / divisor;
-  const double all_wide =
-      (first_wide + (fabs(second_left) + fabs(first_rest)) * 0x1p-50) / divisor * (1 + 0x1p-40) + fabs(second_rest) * 0x1p-50;
-  const double more = add_exactly(&value, second_rest);
-  *found = as_ulong(value);
-  if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
-  if (root) return certain_root(value, more, all_wide, found);
+  double value;
+  double more;
+  double all_wide;
+  if (!divided_twice(numerator, rest, wide, count, divisor, &value, &more, &all_wide)) return false;
+  if (!MASU_FINE) {
+    double left = more;
+    if (root) {
+      const double square = value;
+      value = sqrt(square);
+      left += fma(-value, value, square);
+    }
+    *found = rounded_double(to_odd(value, left), precision, least, bits);
+    return all_wide == 0 || fabs(left) > all_wide + fabs(more) * 0x1p-50;
+  }
+  if (certain_double(value, more, all_wide, root, found)) return true;
+  if (root) return false;
   const double half_gap = (value - neighbour(value, false)) / 2;
-  if (fabs(more) + all_wide < half_gap * (1 - 0x1p-50)) return true;
   // A tie, where nothing was rounded: the numerator is, with its parts, the divisors times the value and half of its gap.
   const bool exact = bound == 0 && square_bound == 0 && error == 0 && n >> 26 == 0 &&
                      (as_ulong(value) & 0xfffffffffffffUL) != 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of lines of host memory, which may be the columns of matrices.
 #include "call/operands.h"
+#include "elements/order.h"
+#include "elements/stored_float.h"
 #include "runtime/parallel.h"
 #include "sum/sum_cpu.h"
-#include "sum/sum_quick.h"
 
 #include <masu/sum.h>
 #include <masu/transpose.h>
@@ -13,7 +14,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -22,27 +27,66 @@ namespace {
 
 using Function = SumRule::Function;
 
-// The columns of one matrix of `rows` rows, sums or means of floats that are rounded to their dtype. Those for which
-// nothing is certain are copied and added exactly.
-template <class T>
-void sum_columns_of(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t columns, T* to) {
+// The columns of one matrix of `rows` rows. Those for which nothing is certain are copied and added as rows.
+void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t columns, std::byte* to) {
   constexpr std::uint64_t task_columns = 512;
-  constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
-  const std::uint64_t divisor = rule.function == Function::mean ? rows : 1;
+  constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;
+  const std::size_t size = size_of(rule.dtype);
+  const std::size_t result_size = size_of(rule.result);
   const auto some = [&](std::uint64_t first, std::uint64_t end) {
-    std::vector<std::uint8_t> sure(end - first);
-    if (divisor >> 52 == 0) cpu::quick_columns(x, rows, columns, first, end, divisor, to + first, sure.data());
-    std::vector<T> column;
+    const auto values = std::make_unique_for_overwrite<double[]>(end - first);
+    const auto sure = std::make_unique_for_overwrite<std::uint8_t[]>(end - first);
+    const bool all = cpu::quick_columns(rule, x + first * size, rows, columns, end - first, values.get(), sure.get());
+    SumRows(rule, rows, to, nullptr).take(first, values.get(), end - first);
+    if (all) return;
+    std::vector<std::uint64_t> left;
     for (std::uint64_t c = first; c < end; ++c) {
-      if (sure[c - first] != 0) continue;
-      column.resize(rows);
-      for (std::uint64_t row = 0; row < rows; ++row) column[row] = x[row * columns + c];
-      cpu::sum_rows(SumRows(rule, rows, reinterpret_cast<std::byte*>(to + c), nullptr), column.data(), column.data(),
-                    1);
+      if (sure[c - first] == 0) left.push_back(c);
+    }
+    std::vector<std::byte> lines(left.size() * rows * size);
+    std::vector<std::byte> found(left.size() * result_size);
+    dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
+      T* line = reinterpret_cast<T*>(lines.data());
+      for (const std::uint64_t c : left) {
+        for (std::uint64_t row = 0; row < rows; ++row) *line++ = reinterpret_cast<const T*>(x)[row * columns + c];
+      }
+    });
+    cpu::sum_rows(SumRows(rule, rows, found.data(), nullptr), lines.data(), lines.data(), left.size());
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      std::memcpy(to + left[i] * result_size, found.data() + i * result_size, result_size);
     }
   };
-  if (rows * columns < threads_pay) return some(0, columns);
-  runtime::parallel_parts(columns, task_columns, some);
+  if (rows * columns < 2 * task_elements) return some(0, columns);
+  runtime::parallel_parts(columns, std::max(task_columns, task_elements / rows), some);
+}
+
+// The results of lines of one element: this, or for a variance 0; no zero is negative, and all NaNs are one.
+template <class T, class R>
+void write_single(const T* from, std::uint64_t count, bool spread, R* to) {
+  const R nan = rounded_to<R>(std::numeric_limits<double>::quiet_NaN());
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ComputedAs<R> number;
+    if constexpr (is_stored<T>) number = to_float(from[i]);
+    else number = static_cast<R>(from[i]);
+    const auto result = spread ? number - number : number + 0;
+    if constexpr (is_stored<T>) to[i] = result != result ? nan : result == 0 ? R{0} : from[i];
+    else to[i] = result == result ? result : nan;
+  }
+}
+
+// Lines of one element. False where the result has another dtype.
+bool take_single(const SumRule& rule, const void* x, std::uint64_t count, void* results) {
+  constexpr std::uint64_t task_elements = std::uint64_t{1} << 17;
+  const bool real = is_float(rule.dtype);
+  const bool known = (real && rule.function == Function::sum) || rule.function == Function::mean || rule.is_spread();
+  if (!known || rule.result != (real ? rule.dtype : Dtype::f64)) return false;
+  dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
+    using R = std::conditional_t<is_float_type<T>, T, double>;
+    runtime::parallel_parts(count, task_elements, [&](std::uint64_t first, std::uint64_t end) {
+      write_single(static_cast<const T*>(x) + first, end - first, rule.is_spread(), static_cast<R*>(results) + first);
+    });
+  });
+  return true;
 }
 
 // The columns of matrices of `length` rows, as rows.
@@ -83,12 +127,13 @@ bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std:
                void* results, bool refuses) {
   const FloatingPointScope usual;
   const std::uint64_t length = x.count / rows;
-  const bool adds = rule.function == Function::sum || rule.function == Function::mean;
-  if (columns == rows && columns > 1 && length != 0 && adds && rule.result == rule.dtype &&
-      size_of(rule.dtype) >= sizeof(float)) {
-    if (rule.dtype == Dtype::f32)
-      sum_columns_of(rule, static_cast<const float*>(x.data), length, columns, static_cast<float*>(results));
-    else sum_columns_of(rule, static_cast<const double*>(x.data), length, columns, static_cast<double*>(results));
+  if (length == 1 && take_single(rule, x.data, rows, results)) return true;
+  if (columns > 1 && cpu::are_quick_columns(rule, length)) {
+    const std::uint64_t elements = length * columns;
+    for (std::uint64_t first = 0; first < x.count; first += elements) {
+      take_columns(rule, static_cast<const std::byte*>(x.data) + first * size_of(rule.dtype), length, columns,
+                   static_cast<std::byte*>(results) + first / length * size_of(rule.result));
+    }
     return true;
   }
   const void* of_x = x.data;

@@ -154,9 +154,9 @@ void sum_together(const SumRows& to, const std::byte* x, std::uint64_t rows) {
     std::vector<double> values(end - first);
     std::vector<std::uint8_t> sure(end - first);
     quick_rows(to.rule(), x + first * bytes, end - first, to.length(), values.data(), sure.data());
+    to.take(first, values.data(), end - first);
     for (std::uint64_t row = first; row < end; ++row) {
-      if (sure[row - first] != 0) to.take(row, values[row - first]);
-      else take_exactly(to, row, x + row * bytes, x + row * bytes);
+      if (sure[row - first] == 0) take_exactly(to, row, x + row * bytes, x + row * bytes);
     }
   });
 }

@@ -33,6 +33,14 @@ void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t cou
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
                 std::uint8_t* sure);
 
+// Whether quick_columns() is for this function of columns of `rows` elements.
+[[nodiscard]] bool are_quick_columns(const SumRule& rule, std::uint64_t rows) noexcept;
+
+// The same for neighbouring columns of a matrix whose rows are `stride` elements apart. Returns whether all are
+// certain.
+bool quick_columns(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t columns,
+                   double* results, std::uint8_t* sure);
+
 }  // namespace masu::cpu
 
 namespace masu {

@@ -144,10 +144,9 @@ bool SumsOnDevice::make_running(bool in_place) {
   constexpr std::uint64_t neighbours = 32;  // that are read together
   constexpr std::uint64_t most = 1 << 12;   // elements, which one work-item adds one after the other
   plan_.running = plan_.lines > 1 || (!in_place && by_column() && plan_.quick && columns_ >= neighbours &&
-                                      count_ <= most && rows_ >= plan_.group * plan_.most_groups);
+                                      count_ <= most && 2 * rows_ >= plan_.group * plan_.most_groups);
   if (plan_.running && plan_.lines == 1) {
     plan_.shares_columns = false;
-    plan_.unroll = std::min(plan_.unroll, 8U);
     teams_ = {};
   }
   return plan_.running;
@@ -238,8 +237,11 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, co
            1 + plan.rows_of_group(teams_));
     return launches;
   }
-  // The most additions that an element goes through.
-  const std::uint64_t depth = count_ / (shares * plan.group) + 2 * (16 / size_of(rule_.dtype)) +
+  // The most additions that an element goes through, as sum_rows.cl counts them.
+  const std::uint64_t loaded = 16 / size_of(rule_.dtype);
+  const std::uint64_t of_loads = plan.fine ? 0 : loaded * plan.unroll;
+  const std::uint64_t depth = count_ / (shares * plan.group) / std::max<std::uint64_t>(of_loads, 1) + of_loads +
+                              plan.unroll / plan.rest() + 2 * loaded +
                               2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;
   constexpr std::uint64_t state_words = 3;  // words
   call::Arguments joining(parts_at, depth);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "each_instruction_set.h"
 #include "sum/sum_test_data.h"
 
 #include <array>
@@ -51,8 +52,8 @@ std::vector<std::byte> bytes_of(const SumResult& result) {
 template <class T>
 void check_lines(const SumRule& rule, const std::string& name) {
   for (const auto& [rows, columns, length] : std::initializer_list<std::array<std::size_t, 3>>{
-           {1, 1, 9}, {5, 1, 40}, {12, 12, 7}, {70, 70, 70}, {12, 4, 33}}) {
-    if (rule.function == Function::dot && columns > 1) continue;
+           {1, 1, 9}, {5, 1, 40}, {9, 1, 1}, {12, 12, 7}, {70, 70, 70}, {12, 4, 33}, {9, 9, 1}, {517, 517, 3}}) {
+    if ((rule.function == Function::dot && columns > 1) || length <= rule.ddof) continue;
     SCOPED_TRACE(std::string(rule.name()) + " " + std::string(to_string(rule.dtype)) + " " + name + " " +
                  std::to_string(rows) + " rows, " + std::to_string(columns) + " columns");
     const std::vector<T> x = sum_data<T>(name, rows * length);
@@ -72,17 +73,22 @@ void check_lines(const SumRule& rule, const std::string& name) {
 }
 
 TEST(SumLines, RowsAndColumns) {
-  for (const Function function : {Function::sum, Function::dot, Function::mean, Function::norm2, Function::variance,
-                                  Function::standard_deviation}) {
-    for (const std::string name : {"uniform", "cancelling", "equal"}) {
-      check_lines<double>({function, Dtype::f64, Dtype::f64}, name);
-      check_lines<float>({function, Dtype::f32, Dtype::f32, 1}, name);
-      check_lines<float>({function, Dtype::f32, Dtype::f64}, name);
-      check_lines<Half>({function, Dtype::f16, Dtype::f16}, name);
-      check_lines<std::int16_t>({function, Dtype::i16, Dtype::f64}, name);
-      check_lines<std::uint64_t>({function, Dtype::u64, Dtype::f64}, name);
+  test::each_instruction_set([] {
+    for (const Function function : {Function::sum, Function::dot, Function::mean, Function::norm2, Function::variance,
+                                    Function::standard_deviation}) {
+      for (const std::string name : {"uniform", "cancelling", "equal", "normal", "zeros", "extremes"}) {
+        check_lines<double>({function, Dtype::f64, Dtype::f64}, name);
+        check_lines<float>({function, Dtype::f32, Dtype::f32, 1}, name);
+        check_lines<float>({function, Dtype::f32, Dtype::f64}, name);
+        check_lines<Half>({function, Dtype::f16, Dtype::f16}, name);
+        check_lines<std::int16_t>({function, Dtype::i16, Dtype::f64}, name);
+        check_lines<std::uint8_t>({function, Dtype::u8, Dtype::f32}, name);
+        check_lines<std::uint32_t>({function, Dtype::u32, Dtype::f64, 1}, name);
+        check_lines<std::int64_t>({function, Dtype::i64, Dtype::f64}, name);
+        check_lines<std::uint64_t>({function, Dtype::u64, Dtype::f64}, name);
+      }
     }
-  }
+  });
 }
 
 TEST(SumLines, IntegersThatDoNotFit) {

@@ -52,6 +52,20 @@ MASU_INLINE bool narrow_result(const ulong* wide, ulong low, ulong high, const u
   subtract_narrow_square(words, low, high);
   // From the top on the quotient has 128 bits.
   const int lowest = -to_the_top(words);
+#if MASU_FINE && MASU_FP64
+  // Mostly the upper three words tell.
+  const double unit = as_double((ulong)(1023 + 96 + lowest) << 52);
+  double numerator = (double)words[4] * 0x1p32 * unit;
+  const double rest = add_exactly(&numerator, (double)words[3] * unit) + (double)words[2] * 0x1p-32 * unit;
+  double value;
+  double beside;
+  double bound;
+  if (words[4] != 0 &&
+      divided_twice(numerator, rest, 0x1p-32 * unit, (double)count, (double)(count - divisor), &value, &beside, &bound) &&
+      certain_double(value, beside, bound, what == SUM_AS_DEVIATION, found)) {
+    return true;
+  }
+#endif
   const bool more = divide_words(words, (uint)(count * (count - divisor)));
   *found = finished_words(words, lowest, more, what == SUM_AS_DEVIATION, precision, least, bits);
   return true;

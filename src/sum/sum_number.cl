@@ -26,8 +26,11 @@ inline long make_number(__local const uint *totals, const int table_rows, const 
   // What each word gets of the totals' 64 bits: their two's complement, the upper part with its sign.
   for (int w = lane; w < count; w += MASU_GROUP) {
     ulong sum = 0;
+    // Digits that are 16 bits apart are looked at where they may reach this word.
+    const int first = MASU_FLOAT ? 0 : max(0, 2 * (w - below - 2));
+    const int end = MASU_FLOAT ? table_rows : min(table_rows, 2 * (w - below) + 2);
     MASU_ROLLED
-    for (int r = 0; r < table_rows; ++r) {
+    for (int r = first; r < end; ++r) {
       const int offset = total_offset(r, spacing, step);
       const int part = w - below - offset / 32;
       if (part < 0 || part > 2) continue;

@@ -73,7 +73,9 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
       if (count != 0 && count < shape.unroll) shape.unroll = std::bit_ceil(static_cast<unsigned>(count));
       return shape;
     };
-    if (count != 0 && count < tuned.short_columns) return fitted(tuned.columns_short);
+    if (count != 0 && count < tuned.short_columns) {
+      return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_short_wide : tuned.columns_short);
+    }
     if (quick && is_stored_float(dtype) && inputs == Inputs::values) return fitted(tuned.columns_stored);
     return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow);
   }
@@ -136,7 +138,7 @@ std::vector<std::string_view> program(bool finishes, bool floats) {
     add({"src/sum/sum_add.cl"});
     return files;
   }
-  add({"src/sum/sum_finish.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
+  add({"src/sum/sum_finish.cl", "src/elements/doubles.cl", "src/sum/sum_certain.cl", "src/sum/sum_registers.cl"});
   if (!floats) add({"src/sum/sum_narrow.cl"});
   add({"src/sum/sum_quick.cl", "src/sum/sum_spread.cl", "src/sum/sum_round.cl", "src/sum/sum_rows.cl"});
   return files;
@@ -203,7 +205,7 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
   if (!is_float(dtype)) return inputs == Inputs::values ? 2 : inputs == Inputs::both ? 5 : 3;
-  if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 3;
+  if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 6;
   return dtype != Dtype::f64 && fine == (inputs == Inputs::values) ? 4 : 3;
 }
 
@@ -272,10 +274,9 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
 
 Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   if (running || lines > 1) return {0, lines};
-  constexpr std::uint64_t few = 64;  // elements, which are soon added
   const unsigned bits = column_bits(rows, columns, count);
   const std::uint64_t passes = rows / (std::uint64_t{group >> bits} * most_groups);
-  if (bits != 0 || count >= few || !quick) return {bits, 1};
+  if (bits != 0 || count >= tuned.short_columns || !quick) return {bits, 1};
   return {0, static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(passes, 1, most_column_rounds)))};
 }
 

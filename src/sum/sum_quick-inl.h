@@ -53,6 +53,23 @@ HWY_INLINE QV QuickAddTo(QV& total, QV x) {
   return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
 }
 
+// What is left of the product of a and b, which is exact unless it overflows or underflows.
+HWY_INLINE QV QuickLost(QV a, QV b, QV product) {
+#if HWY_NATIVE_FMA
+  return hn::MulSub(a, b, product);
+#else  // halves of so many bits that their products are exact (T. J. Dekker, Numer. Math. 18, 1971)
+  const QV cut = hn::Set(QD(), 0x1p27 + 1);
+  const QV a_cut = hn::Mul(a, cut);
+  const QV b_cut = hn::Mul(b, cut);
+  const QV a_high = hn::Sub(a_cut, hn::Sub(a_cut, a));
+  const QV b_high = hn::Sub(b_cut, hn::Sub(b_cut, b));
+  const QV a_low = hn::Sub(a, a_high);
+  const QV b_low = hn::Sub(b, b_high);
+  const QV middle = hn::Add(hn::Sub(hn::Mul(a_high, b_high), product), hn::Mul(a_high, b_low));
+  return hn::Add(hn::Add(middle, hn::Mul(a_low, b_high)), hn::Mul(a_low, b_low));
+#endif
+}
+
 // Sums begin at 0. Their constructors are written out, as GCC compiles none of its own for these instructions on
 // aarch64.
 
@@ -80,6 +97,18 @@ struct QuickPlain {
     return {f(sum), f(size)};
   }
   [[nodiscard]] HWY_INLINE double Error() const { return 0; }
+};
+// Additions that are exact as long as `size` is 0.
+struct QuickExact {
+  QV sum;
+  QV size;  // the bits of all errors
+  HWY_INLINE QuickExact() { sum = size = hn::Zero(QD()); }
+  HWY_INLINE void Add(QV x) { size = hn::Or(size, QuickAddTo(sum, x)); }
+  template <class F>
+  HWY_INLINE void EachField(const F& f) {
+    f(sum);
+    f(size);
+  }
 };
 // Additions whose errors are added up, with the sum of their magnitudes.
 struct QuickErrors {
@@ -125,7 +154,7 @@ struct QuickMoments {
     sum_error = hn::Add(sum_error, QuickAddTo(sum, x));
     const QV square = hn::Mul(x, x);
     const QV lost = QuickAddTo(squares, square);
-    squares_error = hn::Add(squares_error, hn::Add(lost, hn::MulSub(x, x, square)));
+    squares_error = hn::Add(squares_error, hn::Add(lost, QuickLost(x, x, square)));
   }
   HWY_INLINE void Merge(const QuickMoments& other) {
     sum_error = hn::Add(hn::Add(sum_error, other.sum_error), QuickAddTo(sum, other.sum));
@@ -143,8 +172,8 @@ struct QuickMoments {
     return {f(sum), f(sum_error), f(squares), f(squares_error)};
   }
 };
-// The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
-// lose.
+// The same as QuickErrors for few numbers, whose sums often lie exactly between two: `size` is that of what the errors'
+// additions lose.
 struct QuickTwice : QuickErrors {
   HWY_INLINE QuickTwice() {}
   HWY_INLINE QuickTwice(QV s, QV lost, QV all) : QuickErrors(s, lost, all) {}

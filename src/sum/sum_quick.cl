@@ -5,6 +5,12 @@
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
+#define SUM_SMALL_FLOAT (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8)
+// Whether sums of few elements are made of values as they are, not scaled, with what is not finite.
+#define SUM_SHORT (SUM_SMALL_FLOAT && (MASU_LINES > 1 || MASU_RUNNING) && !MASU_FINE && MASU_INPUTS == 1)
+// Whether variances of few elements are.
+#define SUM_BY_PIVOT (SUM_SMALL_FLOAT && MASU_LINES > 1 && !MASU_FINE && MASU_BOTH)
+
 #if MASU_QUICK && MASU_FLOAT
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
 // everywhere.
@@ -17,14 +23,21 @@
 #define SUM_SMALL_DOUBLE(bits) as_double((ulong)SUM_SMALL_HIGH(bits) << 32)
 #endif
 #define SUM_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
+// Its value, of whatever is not finite too. Conversions of CUDA know subnormal numbers, those of others may not.
+#ifdef MASU_CUDA
+#define SUM_VALUE(bits) ((double)(MASU_ELEMENT_BYTES == 4 ? as_float((uint)(bits)) : masu_half_value((uint)(bits))))
+#elif MASU_ELEMENT_BYTES < 8
+inline double value_of(const MASU_BITS bits) {
+  const MASU_BITS magnitude = SUM_MAGNITUDE(bits);
+  const ulong special = (ulong)(bits >> SUM_SIGN_BIT) << 63 | (ulong)0x7ff << 52 | (magnitude > MASU_INFINITY_BITS ? 1 : 0);
+  return magnitude >= MASU_INFINITY_BITS ? as_double(special) : SUM_SMALL_DOUBLE(bits) * SUM_SCALE;
+}
+#define SUM_VALUE(bits) value_of(bits)
+#endif
 #define SUM_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
 // Whether all elements are multiples of the least one, so few bits that a vector's sum fits a double's fraction.
 #define SUM_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
-// Adds to a sum of doubles, to that of its roundings, and to that of the magnitudes of theirs.
-MASU_INLINE void add_double(double *sum, double *error, double *lost, const double x) {
-  *lost += fabs(add_exactly(error, add_exactly(sum, x)));
-}
-// Adds the words of three such sums.
+// Adds the words of three sums, as add_double() has them.
 MASU_INLINE void add_sums(ulong *part, const ulong *other) {
   double sum = as_double(part[0]);
   double error = as_double(part[1]);
@@ -134,17 +147,9 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   if (!(squares <= as_double(0x7e70000000000000UL))) return false;  // 2^1000
   *found = 0;
   if (part[6] == part[7]) return true;  // all elements are alike
-  const double bound = bound_of(as_double(part[2]));
-  const double square_bound = bound_of(as_double(part[5]));
-  const double error = as_double(part[1]);
-  const double square_error = as_double(part[4]);
-  if (bits == 64) {
-    return certain_fine_variance(as_double(part[0]), error, bound, squares, square_error, square_bound, count, divisor,
-                                 what == SUM_AS_DEVIATION, found);
-  }
-  return certain_variance(as_double(part[0]), (fabs(error) + bound) * (1 + 0x1p-50), squares,
-                          (fabs(square_error) + square_bound) * (1 + 0x1p-50), count, divisor,
-                          what == SUM_AS_DEVIATION, precision, least, bits, found);
+  return certain_fine_variance(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), squares,
+                               as_double(part[4]), bound_of(as_double(part[5])), count, divisor, what == SUM_AS_DEVIATION,
+                               precision, least, bits, found);
 }
 #elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1)
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
@@ -198,6 +203,12 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     *found = special_bits((uint)part[3], precision, bits);
     return true;
   }
+  // Of two doubles the sum is rounded once, as the result is; its half is exact.
+  if (MASU_FINE && count <= 2 && fabs(as_double(part[0])) <= as_double(0x7e70000000000000UL)) {  // 2^1000
+    const ulong sum = as_ulong(divisor > 1 ? as_double(part[0]) / 2 : as_double(part[0]));
+    *found = sum << 1 == 0 ? 0 : sum;
+    return true;
+  }
 #endif
   return certain(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), what, divisor, precision, least,
                  bits, found);
@@ -206,6 +217,25 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 // A sum of doubles, which all elements and products are; that of their magnitudes, or more; what tells of infinities and
 // NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
 // With MASU_FINE, for results of 64 bits, the sum of what additions round away too.
+#if !MASU_FINE
+// The elements of some loads are added by themselves, so that most go through few additions that round.
+#undef SUM_START_LOADS
+#undef SUM_END_LOADS
+#if MASU_BOTH
+#define SUM_START_LOADS                   \
+  const double sum_before = sum;          \
+  const double squares_before = squares;  \
+  sum = squares = 0;
+#define SUM_END_LOADS  \
+  sum += sum_before;   \
+  squares += squares_before;
+#else
+#define SUM_START_LOADS           \
+  const double sum_before = sum;  \
+  sum = 0;
+#define SUM_END_LOADS sum += sum_before;
+#endif
+#endif
 #if MASU_FINE
 #define SUM_START_ERROR double error = 0;
 #define SUM_END_ERROR part[3] = as_ulong(error);
@@ -236,6 +266,14 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
 // Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
 // zeros; the place of such a one.
 #define SUM_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
+#define SUM_LOWEST_OF(bits) (((uint)(bits) << SUM_SIGN_SHIFT) - 1)
+// The field of the double that is 2^52 times the unit of the lowest element.
+#define SUM_UNIT_FIELD(lowest) (SUM_LOWEST_PLACE(lowest) + (1077 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION))
+// What magnitudes may come to without a rounding of their sum, or that of f16, of which so many are not added.
+#define SUM_EXACT_UP_TO(lowest) \
+  as_double(SUM_FEW_PLACES ? 0x7fefffffffffffffUL : (ulong)SUM_UNIT_FIELD(lowest) << 52)
+// What an addition takes away of the magnitudes, whose sum is rounded itself.
+#define SUM_ROUNDING 0x1.1p-53
 #define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
 #if MASU_BOTH  // sum_spread.cl has it
 #elif MASU_INPUTS == 1
@@ -251,14 +289,27 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
   part[1] = as_ulong(size);                    \
   part[2] = (ulong)worst << 32 | (ulong)lowest; \
   SUM_END_ERROR
-#if !SUM_FEW_PLACES
+#if SUM_SHORT
+MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uint what, const ulong divisor,
+                                 const uint precision, const int least, const uint bits, ulong *found) {
+  return certain(sum, 0, bound, what, divisor, precision, least, bits, found);
+}
+#define SUM_ADD(bits, unused)                   \
+  {                                             \
+    const MASU_BITS b = (bits);                 \
+    lowest = min(lowest, SUM_LOWEST_OF(b));     \
+    const double value = SUM_VALUE(b);          \
+    sum += value;                               \
+    size += fabs(value);                        \
+  }
+#elif !SUM_FEW_PLACES
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
 // for sums that f32 hardly has.
 #define SUM_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
 #define SUM_ADD(bits, unused)                                                 \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
-    lowest = min(lowest, ((uint)b << SUM_SIGN_SHIFT) - 1);                    \
+    lowest = min(lowest, SUM_LOWEST_OF(b));                                   \
     const double value = SUM_SMALL_DOUBLE(b);                                 \
     SUM_ADD_TO(sum, error, value)                                             \
     size += fabs(value);                                                      \
@@ -378,6 +429,24 @@ inline void add_part(ulong *part, const ulong *other) {
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
   const double size = as_double(part[1]);
+#if SUM_SHORT
+  const double sum = as_double(part[0]);
+  if (!(fabs(sum) < as_double(0x7ff0000000000000UL))) {
+    const uint kinds = sum != sum ? MASU_NAN : sum < 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
+    *found = special_bits(kinds, precision, bits);
+    return true;
+  }
+  // Sums of f16 are exact. That of two others, rounded to 53 bits, rounds to their precision as if it were.
+  if (SUM_FEW_PLACES || (count <= 2 ? precision > MASU_FRACTION : size <= SUM_EXACT_UP_TO((uint)part[2]))) {
+    *found = rounded_quotient(sum, divisor, precision, least, bits);
+    return true;
+  }
+  const double bound = count <= 2 ? fabs(sum) * 0x1p-52 : (double)depth * SUM_ROUNDING * size;
+  ulong rare = 0;  // not `found`, whose address no function may have that is called
+  const bool sure = certain_apart(sum, bound, what, divisor, precision, least, bits, &rare);
+  *found = rare;
+  return sure;
+#else
   if (SUM_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = SUM_ALL_ZEROS(part) || size <= as_double((ulong)SUM_EXACT_FIELD(part) << 52);
@@ -385,17 +454,13 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   const double error = as_double(part[3]);
   const double share = tiny_share(depth);
 #else
-  // Each addition rounds by less than 2^-53 of the sum of all magnitudes, which is rounded as often itself.
   const double error = 0;
-  const double share = (double)depth * 0x1p-51;
-  if (exact && divisor == 1 && what == SUM_AS_QUOTIENT && bits != 64) {
-    *found = rounded_double(SUM_OF_SCALE(as_double(part[0])), precision, least, bits);
-    return true;
-  }
+  const double share = (double)depth * SUM_ROUNDING;
 #endif
   // Scaled first: a share of the least numbers is none.
   return certain(SUM_OF_SCALE(as_double(part[0])), SUM_OF_SCALE(error), exact ? 0 : share * SUM_OF_SCALE(size), what,
                  divisor, precision, least, bits, found);
+#endif
 }
 #endif
 #endif

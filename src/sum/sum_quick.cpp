@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -18,7 +19,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "sum/sum_quick-inl.h"
+#include "sum/sum_certain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
@@ -104,21 +105,6 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   double additions = 0;
   const S all = QuickChains<S>(source, count, additions);
   return {hn::GetLane(all.sum), all.Error(), QuickBound<S>(hn::GetLane(all.size), additions)};
-}
-
-template <class T>
-QuickSquares QuickSquaresOf(const T* x, std::size_t count) {
-  QuickSquares found;
-  if (HWY_NATIVE_FMA == 0 && std::is_same_v<T, double>) {
-    found.squares = std::numeric_limits<double>::infinity();
-    return found;
-  }
-  const auto all = QuickChains<QuickMoments>(QuickValues<T>{x}, count, found.additions);
-  found.sum = hn::GetLane(all.sum);
-  found.sum_error = hn::GetLane(all.sum_error);
-  found.squares = hn::GetLane(all.squares);
-  found.squares_error = hn::GetLane(all.squares_error);
-  return found;
 }
 
 // Takes more than quick_few numbers, and at most quick_piece. False if one is larger than a sample lets expect.
@@ -221,62 +207,28 @@ QuickPart QuickDot(const T* x, const T* y, std::uint64_t count, bool cut) {
   return part;
 }
 
-// Compiled for each instruction set, as a library's fma takes longer than all else here.
-template <class T>
-HWY_INLINE std::optional<double> QuickDivided(double sum, double error, double bound, double divisor, bool root) {
-  return root ? certain_root<T>(sum, error, bound, divisor) : certain_quotient<T>(sum, error, bound, divisor);
+// The first lane of a vector of results.
+HWY_INLINE std::optional<double> QuickFirst(const QuickResults& results) {
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(QD(), results.sure, bits);
+  return (bits[0] & 1) != 0 ? std::optional(hn::GetLane(results.numbers)) : std::nullopt;
+}
+std::optional<double> QuickDivided(const QuickTotals& of, double divisor, bool root, Dtype result) {
+  if (result == Dtype::f32)
+    return QuickFirst(root ? QuickRoot<float>(of, divisor) : QuickQuotient<float, false>(of, divisor));
+  return QuickFirst(root ? QuickRoot<double>(of, divisor) : QuickQuotient<double, false>(of, divisor));
+}
+std::optional<double> QuickQuotientOf(const QuickPart& of, double divisor, bool root, Dtype result) {
+  const QD d;
+  return QuickDivided({hn::Set(d, of.sum), hn::Set(d, of.error), hn::Set(d, of.bound)}, divisor, root, result);
 }
 template <class T>
-void QuickQuotientsBy(const QuickPart* totals, std::size_t count, double divisor, bool root, double* results,
-                      std::uint8_t* sure) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto found = QuickDivided<T>(totals[i].sum, totals[i].error, totals[i].bound, divisor, root);
-    sure[i] = found.has_value();
-    results[i] = found.value_or(0);
-  }
-}
-void QuickQuotients(const QuickPart* totals, std::size_t count, double divisor, bool root, Dtype result,
-                    double* results, std::uint8_t* sure) {
-  if (result == Dtype::f32) QuickQuotientsBy<float>(totals, count, divisor, root, results, sure);
-  else QuickQuotientsBy<double>(totals, count, divisor, root, results, sure);
-}
-
-// Differences of sums of two doubles each.
-template <class T>
-HWY_INLINE std::optional<double> QuickSpreadOf(const QuickSquares& found, double n, double divisor, bool root) {
-  double sum = found.sum;
-  const double sum_error = add_exactly(sum, found.sum_error);
-  double squares = found.squares;
-  const double squares_error = add_exactly(squares, found.squares_error);
-  if (!(squares >= 0x1p-800) || !(squares <= 0x1p900)) return std::nullopt;
-  const double above = n * squares;
-  const double above_error = std::fma(n, squares, -above) + n * squares_error;
-  const double square = sum * sum;
-  const double square_error = std::fma(sum, sum, -square) + 2 * sum * sum_error;
-  double rest = above;
-  const double rest_error = add_exactly(rest, -square) + (above_error - square_error);
-  // Each error passes through `additions` additions, of at most so many parts in 2^53 of sum(|x|) or sum(x^2) each;
-  // sum(|x|)^2 <= n sum(x^2). The operations above round 32 parts in 2^106 of that, and products may underflow (which
-  // is bounded by a normal number: processors multiply to subnormal ones slowly).
-  const double passes = found.additions + 2;
-  const double bound = above * (5 * passes * passes + 64) * 0x1p-106 + n * n * 0x1p-1020;
-  return QuickDivided<T>(rest, rest_error, bound, divisor, root);
-}
-template <class T>
-void QuickSpreadsBy(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
-                    std::uint8_t* sure) {
+std::optional<double> QuickSpreadBy(const T* x, const QuickSpread& what) {
+  double additions = 0;
+  const auto all = QuickChains<QuickMoments>(QuickValues<T>{x}, what.count, additions);
   const auto n = static_cast<double>(what.count);
-  const double divisor = n * static_cast<double>(what.count - what.ddof);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::optional<double> spread = QuickSpreadOf<T>(found[row], n, divisor, what.root);
-    sure[row] = spread.has_value();
-    results[row] = spread.value_or(0);
-  }
-}
-void QuickSpreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
-                  std::uint8_t* sure) {
-  if (what.result == Dtype::f32) QuickSpreadsBy<float>(found, rows, what, results, sure);
-  else QuickSpreadsBy<double>(found, rows, what, results, sure);
+  const QuickTotals totals = QuickSpreadOf(all, n, hn::Set(QD(), QuickSpreadLost(additions)));
+  return QuickDivided(totals, n * static_cast<double>(what.count - what.ddof), what.root, what.result);
 }
 
 #define MASU_QUICK(name, T)                                                         \
@@ -286,8 +238,8 @@ void QuickSpreads(const QuickSquares* found, std::size_t rows, const QuickSpread
   QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count, bool cut) { \
     return QuickDot(x, y, count, cut);                                              \
   }                                                                                 \
-  QuickSquares QuickSquares##name(const T* x, std::uint64_t count) {                \
-    return QuickSquaresOf(x, count);                                                \
+  std::optional<double> QuickSpread##name(const T* x, const QuickSpread& what) {    \
+    return QuickSpreadBy(x, what);                                                  \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)
@@ -305,26 +257,14 @@ HWY_EXPORT(QuickSumF32);
 HWY_EXPORT(QuickSumF64);
 HWY_EXPORT(QuickDotF32);
 HWY_EXPORT(QuickDotF64);
-HWY_EXPORT(QuickSquaresF32);
-HWY_EXPORT(QuickSquaresF64);
-HWY_EXPORT(QuickQuotients);
-HWY_EXPORT(QuickSpreads);
+HWY_EXPORT(QuickSpreadF32);
+HWY_EXPORT(QuickSpreadF64);
+HWY_EXPORT(QuickQuotientOf);
 
 }  // namespace
 
-void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, bool root, Dtype result,
-                     double* results, std::uint8_t* sure) {
-  HWY_DYNAMIC_DISPATCH(QuickQuotients)(totals, count, divisor, root, result, results, sure);
-}
 std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result) {
-  double quotient = 0;
-  std::uint8_t sure = 0;
-  quick_quotients(&total, 1, divisor, root, result, &quotient, &sure);
-  return sure != 0 ? std::optional(quotient) : std::nullopt;
-}
-void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
-                   std::uint8_t* sure) {
-  HWY_DYNAMIC_DISPATCH(QuickSpreads)(found, rows, what, results, sure);
+  return HWY_DYNAMIC_DISPATCH(QuickQuotientOf)(total, divisor, root, result);
 }
 
 namespace {
@@ -386,6 +326,12 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64
   return found(false);
 }
 
+// Whether all are one finite number, of which a variance tells nothing else.
+template <class T>
+bool are_equal(const T* x, std::uint64_t count) {
+  return std::isfinite(x[0]) && std::memcmp(x, x + 1, (count - 1) * sizeof(T)) == 0;
+}
+
 }  // namespace
 
 #define MASU_QUICK(name, T)                                                                               \
@@ -400,11 +346,8 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64
     });                                                                                                   \
   }                                                                                                       \
   std::optional<double> quick_spread(const T* x, const QuickSpread& what) {                               \
-    const QuickSquares found = HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, what.count);                   \
-    double result = 0;                                                                                    \
-    std::uint8_t sure = 0;                                                                                \
-    quick_spreads(&found, 1, what, &result, &sure);                                                       \
-    return sure != 0 ? std::optional(result) : std::nullopt;                                              \
+    const std::optional<double> found = HWY_DYNAMIC_DISPATCH(QuickSpread##name)(x, what);                 \
+    return !found && are_equal(x, what.count) ? 0 : found;                                                \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)

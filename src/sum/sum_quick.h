@@ -20,9 +20,6 @@ struct QuickPart {
 
 // The number over `divisor` < 2^52, or with `root` the root of that, rounded to `result`, f32 or f64.
 std::optional<double> quick_quotient(const QuickPart& total, double divisor, bool root, Dtype result);
-// The same for several; sure[i]: whether results[i] is certain.
-void quick_quotients(const QuickPart* totals, std::size_t count, double divisor, bool root, Dtype result,
-                     double* results, std::uint8_t* sure);
 
 // Up to this number of elements, the errors of additions are accumulated for every dtype.
 inline constexpr std::uint64_t quick_few = 64;
@@ -39,14 +36,6 @@ std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t 
 inline constexpr std::uint64_t quick_dot_stored = 4096;
 std::optional<double> quick_stored_dot(Dtype dtype, const void* x, const void* y, std::uint64_t count);
 
-// Sums of numbers and of their squares, and what their additions rounded.
-struct QuickSquares {
-  double sum = 0;
-  double sum_error = 0;
-  double squares = 0;
-  double squares_error = 0;
-  double additions = 0;  // that each passes through at most
-};
 // n sum(x^2) - sum(x)^2 over n (n - ddof), or with `root` its root, rounded to `result`.
 struct QuickSpread {
   std::uint64_t count;  // n
@@ -54,23 +43,9 @@ struct QuickSpread {
   bool root;
   Dtype result;
 };
-// The same for rows; sure[row]: whether results[row] is certain.
-void quick_spreads(const QuickSquares* found, std::size_t rows, const QuickSpread& what, double* results,
-                   std::uint8_t* sure);
-// Those of the columns of a matrix.
-void quick_squares(const float* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
-void quick_squares(const double* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found);
-
 // Up to quick_spread_elements elements, by the calling thread.
 inline constexpr std::uint64_t quick_spread_elements = std::uint64_t{1} << 15;
 std::optional<double> quick_spread(const float* x, const QuickSpread& what);
 std::optional<double> quick_spread(const double* x, const QuickSpread& what);
-
-// The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, divided by `divisor` < 2^52, each
-// rounded to its dtype. sure[c - first]: whether result[c - first] is certain. By the calling thread.
-void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   std::uint64_t divisor, float* result, std::uint8_t* sure);
-void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   std::uint64_t divisor, double* result, std::uint8_t* sure);
 
 }  // namespace masu::cpu

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sum/compensated.h"
+#include "sum/sum_cpu.h"
+
+#include "elements/stored_float.h"
 #include "sum/sum_quick.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -16,7 +19,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "sum/sum_quick-inl.h"
+#include "sum/sum_certain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
@@ -28,9 +31,9 @@ constexpr std::uint64_t column_rows_together = 16;  // rows that are read side b
 struct ColumnSums {
   static constexpr std::size_t most_fields = 5;
   HWY_ALIGN double fields[most_fields][column_strip];
-  explicit ColumnSums(std::size_t columns) {
+  ColumnSums(std::size_t columns, std::size_t used) {
     const std::size_t lanes = hn::Lanes(QD());
-    for (auto& field : fields) std::fill_n(field, (columns + lanes - 1) / lanes * lanes, 0.0);
+    for (std::size_t i = 0; i < used; ++i) std::fill_n(fields[i], (columns + lanes - 1) / lanes * lanes, 0.0);
   }
 };
 
@@ -95,12 +98,44 @@ struct QuickSplitColumn {
   }
 };
 
+// Sums of numbers of two doubles, and of their squares.
+struct QuickPairMoments : QuickMoments {
+  HWY_INLINE QuickPairMoments() {}
+  HWY_INLINE void Add(QV x, QV rest) {
+    QuickMoments::Add(x);
+    sum_error = hn::Add(sum_error, rest);
+    squares_error = hn::Add(squares_error, hn::Mul(hn::Add(x, x), rest));
+  }
+};
+// The same of numbers whose squares are doubles: exact as long as `any` is 0.
+struct QuickExactMoments {
+  QV sum;
+  QV squares;
+  QV any;  // the bits of all errors
+  HWY_INLINE QuickExactMoments() {}
+  HWY_INLINE void Add(QV x) {
+    any = hn::Or(any, QuickAddTo(sum, x));
+    any = hn::Or(any, QuickAddTo(squares, hn::Mul(x, x)));
+  }
+  template <class F>
+  HWY_INLINE void EachField(const F& f) {
+    f(sum);
+    f(squares);
+    f(any);
+  }
+};
 // Adds `rows` rows to the sums of a strip of columns, of which as many rows and one follow if `more`.
+// Numbers of two doubles have these in the two halves of a row.
 template <class S, class T>
 void AddStrip(const T* x, std::uint64_t rows, bool more, std::uint64_t stride, std::size_t columns, ColumnSums& sums) {
   const QD d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t vectors = 2;  // side by side, as one waits for its sum
+  const auto add_to = [&](S& to, const T* from, const auto&... n) HWY_ATTR {
+    if constexpr (std::is_same_v<S, QuickPairMoments>)
+      to.Add(QuickLoad(from, n...), QuickLoad(from + stride / 2, n...));
+    else to.Add(QuickLoad(from, n...));
+  };
   const auto add = [&](std::size_t c, auto side_by_side, const auto& add_row) HWY_ATTR {
     constexpr std::size_t n = decltype(side_by_side)::value;
     S s[n];
@@ -118,109 +153,252 @@ void AddStrip(const T* x, std::uint64_t rows, bool more, std::uint64_t stride, s
   for (; c + vectors * lanes <= columns; c += vectors * lanes) {
     add(c, std::integral_constant<std::size_t, vectors>(), [&](const T* from, S* s) HWY_ATTR {
       if (more) __builtin_prefetch(from + rows * stride);
-      for (std::size_t k = 0; k < vectors; ++k) s[k].Add(QuickLoad(from + k * lanes));
+      for (std::size_t k = 0; k < vectors; ++k) add_to(s[k], from + k * lanes);
     });
   }
   for (; c < columns; c += lanes) {
     const std::size_t n = std::min(lanes, columns - c);
-    add(c, std::integral_constant<std::size_t, 1>(),
-        [&](const T* from, S* s) HWY_ATTR { s->Add(n == lanes ? QuickLoad(from) : QuickLoad(from, n)); });
+    add(c, std::integral_constant<std::size_t, 1>(), [&](const T* from, S* s) HWY_ATTR {
+      if (n == lanes) add_to(*s, from);
+      else add_to(*s, from, n);
+    });
   }
 }
-template <class S, class T>
-void AddColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, ColumnSums& sums) {
-  for (std::uint64_t row = 0; row < rows; row += column_rows_together) {
-    const std::uint64_t here = std::min(column_rows_together, rows - row);
-    AddStrip<S>(x + row * stride, here, row + 2 * here <= rows, stride, columns, sums);
-  }
+// A strip of neighbouring columns.
+struct Strip {
+  Dtype dtype;
+  const void* x;
+  std::uint64_t rows;
+  std::uint64_t stride;  // elements from row to row
+  std::size_t columns;
+};
+template <class F>
+HWY_INLINE void WithElements(const Strip& strip, const F& f) {
+  dispatch(strip.dtype, [&]<class T>(TypeTag<T>) HWY_ATTR { f(static_cast<const T*>(strip.x)); });
 }
 
-// The number sum + error + d, |d| <= bound, divided and rounded.
-template <class T>
-std::optional<double> ColumnResult(double sum, double error, double bound, double divisor) {
-  return divisor == 1 ? certain<T>(sum, error, bound) : certain_quotient<T>(sum, error, bound, divisor);
+// Whether an element is more than a double holds.
+constexpr bool AreWords(Dtype dtype) {
+  return size_of(dtype) == sizeof(std::uint64_t) && !is_float(dtype);
+}
+
+// Rows as floats or doubles. Those of words are two each, of doubles and of what these leave.
+template <class To>
+void Widened(const Strip& strip, std::uint64_t first, std::uint64_t rows, To* to) {
+  WithElements(strip, [&]<class T>(const T* x) HWY_ATTR {
+    for (std::uint64_t row = first; row < first + rows; ++row) {
+      const T* const from = x + row * strip.stride;
+      for (std::size_t c = 0; c < strip.columns; ++c) {
+        if constexpr (AreWords(dtype_of<T>)) {
+          using High = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+          const To high = static_cast<To>(static_cast<High>(from[c] >> 32)) * static_cast<To>(0x1p32);
+          const To low = static_cast<To>(static_cast<std::uint32_t>(from[c]));
+          to[c] = high + low;
+          to[strip.columns + c] = low - (to[c] - high);
+        } else if constexpr (is_stored<T>) {
+          to[c] = to_float(from[c]);
+        } else {
+          to[c] = static_cast<To>(from[c]);
+        }
+      }
+      to += strip.columns * (AreWords(dtype_of<T>) ? 2 : 1);
+    }
+  });
 }
 
 template <class S, class T>
-void ColumnsBy(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double divisor, T* result,
-               std::uint8_t* sure) {
-  ColumnSums sums(columns);
-  AddColumns<S>(x, rows, stride, columns, sums);
-  for (std::size_t c = 0; c < columns; ++c) {
-    const double error = std::is_same_v<S, QuickPlain> ? 0 : sums.fields[2][c];
-    const double bound = QuickBound<S>(sums.fields[1][c], static_cast<double>(rows));
-    const auto found = ColumnResult<T>(sums.fields[0][c], error, bound, divisor);
-    sure[c] = found.has_value();
-    result[c] = static_cast<T>(found.value_or(0));
+void AddRows(const Strip& strip, ColumnSums& sums) {
+  HWY_ALIGN T block[(std::is_same_v<T, double> ? 2 : 1) * column_rows_together * column_strip];
+  const std::uint64_t parts = AreWords(strip.dtype) ? 2 : 1;
+  const std::uint64_t in_row = std::is_same_v<S, QuickPairMoments> ? parts : 1;
+  for (std::uint64_t row = 0; row < strip.rows; row += column_rows_together) {
+    const std::uint64_t here = std::min(column_rows_together, strip.rows - row);
+    if (strip.dtype == dtype_of<T>) {
+      const T* const from = static_cast<const T*>(strip.x) + row * strip.stride;
+      AddStrip<S>(from, here, row + 2 * here <= strip.rows, strip.stride, strip.columns, sums);
+    } else {
+      Widened(strip, row, here, block);
+      AddStrip<S>(block, here * parts / in_row, false, strip.columns * in_row, strip.columns, sums);
+    }
   }
+}
+// Adds elements as they are, and those of other dtypes as the float or double that they are.
+template <class S>
+void AddColumns(const Strip& strip, ColumnSums& sums) {
+  if (strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float)) AddRows<S, float>(strip, sums);
+  else AddRows<S, double>(strip, sums);
+}
+
+// Rounds totals(column) of a vector of columns to R. Returns whether all are certain.
+template <class R, bool Exact, class Totals>
+bool RoundColumns(std::size_t columns, double divisor, bool root, double* results, std::uint8_t* sure,
+                  const Totals& totals) {
+  const QD d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN double found[HWY_MAX_BYTES / sizeof(double)];
+  bool all = true;
+  std::memset(sure, 1, columns);
+  for (std::size_t c = 0; c < columns; c += lanes) {
+    const std::size_t n = std::min(lanes, columns - c);
+    const QuickTotals of = totals(c);
+    const QuickResults made = root ? QuickRoot<R>(of, divisor) : QuickQuotient<R, Exact>(of, divisor);
+    if (n == lanes) {
+      hn::StoreU(made.numbers, d, results + c);
+    } else {
+      hn::Store(made.numbers, d, found);
+      std::copy_n(found, n, results + c);
+    }
+    if (hn::AllTrue(d, made.sure)) continue;
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, made.sure, bits);
+    for (std::size_t i = 0; i < n; ++i) {
+      sure[c + i] = bits[0] >> i & 1;
+      all = all && sure[c + i] != 0;
+    }
+  }
+  return all;
+}
+
+template <class R, class S>
+bool SumsBy(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
+  constexpr bool exact = std::is_same_v<S, QuickExact>;
+  ColumnSums sums(strip.columns, exact ? 2 : 3);
+  AddColumns<S>(strip, sums);
+  const QD d;
+  const auto additions = static_cast<double>(strip.rows * (AreWords(strip.dtype) ? 2 : 1));
+  const auto totals = [&](std::size_t c) HWY_ATTR -> QuickTotals {
+    const QV zero = hn::Zero(d);
+    const QV sum = hn::Load(d, sums.fields[0] + c);
+    const QV size = hn::Load(d, sums.fields[1] + c);
+    const double times = std::is_same_v<S, QuickTwice> ? 2 : additions * 0x1p-52;
+    const QV lost = hn::Add(QuickTimes(size, times), hn::Set(d, 0x1p-1074));
+    const QV bound = exact ? hn::Set(d, std::numeric_limits<double>::infinity()) : lost;
+    constexpr bool has_error = !exact && !std::is_same_v<S, QuickPlain>;
+    return {sum, has_error ? hn::Load(d, sums.fields[2] + c) : zero, hn::IfThenZeroElse(hn::Eq(size, zero), bound)};
+  };
+  return RoundColumns<R, exact>(strip.columns, divisor, false, results, sure, totals);
 }
 
 // By split numbers; false where one is larger than its column's first ones let expect.
-bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double divisor,
-                  double* result, std::uint8_t* sure) {
-  ColumnSums sums(columns);
-  const QuickUnits rule(rows);
+template <class R>
+bool SplitColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure, bool& all) {
+  ColumnSums sums(strip.columns, 5);
+  const QuickUnits rule(strip.rows);
   double* const units = sums.fields[4];
   for (std::uint64_t row = 0; row < column_rows_together; ++row) {
-    const double* const from = x + row * stride;
-    for (std::size_t c = 0; c < columns; ++c) units[c] = std::max(units[c], std::fabs(from[c]));
+    const double* const from = static_cast<const double*>(strip.x) + row * strip.stride;
+    for (std::size_t c = 0; c < strip.columns; ++c) units[c] = std::max(units[c], std::fabs(from[c]));
   }
-  for (std::size_t c = 0; c < columns; ++c) units[c] = rule.Unit(units[c]);
-  AddColumns<QuickSplitColumn>(x, rows, stride, columns, sums);
-  for (std::size_t c = 0; c < columns; ++c) {
+  for (std::size_t c = 0; c < strip.columns; ++c) units[c] = rule.Unit(units[c]);
+  AddRows<QuickSplitColumn, double>(strip, sums);
+  double* const bounds = sums.fields[3];
+  for (std::size_t c = 0; c < strip.columns; ++c) {
     if (!(sums.fields[1][c] <= rule.Most(units[c]))) return false;
-    const double bound = sums.fields[3][c] == 0 ? 0 : rule.Bound(units[c], static_cast<double>(rows));
-    const auto found = ColumnResult<double>(sums.fields[0][c], sums.fields[2][c], bound, divisor);
-    sure[c] = found.has_value();
-    result[c] = found.value_or(0);
+    bounds[c] = bounds[c] == 0 ? 0 : rule.Bound(units[c], static_cast<double>(strip.rows));
   }
+  const QD d;
+  all =
+      RoundColumns<R, false>(strip.columns, divisor, false, results, sure, [&](std::size_t c) HWY_ATTR -> QuickTotals {
+        return {hn::Load(d, sums.fields[0] + c), hn::Load(d, sums.fields[2] + c), hn::Load(d, bounds + c)};
+      });
   return true;
 }
 
-template <class T>
-void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double divisor, T* result,
-                  std::uint8_t* sure) {
-  for (std::uint64_t first = 0; first < count; first += column_strip) {
-    const std::size_t columns = std::min<std::uint64_t>(column_strip, count - first);
-    const auto by = [&](auto sums) HWY_ATTR {
-      ColumnsBy<decltype(sums)>(x + first, rows, stride, columns, divisor, result + first, sure + first);
+template <class R>
+bool SumsOfColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
+  const auto by = [&]<class S>(std::type_identity<S>) HWY_ATTR { return SumsBy<R, S>(strip, divisor, results, sure); };
+  const bool few = strip.rows * (AreWords(strip.dtype) ? 2 : 1) <= quick_few;
+  if (strip.dtype == Dtype::f64) {
+    bool all = false;
+    if (!few && SplitColumns<R>(strip, divisor, results, sure, all)) return all;
+  } else if (few || strip.dtype != Dtype::f32) {
+    if (by(std::type_identity<QuickExact>())) return true;
+  } else if (std::is_same_v<R, float>) {
+    return by(std::type_identity<QuickPlain>());
+  }
+  return few ? by(std::type_identity<QuickTwice>()) : by(std::type_identity<QuickErrors>());
+}
+
+template <class R, class S>
+bool SpreadsBy(const Strip& strip, const QuickSpread& what, double* results, std::uint8_t* sure) {
+  ColumnSums sums(strip.columns, 4);
+  AddColumns<S>(strip, sums);
+  const QD d;
+  const auto n = static_cast<double>(what.count);
+  // Plain sums lose at most n parts in 2^53 of their magnitudes, and so does n * squares; the square of the sum twice
+  // that.
+  const QV plain_loss = hn::Set(d, 4 * (n + 4) * 0x1p-53);
+  const QV loss = hn::Set(d, QuickSpreadLost(n) * (std::is_same_v<S, QuickPairMoments> ? 2 : 1));
+  const auto field = [&](std::size_t i, std::size_t c) HWY_ATTR { return hn::Load(d, sums.fields[i] + c); };
+  const auto totals = [&](std::size_t c) HWY_ATTR {
+    QuickMoments of;
+    of.sum = field(0, c);
+    if constexpr (std::is_same_v<S, QuickExactMoments>) {
+      of.squares = field(1, c);
+      return QuickSpreadOf(of, n, hn::IfThenZeroElse(hn::Eq(field(2, c), hn::Zero(d)), plain_loss));
+    } else {
+      of.sum_error = field(1, c);
+      of.squares = field(2, c);
+      of.squares_error = field(3, c);
+      return QuickSpreadOf(of, n, loss);
+    }
+  };
+  const double divisor = n * static_cast<double>(what.count - what.ddof);
+  return RoundColumns<R, false>(strip.columns, divisor, what.root, results, sure, totals);
+}
+
+// Finds columns of one finite number, whose variance is 0, among those that are not certain.
+bool FindConstants(const Strip& strip, double* results, std::uint8_t* sure) {
+  bool all = true;
+  WithElements(strip, [&]<class T>(const T* x) HWY_ATTR {
+    using Bits = UnsignedOf<sizeof(T)>;
+    HWY_ALIGN Bits others[column_strip] = {};
+    const auto* const first = reinterpret_cast<const Bits*>(x);
+    for (std::uint64_t row = 1; row < strip.rows; ++row) {
+      const Bits* const from = first + row * strip.stride;
+      for (std::size_t c = 0; c < strip.columns; ++c) others[c] = static_cast<Bits>(others[c] | (from[c] ^ first[c]));
+    }
+    for (std::size_t c = 0; c < strip.columns; ++c) {
+      if (sure[c] != 0) continue;
+      bool equal = others[c] == 0;
+      if constexpr (is_float(dtype_of<T>)) equal = equal && (first[c] & infinity_bits<T>) != infinity_bits<T>;
+      results[c] = 0;
+      sure[c] = equal ? 1 : 0;
+      all = all && equal;
+    }
+  });
+  return all;
+}
+
+template <class R>
+bool SpreadsOfColumns(const Strip& strip, const QuickSpread& what, double* results, std::uint8_t* sure) {
+  const auto by = [&]<class S>(std::type_identity<S>) HWY_ATTR {
+    return SpreadsBy<R, S>(strip, what, results, sure) || FindConstants(strip, results, sure);
+  };
+  const bool narrow = strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float);
+  if (narrow && by(std::type_identity<QuickExactMoments>())) return true;
+  return AreWords(strip.dtype) ? by(std::type_identity<QuickPairMoments>()) : by(std::type_identity<QuickMoments>());
+}
+
+// Results of columns, each rounded to f32 or f64; those of stored floats, whose sums are exact, to f64. Returns whether
+// all are certain.
+bool QuickColumns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t stride,
+                  std::uint64_t columns, double* results, std::uint8_t* sure) {
+  bool all = true;
+  for (std::uint64_t first = 0; first < columns; first += column_strip) {
+    const std::size_t here = std::min<std::uint64_t>(column_strip, columns - first);
+    const Strip strip{rule.dtype, x + first * size_of(rule.dtype), rows, stride, here};
+    const auto rounded = [&]<class R>(R) HWY_ATTR {
+      const double divisor = rule.function == SumRule::Function::mean ? static_cast<double>(rows) : 1;
+      const bool root = rule.function == SumRule::Function::standard_deviation;
+      if (!rule.is_spread()) return SumsOfColumns<R>(strip, divisor, results + first, sure + first);
+      return SpreadsOfColumns<R>(strip, {rows, rule.ddof, root, rule.result}, results + first, sure + first);
     };
-    if (rows <= quick_few) {
-      by(QuickTwice());
-    } else if constexpr (std::is_same_v<T, float>) {
-      by(QuickPlain());
-    } else if (!SplitColumns(x + first, rows, stride, columns, divisor, result + first, sure + first)) {
-      by(QuickErrors());
-    }
+    const bool narrow = rule.result == Dtype::f32 || (is_stored_float(rule.result) && rule.is_spread());
+    all = (narrow ? rounded(float{}) : rounded(double{})) && all;
   }
+  return all;
 }
-
-template <class T>
-void SquaresOfColumns(const T* x, std::uint64_t rows, std::uint64_t count, QuickSquares* found) {
-  constexpr bool exact = HWY_NATIVE_FMA != 0 || std::is_same_v<T, float>;
-  for (std::uint64_t first = 0; first < count; first += column_strip) {
-    const std::size_t columns = std::min<std::uint64_t>(column_strip, count - first);
-    ColumnSums sums(columns);
-    AddColumns<QuickMoments>(x + first, rows, count, columns, sums);
-    for (std::size_t c = 0; c < columns; ++c) {
-      found[first + c] = {sums.fields[0][c], sums.fields[1][c],
-                          exact ? sums.fields[2][c] : std::numeric_limits<double>::infinity(), sums.fields[3][c],
-                          static_cast<double>(rows)};
-    }
-  }
-}
-
-#define MASU_QUICK_COLUMNS(name, T)                                                                                  \
-  void QuickSquares##name(const T* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found) {              \
-    SquaresOfColumns(x, rows, columns, found);                                                                       \
-  }                                                                                                                  \
-  void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double divisor, \
-                          T* result, std::uint8_t* sure) {                                                           \
-    QuickColumns(x, rows, stride, count, divisor, result, sure);                                                     \
-  }
-MASU_QUICK_COLUMNS(F32, float)
-MASU_QUICK_COLUMNS(F64, double)
-#undef MASU_QUICK_COLUMNS
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -229,20 +407,41 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_QUICK_COLUMNS(name, T)                                                                                 \
-  HWY_EXPORT(QuickColumns##name);                                                                                   \
-  HWY_EXPORT(QuickSquares##name);                                                                                   \
-  void quick_squares(const T* x, std::uint64_t rows, std::uint64_t columns, QuickSquares* found) {                  \
-    HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, rows, columns, found);                                              \
-  }                                                                                                                 \
-  void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end, \
-                     std::uint64_t divisor, T* result, std::uint8_t* sure) {                                        \
-    HWY_DYNAMIC_DISPATCH(QuickColumns##name)                                                                        \
-    (x + first, rows, columns, end - first, static_cast<double>(divisor), result, sure);                            \
-  }
-MASU_QUICK_COLUMNS(F32, float)
-MASU_QUICK_COLUMNS(F64, double)
-#undef MASU_QUICK_COLUMNS
+HWY_EXPORT(QuickColumns);
+
+bool are_quick_columns(const SumRule& rule, std::uint64_t rows) noexcept {
+  constexpr std::uint64_t most = std::uint64_t{1} << 25;         // whose square is a divisor
+  constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;  // multiples of 2^-24 below 2^16 add up to 53 bits
+  const bool sum = rule.function == SumRule::Function::sum;
+  if (rows == 0 || rows > most || (!sum && rule.function != SumRule::Function::mean && !rule.is_spread())) return false;
+  if (!is_stored_float(rule.dtype)) return !is_stored_float(rule.result) && (!sum || is_float(rule.dtype));
+  // Whether sums of so many are exact in doubles.
+  const FloatFormat format = float_format(rule.dtype);
+  return format.end - format.least + std::countr_zero(most_stored) <= 53 && rule.result == rule.dtype &&
+         rows <= most_stored;
+}
+
+bool quick_columns(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t columns,
+                   double* results, std::uint8_t* sure) {
+  bool all =
+      HWY_DYNAMIC_DISPATCH(QuickColumns)(rule, static_cast<const std::byte*>(x), rows, stride, columns, results, sure);
+  // A quotient by so small a number that is not the middle of two stored floats is farther from it than f64 rounds;
+  // a variance is known where its neighbours in f32 are rounded to the same.
+  const double near = rule.is_spread() ? 0x1p-22 : 0;
+  dispatch(rule.result, [&]<class T>(TypeTag<T>) {
+    if constexpr (is_stored<T>) {
+      for (std::uint64_t c = 0; c < columns; ++c) {
+        const double low = to_double(rounded_to<T>(results[c] * (1 - near)));
+        if (near != 0 && low != to_double(rounded_to<T>(results[c] * (1 + near)))) {
+          sure[c] = 0;
+          all = false;
+        }
+        results[c] = low + 0.0;  // no zero is negative
+      }
+    }
+  });
+  return all;
+}
 
 }  // namespace masu::cpu
 #endif

@@ -121,7 +121,7 @@ using Function = SumRule::Function;
 
 constexpr std::uint64_t most_integers = std::uint64_t{1} << 15;  // squares of bytes are added in 32 bits
 constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // multiples of 2^-24 below 2^16 add up to 53 bits
-constexpr std::uint64_t most_turned = 32;                        // floats of a row that is turned into a column
+constexpr std::uint64_t most_turned = 32;                        // elements of a row that is turned into a column
 constexpr std::uint64_t turned_rows = 64;
 
 #define MASU_TOTALS_OF_ROW(name, T)                                                           \
@@ -196,22 +196,6 @@ std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t
                      rule.function == Function::standard_deviation, rule.result);
 }
 
-// Means of rows of words, whose totals are seldom doubles.
-template <class T>
-void means_of_words(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t length, double* results,
-                    std::uint8_t* sure) {
-  std::array<QuickPart, turned_rows> parts;
-  for (std::uint64_t first = 0; first < rows; first += turned_rows) {
-    const std::uint64_t here = std::min(turned_rows, rows - first);
-    for (std::uint64_t row = 0; row < here; ++row) {
-      IntegerTotals totals;
-      totals_of_row(x + (first + row) * length, length, false, totals);
-      parts[row] = doubles_of(totals.sum.value);
-    }
-    quick_quotients(parts.data(), here, static_cast<double>(length), false, rule.result, results + first, sure + first);
-  }
-}
-
 // The number that has been rounded to T, rounded to a stored float, where both of its neighbours say the same.
 template <class T>
 std::optional<double> stored_of(Dtype dtype, std::optional<double> number) {
@@ -250,13 +234,11 @@ std::optional<double> quick_stored_dot(Dtype dtype, const void* x, const void* y
 
 namespace {
 
-// Rows of floats as columns.
+// Rows as columns.
 template <class T>
 void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t length, double* results,
             std::uint8_t* sure) {
   std::array<T, most_turned * turned_rows> columns;
-  std::array<T, turned_rows> found;
-  std::array<QuickSquares, turned_rows> squares;
   for (std::uint64_t first = 0; first < rows; first += turned_rows) {
     const std::uint64_t here = std::min(turned_rows, rows - first);
     for (std::uint64_t row = 0; row < here; ++row) {
@@ -264,54 +246,31 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
       T* to = columns.data() + row;
       for (std::uint64_t i = 0; i < length; ++i, to += here) *to = from[i];
     }
-    if (rule.is_spread()) {
-      quick_squares(columns.data(), length, here, squares.data());
-      quick_spreads(squares.data(), here,
-                    {length, rule.ddof, rule.function == Function::standard_deviation, rule.result}, results + first,
-                    sure + first);
-      continue;
-    }
-    quick_columns(columns.data(), length, here, 0, here, rule.function == Function::mean ? length : 1, found.data(),
-                  sure + first);
-    std::copy_n(found.begin(), here, results + first);
+    quick_columns(rule, columns.data(), length, here, here, results + first, sure + first);
   }
 }
 
 }  // namespace
 
 bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept {
-  const bool sum = rule.function == Function::sum;
-  if (length == 0 || (!sum && rule.function != Function::mean && !rule.is_spread())) return false;
-  if (is_stored_float(rule.dtype)) {
-    // Whether sums of so many are exact in doubles.
-    const FloatFormat format = float_format(rule.dtype);
-    return format.end - format.least + std::countr_zero(most_stored) <= 53 && rule.result == rule.dtype &&
-           length <= most_stored;
-  }
-  if (is_float(rule.dtype)) {
-    return rows > 1 && length <= most_turned &&
-           (rule.result == rule.dtype || (rule.is_spread() && !is_stored_float(rule.result)));
-  }
-  return !sum && length <= most_integers && !is_stored_float(rule.result);
+  if (!are_quick_columns(rule, length)) return false;
+  if (is_stored_float(rule.dtype)) return true;
+  return is_float(rule.dtype) ? rows > 1 && length <= most_turned : length <= most_integers;
 }
 
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
                 std::uint8_t* sure) {
   dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
     const T* const from = static_cast<const T*>(x);
-    if constexpr (std::is_floating_point_v<T>) {
-      turned(rule, from, rows, length, results, sure);
-    } else {
-      if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
-        if (rule.function == Function::mean) return means_of_words(rule, from, rows, length, results, sure);
-      }
-      for (std::uint64_t row = 0; row < rows; ++row) {
-        std::optional<double> found;
-        if constexpr (is_stored<T>) found = of_stored(rule, from + row * length, length);
-        else found = of_integers(rule, from + row * length, length);
-        sure[row] = found.has_value() ? 1 : 0;
-        results[row] = found.value_or(0);
-      }
+    std::fill_n(sure, rows, std::uint8_t{0});
+    if (rows > 1 && length <= most_turned) turned(rule, from, rows, length, results, sure);
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      if (sure[row] != 0) continue;
+      std::optional<double> found;
+      if constexpr (is_stored<T>) found = of_stored(rule, from + row * length, length);
+      else if constexpr (std::is_integral_v<T>) found = of_integers(rule, from + row * length, length);
+      sure[row] = found.has_value() ? 1 : 0;
+      results[row] = found.value_or(0);
     }
   });
 }

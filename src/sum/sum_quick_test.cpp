@@ -290,6 +290,15 @@ TEST(SumColumns, ChecksItsArguments) {
                     "mean_columns: needs at least one element");
 }
 
+template <class T>
+std::optional<double> certain_quotient(double sum, double error, double bound, double count) {
+  return cpu::quick_quotient({sum, error, bound}, count, false, dtype_of<T>);
+}
+template <class T>
+std::optional<double> certain_root(double sum, double error, double bound, double count) {
+  return cpu::quick_quotient({sum, error, bound}, count, true, dtype_of<T>);
+}
+
 TEST(Certain, QuotientsToo) {
   EXPECT_EQ(certain_quotient<double>(0, 0, 0, 3), 0.0);
   EXPECT_FALSE(certain_quotient<double>(0, 0, 0x1p-1074, 3));

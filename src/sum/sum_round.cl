@@ -5,7 +5,7 @@
 
 // The team's part, from those of its work-items, in the first of them; others must not be asked. A team has 2^team_bits.
 // `parts` is free again after the next barrier.
-#if MASU_QUICK
+#if MASU_QUICK && MASU_LINES == 1
 #if SUM_JOINS_LANES
 MASU_INLINE void join_lanes(ulong *part, const uint lanes) {
   for (uint distance = lanes >> 1; distance != 0; distance >>= 1) {
@@ -67,12 +67,22 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 #define SUM_RESULT_ARGUMENTS what, divisor, precision, least, bits, results, results_at, status, status_at
 #define SUM_FINISH_ARGUMENTS digits, words, value, kept_totals
 
-// Variances of floats below f64 that differ by little: a second attempt, with the elements' differences from the first one.
-#define SUM_BY_DIFFERENCES (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH && !MASU_FINE && MASU_LINES == 1)
+// Variances of floats below f64 that are not certain: a second attempt, with the elements' differences from the first one.
+#define SUM_BY_DIFFERENCES (SUM_SMALL_FLOAT && MASU_BOTH && !MASU_FINE)
 #define SUM_FEW_UNSURE 8
 #if SUM_BY_DIFFERENCES
-#define SUM_ADD_AGAIN(bits) SUM_ADD_DIFFERENCE(bits)
-// The teams' rows, one each. Numbers of those that are not certain count from `begin`.
+#define SUM_ADD_AGAIN(bits)                                                   \
+  {                                                                           \
+    double value = SUM_SMALL_DOUBLE(bits) * SUM_SCALE;                        \
+    const double below = fabs(add_exactly(&value, -pivot));                   \
+    lost += below;                                                            \
+    square_lost += below * (3 * fabs(value) + below);                         \
+    if (SUM_MAGNITUDE(bits) >= MASU_INFINITY_BITS) lost = as_double(0x7ff0000000000000UL); \
+    add_double(&sum, &error, &lost, value);                                   \
+    add_product(&squares, &square_error, &square_lost, value, value);         \
+  }
+// The teams' rows, one each. With what roundings take away, or without it differences would prove as little as elements do.
+// Numbers of those that are not certain count from `begin`. All work-items of the group come here.
 inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const size_t mine,
                             const uint team_bits, __local ulong *parts, __local uint *unsure) {
   const uint me = (uint)get_local_id(0);
@@ -80,26 +90,37 @@ inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t 
   const size_t row = mine < rows ? mine : (size_t)rows - 1;
   __global const uchar *xs = SUM_ROW_AT(row);
   const double pivot = SUM_SMALL_DOUBLE(element_at(xs, 0)) * SUM_SCALE;
+  double sum = 0;
+  double error = 0;
   double lost = 0;
-  SUM_START_PART
+  double squares = 0;
+  double square_error = 0;
+  double square_lost = 0;
   const size_t stride = (size_t)1 << team_bits;
   SUM_READ_AGAIN
-  ulong part[SUM_PART_WORDS];
-  SUM_END_PART
-  join_parts(part, team_bits, parts);
+  ulong part[] = {as_ulong(sum),     as_ulong(error),        as_ulong(lost),
+                  as_ulong(squares), as_ulong(square_error), as_ulong(square_lost)};
+  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
+    for (int w = 0; w < 6; ++w) parts[w * MASU_GROUP + me] = part[w];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < distance) {
+      ulong other[6];
+      for (int w = 0; w < 6; ++w) other[w] = parts[w * MASU_GROUP + me + distance * SUM_TEAM_STEP(team_bits)];
+      add_sums(part, other);
+      add_sums(part + 3, other + 3);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  ulong found = 0;
   if (lane == 0 && mine < rows) {
-    // Ties are common among rows so short that one work-item has all of it.
-    const ulong depth = lost == 0 && team_bits == 0 ? 0 : (count >> team_bits) + 2 * team_bits + 4;
-    ulong found = 0;
-    bool fits = true;
-    if (as_double(part[1]) < as_double(0x7ff0000000000000UL) &&
-        result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
+    if (certain_fine_variance(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), as_double(part[3]),
+                              as_double(part[4]), bound_of(as_double(part[5])), count, divisor, what == SUM_AS_DEVIATION,
+                              precision, least, bits, &found)) {
       store_result(results + results_at + mine * (bits / 8), bits, found);
     } else {
       unsure[1 + atomic_inc(unsure)] = (uint)(mine - begin);
     }
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 #endif
 
@@ -128,9 +149,11 @@ inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin
   barrier(CLK_LOCAL_MEM_FENCE);
 #if SUM_IN_REGISTERS || SUM_BY_DIFFERENCES
   const uint number = unsure[0];
+#if SUM_BY_DIFFERENCES
   barrier(CLK_LOCAL_MEM_FENCE);
   if (get_local_id(0) == 0) unsure[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   // Rows of one work-item each by one each. Few others by the whole work-group, one after the other, as one is soon done;
   // many, with all beside them, by their teams, turn after turn.
   const bool alone = team_bits == 0;
@@ -146,6 +169,7 @@ inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin
 #else
     barrier(CLK_LOCAL_MEM_FENCE);  // what is listed anew takes the place of what was read
     add_differences(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, again, bits_again, parts, unsure);
+    barrier(CLK_LOCAL_MEM_FENCE);
 #endif
   }
 #endif

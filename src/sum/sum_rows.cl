@@ -26,16 +26,26 @@
     const size_t wanted = begin + i / MASU_UNROLL * teams + team;                                                \
     held[i] = element_at(SUM_ROW_AT(wanted < rows ? wanted : (size_t)rows - 1), i % MASU_UNROLL * SUM_BETWEEN);  \
   }
-// The first of them; the next one takes its place, as registers have no index.
+// One of them. Registers have no index: the code of all rows stands one after the other where a row's is short; else each
+// row takes the first one's place.
+#if SUM_SHORT || SUM_BY_PIVOT
+#define SUM_TURNS MASU_UNROLLED for (uint turn = 0; turn < MASU_LINES; ++turn)
+#define SUM_HELD(i) held[turn * MASU_UNROLL + (i)]
+#define SUM_NEXT_ROW
+#else
+#define SUM_HELD(i) held[i]
+#define SUM_NEXT_ROW                                                                                             \
+  MASU_UNROLLED                                                                                                  \
+  for (uint i = 0; i < (MASU_LINES - 1) * MASU_UNROLL; ++i) held[i] = held[i + MASU_UNROLL];
+#endif
 #define SUM_PART_OF_ROW                                                                                          \
   SUM_START_PART                                                                                                 \
   MASU_UNROLLED                                                                                                  \
   for (uint i = SUM_STARTED; i < MASU_UNROLL; ++i) {                                                             \
-    SUM_ADD(held[i], held[i])                                                                                    \
+    SUM_ADD(SUM_HELD(i), SUM_HELD(i))                                                                            \
     SUM_ROUND_PREFIX                                                                                             \
   }                                                                                                              \
-  MASU_UNROLLED                                                                                                  \
-  for (uint i = 0; i < (MASU_LINES - 1) * MASU_UNROLL; ++i) held[i] = held[i + MASU_UNROLL];                     \
+  SUM_NEXT_ROW                                                                                                   \
   SUM_END_PART
 #if MASU_RUNNING
 #define SUM_ROUND_PREFIX                                                                                         \
@@ -44,40 +54,54 @@
 #else
 #define SUM_ROUND_PREFIX
 #endif
-// Rows of one element of the results' dtype are their results, but for the bits of zeros and NaNs.
-#define SUM_COPIES (MASU_UNROLL == 1 && MASU_FLOAT && MASU_INPUTS == 1 && !MASU_BOTH)
-#if SUM_COPIES
-MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
-  const MASU_BITS magnitude = SUM_MAGNITUDE(bits);
-  return magnitude > MASU_INFINITY_BITS ? MASU_QUIET_NAN : magnitude == 0 ? 0 : bits;
-}
-#define SUM_COPY_ROWS                                                                                            \
-  if (what == SUM_AS_QUOTIENT && bits == 8 * MASU_ELEMENT_BYTES && precision == MASU_FRACTION + 1) {             \
-    MASU_UNROLLED                                                                                                \
-    for (uint i = 0; i < MASU_LINES; ++i) {                                                                      \
-      const size_t row = begin + i * teams + team;                                                               \
-      if (row < rows) set_element(results + results_at, row, sum_of_one(held[i]));                               \
-    }                                                                                                            \
-  } else
-#endif
 #elif MASU_RUNNING
 #define SUM_HOLD_ROWS
+#if SUM_SHORT
+// If nothing is rounded up to the last of those held, which magnitudes and lowest places tell, all prefixes are known. Where fewer
+// are left, the first of them is held again.
+#define SUM_EXACT_PREFIXES                                                                                       \
+  double whole = size;                                                                                           \
+  uint low = lowest;                                                                                             \
+  MASU_UNROLLED                                                                                                  \
+  for (uint i = 0; i < MASU_UNROLL; ++i) {                                                                       \
+    low = min(low, SUM_LOWEST_OF(held[i]));                                                                      \
+    whole += fabs(SUM_VALUE(held[i]));                                                                           \
+  }                                                                                                              \
+  if (whole <= SUM_EXACT_UP_TO(low)) {                                                                           \
+    size = whole;                                                                                                \
+    lowest = low;                                                                                                \
+    MASU_UNROLLED                                                                                                \
+    for (uint i = 0; i < MASU_UNROLL; ++i) {                                                                     \
+      sum += SUM_VALUE(held[i]);                                                                                 \
+      const ulong found = rounded_double(sum, MASU_FRACTION + 1, least, 8 * MASU_ELEMENT_BYTES);                 \
+      if (i < here) set_element(to, 0, (MASU_BITS)found);                                                        \
+      to += between;                                                                                             \
+    }                                                                                                            \
+    continue;                                                                                                    \
+  }
+#else
+#define SUM_EXACT_PREFIXES
+#endif
 // The prefixes of a column, some of its elements at a time.
 #define SUM_PART_OF_ROW                                                                                          \
   const size_t row = wanted < rows ? wanted : (size_t)rows - 1;                                                  \
   __global const uchar *xs = SUM_ROW_AT(row);                                                                    \
   __global uchar *to = SUM_PREFIX_AT(row, 0);                                                                    \
+  const size_t between = SUM_BETWEEN * (bits / 8);                                                               \
   SUM_START_PART                                                                                                 \
   for (size_t e = 0; e < count; e += MASU_UNROLL) {                                                              \
     MASU_BITS held[MASU_UNROLL];                                                                                 \
     MASU_UNROLLED                                                                                                \
     for (uint i = 0; i < MASU_UNROLL; ++i) held[i] = element_at(xs, (e + i < count ? e + i : e) * SUM_BETWEEN);  \
-    for (size_t at = e; at < e + MASU_UNROLL && at < count; ++at) {                                              \
+    const uint here = wanted < rows ? (uint)min((ulong)(count - e), (ulong)MASU_UNROLL) : 0;                     \
+    SUM_EXACT_PREFIXES                                                                                           \
+    for (uint k = 0; k < here; ++k) {                                                                            \
       SUM_ADD(held[0], held[0])                                                                                  \
       SUM_END_PART                                                                                               \
       ulong found = 0;                                                                                           \
-      sure = result_of(part, at + 1, depth, what, divisor, precision, least, bits, &found, &fits) && sure;       \
-      if (sure && wanted < rows) store_result(to + at * SUM_BETWEEN * (bits / 8), bits, found);                  \
+      sure = result_of(part, e + k + 1, depth, what, divisor, precision, least, bits, &found, &fits) && sure;    \
+      if (sure) store_result(to, bits, found);                                                                   \
+      to += between;                                                                                             \
       MASU_UNROLLED                                                                                              \
       for (uint i = 0; i + 1 < MASU_UNROLL; ++i) held[i] = held[i + 1];                                          \
     }                                                                                                            \
@@ -96,8 +120,10 @@ MASU_INLINE MASU_BITS sum_of_one(const MASU_BITS bits) {
   SUM_END_PART
 #endif
 
-#ifndef SUM_COPY_ROWS
-#define SUM_COPY_ROWS
+#define SUM_OF_LOADS (MASU_UNROLL * SUM_LOADED)
+#define SUM_DEPTH(count) (MASU_FINE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
+#ifndef SUM_TURNS
+#define SUM_TURNS for (uint turn = 0; turn < turns; ++turn)
 #endif
 
 // 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
@@ -128,8 +154,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const uint strip = (uint)(get_group_id(0) / members);
   const size_t share = get_group_id(0) - strip * members;
   const size_t strips = get_num_groups(0) / members;
-  const ulong depth = MASU_LINES > 1 ? MASU_UNROLL + 4
-                                     : (count / members >> team_bits) + members + 2 * MASU_PER_VECTOR + 2 * team_bits + 4;
+  // A work-item adds the elements of some loads, then those sums, then those that are beside vectors.
+  const ulong own_count = count / members >> team_bits;
+  const ulong depth = (MASU_LINES > 1 || MASU_RUNNING ? count : SUM_DEPTH(own_count)) + members + 2 * MASU_PER_VECTOR +
+                      2 * team_bits + 4;
   for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
     SUM_HOLD_ROWS
     if (me == 0) unsure[0] = 0;
@@ -138,8 +166,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     bool last = true;
     ulong own[SUM_PART_WORDS] = {0};
 #if MASU_QUICK
-    SUM_COPY_ROWS
-    for (uint turn = 0; turn < turns; ++turn) {
+    SUM_TURNS {
       ulong part[SUM_PART_WORDS];
       const size_t wanted = begin + turn * teams + team;
 #if MASU_RUNNING

@@ -3,25 +3,69 @@
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
-#if MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && MASU_BOTH
-// The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
-// all have.
-#define SUM_PART_WORDS (MASU_FINE ? 5 : 3 + SUM_BY_PIVOT)
+#if SUM_SMALL_FLOAT && MASU_BOTH
+#if SUM_BY_PIVOT
+// Of few elements the differences from `pivot`, the first one, are added, whose variance is the same, and of which few cancel by
+// little. Infinities and NaNs make the squares' sum one. Two elements, the first of which has the difference 0, are added to
+// nothing.
+#define SUM_STARTED (MASU_UNROLL > 1 ? 2 : 1)
+#define SUM_PART_WORDS 3
+#define SUM_START_PART                                                 \
+  const double pivot = SUM_VALUE(SUM_HELD(0));                         \
+  double sum = SUM_VALUE(SUM_HELD(SUM_STARTED - 1)) - pivot;           \
+  double squares = sum * sum;                                          \
+  uint lowest = min(SUM_LOWEST_OF(SUM_HELD(0)), SUM_LOWEST_OF(SUM_HELD(SUM_STARTED - 1)));
+#define SUM_ADD(bits, unused)                      \
+  {                                                \
+    const MASU_BITS b = (bits);                    \
+    lowest = min(lowest, SUM_LOWEST_OF(b));        \
+    const double value = SUM_VALUE(b) - pivot;     \
+    sum += value;                                  \
+    squares = fma(value, value, squares);          \
+  }
+#define SUM_END_PART             \
+  part[0] = as_ulong(sum);       \
+  part[1] = as_ulong(squares);   \
+  part[2] = lowest;
+MASU_INLINE bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
+                           const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+  const double n = (double)count;
+  const double sum = as_double(part[0]);
+  const double upper = n * as_double(part[1]);
+  if (!(upper < as_double(0x7ff0000000000000UL))) {
+    *found = special_bits(MASU_NAN, precision, bits);
+    return true;
+  }
+  // All are multiples of the lowest element's unit; below 2^52 of them, and squares of its square, nothing is rounded. Of
+  // two elements n S - V^2 is the square of V, which is known with its rounding.
+  const uint unit = SUM_UNIT_FIELD((uint)part[2]);
+  const bool exact = count == 2 ? fabs(sum) <= as_double((ulong)unit << 52)
+                                : upper <= as_double((ulong)(2 * unit - 1075) << 52);
+  const double numerator = count == 2 ? sum * sum : fma(-sum, sum, upper);
+  const double rest = count == 2 ? fma(sum, sum, -numerator) : 0;
+  // Differences, their sum and that of their squares are off by less than 3 n + 5 roundings of `upper`, which is at most n
+  // times the numerator.
+  const double share = (double)((3 * count + 5) * count + 8) * 0x1p-53;
+  const double all = n * (double)(count - divisor);
+  return rounded_variance(quotient_of(numerator, all, 1 / all), numerator, rest, all, exact, share,
+                          what == SUM_AS_DEVIATION, precision, least, bits, found);
+}
+#else
+// Sums of the values and of their squares; bits that some element has, and those that all have.
+#define SUM_PART_WORDS (MASU_FINE ? 5 : 3)
 #define SUM_START_PART    \
   double sum = 0;         \
   double squares = 0;     \
   SUM_START_ERROR         \
   SUM_START_SQUARE_ERROR  \
   uint some = 0;          \
-  uint all = UINT_MAX;    \
-  SUM_START_DIFFERENCES
+  uint all = UINT_MAX;
 #define SUM_END_PART                        \
   part[0] = as_ulong(sum);                  \
   part[1] = as_ulong(squares);              \
   part[2] = (ulong)some << 32 | (ulong)all; \
   SUM_END_ERROR                             \
-  SUM_END_SQUARE_ERROR                      \
-  SUM_END_LOST
+  SUM_END_SQUARE_ERROR
 #if MASU_FINE
 #define SUM_START_SQUARE_ERROR double square_error = 0;
 #define SUM_END_SQUARE_ERROR part[4] = as_ulong(square_error);
@@ -31,58 +75,15 @@
 #define SUM_END_SQUARE_ERROR
 #define SUM_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
-// Rows of few elements, and others whose result is not certain (sum_round.cl), add the differences from `pivot`, the
-// first element, whose variance is the same; few of them cancel by little. Their roundings are as those of additions.
-// `lost`: what is rounded away; `squares` is infinite where there are infinities or NaNs.
-#define SUM_ADD_DIFFERENCE(bits)                                                                   \
-  {                                                                                                \
-    const MASU_BITS b = (bits);                                                                    \
-    double value = SUM_VALUE(b);                                                                   \
-    lost += fabs(add_exactly(&value, -pivot));                                                     \
-    const double square = value * value;                                                           \
-    lost += fabs(add_exactly(&sum, value)) + fabs(fma(value, value, -square)) + fabs(add_exactly(&squares, square)); \
-    SUM_NOTE(b)                                                                                    \
+#define SUM_ADD(bits, unused)              \
+  {                                        \
+    const MASU_BITS b = (bits);            \
+    some |= b;                             \
+    all &= b;                              \
+    const double value = SUM_VALUE(b);     \
+    SUM_ADD_TO(sum, error, value)          \
+    SUM_ADD_SQUARE(value)                  \
   }
-#define SUM_VALUE(bits) (SUM_SMALL_DOUBLE(bits) * SUM_SCALE)
-#define SUM_NOTE(b)       \
-  some |= SUM_MARKED(b);  \
-  all &= (b);             \
-  if (SUM_MAGNITUDE(b) >= MASU_INFINITY_BITS) squares = as_double(0x7ff0000000000000UL);
-// Infinities and NaNs: as numbers, those of 4 bytes have squares that no sum of use reaches; those of 2 set the highest bit.
-#if MASU_ELEMENT_BYTES == 4
-#define SUM_MARKED(bits) (bits)
-#define SUM_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
-#else
-#define SUM_MARKED(bits) ((bits) | (SUM_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
-#define SUM_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
-#endif
-#define SUM_BY_PIVOT (MASU_LINES > 1 && !MASU_FINE)
-#if SUM_BY_PIVOT
-// Two elements, the first of which has the difference 0, are added to nothing.
-#define SUM_STARTED (MASU_UNROLL > 1 ? 2 : 1)
-#define SUM_START_DIFFERENCES                       \
-  const double pivot = SUM_VALUE(held[0]);          \
-  sum = SUM_VALUE(held[SUM_STARTED - 1]);           \
-  double lost = fabs(add_exactly(&sum, -pivot));    \
-  squares = sum * sum;                              \
-  lost += fabs(fma(sum, sum, -squares));            \
-  SUM_NOTE(held[0])                                 \
-  SUM_NOTE(held[SUM_STARTED - 1])
-#define SUM_END_LOST part[3] = as_ulong(lost);
-#define SUM_ADD(bits, unused) SUM_ADD_DIFFERENCE(bits)
-#else
-#define SUM_START_DIFFERENCES
-#define SUM_END_LOST
-#define SUM_ADD(bits, unused)                             \
-  {                                                       \
-    const MASU_BITS b = (bits);                           \
-    some |= SUM_MARKED(b);                                \
-    all &= b;                                             \
-    const double value = SUM_SMALL_DOUBLE(b) * SUM_SCALE;   \
-    SUM_ADD_TO(sum, error, value)                         \
-    SUM_ADD_SQUARE(value)                                 \
-  }
-#endif
 #if SUM_BY_FOUR
 // Mostly the sum is exact, and what a sum of squares that is above each of their own loses takes two operations to find: in
 // all half of those that four additions with their errors take.
@@ -136,45 +137,43 @@ inline void add_part(ulong *part, const ulong *other) {
   double error = as_double(part[3]) + as_double(other[3]);
   double square_error = as_double(part[4]) + as_double(other[4]);
 #endif
-#if SUM_BY_PIVOT
-  const double lost = as_double(part[3]) + as_double(other[3]);
-#endif
   SUM_ADD_TO(sum, error, as_double(other[0]))
   SUM_ADD_TO(squares, square_error, as_double(other[1]))
   SUM_END_PART
 }
-// Not less than the sum of the magnitudes (Cauchy and Schwarz).
-inline double size_of_squares(const double squares, const ulong count) {
-  return sqrt((double)count * squares) * (1 + 0x1p-20);
-}
-// The result of `count` elements. `depth`: the most additions that an element has gone through, 0 if all were exact.
+// The result of `count` elements. `depth`: the most additions that an element has gone through. `divisor` is ddof.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+  const double sum = as_double(part[0]);
   const double squares = as_double(part[1]);
   const uint some = (uint)(part[2] >> 32);
-#if SUM_BY_PIVOT
-  if (squares >= as_double(0x7ff0000000000000UL)) {
+  const double n = (double)count;
+  // The square of the magnitudes' sum is at most this (Cauchy and Schwarz).
+  const double upper = n * squares;
+#if MASU_FINE
+  // take_four() gives infinities and NaNs as numbers, whose squares no others' sum of use reaches.
+  if (!(squares < 0x1p256)) return false;
+  *found = 0;
+  if (some == (uint)part[2]) return true;  // all elements are alike
+  const double tiny = tiny_share(depth);
+  return certain_fine_variance(sum, as_double(part[3]), tiny * sqrt(upper) * (1 + 0x1p-20), squares, as_double(part[4]),
+                               tiny * squares, count, divisor, what == SUM_AS_DEVIATION, precision, least, bits, found);
+#else
+  if (!(squares < as_double(0x7ff0000000000000UL))) {
     *found = special_bits(MASU_NAN, precision, bits);
     return true;
   }
-#endif
-  if (SUM_NO_NUMBERS(some, squares)) return false;
   *found = 0;
-  if ((some & MASU_ALL_BITS) == (uint)part[2]) return true;  // all elements are alike
-  // `divisor` is ddof; a row has `count` elements.
-#if MASU_FINE
-  const double tiny = tiny_share(depth);
-  const double size = size_of_squares(squares, count);
-  return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
-                               tiny * squares, count, divisor, what == SUM_AS_DEVIATION, found);
-#else
-  double share = (double)depth * 0x1p-51;
-#if SUM_BY_PIVOT
-  if (as_double(part[3]) == 0) share = 0;
-#endif
-  const double size = share == 0 ? 0 : size_of_squares(squares, count);
-  return certain_variance(as_double(part[0]), share * size, squares, share * squares, count, divisor,
-                          what == SUM_AS_DEVIATION, precision, least, bits, found);
+  if (some == (uint)part[2]) return true;
+  const double numerator = fma(-sum, sum, upper);
+  const double wide = upper * (3.1 * (double)depth * SUM_ROUNDING + 0x1p-51);
+  if (!(wide <= numerator / 4)) return false;
+  // At least twice what that is of the numerator.
+  const double share = as_double(((as_ulong(wide) >> 52) + 1025 - (as_ulong(numerator) >> 52)) << 52);
+  const double all = n * (double)(count - divisor);
+  return rounded_variance(quotient_of(numerator, all, 1 / all), numerator, 0, all, false, share, what == SUM_AS_DEVIATION,
+                          precision, least, bits, found);
 #endif
 }
+#endif
 #endif

@@ -106,6 +106,15 @@ void SumParts::settle(SumResult& result) {
   });
 }
 
+void SumRows::take(std::uint64_t first, const double* values, std::uint64_t count) const noexcept {
+  dispatch(rule_.result, [&]<class T>(TypeTag<T>) {
+    if constexpr (is_float_type<T>) {
+      T* const to = reinterpret_cast<T*>(to_) + first;
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = rounded_to<T>(values[i]);
+    }
+  });
+}
+
 void SumRows::put(std::uint64_t row, std::uint64_t bits) const noexcept {
   std::byte* const to = to_ + row * size_;
   if (size_ == sizeof bits) std::memcpy(to, &bits, sizeof bits);

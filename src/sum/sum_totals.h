@@ -92,6 +92,8 @@ class SumRows {
   // A result that is a float, or exact totals.
   void take(std::uint64_t row, double value) const noexcept { put(row, std::bit_cast<std::uint64_t>(value)); }
   void take(std::uint64_t row, const Totals& totals) const { put(row, rule_.bits(Parts(totals), length_, misfit_)); }
+  // The same for `count` rows from `first` on, all floats.
+  void take(std::uint64_t first, const double* values, std::uint64_t count) const noexcept;
   // Rows without elements.
   void take_nothing(std::uint64_t rows) const {
     for (std::uint64_t row = 0; row < rows; ++row) take(row, Totals());

@@ -53,10 +53,13 @@ Dtype rank_dtype(Dtype dtype) {
   return size_of(dtype) == 8 ? Dtype::u64 : size_of(dtype) == 4 ? Dtype::u32 : Dtype::u16;
 }
 
-// Rows that a work-group takes each, or a cluster.
+// Rows that a work-group takes each, or a cluster: a long row of few goes another way, which takes more launches.
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
-  return k <= plan.places && (plan.row.share > 0 || count < topk_plan::tuned.least_filtered ||
-                              (rows > 1 && count <= topk_plan::tuned.most_row_elements));
+  const topk_plan::Tuned& tuned = topk_plan::tuned;
+  if (k > plan.places) return false;
+  if (plan.row.holds || count < tuned.least_filtered) return true;
+  if (plan.row.cluster == 1) return rows > 1 && count <= tuned.most_row_elements;
+  return count <= std::min(tuned.most_cluster_elements, rows * tuned.cluster_elements_a_row);
 }
 
 }  // namespace
@@ -213,7 +216,7 @@ void DeviceTopk::launch_rows(Stream& stream) {
 void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
   const std::uint64_t places = std::bit_ceil(k_);
   const std::uint64_t begin = memory_->byte_offset();
-  launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
+  launch(stream, Part::rows, "topk_rows", plan_.row.cluster, input(row), std::uint32_t{1}, u32(places),
          call::At{*memory_, begin + at_->nans + row * sizeof(std::uint32_t)}, call::At{*memory_, begin + at_->control},
          u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places), u32(plan_.row.share),
          plan_.row.held());

@@ -3,6 +3,16 @@
 // by the work-groups of a cluster. topk_select.cl stands in front of this file. kernels.md has the parameters, which
 // topk_plan.cpp gives.
 
+// A step of the order with this distance is followed by one that reads what other sub-groups wrote, or is one that other sub-groups
+// read: with up to 32, a sub-group stays within 64 entries.
+#if MASU_SHUFFLE_LANES == 32
+#define TOPK_STEP_ENDS                                                     \
+  if (distance > 32 || (distance == 1 && size > 32)) barrier(CLK_LOCAL_MEM_FENCE); \
+  else masu_sub_group_barrier();
+#else
+#define TOPK_STEP_ENDS barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+
 // Puts `places` (a power of two) entries into order, the greatest key first and of equal ones the lowest index.
 // TOPK_PAIRS 1: keys and indices apart; 0: keys alone. Begins and ends with a barrier.
 inline void order_entries(__local ulong *keys, __local uint *indices, const uint places) {
@@ -31,12 +41,13 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
 #endif
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);
+      TOPK_STEP_ENDS
     }
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Whether entry a comes before entry b.
+// Whether entry a comes before an entry b.
 inline bool is_before(__local const ulong *keys, __local const uint *indices, const uint a, const ulong key_b,
                       const uint index_b) {
 #if TOPK_PAIRS
@@ -46,17 +57,9 @@ inline bool is_before(__local const ulong *keys, __local const uint *indices, co
 #endif
 }
 
-inline void put_entry(__local ulong *keys, __local uint *indices, const uint place, const uint run, const MASU_BITS rank,
-                      const uint index) {
-  SELECT_OF_GROUP(keys, place / run)[place] = key_of_entry(rank, index);
-#if TOPK_PAIRS
-  SELECT_OF_GROUP(indices, place / run)[place] = index;
-#endif
-}
-
-// `places`, a power of two, is at least k, and MASU_CLUSTER times a work-group's share of them; `words` are those of a selection. Of
-// rows: `count` elements each, and the NaNs of each that were skipped go to `nans`; where it rescues, nothing is done unless
-// the sample misled topk_filter, which had room for `capacity` entries.
+// `places`, at least k, is for how many entries there is room; `words` are those of a selection. Of rows: `count` elements each, and
+// the NaNs of each that were skipped go to `nans`; where it rescues, nothing is done unless the sample misled topk_filter,
+// which had room for `capacity` entries.
 #if MASU_FROM_ROWS
 __kernel MASU_WORK_GROUPS(MASU_GROUP, SELECT_ROW_GROUPS) SELECT_CLUSTERS void topk_rows(
     TOPK_DATA, const uint rows, const uint places, __global uchar *nans, const ulong nans_at, __global const uchar *work,
@@ -77,24 +80,25 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
   __local uint *partial = tables + 2 * SELECT_ROW_DIGITS;
   __local uint *state = partial + MASU_GROUP;
   const uint lane = (uint)get_local_id(0);
-  const uint run = places / MASU_CLUSTER;  // entries that a work-group orders
-  const uint first = SELECT_PART * run;
   __global const uint *control = TOPK_AT(const uint, control_at);
   Row row;
 #if MASU_FROM_ROWS
+#define TOPK_END_OF_ROW count
   row.held = held;
-  row.share = share;
   row.entries = count;
   row.index_bits = 32 - clz(count);
+  take_part(&row, share);
   const bool found = rescues != 0 && control[control_above] <= capacity &&
                      (ulong)control[control_above] + control[control_equal] >= k;
   const uint rows_here = found ? 0 : rows;
   for (size_t r = get_group_id(0) / MASU_CLUSTER; r < rows_here; r += get_num_groups(0) / MASU_CLUSTER) {
     row.bytes = data + byte_offset + r * count * MASU_ELEMENT_BYTES;
 #else
+#define TOPK_END_OF_ROW UINT_MAX
   const ulong gathered = (ulong)control[control_above] + control[control_taken];
   row.entries = gathered < most_entries ? (uint)gathered : most_entries;
   row.index_bits = 32;
+  row.first = 0;
   row.bytes = data + byte_offset;
   row.keys = TOPK_AT(const ulong, keys_at);
   row.indices = TOPK_AT(const uint, indices_at);
@@ -102,16 +106,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
   {
 #endif
     if (lane < row_words) state[lane] = 0;
-    for (uint i = lane; i < run; i += MASU_GROUP) {
-      keys[first + i] = 0;
-#if TOPK_PAIRS
-      indices[first + i] = UINT_MAX;
-#endif
-    }
+    clear_words(tables, SELECT_ROW_DIGITS);
     barrier(CLK_LOCAL_MEM_FENCE);
-#if MASU_HELD
-    hold_row(row);
-#endif
     MASU_BITS one = 0;
 #if MASU_FROM_ROWS
     one = rank_of(element_at(row.bytes, 0));
@@ -122,7 +118,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
       one = rank;
     }
 #endif
-    const MASU_BITS differing = look_at_row(row, one, false, 0, state);
+    const MASU_BITS differing = look_at_row(row, one, false, tables, state);
 #if MASU_FROM_ROWS
     if (lane == 0 && SELECT_PART == 0) {
       uint none = 0;
@@ -132,73 +128,78 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
 #endif
     const uint wanted = row.entries < k ? row.entries : k;
     const Selected last = select_greatest(row, wanted, places, false, one, differing, tables, partial, state);
-#define TOPK_IS_TAKEN (rank > last.least || (rank == last.least && ~index >= last.least_index))
-#if MASU_CLUSTER > 1
-    // The work-group's share of the places, then the work-item's.
-    uint place = 0;
-    SELECT_FOR_ENTRIES
-      if (TOPK_IS_TAKEN) ++place;
-    SELECT_END
-    if (place != 0) place = atomic_add(&state[row_taken], place);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane == 0) partial[0] = atomic_add(SELECT_OF_GROUP(state, 0) + row_all_taken, state[row_taken]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    place += partial[0];
-    SELECT_FOR_ENTRIES
-      if (TOPK_IS_TAKEN && place < places) put_entry(keys, indices, place++, run, rank, index);
-    SELECT_END
-    SELECT_ROW_BARRIER
-#else
-    SELECT_FOR_ENTRIES
+#define TOPK_IS_TAKEN \
+  ((rank > last.least || (rank == last.least && ~index >= last.least_index)) && index < TOPK_END_OF_ROW)
+    SELECT_FOR_ENTRIES(last.least)
       if (TOPK_IS_TAKEN) {
         const uint place = atomic_inc(&state[row_taken]);
-        if (place < places) put_entry(keys, indices, place, run, rank, index);
+        if (place < places) {
+          keys[place] = key_of_entry(rank, index);
+#if TOPK_PAIRS
+          indices[place] = index;
+#endif
+        }
       }
     SELECT_END
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint taken = min(state[row_taken], places);
+    uint run = 1;
+    while (run < taken) run *= 2;
+    for (uint i = taken + lane; i < run; i += MASU_GROUP) {
+      keys[i] = 0;
+#if TOPK_PAIRS
+      indices[i] = UINT_MAX;
 #endif
-    order_entries(keys + first, indices + (TOPK_PAIRS ? first : 0), run);
+    }
+    order_entries(keys, indices, run);
 #if MASU_CLUSTER > 1
-    // An entry's place: how many are before it in each run.
-    __local uint *before = tables;
-    for (uint i = lane; i < run; i += MASU_GROUP) before[i] = i;
+    // After its own entries a work-group puts those of the others, which are in order, too.
+    uint begins[MASU_CLUSTER];
+    uint numbers[MASU_CLUSTER];
+    uint all = taken;
     SELECT_ROW_BARRIER
-    for (uint i = lane; i < places; i += MASU_GROUP) {
-      if (i / run != SELECT_PART) {
-        keys[i] = SELECT_OF_GROUP(keys, i / run)[i];
+    MASU_UNROLLED
+    for (uint group = 0; group < MASU_CLUSTER; ++group) {
+      numbers[group] = group == SELECT_PART ? 0 : SELECT_OF_GROUP(state, group)[row_taken];
+      begins[group] = all;
+      all += numbers[group];
+    }
+    for (uint i = taken + lane; i < min(all, places); i += MASU_GROUP) {
+      MASU_UNROLLED
+      for (uint group = 0; group < MASU_CLUSTER; ++group) {
+        if (i - begins[group] < numbers[group]) {
+          keys[i] = SELECT_OF_GROUP(keys, group)[i - begins[group]];
 #if TOPK_PAIRS
-        indices[i] = SELECT_OF_GROUP(indices, i / run)[i];
+          indices[i] = SELECT_OF_GROUP(indices, group)[i - begins[group]];
 #endif
+        }
       }
+    }
+    SELECT_ROW_BARRIER  // nobody looks at others' memory any longer
+#endif
+    for (uint i = lane; i < taken; i += MASU_GROUP) {
+      const ulong key = keys[i];
+#if TOPK_PAIRS
+      const uint index = indices[i];
+#else
+      const uint index = ~(uint)key;
+#endif
+      uint place = i;
+#if MASU_CLUSTER > 1
+      // How many of each of the others come before it.
+      uint ahead[MASU_CLUSTER] = {0};
+      for (uint step = (uint)1 << (31 - clz(all)); step > 0; step /= 2) {
+        MASU_UNROLLED
+        for (uint group = 0; group < MASU_CLUSTER; ++group) {
+          const uint next = ahead[group] + step;
+          if (next <= numbers[group] && is_before(keys, indices, begins[group] + next - 1, key, index)) ahead[group] = next;
+        }
+      }
+      MASU_UNROLLED
+      for (uint group = 0; group < MASU_CLUSTER; ++group) place += ahead[group];
+#endif
+      if (place < wanted) set_result(row.bytes, key, index, r * k + place, TOPK_RESULT_ARGUMENTS);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = lane; i < places; i += MASU_GROUP) {
-      const uint entry = first + i % run;
-      const uint index = TOPK_PAIRS ? indices[entry] : 0;
-      const uint other = i / run * run;
-      uint found = 0;
-      for (uint step = other == first ? 0 : run; step > 0; step /= 2) {
-        if (found + step <= run && is_before(keys, indices, other + found + step - 1, keys[entry], index)) found += step;
-      }
-      if (found != 0) atomic_add(&before[i % run], found);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-#define TOPK_PLACE_OF(i) before[i]
-#else
-#define TOPK_PLACE_OF(i) (i)
-#endif
-    for (uint i = lane; i < run; i += MASU_GROUP) {
-      const uint place = TOPK_PLACE_OF(i);
-      if (place < wanted) {
-        const ulong key = keys[first + i];
-#if TOPK_PAIRS
-        const uint index = indices[first + i];
-#else
-        const uint index = ~(uint)key;
-#endif
-        set_result(row.bytes, key, index, r * k + place, TOPK_RESULT_ARGUMENTS);
-      }
-    }
-    // Nobody looks at this one's memory any longer.
-    SELECT_ROW_BARRIER
   }
 }

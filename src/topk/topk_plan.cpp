@@ -18,8 +18,7 @@ constexpr std::string_view scan_file = "src/elements/group_scan.cl";
 constexpr std::string_view row_file = "src/select/selection_row.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
 
-// A cluster puts more entries than this into order in less time than it looks at a row once more.
-constexpr std::uint64_t least_places = 512;
+constexpr std::uint64_t least_places = 512;  // of a cluster
 
 // The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
 // this chance; where many are expected, once in some millions.
@@ -65,7 +64,7 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                               {"MASU_CLUSTER", part == Part::rows ? row.cluster : 1}});
   if (part == Part::finish || part == Part::rows) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
-    result.push_back({"MASU_HELD", part == Part::rows && row.share > 0});
+    result.push_back({"MASU_HELD", part == Part::rows && row.holds});
     result.push_back({"MASU_BATCH", part == Part::rows ? row.batch(dtype, batch) : batch});
   } else if (part == Part::select) {
     result.push_back({"MASU_UNROLL", unroll});
@@ -98,7 +97,10 @@ std::size_t Plan::sample_local() const noexcept {
 }
 
 std::uint64_t Plan::places_of(std::uint64_t k) const noexcept {
-  return std::max(std::bit_ceil(k), row.cluster > 1 ? least_places : 1);
+  // More than k, as what more is ordered takes less time than one more look at the row.
+  constexpr std::uint64_t few = 64;
+  if (row.cluster > 1) return std::min(places, std::max(least_places, std::bit_ceil(k + k / 8)));
+  return std::bit_ceil(k <= few ? k + 8 : k);
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::uint64_t rows, std::uint64_t count,
@@ -113,7 +115,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::ui
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
   const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;
   plan.places = std::bit_floor(std::max<std::uint64_t>(room / entry, 64));
-  plan.row = selection_plan::row_shape(device, dtype, rows, count, std::bit_ceil(std::clamp<std::uint64_t>(k, least_places, plan.places)) * entry);
+  const std::uint64_t ordered = std::bit_ceil(std::clamp<std::uint64_t>(k + k / 8, least_places, plan.places));
+  plan.row = selection_plan::row_shape(device, dtype, rows, count, ordered * entry, k >= least_places);
   return plan;
 }
 

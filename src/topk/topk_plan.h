@@ -54,12 +54,12 @@ struct Plan {
   Dtype dtype = Dtype::u8;
   Ranking ranking;
   bool gpu = false;
-  unsigned group = 256;        // work-items of the filter
-  unsigned order_group = 256;  // of kernels that run as one work-group
+  unsigned group = 256;            // work-items of the filter
+  unsigned order_group = 256;      // of kernels that run as one work-group
   selection_plan::RowShape row{};  // of work-groups that take rows
-  unsigned unroll = 4;         // 16-byte loads in flight
-  unsigned batch = 1;          // entries that a work-item of one work-group loads at once
-  unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
+  unsigned unroll = 4;             // 16-byte loads in flight
+  unsigned batch = 1;              // entries that a work-item of one work-group loads at once
+  unsigned groups_a_unit = 1;      // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
 

@@ -37,8 +37,9 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
             test::expect_group(fit.row.group, device, 16);
             ASSERT_LE(fit.row.group, fit.order_group);
             const std::uint64_t places = std::min(plan.places, fit.places_of(2000));
-            ASSERT_LE(fit.row.held().bytes + fit.row.words().bytes + places * (plan.pairs() ? 12 : 8), device.local_bytes);
-            if (fit.row.share != 0) ASSERT_GE(fit.row.share * fit.row.cluster * 16, count * size_of(dtype));
+            ASSERT_LE(fit.row.held().bytes + fit.row.words().bytes + places * (plan.pairs() ? 12 : 8),
+                      device.local_bytes);
+            ASSERT_GE(fit.row.share * fit.row.cluster * 16, count * size_of(dtype));
           }
         }
       }
@@ -88,7 +89,9 @@ TEST(TopkPlan, TheThresholdIsRarelyTooHigh) {
       const double each = std::exp2(found.shift) / topk_plan::samples;
       const double chance = -std::expm1(each * std::log1p(-static_cast<double>(k) / static_cast<double>(count)));
       EXPECT_LT(at_least(found.rest, chance), topk_plan::samples * chance > 32 ? 4e-7 : 1.01e-9) << count << ' ' << k;
-      if (topk_plan::samples * chance <= 32 && found.rest > 1) EXPECT_GT(at_least(found.rest - 1, chance), 0.99e-9);
+      if (topk_plan::samples * chance <= 32 && found.rest > 1) {
+        EXPECT_GT(at_least(found.rest - 1, chance), 0.99e-9);
+      }
     }
   }
 }
@@ -116,7 +119,8 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
           {"topk_sample", "topk_threshold", "topk_ranks", "topk_exact", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
       for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 17, std::uint64_t{1} << 24}) {
-        const Plan rows = topk_plan::make(test::nvrtc_gpu(GetParam()), dtype, Ranking(dtype, largest, nan), 2, count, 50);
+        const Plan rows =
+            topk_plan::make(test::nvrtc_gpu(GetParam()), dtype, Ranking(dtype, largest, nan), 2, count, 50);
         expect_compiles(rows.files(Part::rows), rows.defines(Part::rows), {"topk_rows"});
       }
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});

@@ -4,12 +4,14 @@
 #include "runtime/parallel.h"
 #include "transpose/transpose_plan.h"
 
+#include <masu/device.h>
 #include <masu/transpose.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace masu {
 
@@ -259,6 +261,75 @@ const void* as_rows(std::size_t bytes, const void* data, const call::Lines& line
   constexpr std::uint64_t along = 0b01010;  // first and second
   copy_elements(bytes, {static_cast<const std::byte*>(data), shape, strides}, memory.data(), along);
   return memory.data();
+}
+
+namespace {
+
+// Memory that the thread keeps, if it is not much: what was just allocated takes longer to be written. A task that runs
+// while another of this thread waits has its own.
+class Spare {
+ public:
+  explicit Spare(std::size_t bytes) : memory_(std::move(kept)) {
+    if (memory_.size() < bytes) memory_ = std::vector<std::byte>(bytes);
+  }
+  ~Spare() {
+    constexpr std::size_t most = std::size_t{16} << 20;
+    if (memory_.size() <= most) kept = std::move(memory_);
+  }
+  Spare(const Spare&) = delete;
+  Spare& operator=(const Spare&) = delete;
+  [[nodiscard]] std::byte* data() noexcept { return memory_.data(); }
+
+ private:
+  static inline thread_local std::vector<std::byte> kept;
+  std::vector<std::byte> memory_;
+};
+
+}  // namespace
+
+void by_lines(std::size_t bytes, const void* data, const call::Lines& lines, std::size_t result_bytes, void* to,
+              const std::function<void(const void*, std::uint64_t, void*)>& work) {
+  constexpr std::uint64_t block_bytes = std::uint64_t{1} << 18;
+  constexpr std::uint64_t fewest = 16;  // lines of a matrix, for whole cache lines
+  if (lines.are_rows()) return work(data, lines.number(), to);
+  const std::uint64_t length = lines.length;
+  const std::uint64_t matrix = length * lines.inner;
+  const std::uint64_t block = block_bytes / std::max(bytes, result_bytes);  // elements
+  // A block is of some lines of one matrix, or of several matrices.
+  const std::uint64_t at_once = std::min(lines.inner, std::max(fewest, block / length));
+  const std::uint64_t parts = (lines.inner + at_once - 1) / at_once;
+  const std::uint64_t matrices = parts == 1 ? std::clamp<std::uint64_t>(block / matrix, 1, lines.outer) : 1;
+  const auto some = [&](std::uint64_t first, std::uint64_t end) {
+    const std::uint64_t room = matrices * at_once * length;
+    Spare memory(room * (bytes + result_bytes));
+    std::byte* const results = memory.data();
+    std::byte* const rows = results + room * result_bytes;
+    for (std::uint64_t i = first; i < end; ++i) {
+      const std::uint64_t line = i % parts * at_once;
+      const std::uint64_t outer = i / parts * matrices;
+      const auto here = static_cast<std::int64_t>(std::min(matrices, lines.outer - outer));
+      const auto wide = static_cast<std::int64_t>(std::min(at_once, lines.inner - line));
+      const auto high = static_cast<std::int64_t>(length);
+      const std::array shape{here, wide, high};
+      const auto in_place = [&](auto size) {
+        return std::array{static_cast<std::int64_t>(matrix * size), static_cast<std::int64_t>(size),
+                          static_cast<std::int64_t>(lines.inner * size)};
+      };
+      const auto in_rows = [&](auto size) {
+        const auto step = static_cast<std::int64_t>(size);
+        return std::array{wide * high * step, high * step, step};
+      };
+      const std::uint64_t at = outer * matrix + line;
+      copy_strided(bytes, {static_cast<const std::byte*>(data) + at * bytes, shape, in_place(bytes)},
+                   {rows, shape, in_rows(bytes)});
+      work(rows, static_cast<std::uint64_t>(here * wide), results);
+      copy_strided(result_bytes, {results, shape, in_rows(result_bytes)},
+                   {static_cast<std::byte*>(to) + at * result_bytes, shape, in_place(result_bytes)});
+    }
+  };
+  const std::uint64_t all = (lines.outer + matrices - 1) / matrices * parts;
+  if (all < 2 * std::uint64_t{cpu_threads()}) some(0, all);  // each by all threads
+  else runtime::parallel_parts(all, 1, some);
 }
 
 const Buffer<std::byte>& as_rows(Stream& stream, std::size_t bytes, const Buffer<std::byte>& data,

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -51,15 +52,14 @@ MASU_EXPORT const void* as_rows(std::size_t bytes, const void* data, const call:
 MASU_EXPORT const Buffer<std::byte>& as_rows(Stream& stream, std::size_t bytes, const Buffer<std::byte>& data,
                                              const call::Lines& lines, std::optional<Buffer<std::byte>>& memory);
 
+// Calls work(rows, their number, memory for their results) for the lines of one axis of a contiguous array of elements
+// of `bytes`, and brings the results, as many elements of `result_bytes` a line as it has, to their places. Lines that
+// are not rows go in blocks that stay in a cache, by many threads at once.
+MASU_EXPORT void by_lines(std::size_t bytes, const void* data, const call::Lines& lines, std::size_t result_bytes,
+                          void* to, const std::function<void(const void*, std::uint64_t, void*)>& work);
+
 // Calls work(rows) with memory for rows of `results` elements, one row for each line of one axis, and brings them to
 // their places in `to`.
-template <class F>
-void put_rows(std::size_t bytes, void* to, const call::Lines& lines, std::uint64_t results, F&& work) {
-  if (lines.inner == 1 || results == 1) return work(to);
-  std::vector<std::byte> rows(lines.number() * results * bytes);
-  work(static_cast<void*>(rows.data()));
-  swap_axes(bytes, rows.data(), lines.outer, lines.inner, results, to);
-}
 template <class F>
 void put_rows(Stream& stream, std::size_t bytes, Buffer<std::byte>& to, const call::Lines& lines, std::uint64_t results,
               F&& work) {

@@ -206,8 +206,9 @@ TEST_P(StridedLinesTest, LinesAsRows) {
 
       if (lines.second != 1) continue;
       Memory back(data.size());
-      put_rows(size, back.data(), lines, lines.length,
-               [&](void* to) { std::ranges::copy(expected, static_cast<std::byte*>(to)); });
+      by_lines(size, data.data(), lines, size, back.data(), [&](const void* rows, std::uint64_t count, void* to) {
+        std::memcpy(to, rows, count * lines.length * size);
+      });
       EXPECT_TRUE(back == data);
       Buffer<std::byte> back_there(device, data.size());
       put_rows(stream, size, back_there, lines, lines.length, [&](Buffer<std::byte>& to) { to.write(expected); });

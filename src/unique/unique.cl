@@ -4,7 +4,7 @@
 // 1. unique_flags reads the data once and writes a bit for each element, 1 where a run starts, and for each span of
 //    elements how many starts it has and where the last one is.
 // 2. unique_emit reads the bits, finds how many starts lie before its span from the numbers of all spans, and writes
-//    the runs. unique_inverse writes which run each element belongs to.
+//    the runs, and which run each element belongs to. unique_alone does both for little data.
 // Between the two the host may read the numbers of the spans: how many runs there are.
 //
 // Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
@@ -14,9 +14,11 @@
 
 #define UNIQUE_TILE_WORDS (MASU_GROUP * MASU_WORDS)
 #define UNIQUE_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
+#define UNIQUE_AT_ONCE 8  // elements of a work-item that are loaded before any is used; of a tile it has a multiple
 
 // The input of a work-group: `count` elements at data + byte_offset.
 #define UNIQUE_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
+#define UNIQUE_DATA __global const uchar *data, const ulong byte_offset, const ulong count  // of a function: Oclgrind knows no scopes
 #define UNIQUE_LEAD gap_of(data + byte_offset)
 
 // Two words of each span: its starts, and 1 + the place of the last among its bits, 0 where it has none. A span has
@@ -120,14 +122,10 @@ inline ulong starts_before(UNIQUE_SPANS, const ulong span_bits, __local ulong* p
   return partial[0];
 }
 
-// Marks the starts of `tiles` tiles for each work-group, the last tile's bits after the data included.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
-                                                       __global uchar* temporary, const ulong mask_at,
-                                                       const ulong spans_at, __local uint* parts, __local uint* ends) {
-  MASU_LOCAL_POINTER(uint, parts);  // MASU_GROUP * MASU_UNROLL: the flags of each vector
-  MASU_LOCAL_POINTER(uint, ends);   // 2 * MASU_GROUP
-  __global uint* mask = (__global uint*)(temporary + mask_at);
-  __global uint* spans = (__global uint*)(temporary + spans_at);
+// Marks the starts of `tiles` tiles for each work-group, the last tile's bits after the data included. parts: the flags of
+// each vector, MASU_GROUP * MASU_UNROLL; `ends` has 2 * MASU_GROUP words.
+MASU_INLINE void mark_tiles(UNIQUE_DATA, const ulong tiles, const ulong all_tiles, __global uint* mask, __global uint* spans,
+                            __local uint* parts, __local uint* ends) {
   __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
   const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
@@ -199,17 +197,28 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const u
 #define UNIQUE_WANTS_LENGTHS 2u
 #define UNIQUE_WANTS_STARTS 4u
 #define UNIQUE_WANTS_FIRSTS 8u  // starts[run] = order[start]
-#define UNIQUE_WANTS_NUMBER 16u  // of the runs
+#define UNIQUE_WANTS_NUMBER 16u   // of the runs
+#define UNIQUE_WANTS_INVERSE 32u  // inverse[order[e]] = the run that element e belongs to
 
 #define UNIQUE_OUTPUT                                                                                   \
   __global uchar *values, const ulong values_at, __global uchar *lengths, const ulong lengths_at,       \
       __global uchar *starts, const ulong starts_at, __global const uchar *order, const ulong order_at, \
-      __global uchar *number, const ulong number_at, const uint wanted
+      __global uchar *number, const ulong number_at, __global uchar *inverse, const ulong inverse_at,         \
+      const uint wanted
 
-// Writes run number `run`, which starts at element e; the one before it started at `before`, unless it is the first.
-#define UNIQUE_WRITE_RUN(run, e, before)                                                                  \
+#define UNIQUE_LOCAL \
+  __local ulong *partial, __local uint *sums, __local uint *last_bit, __local ushort *staged, __local uint *words
+#define UNIQUE_LOCAL_POINTERS                                                                                         \
+  MASU_LOCAL_POINTER(ulong, partial);  /* 3 * MASU_GROUP */                                                           \
+  MASU_LOCAL_POINTER(uint, sums);      /* MASU_GROUP */                                                               \
+  MASU_LOCAL_POINTER(uint, last_bit);  /* 1: of the tile */                                                           \
+  MASU_LOCAL_POINTER(ushort, staged);  /* MASU_STAGED: where the runs of a tile start, in order */                    \
+  MASU_LOCAL_POINTER(uint, words);     /* 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each */
+
+// Writes run number `run`, which starts at element e, `value`; the one before it started at `before`, unless it is the first.
+#define UNIQUE_WRITE_RUN(run, e, value, before)                                                           \
   {                                                                                                       \
-    if (wanted & UNIQUE_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = elements[e];  \
+    if (wanted & UNIQUE_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = (value);      \
     if ((wanted & UNIQUE_WANTS_LENGTHS) && (run) != 0)                                                    \
       ((__global ulong*)(lengths + lengths_at))[(run)-1] = (e) - (before);                                \
     if (wanted & UNIQUE_WANTS_STARTS) ((__global ulong*)(starts + starts_at))[run] = (e);                 \
@@ -232,24 +241,39 @@ MASU_INLINE uint starts_of_tile(__global const uint* mask, const ulong tile, uin
   return before;
 }
 
-// Writes the runs that start in `tiles` tiles for each work-group.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
-                                                      __global const uchar* restrict temporary, const ulong mask_at,
-                                                      const ulong spans_at, UNIQUE_OUTPUT, __local ulong* partial,
-                                                      __local uint* sums, __local uint* last_bit,
-                                                      __local ushort* staged, __local uint* words) {
-  MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
-  MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, last_bit);  // 1: of the tile
-  MASU_LOCAL_POINTER(ushort, staged);  // MASU_STAGED: where the runs of a tile start, in order
-  MASU_LOCAL_POINTER(uint, words);     // 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each
-  __global const uint* mask = (__global const uint*)(temporary + mask_at);
-  __global const uint* spans = (__global const uint*)(temporary + spans_at);
+// Writes the run of each element of a tile. words: of the mask, and the starts before each; `base`: those before the tile.
+MASU_INLINE void invert_tile(const ulong tile, const ulong count, const uint lead, __local const uint* words, const uint lane,
+                             const ulong base, __global const uchar* order, __global uchar* inverse) {
+  __global const MASU_INDEX* places = (__global const MASU_INDEX*)order;
+  __global ulong* runs = (__global ulong*)inverse;
+  const ulong first = tile * UNIQUE_TILE_WORDS * 32;
+  const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
+  // The last tile may begin after the data: tiles are made for the longest lead.
+  const ulong end = min(first + UNIQUE_TILE_WORDS * 32, count + lead);
+  for (ulong from = first + begin + lane; from < end; from += MASU_GROUP * UNIQUE_AT_ONCE) {
+    MASU_INDEX loaded[UNIQUE_AT_ONCE];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) loaded[k] = places[min(from + k * MASU_GROUP, end - 1) - lead];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+      const uint b = (uint)(from + k * MASU_GROUP - first);
+      if (from + k * MASU_GROUP >= end) continue;
+      // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
+      const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
+      runs[loaded[k]] = base + words[UNIQUE_TILE_WORDS + b / 32] + popcount(up_to) - 1;
+    }
+  }
+}
+
+// Writes the runs that start in `tiles` tiles for each work-group, and the runs of their elements.
+MASU_INLINE void write_runs(UNIQUE_DATA, const ulong tiles, const ulong all_tiles, __global const uint* mask,
+                            __global const uint* spans, UNIQUE_OUTPUT, UNIQUE_LOCAL) {
   __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
   const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
   const ulong group = get_group_id(0);
-  if (spans[2 * group] == 0) return;
+  const bool inverts = (wanted & UNIQUE_WANTS_INVERSE) != 0;
+  if (spans[2 * group] == 0 && !inverts) return;
   ulong last = 0;
   ulong runs = 0;
   ulong base = starts_before(spans, tiles * UNIQUE_TILE_WORDS * 32, partial, lane, &last, &runs);
@@ -260,9 +284,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ul
     uint own[MASU_WORDS];
     uint all = 0;
     uint rank = starts_of_tile(mask, tile, own, sums, lane, &all);
-    if (all == 0) continue;
+    if (all == 0 && !inverts) continue;
     const ulong first = tile * UNIQUE_TILE_WORDS * 32 - lead;  // the element of bit 0; may wrap around before element 0
-    if (all <= MASU_STAGED) {
+    if (all <= MASU_STAGED && !inverts) {
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_WORDS; ++k) {
         for (uint bits = own[k]; bits != 0;) {
@@ -275,11 +299,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ul
       for (uint i = lane; i < all; i += MASU_GROUP) {
         const ulong e = first + staged[i];
         const ulong before = i != 0 ? first + staged[i - 1] : last_start;
-        UNIQUE_WRITE_RUN(base + i, e, before)
+        UNIQUE_WRITE_RUN(base + i, e, elements[e], before)
       }
       last_start = first + staged[all - 1];
     } else {
-      // So many that each element finds its place by itself.
+      // So many that each element finds its place by itself, or all need one.
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_WORDS; ++k) {
         words[lane * MASU_WORDS + k] = own[k];
@@ -290,75 +314,68 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ul
         rank += popcount(own[k]);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (uint b = lane; b < UNIQUE_TILE_WORDS * 32; b += MASU_GROUP) {
-        uint w = b / 32;
-        const uint word = words[w];
-        if ((word >> (b % 32) & 1u) == 0) continue;
-        uint below = word & ((1u << (b % 32)) - 1);
-        const uint i = words[UNIQUE_TILE_WORDS + w] + popcount(below);
-        const ulong e = first + b;
-        ulong before = last_start;
-        if (i != 0) {
-          while (below == 0) below = words[--w];
-          before = first + w * 32 + 31 - clz(below);
+      for (uint begin = lane; begin < UNIQUE_TILE_WORDS * 32; begin += MASU_GROUP * UNIQUE_AT_ONCE) {
+        MASU_ELEMENT loaded[UNIQUE_AT_ONCE];
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+          const uint b = begin + k * MASU_GROUP;
+          loaded[k] = (words[b / 32] >> (b % 32) & 1u) != 0 ? elements[first + b] : 0;
         }
-        UNIQUE_WRITE_RUN(base + i, e, before)
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < UNIQUE_AT_ONCE; ++k) {
+          const uint b = begin + k * MASU_GROUP;
+          uint w = b / 32;
+          const uint word = words[w];
+          if ((word >> (b % 32) & 1u) == 0) continue;
+          uint below = word & ((1u << (b % 32)) - 1);
+          const uint i = words[UNIQUE_TILE_WORDS + w] + popcount(below);
+          const ulong e = first + b;
+          ulong before = last_start;
+          if (i != 0 && (wanted & UNIQUE_WANTS_LENGTHS)) {
+            while (below == 0) below = words[--w];
+            before = first + w * 32 + 31 - clz(below);
+          }
+          UNIQUE_WRITE_RUN(base + i, e, loaded[k], before)
+        }
       }
-      last_start = first + *last_bit;
+      if (all != 0) last_start = first + *last_bit;
+      if (inverts) invert_tile(tile, count, lead, words, lane, base, order + order_at, inverse + inverse_at);
     }
     base += all;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (base == runs && lane == 0 && (wanted & UNIQUE_WANTS_LENGTHS)) {
+  if (base == runs && spans[2 * group] != 0 && lane == 0 && (wanted & UNIQUE_WANTS_LENGTHS)) {
     ((__global ulong*)(lengths + lengths_at))[runs - 1] = count - last_start;
   }
 }
 
-// inverse[order[e]] = the run that element e belongs to.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
-                                                         __global const uchar* restrict temporary, const ulong mask_at,
-                                                         const ulong spans_at, __global const uchar* restrict order,
-                                                         const ulong order_at, __global uchar* inverse,
-                                                         const ulong inverse_at, __local ulong* partial,
-                                                         __local uint* sums, __local uint* words) {
-  MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
-  MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, words);     // 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each
-  __global const uint* mask = (__global const uint*)(temporary + mask_at);
-  __global const uint* spans = (__global const uint*)(temporary + spans_at);
-  __global const MASU_INDEX* places = (__global const MASU_INDEX*)(order + order_at);
-  __global ulong* runs = (__global ulong*)(inverse + inverse_at);
-  const uint lead = UNIQUE_LEAD;
-  const uint lane = (uint)get_local_id(0);
-  const ulong group = get_group_id(0);
-  ulong last = 0;
-  ulong runs_of_all = 0;
-  ulong base = starts_before(spans, tiles * UNIQUE_TILE_WORDS * 32, partial, lane, &last, &runs_of_all);
-  const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
-  for (ulong tile = group * tiles; tile < end_tile; ++tile) {
-    uint own[MASU_WORDS];
-    uint all = 0;
-    uint rank = starts_of_tile(mask, tile, own, sums, lane, &all);
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_WORDS; ++k) {
-      words[lane * MASU_WORDS + k] = own[k];
-      words[UNIQUE_TILE_WORDS + lane * MASU_WORDS + k] = rank;
-      rank += popcount(own[k]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong first = tile * UNIQUE_TILE_WORDS * 32;
-    const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
-    // The last tile may begin after the data: tiles are made for the longest lead.
-    const ulong end = min(first + UNIQUE_TILE_WORDS * 32, count + lead);
-    for (ulong bit = first + begin + lane; bit < end; bit += MASU_GROUP) {
-      const uint b = (uint)(bit - first);
-      // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
-      const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
-      runs[places[bit - lead]] = base + words[UNIQUE_TILE_WORDS + b / 32] + popcount(up_to) - 1;
-    }
-    base += all;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+#define UNIQUE_MEMORY __global uchar *temporary, const ulong mask_at, const ulong spans_at
+#define UNIQUE_MASK (__global uint*)(temporary + mask_at), (__global uint*)(temporary + spans_at)
+#define UNIQUE_TARGETS                                                                                          \
+  values, values_at, lengths, lengths_at, starts, starts_at, order, order_at, number, number_at, inverse, inverse_at, wanted
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
+                                                       UNIQUE_MEMORY, __local uint* parts, __local uint* ends) {
+  MASU_LOCAL_POINTER(uint, parts);
+  MASU_LOCAL_POINTER(uint, ends);
+  mark_tiles(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, parts, ends);
+}
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles, UNIQUE_MEMORY,
+                                                      UNIQUE_OUTPUT, UNIQUE_LOCAL) {
+  UNIQUE_LOCAL_POINTERS
+  write_runs(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, UNIQUE_TARGETS, partial, sums, last_bit, staged, words);
+}
+
+// Both, in one work-group.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_alone(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles, UNIQUE_MEMORY,
+                                                       __local uint* parts, __local uint* ends, UNIQUE_OUTPUT, UNIQUE_LOCAL) {
+  MASU_LOCAL_POINTER(uint, parts);
+  MASU_LOCAL_POINTER(uint, ends);
+  UNIQUE_LOCAL_POINTERS
+  mark_tiles(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, parts, ends);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  write_runs(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, UNIQUE_TARGETS, partial, sums, last_bit, staged, words);
 }
 
 // order[i] = i, and to[i] = data[i].

@@ -95,10 +95,10 @@ class Job {
     finder_.mark();
   }
 
-  // Queues all that is left, where who called has room for as many values as there are elements.
-  void write(const UniqueTargets& to) {
-    finder_.write({&to.values, to.counts, to.indices, &to.number});
-    if (to.inverse != nullptr) finder_.write_inverse(*to.inverse);
+  // Queues all, where who called has room for as many values as there are elements.
+  void write(Of of, const BufferBase& data, const UniqueTargets& to) {
+    if (of == Of::values) sort_elements(data, false);
+    finder_.mark_and_write({&to.values, to.counts, to.indices, &to.number, to.inverse});
   }
 
   DeviceUnique<std::byte> finish() {
@@ -107,9 +107,9 @@ class Job {
     DeviceUnique<std::byte> result{Bytes(device, runs * size_of(dtype_)), Counts(device, options_.counts ? runs : 0),
                                    Counts(device, options_.indices ? runs : 0),
                                    Counts(device, options_.inverse ? layout_.count : 0)};
-    finder_.write(
-        {&result.values, options_.counts ? &result.counts : nullptr, options_.indices ? &result.indices : nullptr});
-    if (options_.inverse) finder_.write_inverse(result.inverse);
+    finder_.write({&result.values, options_.counts ? &result.counts : nullptr,
+                   options_.indices ? &result.indices : nullptr, nullptr,
+                   options_.inverse ? &result.inverse : nullptr});
     stream_.finish();
     if (options_.times != nullptr) options_.times->compute += finder_.seconds();
     return result;
@@ -199,7 +199,7 @@ class Finding : public call::Primitive {
       if (times() != nullptr) times()->compute += counter_->seconds();
       if (found_) return;
     }
-    start_job(stream, {&data_.buffer()});
+    make_job(stream, {&data_.buffer()}).start(of_, data_.buffer(), waits());
     if (waits()) found_ = job_->finish();
   }
   void finish() override {
@@ -214,9 +214,8 @@ class Finding : public call::Primitive {
     counter_.emplace(stream, data_.buffer(), data_.dtype(), data_.count(),
                      call::take_workspace(name_of(of_), options_.workspace, stream, bytes, operands));
   }
-  void start_job(Stream& stream, Operands operands) {
-    job_.emplace(of_, stream, data_.buffer(), data_.dtype(), options_, operands);
-    job_->start(of_, data_.buffer(), waits());
+  Job& make_job(Stream& stream, Operands operands) {
+    return job_.emplace(of_, stream, data_.buffer(), data_.dtype(), options_, operands);
   }
   void find_on_cpu(const detail::UniqueMemory& results) const try {
     if (of_ == Of::values) return unique_cpu(data_.view(), options_, results);
@@ -296,8 +295,7 @@ class FindingThere final : public Finding {
       start_counting(stream, operands);
       return counter_->write({.values = &to_.values, .lengths = to_.counts, .number = &to_.number});
     }
-    start_job(stream, operands);
-    job_->write(to_);
+    make_job(stream, operands).write(of_, data_.buffer(), to_);
   }
   bool enqueue_empty(Stream& stream) override {
     call::clear(stream, to_.number, 0, sizeof(std::uint64_t));

@@ -73,6 +73,7 @@ struct RunOutput {
   const BufferBase* lengths = nullptr;  // u64
   const BufferBase* starts = nullptr;   // u64; with an order, the place in it of each run's first element
   const BufferBase* number = nullptr;   // u64: of the runs
+  const BufferBase* inverse = nullptr;  // u64: inverse[order[e]] is the run of element e
 };
 
 // The runs of device memory: queues the marking of their starts, then tells how many there are, then writes them.
@@ -90,15 +91,16 @@ class DeviceRunFinder {
   void mark();
   // How many runs there are. Waits.
   [[nodiscard]] std::uint64_t runs();
-  // Queues the writing of the runs.
-  void write(const RunOutput& output);
-  // Queues inverse[order[e]] = the run of element e, u64.
-  void write_inverse(const BufferBase& inverse);
+  // Queues the writing of the runs. `marks`: their marking too, in the one work-group that there is.
+  void write(const RunOutput& output, bool marks = false);
+  // Queues both.
+  void mark_and_write(const RunOutput& output);
   // Device time of all that was queued; of a stream that tells times. Waits.
   [[nodiscard]] double seconds() const;
 
  private:
   [[nodiscard]] call::Arguments input() const;
+  [[nodiscard]] call::Arguments marking() const;
   template <class... T>
   void launch(std::string_view kernel, std::uint64_t groups, const T&... arguments);
 

@@ -53,9 +53,8 @@ void find_runs(const Device& device, const std::vector<T>& data, const std::stri
   ordered.start_order(buffer);
   ordered.mark();
   expect(ordered.runs() == runs, name + ": how many, with an order");
-  ordered.write({nullptr, nullptr, &starts});
   const Buffer<std::uint64_t> inverse(device, data.size());
-  ordered.write_inverse(inverse);
+  ordered.write({nullptr, nullptr, &starts, nullptr, &inverse});
   stream.finish();
   std::vector<std::uint64_t> belongs;
   for (std::size_t r = 0; r < expected.lengths.size(); ++r) belongs.insert(belongs.end(), expected.lengths[r], r);

@@ -239,6 +239,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(HISTOGRAM_INPUT, __
 #endif
 
 #if MASU_KERNEL == HISTOGRAM_KERNEL_WINDOW
+#define HISTOGRAM_LOOKS 16
 // Looks at some of the weights, in one work-group, and describes the table for them: the narrow one, its highest digits
 // where those of the greatest weights are, or, where too many weights are too small for it, the wide one.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *restrict weights,
@@ -257,18 +258,27 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *
   for (uint step = 0; step < 2; ++step) {
     uint highest = 0;
     uint below = 0;
-    for (uint i = lane; i < looked_at; i += MASU_GROUP) {
-      const HISTOGRAM_WEIGHT bits = HISTOGRAM_WEIGHT_AT((size_t)(count / looked_at * i));
+    for (uint first = lane; first < looked_at; first += MASU_GROUP * HISTOGRAM_LOOKS) {
+      HISTOGRAM_WEIGHT looked[HISTOGRAM_LOOKS];  // all are loaded before any is looked at
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < HISTOGRAM_LOOKS; ++k) {
+        const uint i = first + k * MASU_GROUP;
+        looked[k] = i < looked_at ? HISTOGRAM_WEIGHT_AT((size_t)(count / looked_at * i)) : 0;
+      }
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < HISTOGRAM_LOOKS; ++k) {
+        const HISTOGRAM_WEIGHT bits = looked[k];
 #if MASU_WEIGHT_FLOAT
-      const uint exponent = HISTOGRAM_EXPONENT_OF(bits);
-      if (exponent == HISTOGRAM_MOST_EXPONENT || (bits & (HISTOGRAM_WEIGHT)~HISTOGRAM_WEIGHT_SIGN) == 0) continue;
-      const uint lowest = HISTOGRAM_PLACE_OF(exponent) >> 4;
+        const uint exponent = HISTOGRAM_EXPONENT_OF(bits);
+        if (exponent == HISTOGRAM_MOST_EXPONENT || (bits & (HISTOGRAM_WEIGHT)~HISTOGRAM_WEIGHT_SIGN) == 0) continue;
+        const uint lowest = HISTOGRAM_PLACE_OF(exponent) >> 4;
 #else
-      if (bits == 0) continue;
-      const uint lowest = 0;
+        if (bits == 0) continue;
+        const uint lowest = 0;
 #endif
-      highest = max(highest, lowest + 1);
-      if (lowest < base) ++below;
+        highest = max(highest, lowest + 1);
+        if (lowest < base) ++below;
+      }
     }
     if (step == 0 && highest != 0) atomic_max(&found[0], highest);
     if (step == 1 && below != 0) atomic_add(&found[1], below);

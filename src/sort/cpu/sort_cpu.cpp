@@ -3,6 +3,7 @@
 #include "sort/cpu/sort_cpu.h"
 
 #include <atomic>
+#include <numeric>
 #include <type_traits>
 
 namespace masu {
@@ -14,6 +15,7 @@ using cpu::Threads;
 // Calls f(piece's first element, its length, threads) for every piece of two elements or more: long pieces one after
 // another, so that all threads work on each, the others each by one thread.
 void each_piece(const Pieces& pieces, runtime::Body<std::uint64_t, std::uint64_t, Threads> f) {
+  if (pieces.segments.empty() && pieces.longest() <= 1) return;
   const std::uint64_t threads = cpu_threads();
   const auto call = [&](std::uint64_t piece, Threads used) {
     if (const std::uint64_t length = pieces.length(piece); length > 1) f(pieces.begin(piece), length, used);
@@ -135,16 +137,31 @@ void write_order(const Lane* lanes, std::uint64_t count, Lane mask, cpu::Indices
   });
 }
 
+// Whether all rows are in order; then this is written.
+bool write_as_they_are(const cpu::KeyRule& rule, const void* x, std::uint64_t rows, std::uint64_t length,
+                       cpu::Indices to) {
+  const auto* row = static_cast<const std::byte*>(x);
+  for (std::uint64_t i = 0; i < rows; ++i, row += length * size_of(rule.dtype)) {
+    if (!cpu::trend_of(rule, row, length).rising) return false;
+  }
+  to.typed([&]<class Index>(Index* indices) {
+    for (std::uint64_t i = 0; i < rows; ++i, indices += length) std::iota(indices, indices + length, Index{0});
+  });
+  return true;
+}
+
 // Writes the orders of short rows: keys above the indices, which are sorted in the lanes of vectors. Of keys of 8 bytes
 // those bits in which they differ, or as many of them as there is room for: what is alike then is ordered by the
 // others.
 template <class T>
-void order_short_rows(cpu::Keys<T> key, const T* x, std::uint64_t rows, std::uint64_t length, cpu::Indices indices) {
+void order_short_rows(cpu::Keys<T> key, const T* x, std::uint64_t rows, std::uint64_t length, const cpu::KeyRule& rule,
+                      cpu::Indices indices) {
   using Lane = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::uint64_t>;
   constexpr unsigned lane_bits = 8 * sizeof(Lane);
   const auto index_bits = static_cast<unsigned>(std::bit_width(length - 1));
   blocks_of_rows(rows, length, [&](std::uint64_t first, std::uint64_t here) {
     const T* const begin = x + first * length;
+    if (write_as_they_are(rule, begin, here, length, indices.at(first * length))) return;
     const std::uint64_t count = here * length;
     const cpu::Scratch memory(count * sizeof(Lane));
     Lane* const lanes = memory.as<Lane>();
@@ -206,11 +223,12 @@ void order_shorter_rows(const T* x, std::uint64_t rows, std::uint64_t length, Or
     std::array<std::uint8_t, std::max(short_rows_at_once, cpu::lanes_most * cpu::ranked_row_most)> ranks;
     const T* const begin = x + first * length;
     const cpu::Indices to = indices.at(first * length);
+    if (write_as_they_are({dtype_of<T>, order}, begin, here, length, to)) return;
     const bool descending = order == Order::descending;
     if constexpr (is_float_type<T>) {
       if (cpu::specials_of(begin, here * length).are_seen()) {
         const cpu::Keys<T> key{descending ? ~KeyOf<T>{0} : KeyOf<T>{0}};
-        return order_short_rows(key, begin, here, length, to);
+        return order_short_rows(key, begin, here, length, {dtype_of<T>, order}, to);
       }
     }
     cpu::short_row_loops<T>().rank(begin, here, length, descending, ranks.data());
@@ -231,7 +249,7 @@ bool order_as_short_rows(const ArrayView& keys, MutableArrayView indices, const 
     return true;
   }
   cpu::with_keys(keys.dtype, job.order, [&]<class T>(cpu::Keys<T> key) {
-    order_short_rows(key, static_cast<const T*>(keys.data), rows, length, to);
+    order_short_rows(key, static_cast<const T*>(keys.data), rows, length, {keys.dtype, job.order}, to);
   });
   return true;
 }

@@ -19,9 +19,6 @@ constexpr std::uint64_t fill_table = 2048;
 constexpr std::uint64_t header_bytes = 256;  // of sort_lists.cl
 constexpr std::uint64_t zero_end_word = 50;
 
-constexpr auto alone = sort_plan::files("src/elements/group_scan.cl", "src/sort/device/sort_fill.cl");
-constexpr auto with_moves = sort_special::files("src/sort/device/sort_fill.cl");
-
 std::uint64_t values_of(Dtype dtype) {
   return PatternCounts::patterns_of(dtype);
 }
@@ -48,11 +45,6 @@ struct Layout {
 };
 
 }  // namespace
-
-std::span<const std::string_view> files(Dtype dtype) {
-  if (is_float(dtype)) return with_moves;
-  return alone;
-}
 
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype) {
   std::vector<runtime::Define> list = sort_special::defines(dtype, 0);
@@ -84,13 +76,13 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   for (Event& launch : launches) work.done(std::move(launch));
 
   const std::uint64_t scan_group = scan_group_of(device.info(), dtype);
-  call::Kernels kernels(device, files(dtype), defines(device.info(), dtype), static_cast<unsigned>(scan_group));
+  call::Kernels kernels(device, files, defines(device.info(), dtype), static_cast<unsigned>(scan_group));
   work.done(kernels.launch(stream, "sort_offsets", values / scan_group, all, at(layout.totals), at(0),
                            at(layout.header), count, flip, call::local<std::uint64_t>(2 * scan_group)));
   kernels.in_groups_of(group);
   if (is_float(dtype)) {
     sort_special::move(stream, kernels, keys, memory.slice(layout.moved, count * size_of(dtype)), all,
-                       {at(layout.header), at(layout.chunks), 0, at(layout.header + 4 * zero_end_word)},
+                       at(layout.header), at(layout.chunks), 0, at(layout.header + 4 * zero_end_word),
                        static_cast<std::uint32_t>(count), descends ? 1 : 0, work);
   }
   const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);

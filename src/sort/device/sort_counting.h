@@ -8,8 +8,6 @@
 #include "sort/device/sort_special.h"
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 #include <vector>
 
 namespace masu::sort_counting {
@@ -30,7 +28,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
           const BufferBase* workspace, DeviceWork& work);
 
 // What its kernels are built from.
-std::span<const std::string_view> files(Dtype dtype);
+inline constexpr auto files = sort_special::files("src/sort/device/sort_fill.cl");
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype);
 
 }  // namespace masu::sort_counting

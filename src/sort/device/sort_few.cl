@@ -28,12 +28,7 @@ inline uint bucket_of(const uint head, const uint lowest, const uint shift) {
 }
 // 1, 2 and 4: a zero, a negative zero, a NaN.
 inline uint special_of(const MASU_ELEMENT bits) {
-#if MASU_ELEMENT_CLASS == 2
-  return !SORT_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
-#else
-  (void)bits;
-  return 0;
-#endif
+  return !SORT_IS_SPECIAL(bits) ? 0 : is_nan(bits) ? 4 : bits == 0 ? 1 : 2;
 }
 
 // The least and the greatest x of all work-items. Two words of `found` are all bits and 0 at the start, which a barrier has

@@ -2,7 +2,7 @@
 // Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++):
 //   sort_offsets  where the keys of each value begin
 //   sort_fill     writes every place's key; zeros and NaNs that move have been brought to their places from `moved_at` on
-// sort_key.cl and group_scan.cl, for floats also sort_lists.cl and sort_special.cl, stand in front of this file.
+// sort_key.cl, group_scan.cl, sort_lists.cl and sort_special.cl stand in front of this file.
 //
 // kernels.md has the parameters, which sort_counting.cpp gives.
 
@@ -79,27 +79,19 @@ inline uint rank_at(const Tile *tile, const uint place, const uint low) {
   return from;
 }
 
-// The ranks of the first place and of the last one of a tile: each step leaves as many as one of the work-items has looked at.
-MASU_INLINE void find_ends(Tile *tile, const ulong last, __local uint *ends, const uint lid) {
+// The rank of a place of all: each step leaves as many as one of the work-items has looked at.
+MASU_INLINE uint find_rank(__global const ulong *offsets, const ulong place, __local uint *found, const uint lid) {
   uint low = 0;
-  uint high = 0;
   for (uint width = MASU_VALUES; width > 1;) {
     const uint step = (width + MASU_GROUP - 1) / MASU_GROUP;
-    if (lid * step < width) {
-      const bool ends_here = (lid + 1) * step >= width;
-      const uint one = low + lid * step;
-      const uint other = high + lid * step;
-      if (tile->offsets[one] <= tile->first && (ends_here || tile->offsets[one + step] > tile->first)) ends[0] = one;
-      if (tile->offsets[other] <= last && (ends_here || tile->offsets[other + step] > last)) ends[1] = other;
-    }
+    const uint own = low + lid * step;
+    if (lid * step < width && offsets[own] <= place && ((lid + 1) * step >= width || offsets[own + step] > place)) *found = own;
     barrier(CLK_LOCAL_MEM_FENCE);
-    low = ends[0];
-    high = ends[1];
+    low = *found;
     width = step;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  tile->low = low;
-  tile->high = high;
+  return low;
 }
 
 // A work-group writes MASU_GROUP * MASU_VECTORS vectors that lie at multiples of 16 bytes; the first and the last of all
@@ -110,13 +102,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
                                                     const uint flip, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lid = (uint)get_local_id(0);
-#if MASU_FLOAT
-  const bool with_zeros = zeros_move(SORT_AT(const uint, header_at));
-  const bool with_nans = moved_nans(SORT_AT(const uint, header_at)) != 0;
+  const bool with_zeros = MASU_FLOAT && zeros_move(SORT_AT(const uint, header_at));
+  const bool with_nans = MASU_FLOAT && moved_nans(SORT_AT(const uint, header_at)) != 0;
 #define SORT_MOVES(bits) (SORT_IS_SPECIAL(bits) && (is_nan(bits) ? with_nans : with_zeros))
-#else
-#define SORT_MOVES(bits) false
-#endif
   // Places count from a multiple of 16 bytes on at first; `before` keys lie there that are not to be written.
   const uint before = (uint)((size_t)(sorted + sorted_at) & 15) / MASU_ELEMENT_BYTES;
   const ulong begin = get_group_id(0) * (ulong)tile_keys;
@@ -127,7 +115,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
   tile.offsets = SORT_AT(const ulong, offsets_at);
   tile.table = table;
   tile.first = begin + skipped - before;
-  find_ends(&tile, end - before - 1, table, lid);
+  tile.low = find_rank(tile.offsets, tile.first, table, lid);
+  tile.high = find_rank(tile.offsets, end - before - 1, table, lid);
   const uint ranks = tile.high - tile.low + 1;
   if (ranks <= MASU_TABLE) {
     for (uint i = lid; i <= ranks; i += MASU_GROUP) {

@@ -41,3 +41,4 @@ inline MASU_BITS bits_of_rank(const MASU_BITS rank, const MASU_BITS flip) {
 #else
 #define SORT_IS_SPECIAL(bits) false
 #endif
+inline bool is_nan(const MASU_BITS bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of these

@@ -219,9 +219,8 @@ class Sorter {
   [[nodiscard]] std::uint64_t zero_end() const { return at(layout_.starts + tuning_.zero_word() * 4); }
   void move_specials() {
     call::Kernels kernels = special_kernels();
-    sort_special::move(stream_, kernels, keys_, parted_, memory_,
-                       {at(layout_.header), at(layout_.chunks), at(layout_.listed), zero_end()}, count_, flipped_,
-                       work_);
+    sort_special::move(stream_, kernels, keys_, parted_, memory_, at(layout_.header), at(layout_.chunks),
+                       at(layout_.listed), zero_end(), count_, flipped_, work_);
   }
   void restore() {
     work_.done(special_kernels().launch(stream_, "special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_,

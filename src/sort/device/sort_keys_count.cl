@@ -49,26 +49,13 @@ typedef struct {
   __global uint *lists;
 } Specials;
 inline void count_special(const Source bits, Specials *specials) {
-#if MASU_ELEMENT_CLASS == 2
-  if (bits == 0) ++specials->zeros;
-  else if (bits == MASU_SIGN) ++specials->minuses;
-  else ++specials->nans;
-#else
-  (void)bits;
-  (void)specials;
-#endif
-}
-// 0: a zero; 1: a NaN.
-inline uint special_kind(const Source bits) {
-#if MASU_ELEMENT_CLASS == 2
-  return (bits & (MASU_SIGN - 1)) != 0 ? 1 : 0;
-#else
-  return (uint)bits & 0;
-#endif
+  if (is_nan(bits)) ++specials->nans;
+  else if (bits == 0) ++specials->zeros;
+  else ++specials->minuses;
 }
 // Lists the place of a zero or NaN, as long as there is room.
 inline void list_special(const Source bits, const uint place, Specials *specials) {
-  const uint kind = special_kind(bits);
+  const uint kind = is_nan(bits) ? 1 : 0;
   if ((specials->full >> kind & 1) != 0) return;
   // Where there are many, not each work-item adds to the word of all: that would take long.
   __global uint *const listed = &specials->header[header_listed_zeros + kind];
@@ -136,7 +123,7 @@ inline void count_vector(const uint4 vector, const uint place, const Source flip
     for (uint k = 0; k < source_vector; ++k) {
       if (!SORT_IS_SPECIAL(keys[k])) continue;
       count_special(keys[k], specials);
-      kinds |= 1U << special_kind(keys[k]);
+      kinds |= is_nan(keys[k]) ? 2 : 1;
     }
     if ((kinds & ~specials->full) != 0) {
       MASU_PRAGMA_UNROLL

@@ -21,7 +21,6 @@ inline bool all_listed(__global const uint *header) {
   return moved_nans(header) <= MASU_MOST_LISTED &&
          (!zeros_move(header) || header[header_zeros] + header[header_minuses] <= MASU_MOST_LISTED);
 }
-inline bool is_nan(const MASU_BITS bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of a special key
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *restrict keys, const ulong keys_at,
                                                         __global uchar *workspace, const ulong header_at,

@@ -29,24 +29,17 @@ inline std::vector<runtime::Define> defines(Dtype dtype, unsigned listed) {
   return list;
 }
 
-// Where things begin in the temporary memory: `chunks`, 8 bytes for each, `listed`, as many for each that may be
-// listed, and where the place after the last zero stands.
-struct Places {
-  std::uint64_t header;
-  std::uint64_t chunks;
-  std::uint64_t listed;
-  std::uint64_t zero_end;
-};
-
-// Brings those of `count` keys that have to keep their order, if the header says so, to their places in `moved`.
+// Brings those of `count` keys that have to keep their order, if the header says so, to their places in `moved`. Where
+// things begin in `memory`: `chunks`, 8 bytes for each; `listed`, as many for each that may be listed; `zero_end`,
+// where the place after the last zero stands.
 inline void move(Stream& stream, call::Kernels& kernels, const BufferBase& keys, const BufferBase& moved,
-                 const KernelArgument& memory, const Places& at, std::uint32_t count, std::uint32_t flipped,
-                 DeviceWork& work) {
+                 const KernelArgument& memory, std::uint64_t header, std::uint64_t chunks_at, std::uint64_t listed,
+                 std::uint64_t zero_end, std::uint32_t count, std::uint32_t flipped, DeviceWork& work) {
   const std::uint64_t chunks = std::clamp(count / chunk_keys, 1U, most_chunks);
   const LocalMemory local = call::local<std::uint32_t>(group + 2);
-  work.done(kernels.launch(stream, "special_count", chunks, keys, memory, at.header, at.chunks, count, local));
-  work.done(kernels.launch(stream, "special_move", chunks, keys, moved, memory, at.header, at.chunks, at.listed,
-                           at.zero_end, count, flipped, local));
+  work.done(kernels.launch(stream, "special_count", chunks, keys, memory, header, chunks_at, count, local));
+  work.done(kernels.launch(stream, "special_move", chunks, keys, moved, memory, header, chunks_at, listed, zero_end,
+                           count, flipped, local));
 }
 
 }  // namespace masu::sort_special
