@@ -159,13 +159,9 @@ std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
   return call::aligned(count * size_of(dtype));
 }
 
-// Where sorted rows lie: rows of one element are sorted as they are.
-const BufferBase& sorted_place(const SelectedRows& from, const BufferBase& workspace) {
-  return from.length() == 1 ? from.data : workspace;
-}
-
-void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
-  if (from.length() == 1) return;
+// Where the sorted rows lie: in the workspace, but rows of one element are sorted as they are.
+const BufferBase& sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
+  if (from.length() == 1) return from.data;
   const std::uint64_t count = from.rows * from.length();
   const std::uint64_t begin = workspace.byte_offset();
   const std::uint64_t sorted = sorted_bytes(from.dtype, count);
@@ -174,6 +170,7 @@ void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& works
   SortOptions options{.rows = from.rows};
   if (rest.size() != 0) options.workspace = &rest;
   static_cast<void>(sort(stream, from.data, from.dtype, target, options));
+  return workspace;
 }
 
 std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
@@ -267,12 +264,12 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
-    sort_rows(stream, from, workspace);
+    const BufferBase& sorted = sort_rows(stream, from, workspace);
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
     return launch_points(stream, plan,
-                         {points_program(stream, plan, Part::points), sorted_place(from, workspace), from.length(),
-                          from.rows, points.size(), from.dtype, result, true},
+                         {points_program(stream, plan, Part::points), sorted, from.length(), from.rows, points.size(),
+                          from.dtype, result, true},
                          no_place, points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
@@ -316,11 +313,11 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const std::uint64_t length = from.length();
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
-    sort_rows(stream, from, workspace);
-    return launch_points(stream, plan,
-                         {points_program(stream, plan, Part::points), sorted_place(from, workspace), length, from.rows,
-                          points.size(), result_dtype, result},
-                         is_float(from.dtype) ? length - 1 : no_place, points);
+    const BufferBase& sorted = sort_rows(stream, from, workspace);
+    return launch_points(
+        stream, plan,
+        {points_program(stream, plan, Part::points), sorted, length, from.rows, points.size(), result_dtype, result},
+        is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
@@ -342,8 +339,7 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  sort_rows(stream, from, workspace);
-  const BufferBase& sorted = sorted_place(from, workspace);
+  const BufferBase& sorted = sort_rows(stream, from, workspace);
   PointLaunch launch{
       points_program(stream, plan, Part::numbers), sorted, from.length(), from.rows, q.size(), result_dtype, result};
   launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
