@@ -53,12 +53,7 @@ struct SortJob {
 
 // Ordered keys, reversed where the order is descending. sort_key() of sort_key.cl is the same function.
 template <class T>
-[[nodiscard]] constexpr KeyOf<T> sort_key(T value) noexcept {
-  return ordered_key(value);
-}
-
-template <class T>
-[[nodiscard]] constexpr KeyOf<T> sort_key(T value, Order order) noexcept {
+[[nodiscard]] constexpr KeyOf<T> sort_key(T value, Order order = Order::ascending) noexcept {
   const KeyOf<T> key = ordered_key(value);
   return order == Order::ascending ? key : static_cast<KeyOf<T>>(~key);
 }

@@ -14,8 +14,7 @@ namespace {
 
 using sort_special::group;
 constexpr std::uint64_t most_scan_group = 1024;
-constexpr std::uint64_t fill_vectors = 4;
-constexpr std::uint64_t fill_table = 2048;
+constexpr std::uint64_t places_each = 32;    // keys that a work-item writes
 constexpr std::uint64_t header_bytes = 256;  // of sort_lists.cl
 constexpr std::uint64_t zero_end_word = 50;
 
@@ -50,8 +49,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype) {
   std::vector<runtime::Define> list = sort_special::defines(dtype, 0);
   list.push_back({"MASU_SCAN_GROUP", scan_group_of(device, dtype)});
   list.push_back({"MASU_VALUES", values_of(dtype)});
-  list.push_back({"MASU_VECTORS", fill_vectors});
-  list.push_back({"MASU_TABLE", fill_table});
+  list.push_back({"MASU_PLACES_EACH", places_each});
   return list;
 }
 
@@ -85,10 +83,10 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
                        at(layout.header), at(layout.chunks), 0, at(layout.header + 4 * zero_end_word),
                        static_cast<std::uint32_t>(count), descends ? 1 : 0, work);
   }
-  const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
+  constexpr std::uint64_t tile = group * places_each;
   // One more than needed, where the first key does not lie at a multiple of 16 bytes.
   work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, all, at(0), at(layout.header),
-                           at(layout.moved), count, flip, call::local<std::uint32_t>(fill_table + 1)));
+                           at(layout.moved), count, flip, LocalMemory{tile * 2 + group * 4}));
 }
 
 }  // namespace masu::sort_counting

@@ -28,7 +28,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
           const BufferBase* workspace, DeviceWork& work);
 
 // What its kernels are built from.
-inline constexpr auto files = sort_special::files("src/sort/device/sort_fill.cl");
+inline constexpr auto files = sort_special::files("src/sort/device/sort_marks.cl", "src/sort/device/sort_fill.cl");
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype);
 
 }  // namespace masu::sort_counting

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace masu {
 namespace {
@@ -48,6 +50,28 @@ TEST_P(SortCounting, Floats) {
     some([](auto bits) { return bits % 2 != 0 ? 0x8000 : 0x7c01 | bits >> 8 % 2; }, "NaNs and zeros of one sign");
   }
   expect_sorted_both_ways(keys_by<Half>(65536, [](auto&, auto i) { return i * 40503; }), "all values");
+}
+
+// Long rows go the way of one piece, one after the other in the same temporary memory.
+TEST_P(SortCounting, Rows) {
+  const std::uint64_t usual = std::exchange(sort_plan::tuned.row_bytes, sort_plan::tuned.counted_shorts);
+  const std::uint64_t length = sort_plan::tuned.counted_shorts + 3;
+  std::vector<Half> keys = test::make_keys<Half>(test::Keys::special, 3 * length);
+  const Buffer<Half> from = device.upload(keys);
+  Buffer<Half> to(device, keys.size());
+  SortOptions options{.order = Order::descending, .rows = 3};
+  Buffer<std::byte> workspace(device, sort_workspace(device, Dtype::f16, keys.size(), 0, options));
+  EXPECT_LT(workspace.size(), keys.size() * sizeof(Half) + (std::uint64_t{1} << 20));
+  Stream stream(device);
+  options.workspace = &workspace;
+  sort(stream, from, Dtype::f16, to, options).get();
+  sort_plan::tuned.row_bytes = usual;
+  for (std::uint64_t row = 0; row < 3; ++row) {
+    const auto first = keys.begin() + static_cast<std::ptrdiff_t>(row * length);
+    std::stable_sort(first, first + static_cast<std::ptrdiff_t>(length),
+                     [](Half a, Half b) { return sort_key(a, Order::descending) < sort_key(b, Order::descending); });
+  }
+  EXPECT_TRUE(test::bits_of(to.read()) == test::bits_of(keys));
 }
 
 }  // namespace

@@ -53,9 +53,9 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Which way sorts: merging, rows in registers, counting, few keys in local memory, digits in one launch, many
-// keys from a histogram on, or digits.
-enum class Way : std::uint8_t { merge, rows, segments, counting, few, once, keys, radix };
+// Which way sorts: merging, rows in registers, each row like one piece, counting, few keys in local memory, digits in
+// one launch, many keys from a histogram on, or digits.
+enum class Way : std::uint8_t { merge, rows, each_row, segments, counting, few, once, keys, radix };
 
 bool indices_wanted(const Payload& payload) {
   return payload.kind == Payload::Kind::indices;
@@ -90,9 +90,18 @@ std::uint64_t most_of_rows(const DeviceInfo& info, Dtype dtype, const Payload& p
   return sort_rows::most_local_keys(info, dtype, payload.kind != Payload::Kind::none);
 }
 
+SortJob row_of(const SortJob& job) {
+  return {job.order, job.algorithm, {job.pieces.length(0), 1, {}}, job.function};
+}
+
 Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
   const Pieces& pieces = job.pieces;
   const bool equal = pieces.segments.empty();
+  if (equal && pieces.rows > 1 && job.algorithm == SortAlgorithm::automatic &&
+      pieces.length(0) * size_of(dtype) >= sort_plan::tuned.row_bytes) {
+    const Way row = way_of(info, dtype, payload, row_of(job));
+    if (row == Way::once || row == Way::keys || row == Way::counting) return Way::each_row;
+  }
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
   if (equal && pieces.rows == 1 && job.algorithm == SortAlgorithm::automatic) {
     const bool alone = payload.kind == Payload::Kind::none;
@@ -134,6 +143,10 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, cons
   switch (way) {
     case Way::merge: return sort_merge::workspace_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::workspace_bytes(info, arrays, {rows, length, length});
+    case Way::each_row: {
+      const SortJob row = row_of(job);
+      return workspace_bytes(info, arrays, payload, row, way_of(info, arrays.dtype, payload, row));
+    }
     case Way::counting: return sort_counting::workspace_bytes(info, arrays.dtype, length);
     case Way::few: return sort_few::workspace_bytes(info, arrays.dtype, length);
     case Way::once:
@@ -235,6 +248,26 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, c
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   DeviceWork work;
+  if (way == Way::each_row) {
+    const Buffer<std::byte> memory =
+        work.memory_for(stream.device(), workspace, workspace_bytes(info, arrays, payload, job, way));
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const auto part_of = [&](const BufferBase* all, std::size_t bytes) -> std::optional<Buffer<std::byte>> {
+        if (all == nullptr) return std::nullopt;
+        return Buffer<std::byte>(all->device(), all->memory(), all->byte_offset() + row * length * bytes,
+                                 length * bytes);
+      };
+      const auto place_of = [](const std::optional<Buffer<std::byte>>& part) { return part ? &*part : nullptr; };
+      const auto from = part_of(&keys, size_of(dtype));
+      const auto to = part_of(result, size_of(dtype));
+      const auto moved = part_of(payload.buffer, payload.bytes);
+      DeviceWork one = sort_on_device(stream, *from, dtype, place_of(to),
+                                      {payload.kind, place_of(moved), payload.bytes}, row_of(job), &memory, may_wait);
+      if (!work.first) work.first = one.first;
+      work.last = std::move(one.last);
+    }
+    return work;
+  }
   FewEvents events(stream, work);
   if (segments == nullptr && !job.pieces.segments.empty()) {
     const auto made = std::make_shared<const DeviceSegments>(stream.device(), dtype, payload, job);
@@ -245,6 +278,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, c
   switch (way) {
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
+    case Way::each_row: break;  // above
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
     case Way::few: sort_few::sort(stream, keys, dtype, *result, job, workspace, work); break;
     case Way::once:

@@ -175,7 +175,7 @@ inline constexpr auto part_files = files("src/sort/device/sort_keys.cl", "src/so
 inline constexpr auto crowded_files =
     files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
 inline constexpr auto finish_files = files("src/sort/device/sort_bins.cl", "src/sort/device/sort_keys_finish.cl");
-inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
+inline constexpr auto tally_files = files("src/sort/device/sort_marks.cl", "src/sort/device/sort_tally.cl");
 // `by_digits`: crowded keys may be left to sort_once.
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits);

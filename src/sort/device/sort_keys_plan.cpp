@@ -295,6 +295,7 @@ std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
   add(defines, "MASU_GROUP", tuning.tally_group);
   add(defines, "MASU_RANGES", tuning.tally_ranges);
+  add(defines, "MASU_PLACES_EACH", 16);
   return defines;
 }
 

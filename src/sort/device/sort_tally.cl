@@ -5,14 +5,13 @@
 //   crowd_tally  counts and writes buckets, each by one work-group
 //   huge_count   counts the largest buckets, all work-groups together
 //   huge_fill    writes them
-// sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in front of this file.
+// sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl and sort_marks.cl stand in front of this file.
 //
 // kernels.md has the parameters, which sort_keys_plan.cpp gives.
 
 enum {
   range_values = 65536 / MASU_RANGES,        // values that are counted at a time
   tally_words = range_values / 2,       // two counters of 16 bits a word
-  places_each = 16,                          // places that a work-item writes at once
   window_places = MASU_GROUP * places_each,
 };
 
@@ -22,26 +21,6 @@ inline __local uint *tally_partial(__local uint *memory) { return memory + windo
 inline __local uint *tally_begins(__local uint *memory) { return tally_partial(memory) + MASU_GROUP; }  // of each block, and what is found once
 inline __local uint *tally_counters(__local uint *memory) { return tally_begins(memory) + MASU_GROUP + 4; }
 inline __local uint *tally_overflows(__local uint *memory) { return tally_counters(memory) + tally_words; }
-
-// The greatest x of the work-items before this one, and `least`; *most is that of all.
-MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *partial, const uint lid, uint *most) {
-#if MASU_SHUFFLE_LANES == 32
-  const uint lanes = masu_max_lanes(x);
-  if (lid % 32 == 31) partial[lid / 32] = lanes;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  // Each lane takes the greatest x of 32 work-items.
-  const uint one = lid % 32 < MASU_GROUP / 32 ? partial[lid % 32] : 0;
-  const uint before = max(least, masu_last_lane(masu_max_lanes(lid % 32 < lid / 32 ? one : 0)));
-  *most = max(least, masu_last_lane(masu_max_lanes(one)));
-  const uint neighbour = masu_lane_before(lanes);
-  return lid % 32 == 0 ? before : max(before, neighbour);
-#else
-  partial[lid] = x;
-  MASU_LOCAL_PREFIXES(uint, partial, MASU_GROUP, lid, max)
-  *most = max(least, partial[MASU_GROUP - 1]);
-  return lid == 0 ? least : max(least, partial[lid - 1]);
-#endif
-}
 
 // A table of a bucket's values in device memory: a word each, or, of a bucket of fewer than 65,536 keys, half a word.
 inline void add_to_table(__global uint *table, const bool halves, const uint value, const uint number) {
@@ -207,31 +186,7 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint own[places_each];
-    uint most = 0;
-    if (lid * places_each < places) {
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < places_each / 8; ++k) {
-        const uint4 eight = ((__local uint4 *)marks)[lid * (places_each / 8) + k];
-        uint words[4];
-        words_of_vector(eight, words);
-        MASU_PRAGMA_UNROLL
-        for (uint i = 0; i < 8; ++i) own[8 * k + i] = words[i / 2] >> i % 2 * 16 & 0xffff;
-      }
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < places_each; ++k) most = own[k] = max(most, own[k]);
-    }
-    const uint least = greatest_before(most, carried, partial, lid, &carried);
-    if (lid * places_each < places) {
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < places_each / 8; ++k) {
-        uint words[4];
-        MASU_PRAGMA_UNROLL
-        for (uint i = 0; i < 4; ++i) words[i] = max(least, own[8 * k + 2 * i]) | max(least, own[8 * k + 2 * i + 1]) << 16;
-        ((__local uint4 *)marks)[lid * (places_each / 8) + k] = vector_of(words);
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    carried = spread_marks(marks, places, carried, partial, lid);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < places_each; ++k) {
       const uint i = k * MASU_GROUP + lid;
