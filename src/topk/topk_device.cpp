@@ -57,7 +57,7 @@ Dtype rank_dtype(Dtype dtype) {
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
   const topk_plan::Tuned& tuned = topk_plan::tuned;
   if (k > plan.places) return false;
-  if (plan.row.holds || count < tuned.least_filtered) return true;
+  if ((plan.gpu && plan.row.holds) || count < tuned.least_filtered) return true;
   if (plan.row.cluster == 1) return rows > 1 && count <= tuned.most_row_elements;
   return count <= std::min(tuned.most_cluster_elements, rows * tuned.cluster_elements_a_row);
 }
@@ -92,9 +92,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
     begin = at.end;
     at.end += call::aligned(bytes);
   };
-  if (at.rows) {
-    place(at.nans, rows * sizeof(std::uint32_t));
-  } else {
+  if (!at.rows) {
     at.sampling = topk_plan::sampling(plan, count, k);
     const std::uint64_t entries = at.sampling.capacity;
     place(at.ranks, topk_plan::samples * std::max<std::size_t>(size_of(plan.dtype), sizeof(std::uint32_t)));
@@ -118,9 +116,9 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
       }
       at.end = std::max(at.end, at.keys + at.selection_bytes + call::aligned(at.all_ranks_bytes));
     }
-    place(at.control, control_words * sizeof(std::uint32_t));
-    place(at.nans, rows * sizeof(std::uint32_t));
   }
+  place(at.control, control_words * sizeof(std::uint32_t));
+  place(at.nans, rows * sizeof(std::uint32_t));
   if (results) {
     place(at.result_indices, rows * k * sizeof(std::uint64_t));
     place(at.result_values, rows * k * size_of(plan.dtype));
