@@ -375,7 +375,8 @@ std::string with_kernel_alone(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(kernel_word); at != std::string_view::npos; at = text.find(kernel_word)) {
     const std::string_view rest = text.substr(at);
     result += text.substr(0, at);
-    result += name_after(rest) == name ? kernel_word : "\nMASU_LEFT_OUT ";
+    if (name_after(rest) == name) result += kernel_word;
+    else result.append("\n").append("MASU_LEFT_OUT").append(" ");
     text = rest.substr(kernel_word.size());
   }
   return result += text;
