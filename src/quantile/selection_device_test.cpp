@@ -262,6 +262,9 @@ TEST_P(SelectionDeviceTest, Passes) {
     for (const Kind kind : kinds) check_all<T>(beyond, kind);
     check_all<T>(2 * beyond + 2, Kind::specials, 2);
   });
+  // Parts of a cluster, and more than it holds.
+  check_all<float>(std::uint64_t{3} * 50257, Kind::specials, 3);
+  check_all<float>(400003, Kind::few);
 }
 
 // Bounds from a sample: they hold, they fall together, they mislead, what lies between them is more than the list

@@ -16,7 +16,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, SELECT_ROW_GROUPS) SELECT_CLUSTERS void se
   take_part(&row, share);
   for (uint r = (uint)get_group_id(0) / MASU_CLUSTER; r < rows; r += (uint)get_num_groups(0) / MASU_CLUSTER) {
     row.bytes = data + byte_offset + (ulong)r * count * MASU_ELEMENT_BYTES;
-    const Pair pair = select_pair(row, place0, place1, words);
+    Pair pair;
+    select_pair(row, place0, place1, words, &pair);
     const bool first_part = SELECT_PART == 0;
 #if MASU_FLOAT
     for (uint which = 0; which < 2; ++which) {

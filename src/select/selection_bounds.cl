@@ -35,8 +35,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_bounds(__global uchar *work,
       count_digit(words, (uint)(rank >> SELECT_FIRST_SHIFT));
     SELECT_END
     barrier(CLK_LOCAL_MEM_FENCE);
-    const Selected found = select_greatest(row, samples - (which == 0 ? lower : upper), SELECT_FEW_SAMPLES, true, one, differing,
-                                           words, partial, state);
+    Selected found;
+    select_greatest(row, samples - (which == 0 ? lower : upper), SELECT_FEW_SAMPLES, true, one, differing, words, partial,
+                    state, &found);
     // Outwards, where bits are unknown.
     MASU_BITS bound = max(found.least, least);
     if (which == 1) bound = found.least | (((MASU_BITS)1 << found.unknown) - 1);

@@ -26,7 +26,7 @@ double reach(double samples, double part) {
 }
 
 RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside,
-                   bool spreads) {
+                   bool orders_many) {
   const std::uint64_t in_vector = vector_bytes / size_of(dtype);
   const std::uint64_t vectors = (count + in_vector - 1) / in_vector;
   RowShape shape{.group = work_group(device, device.gpu ? tuned.row_group : 64, 16)};
@@ -34,8 +34,8 @@ RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, st
   const std::uint64_t most = used < device.local_bytes ? (device.local_bytes - used) / vector_bytes : 0;
   // A cluster is quicker; where rows fill the device, a work-group takes each, which waits less.
   const unsigned cluster = cluster_groups(device);
-  const bool few = rows * 2 <= device.compute_units;
-  if (vectors > most || ((few || spreads) && vectors > tuned.most_alone_vectors)) shape.cluster = cluster;
+  const bool few = rows * (orders_many ? 8 : 2) <= device.compute_units;
+  if (vectors > most || (few && vectors > tuned.most_alone_vectors)) shape.cluster = cluster;
   shape.share = (vectors + shape.cluster - 1) / shape.cluster;
   shape.holds = shape.share <= most;
   // Vectors of a work-item: several, so that few wait at barriers, unless others are idle.

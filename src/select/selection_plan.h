@@ -65,10 +65,10 @@ struct RowShape {
     return {static_cast<std::size_t>(holds ? share : 1) * vector_bytes};
   }
 };
-// `beside`: bytes of local memory that the kernel needs for other things. `spreads`: has work that a cluster shares,
-// too.
+// `beside`: bytes of local memory that the kernel needs for other things. `orders_many`: many entries are put into
+// order, too, for which the work-groups of a cluster wait.
 RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64_t count, std::uint64_t beside,
-                   bool spreads = false);
+                   bool orders_many = false);
 
 struct Plan {
   Dtype dtype = Dtype::u8;

@@ -96,14 +96,23 @@ typedef struct {
   uint entries;
   uint first;
   uint vectors;
+  uint whole;  // of these, those that the row fills whole
   uint index_bits;  // of the greatest index
 } Row;
 
 // The part of the row that a work-group has, of parts of `share` vectors.
 MASU_INLINE void take_part(Row *row, const uint share) {
-  const uint all = row->entries / MASU_PER_VECTOR + (row->entries % MASU_PER_VECTOR != 0 ? 1 : 0);
+  const uint whole = row->entries / MASU_PER_VECTOR;
+  const uint all = whole + (row->entries % MASU_PER_VECTOR != 0 ? 1 : 0);
+#if MASU_CLUSTER > 1
   row->first = min(all, SELECT_PART * share);
   row->vectors = min(all - row->first, share);
+  row->whole = min(whole - min(whole, row->first), share);
+#else
+  row->first = 0;
+  row->vectors = all;
+  row->whole = whole;
+#endif
 }
 
 // Between SELECT_FOR_ENTRIES and SELECT_END stands what is done with the `rank` and `index` of each entry of `row` whose rank is
@@ -201,8 +210,7 @@ MASU_INLINE MASU_BITS look_at_row(const Row row, const MASU_BITS one, const bool
 #if MASU_HELD
   const uint lane = (uint)get_local_id(0);
   const bool aligned = gap_of(row.bytes) == 0;
-  const uint in_all = row.entries / MASU_PER_VECTOR;  // whole vectors
-  const uint whole = min(row.vectors, in_all > row.first ? in_all - row.first : 0);
+  const uint whole = row.whole;
   __global const uchar *bytes = row.bytes + (size_t)row.first * 16;
   for (uint round = 0; round < whole; round += MASU_GROUP * MASU_BATCH) {
     uint4 batch[MASU_BATCH];  // all on their way at once
@@ -232,7 +240,7 @@ MASU_INLINE MASU_BITS look_at_row(const Row row, const MASU_BITS one, const bool
   }
   // What does not fill a vector.
   if (whole < row.vectors && lane < MASU_PER_VECTOR) {
-    const uint e = in_all * MASU_PER_VECTOR + lane;
+    const uint e = row.entries / MASU_PER_VECTOR * MASU_PER_VECTOR + lane;
     MASU_BITS rank = 0;
     if (e < row.entries) {
       const MASU_BITS bits = element_at(row.bytes, e);
@@ -272,9 +280,9 @@ typedef struct {
 // The entries of rank above `least`, and those of it with a ~index of at least `least_index`, are the first `wanted`, or more if
 // these are no more than `places`. `exact`: least is the rank of the last one, and no index is looked at; where no more than `places`
 // have the bits that are known, the others may be unknown. `tables`: two, the first one counted.
-MASU_INLINE Selected select_greatest(const Row row, const uint wanted, const uint places, const bool exact,
-                                     const MASU_BITS one, const MASU_BITS differing, __local uint *tables,
-                                     __local uint *partial, __local uint *state) {
+MASU_INLINE void select_greatest(const Row row, const uint wanted, const uint places, const bool exact, const MASU_BITS one,
+                                 const MASU_BITS differing, __local uint *tables, __local uint *partial,
+                                 __local uint *state, Selected *result) {
   // Above the bits in which ranks differ all have the digits of `one`; no index has bits above the greatest one's.
   const uint top = (71 - (uint)clz((ulong)differing)) / 8 * 8;
   const uint index_top = (row.index_bits + 7) / 8 * 8;
@@ -329,7 +337,7 @@ MASU_INLINE Selected select_greatest(const Row row, const uint wanted, const uin
       prefix = no_index;
     }
   }
-  return found;
+  *result = found;
 }
 
 #define SELECT_RANK_WORDS (MASU_ELEMENT_BYTES == 8 ? 2 : 1)
@@ -349,7 +357,7 @@ MASU_INLINE uint least_of_all(const uint mine, __local uint *word) {
   return least;
 }
 
-MASU_INLINE Pair select_pair(const Row row, const uint place0, const uint place1, __local uint *words) {
+MASU_INLINE void select_pair(const Row row, const uint place0, const uint place1, __local uint *words, Pair *result) {
   __local uint *tables = words;
   __local uint *partial = tables + 2 * SELECT_ROW_DIGITS;
   __local uint *state = partial + MASU_GROUP;
@@ -359,7 +367,8 @@ MASU_INLINE Pair select_pair(const Row row, const uint place0, const uint place1
   barrier(CLK_LOCAL_MEM_FENCE);
   const MASU_BITS one = rank_of(element_at(row.bytes, 0));
   const MASU_BITS differing = look_at_row(row, one, true, tables, state);
-  const Selected found = select_greatest(row, row.entries - place0, 0, true, one, differing, tables, partial, state);
+  Selected found;
+  select_greatest(row, row.entries - place0, 0, true, one, differing, tables, partial, state, &found);
   Pair pair;
   pair.seen = 0;
   SELECT_JOIN(pair.seen, state + row_seen, |=)
@@ -382,6 +391,6 @@ MASU_INLINE Pair select_pair(const Row row, const uint place0, const uint place1
     pair.rank1 = (MASU_BITS)(SELECT_RANK_WORDS == 2 ? (ulong)least[0] << 32 | least[1] : least[0]);
     pair.equal1 = 0;
   }
-  return pair;
+  *result = pair;
 }
 #endif

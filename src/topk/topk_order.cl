@@ -127,7 +127,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
     }
 #endif
     const uint wanted = row.entries < k ? row.entries : k;
-    const Selected last = select_greatest(row, wanted, places, false, one, differing, tables, partial, state);
+    Selected last;
+    select_greatest(row, wanted, places, false, one, differing, tables, partial, state, &last);
 #define TOPK_IS_TAKEN \
   ((rank > last.least || (rank == last.least && ~index >= last.least_index)) && index < TOPK_END_OF_ROW)
     SELECT_FOR_ENTRIES(last.least)

@@ -247,6 +247,22 @@ TEST_P(TopkTest, Rows) {
   }
 }
 
+// Rows that fill the parts of a cluster, or not, begin at any address, and are too long for its local memory.
+TEST_P(TopkTest, RowsOfClusters) {
+  for (const std::uint64_t count : {16384, 50257, 131071, 400003}) {
+    for (const std::uint64_t rows : {1, 4}) {
+      std::vector<float> data(rows * count);
+      for (std::uint64_t i = 0; i < data.size(); ++i) {
+        data[i] = static_cast<float>(i * 7919 % 10007 % (i % 5 == 0 ? 10007 : 13)) - 5;
+      }
+      data[count / 2] = std::nanf("");
+      for (const std::uint64_t k : {1, 60, 700}) {
+        expect_topk(data, k, {.largest = k != 60, .nan = k == 60 ? NanPolicy::skip : NanPolicy::last, .rows = rows});
+      }
+    }
+  }
+}
+
 // Rows of which a work-item takes each, up to the longest and past it.
 TEST_P(TopkTest, LittleOfManyRows) {
   const auto check = [&]<class T>(T) {
