@@ -34,7 +34,8 @@ bool sort_keeps_bits(Dtype dtype, const void* data, std::uint64_t count) {
 
 // Whether masu works on an array at once: few elements, or lines that are not rows.
 bool is_plain_work(const HostLines& a) {
-  return a.array->is_plain() && (a.count < short_elements || !a.lines.are_rows() || a.lines.length == 1) && stays_here(a.count);
+  return a.array->is_plain() && (a.count < short_elements || !a.lines.are_rows() || a.lines.length == 1) &&
+         stays_here(a.count);
 }
 
 // A new array like `a`, or of `places`, whose lines work(rows, their number, memory for their results) writes.

@@ -3,7 +3,6 @@
 
 #include "elements/stored_float.h"
 #include "runtime/parallel.h"
-#include "sum/sum_cpu.h"
 #include "sum/sum_simd.h"
 
 #include <algorithm>
@@ -165,10 +164,6 @@ template void run_lines<double>(const double*, double*, std::uint64_t, std::uint
 
 void running_sums(const ArrayView& x, void* sums, std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
   const FloatingPointScope usual;
-  if (length == 1) {
-    sum_lines({SumRule::Function::sum, x.dtype, x.dtype}, x, x, x.count, 1, sums);
-    return;
-  }
   const auto run = [&]<class T>(const T* from) { run_lines(from, static_cast<T*>(sums), outer, length, inner, false); };
   if (x.dtype == Dtype::f16) run(static_cast<const Half*>(x.data));
   else if (x.dtype == Dtype::f32) run(static_cast<const float*>(x.data));
