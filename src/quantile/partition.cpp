@@ -177,22 +177,21 @@ PartitionLayout layout_of(const Device& device, Dtype dtype, std::uint64_t count
   return {selection_bytes(device, dtype, 1, count, 1), chunks_of(device, dtype, count).groups};
 }
 
-// Around a key that is not found yet when this is made; it stands in the workspace when kernels are launched.
-struct Partitioning {
-  Partitioning(Stream& stream, const DevicePartition& what)
-      : plan(quantile_plan::partition(stream.device().info(), what.dtype, what.index_bytes)),
-        kernels(stream.device(), quantile_plan::Partition::files, plan.defines(), plan.group) {
-    kernels.start({"partition_count", "partition_scatter"});
-  }
-  void launch(Stream& stream, const DevicePartition& what, const Filtered& filtered, const BufferBase& workspace,
-              const PartitionLayout& layout);
+quantile_plan::Partition plan_of(const Stream& stream, const DevicePartition& what) {
+  return quantile_plan::partition(stream.device().info(), what.dtype, what.index_bytes);
+}
 
-  quantile_plan::Partition plan;
-  call::Kernels kernels;
-};
+call::Kernels program(Stream& stream, const DevicePartition& what) {
+  const quantile_plan::Partition plan = plan_of(stream, what);
+  call::Kernels kernels(stream.device(), quantile_plan::Partition::files, plan.defines(), plan.group);
+  kernels.start({"partition_count", "partition_scatter"});
+  return kernels;
+}
 
-void Partitioning::launch(Stream& stream, const DevicePartition& what, const Filtered& filtered,
-                          const BufferBase& workspace, const PartitionLayout& layout) {
+// The key stands in the workspace.
+void launch(Stream& stream, call::Kernels kernels, const DevicePartition& what, const Filtered& filtered,
+            const BufferBase& workspace, const PartitionLayout& layout) {
+  const quantile_plan::Partition plan = plan_of(stream, what);
   const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
   const quantile_plan::Chunks chunks = plan.chunks(count);
   const std::uint64_t begin = workspace.byte_offset();
@@ -217,9 +216,9 @@ void partition_on_device(Stream& stream, const DevicePartition& what, std::uint6
   const std::uint64_t begin = workspace.byte_offset();
   const Buffer<std::byte> selecting(device, workspace.memory(), begin, layout.key);
   const Buffer<std::byte> key(device, workspace.memory(), begin + layout.key, size_of(what.dtype));
-  Partitioning partitioning(stream, what);
+  call::Kernels kernels = program(stream, what);
   select_on_device(stream, {what.data, what.dtype, 1}, {&k, 1}, Zeros::any, false, key, selecting);
-  partitioning.launch(stream, what, filtered_of(device, what.dtype, count, k), workspace, layout);
+  launch(stream, std::move(kernels), what, filtered_of(device, what.dtype, count, k), workspace, layout);
 }
 
 void partition_around(Stream& stream, const DevicePartition& what, std::uint64_t bits) {
@@ -227,7 +226,7 @@ void partition_around(Stream& stream, const DevicePartition& what, std::uint64_t
   const PartitionLayout layout(0, chunks_of(stream.device(), what.dtype, count).groups);
   Buffer<std::byte> workspace(stream.device(), layout.end);
   stream.write_bytes(workspace, layout.key, &bits, size_of(what.dtype));
-  Partitioning(stream, what).launch(stream, what, {}, workspace, layout);
+  launch(stream, program(stream, what), what, {}, workspace, layout);
   stream.finish();
 }
 

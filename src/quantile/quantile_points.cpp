@@ -195,11 +195,13 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
         std::byte* const to = results + (p * apart + row) * size_of(result_dtype);
         const bool nan = is_nan(at);
         const T a = nan ? at[last_index] : at[previous];
-        // Nothing but a zero's sign depends on the weight between equal elements.
+        // Nothing but a zero's sign depends on the weight between equal elements; in another dtype any may become a
+        // zero.
         const double number = to_f64(a);
         bool alone = element;
-        if constexpr (is_float_type<T>) alone = alone || (number == to_f64(at[next]) && number != 0);
-        else alone = alone || a == at[next];
+        if constexpr (is_float_type<T>) {
+          alone = alone || (result_dtype == data.dtype && number == to_f64(at[next]) && number != 0);
+        } else alone = alone || a == at[next];
         if (nan) put_number(number, result_dtype, to);
         else if (alone && result_dtype == data.dtype) std::memcpy(to, &a, sizeof a);
         else if (alone) put_number(number, result_dtype, to);

@@ -13,7 +13,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -120,22 +119,19 @@ class Selection {
     const LocalMemory partial = words(plan_.group);
     const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
     call::Kernels kernels = program(Part::passes);
-    std::optional<call::Kernels> bounding;  // by one work-group
     const bool bounded = bounds.samples != 0;
-    if (bounded) {
-      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
-      bounding.emplace(program(Part::bounds));
-      bounding->start({"selection_bounds"});
-    }
     kernels.start({bounded ? "selection_sample" : "", bounded ? "selection_filter" : "", "selection_digits",
                    signs ? "selection_zeros" : "", "selection_finish"});
-    if (!bounded) {
+    if (bounds.samples == 0) {
       call::clear(stream_, workspace_, 0, layout.zeros);
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      bounding->launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
-                       bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
+      // By one work-group.
+      plan_.row = selection_plan::row_shape(stream_.device().info(), plan_.dtype, length_, bounds.samples, 0);
+      program(Part::bounds)
+          .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                  bounds.upper, bounds.has, plan_.row.words(), u32(plan_.row.share), plan_.row.held());
       kernels.launch(
           stream_, "selection_filter", groups, data, work, control + layout.filtered,
           LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});
@@ -163,13 +159,9 @@ std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
   return call::aligned(count * size_of(dtype));
 }
 
-// Where sorted rows lie: rows of one element are sorted as they are.
-const BufferBase& sorted_place(const SelectedRows& from, const BufferBase& workspace) {
-  return from.length() == 1 ? from.data : workspace;
-}
-
-void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
-  if (from.length() == 1) return;
+// Where the sorted rows lie: in the workspace, but rows of one element are sorted as they are.
+const BufferBase& sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
+  if (from.length() == 1) return from.data;
   const std::uint64_t count = from.rows * from.length();
   const std::uint64_t begin = workspace.byte_offset();
   const std::uint64_t sorted = sorted_bytes(from.dtype, count);
@@ -178,6 +170,7 @@ void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& works
   SortOptions options{.rows = from.rows};
   if (rest.size() != 0) options.workspace = &rest;
   static_cast<void>(sort(stream, from.data, from.dtype, target, options));
+  return workspace;
 }
 
 std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
@@ -185,10 +178,17 @@ std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
   return std::clamp<std::uint64_t>(results / plan.group, 1, most);
 }
 
+// Compiled, if it is not, while other work is prepared.
+call::Kernels points_program(Stream& stream, const Plan& plan, Part part) {
+  call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.group);
+  kernels.start({"selection_points"});
+  return kernels;
+}
+
 // Launches of selection_points, whose parameters these are: from `number` points of each of some rows to results of a
 // dtype.
 struct PointLaunch {
-  Part part;
+  call::Kernels kernels;
   const BufferBase& data;
   std::uint64_t stride;  // elements of a row
   std::uint64_t rows;
@@ -197,16 +197,9 @@ struct PointLaunch {
   const BufferBase& result;
   bool by_rows = false;  // a row of results for each row, not for each point
 
-  // What is launched: compiled, if it is not, while other work is prepared.
-  [[nodiscard]] call::Kernels program(Stream& stream, const Plan& plan) const {
-    call::Kernels kernels(stream.device(), Plan::files(part), plan.defines(part), plan.group);
-    kernels.start({"selection_points"});
-    return kernels;
-  }
   // `common`: of all points. `add`: adds some points, by their numbers, to the arguments.
   template <class Add>
-  void run(Stream& stream, call::Kernels kernels, const Plan& plan, const call::Arguments& common,
-           const Add& add) const {
+  void run(Stream& stream, const Plan& plan, const call::Arguments& common, const Add& add) {
     const std::uint64_t by_row = by_rows ? number : 1;
     const std::uint64_t by_point = by_rows ? 1 : rows;
     const std::size_t size = size_of(result_dtype);
@@ -224,17 +217,15 @@ struct PointLaunch {
 };
 
 // `points` name the elements of a row; `nan_at`: where it has a NaN if it has any.
-void launch_points(Stream& stream, call::Kernels kernels, const Plan& plan, const PointLaunch& launch,
-                   std::uint64_t nan_at, std::span<const QuantilePoint> points) {
-  launch.run(
-      stream, std::move(kernels), plan, call::Arguments(nan_at),
-      [&](call::Arguments& arguments, const auto& number_of) {
-        for (std::size_t i = 0; i < points_a_launch; ++i) {
-          const QuantilePoint& point = points[number_of(i)];
-          arguments.add(call::Arguments(point.previous, point.next, bits_rounded_to(launch.result_dtype, point.weight),
-                                        static_cast<std::uint32_t>(point.kind)));
-        }
-      });
+void launch_points(Stream& stream, const Plan& plan, PointLaunch launch, std::uint64_t nan_at,
+                   std::span<const QuantilePoint> points) {
+  launch.run(stream, plan, call::Arguments(nan_at), [&](call::Arguments& arguments, const auto& number_of) {
+    for (std::size_t i = 0; i < points_a_launch; ++i) {
+      const QuantilePoint& point = points[number_of(i)];
+      arguments.add(call::Arguments(point.previous, point.next, bits_rounded_to(launch.result_dtype, point.weight),
+                                    static_cast<std::uint32_t>(point.kind)));
+    }
+  });
 }
 
 }  // namespace
@@ -273,13 +264,13 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
-    const PointLaunch launch{
-        Part::points, sorted_place(from, workspace), from.length(), from.rows, places.size(), from.dtype, result, true};
-    call::Kernels kernels = launch.program(stream, plan);
-    sort_rows(stream, from, workspace);
+    const BufferBase& sorted = sort_rows(stream, from, workspace);
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
-    return launch_points(stream, std::move(kernels), plan, launch, no_place, points);
+    return launch_points(stream, plan,
+                         {points_program(stream, plan, Part::points), sorted, from.length(), from.rows, points.size(),
+                          from.dtype, result, true},
+                         no_place, points);
   }
   const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
   for (std::size_t i = 0; i < places.size();) {
@@ -322,20 +313,18 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const std::uint64_t length = from.length();
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
-    const PointLaunch launch{
-        Part::points, sorted_place(from, workspace), length, from.rows, points.size(), result_dtype, result};
-    call::Kernels kernels = launch.program(stream, plan);
-    sort_rows(stream, from, workspace);
-    return launch_points(stream, std::move(kernels), plan, launch, is_float(from.dtype) ? length - 1 : no_place,
-                         points);
+    const BufferBase& sorted = sort_rows(stream, from, workspace);
+    return launch_points(
+        stream, plan,
+        {points_program(stream, plan, Part::points), sorted, length, from.rows, points.size(), result_dtype, result},
+        is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
   const std::uint64_t begin = call::aligned(selection_bytes(device, from.dtype, from.rows, length, places.size()));
   const Buffer<std::byte> found(device, workspace.memory(), workspace.byte_offset() + begin,
                                 from.rows * stride * size_of(from.dtype));
-  const PointLaunch launch{Part::points, found, stride, from.rows, points.size(), result_dtype, result};
-  call::Kernels kernels = launch.program(stream, plan);
+  call::Kernels kernels = points_program(stream, plan, Part::points);
   select_on_device(stream, from, places, Zeros::stable, mark, found, workspace);
   std::vector<QuantilePoint> named(points.begin(), points.end());
   for (QuantilePoint& point : named) {
@@ -343,17 +332,17 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
       *place = static_cast<std::uint64_t>(std::ranges::lower_bound(places, *place) - places.begin());
     }
   }
-  launch_points(stream, std::move(kernels), plan, launch, mark ? places.size() : no_place, named);
+  launch_points(stream, plan, {std::move(kernels), found, stride, from.rows, named.size(), result_dtype, result},
+                mark ? places.size() : no_place, named);
 }
 
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
   const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  const PointLaunch launch{
-      Part::numbers, sorted_place(from, workspace), from.length(), from.rows, q.size(), result_dtype, result};
-  call::Kernels kernels = launch.program(stream, plan);
-  sort_rows(stream, from, workspace);
-  launch.run(stream, std::move(kernels), plan, call::Arguments(static_cast<std::uint32_t>(method)),
+  const BufferBase& sorted = sort_rows(stream, from, workspace);
+  PointLaunch launch{
+      points_program(stream, plan, Part::numbers), sorted, from.length(), from.rows, q.size(), result_dtype, result};
+  launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
                for (std::size_t i = 0; i < points_a_launch; ++i) {
                  const double one = q[number_of(i)];

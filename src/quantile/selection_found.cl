@@ -215,8 +215,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
                                                            QUANTILE_FORMAT, const uint plain, const uint number,
                                                            QUANTILE_POINTS) {
   for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
-    const uint which = (uint)(i / rows);
-    __global const uchar* row = data + byte_offset + i % rows * stride * MASU_ELEMENT_BYTES;
+    const uint which = number == 1 ? 0 : (uint)(i / rows);  // of many rows a division is most of the time
+    const ulong r = i - which * rows;
+    __global const uchar* row = data + byte_offset + r * stride * MASU_ELEMENT_BYTES;
 #if MASU_NUMBERS
     const ulong n = numbers_in(row, stride);
     const bool nan = n == 0;
@@ -238,10 +239,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
     ulong value = quiet_nan_of(QUANTILE_OF_FORMAT);
     if (!nan) {
       const MASU_BITS a = element_at(row, first);
-      if (what == QUANTILE_POINT_MEAN) value = mean_of_two(a, element_at(row, second), first == second);
-      else if (what != QUANTILE_POINT_ELEMENT) value = between(a, element_at(row, second), weight, what, QUANTILE_OF_FORMAT);
-      else value = plain != 0 && !is_nan(a) ? a : element_as_float(a, QUANTILE_OF_FORMAT);
+      const MASU_BITS b = element_at(row, second);
+      const bool as_it_is = what == QUANTILE_POINT_MEAN || (what == QUANTILE_POINT_ELEMENT && plain != 0 && !is_nan(a));
+      const ulong x = as_it_is ? a : element_as_float(a, QUANTILE_OF_FORMAT);
+      const bool minus = x == (ulong)1 << (bits - 1);  // zeros with a sign go by the formula
+      if (what == QUANTILE_POINT_MEAN) value = mean_of_two(a, b, first == second);
+      else if (what == QUANTILE_POINT_ELEMENT) value = x;
+      else value = a == b && !minus ? x : between(a, b, weight, what, QUANTILE_OF_FORMAT);
     }
-    set_result(results + results_at, i / rows * by_point + i % rows * by_row, bits / 8, value);
+    set_result(results + results_at, which * by_point + r * by_row, bits / 8, value);
   }
 }

@@ -353,27 +353,16 @@ class ApartProgram final : public Module {
         paths_(paths.begin(), paths.end()),
         defines_(defines.begin(), defines.end()) {}
   std::shared_ptr<Kernel> kernel(std::string_view name) override {
-    const std::shared_ptr<Device> device = this->device();
+    const std::shared_ptr<Device> device = device_.lock();
+    if (device == nullptr) throw Error(ErrorCode::device_lost, "Program::kernel: the device must be open, got none");
     const std::string text = own_program_text(device->prelude(), paths_, defines_);
     return cached_program(*device, with_kernel_alone(text, name), device->kernel_options())->kernel(name);
   }
-  std::vector<std::string> kernel_names() override {
-    const std::string text = own_program_text(device()->prelude(), paths_, defines_);
-    std::vector<std::string> names;
-    for (std::size_t at = text.find(kernel_word); at != std::string::npos; at = text.find(kernel_word, at + 1)) {
-      names.emplace_back(name_after(std::string_view(text).substr(at)));
-    }
-    return names;
-  }
+  std::vector<std::string> kernel_names() override { return {}; }  // which nobody asks of masu's own
   std::string binary() override { return {}; }
   [[nodiscard]] bool compiles_apart() const noexcept override { return true; }
 
  private:
-  [[nodiscard]] std::shared_ptr<Device> device() const {
-    if (std::shared_ptr<Device> device = device_.lock()) return device;
-    throw Error(ErrorCode::device_lost, "Program::kernel: the device must be open when its kernels are compiled");
-  }
-
   std::weak_ptr<Device> device_;  // which keeps this
   std::vector<std::string_view> paths_;
   std::vector<Define> defines_;
@@ -386,7 +375,8 @@ std::string with_kernel_alone(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(kernel_word); at != std::string_view::npos; at = text.find(kernel_word)) {
     const std::string_view rest = text.substr(at);
     result += text.substr(0, at);
-    result += name_after(rest) == name ? kernel_word : "\nMASU_LEFT_OUT ";
+    if (name_after(rest) == name) result += kernel_word;
+    else result.append("\n").append("MASU_LEFT_OUT").append(" ");
     text = rest.substr(kernel_word.size());
   }
   return result += text;

@@ -18,18 +18,16 @@ inline MASU_BITS rank_of(const MASU_BITS bits) {
 // The bits of the element with a rank that is not NaN's.
 inline MASU_BITS bits_of_rank(const MASU_BITS rank) { return bits_of_key(rank ^ SELECT_FLIP); }
 
-// Words of a row's `state`: the digit that was found, how many entries have a greater one, and how many have it; how many
-// are taken, by the work-group and, in the first one's, by all; in what ranks differ; what was seen; ranks of 0.
-#define row_digit 0
-#define row_above 1
-#define row_same 2
-#define row_taken 3
-#define row_all_taken 4
-#define row_differing 5
-#define row_seen 7
-#define row_none 8
-#define row_next 9    // two words: the least rank above
-#define row_minus 11  // two words: whether zeros that were found have a sign
+// Words of a row's `state`.
+#define row_digit 0      // that was found
+#define row_above 1      // entries with a greater one
+#define row_same 2       // entries that have it
+#define row_taken 3      // entries that the work-group takes
+#define row_differing 4  // two words: in which bits ranks differ
+#define row_seen 6       // of elements, as in order.cl
+#define row_none 7       // ranks of 0
+#define row_next 8       // two words: the least rank above
+#define row_minus 10     // two words: whether zeros that were found have a sign
 #define row_words 16
 
 #if MASU_CLUSTER > 1
@@ -334,6 +332,7 @@ MASU_INLINE Selected select_greatest(const Row row, const uint wanted, const uin
   return found;
 }
 
+#define SELECT_RANK_WORDS (MASU_ELEMENT_BYTES == 8 ? 2 : 1)
 // The ranks at two neighbouring places of the ascending order.
 typedef struct {
   MASU_BITS rank0, rank1;
@@ -341,9 +340,9 @@ typedef struct {
   uint seen;
 } Pair;
 
-// `word0`: of the state, holds the least of what the work-groups found.
+// The least of what the work-items of all work-groups found; a word of the state is UINT_MAX before.
 MASU_INLINE uint least_of_all(const uint mine, __local uint *word) {
-  atomic_min(word, mine);
+  if (mine != UINT_MAX) atomic_min(word, mine);
   SELECT_ROW_BARRIER
   uint least = UINT_MAX;
   for (uint group = 0; group < MASU_CLUSTER; ++group) least = min(least, *SELECT_OF_GROUP(word, group));
@@ -371,18 +370,16 @@ MASU_INLINE Pair select_pair(const Row row, const uint place0, const uint place1
   // The next one is another: the least rank above, its upper word first where it has two.
   const bool other = pair.equal1 >= found.same;
   uint least[2];
-  for (uint word = 0; word < MASU_ELEMENT_BYTES / 4 + (MASU_ELEMENT_BYTES < 4 ? 1 : 0); ++word) {
-    const uint shift = MASU_ELEMENT_BYTES == 8 && word == 0 ? 32 : 0;
+  for (uint word = other ? 0 : SELECT_RANK_WORDS; word < SELECT_RANK_WORDS; ++word) {
+    const uint shift = word + 1 < SELECT_RANK_WORDS ? 32 : 0;
     uint mine = UINT_MAX;
-    if (other) {
-      SELECT_FOR_ENTRIES(found.least)
-        if (rank > found.least && (word == 0 || (uint)((ulong)rank >> 32) == least[0])) mine = min(mine, (uint)(rank >> shift));
-      SELECT_END
-    }
+    SELECT_FOR_ENTRIES(found.least)
+      if (rank > found.least && (word == 0 || (uint)((ulong)rank >> 32) == least[0])) mine = min(mine, (uint)(rank >> shift));
+    SELECT_END
     least[word] = least_of_all(mine, state + row_next + word);
   }
   if (other) {
-    pair.rank1 = MASU_ELEMENT_BYTES == 8 ? (MASU_BITS)((ulong)least[0] << 32 | least[1]) : (MASU_BITS)least[0];
+    pair.rank1 = (MASU_BITS)(SELECT_RANK_WORDS == 2 ? (ulong)least[0] << 32 | least[1] : least[0]);
     pair.equal1 = 0;
   }
   return pair;

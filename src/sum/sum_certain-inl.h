@@ -62,7 +62,7 @@ HWY_INLINE hn::Mask<QD> QuickIsEven(QV v) {
 // Whether all are far from what T does not hold.
 template <class T>
 HWY_INLINE hn::Mask<QD> QuickTame(const QuickTotals& of) {
-  const QV most = hn::Set(QD(), std::is_same_v<T, double> ? 0x1p1000 : 0x1p126);
+  const QV most = hn::Set(QD(), std::is_same_v<T, double> ? 0x1p1000 : 0x1p127);
   return hn::And(hn::And(hn::Le(hn::Abs(of.sum), most), hn::Le(hn::Abs(of.error), most)), hn::Le(of.bound, most));
 }
 

@@ -109,6 +109,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_BY_COLUMN", layout == Layout::columns},
                                     {"MASU_LINES", lines},
                                     {"MASU_RUNNING", running},
+                                    {"MASU_SHORT", is_short || running},
                                     {"MASU_SHARES_COLUMNS", shares_columns},
                                     {"MASU_QUICK", finishes && quick}};
   if (finishes) {
@@ -313,6 +314,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   // Work-items of a CPU device run one after the other: they share columns.
   plan.columns = device.gpu ? 32 : 4;
   const Shape shape = shape_of(device, dtype, inputs, layout, tried);
+  plan.is_short = layout == Layout::columns && tried != 0 && tried < tuned.short_columns;
   plan.group = work_group(device, shape.group, 16);
   plan.unroll = shape.unroll;
   plan.groups_a_unit = shape.groups_a_unit;
@@ -321,9 +323,11 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   // All compute units have work before a work-item takes more.
   const std::uint64_t passes = rows / (plan.group * plan.most_groups);
   const bool holds = plan.quick && layout == Layout::columns && inputs != Inputs::products;
-  if (holds && passes > 1 && count > 0 && count <= held / 2) {
+  // Two rows at least, of floats whose results need few registers of up to `held` elements each.
+  const bool lean = is_float(dtype) && size_of(dtype) < 8 && !plan.fine;
+  if (holds && passes > 1 && count > 0 && count <= (lean ? held : held / 2)) {
     plan.unroll = static_cast<unsigned>(count);
-    plan.lines = static_cast<unsigned>(std::min(held / count, std::bit_floor(passes)));
+    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(held / count, std::bit_floor(passes)), 2));
     plan.shares_columns = false;
   }
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);

@@ -61,6 +61,7 @@ struct Plan {
   bool fine = false;   // results are doubles, also of narrower elements
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
+  bool is_short = false;        // by column: rows of few elements
   unsigned lines = 1;           // by column: rows whose elements a work-item holds, `unroll` of each
   bool running = false;         // by column: results are the sums up to each element
   unsigned group = 64;

@@ -7,7 +7,7 @@
 
 #define SUM_SMALL_FLOAT (MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8)
 // Whether sums of few elements are made of values as they are, not scaled, with what is not finite.
-#define SUM_SHORT (SUM_SMALL_FLOAT && (MASU_LINES > 1 || MASU_RUNNING) && !MASU_FINE && MASU_INPUTS == 1)
+#define SUM_SHORT (SUM_SMALL_FLOAT && MASU_SHORT && !MASU_FINE && MASU_INPUTS == 1)
 // Whether variances of few elements are.
 #define SUM_BY_PIVOT (SUM_SMALL_FLOAT && MASU_LINES > 1 && !MASU_FINE && MASU_BOTH)
 
@@ -294,13 +294,13 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
                                  const uint precision, const int least, const uint bits, ulong *found) {
   return certain(sum, 0, bound, what, divisor, precision, least, bits, found);
 }
-#define SUM_ADD(bits, unused)                   \
-  {                                             \
-    const MASU_BITS b = (bits);                 \
-    lowest = min(lowest, SUM_LOWEST_OF(b));     \
-    const double value = SUM_VALUE(b);          \
-    sum += value;                               \
-    size += fabs(value);                        \
+#define SUM_ADD(bits, unused)                                         \
+  {                                                                   \
+    const MASU_BITS b = (bits);                                       \
+    const double value = SUM_VALUE(b);                                \
+    sum += value;                                                     \
+    lowest = SUM_FEW_PLACES ? 0 : min(lowest, SUM_LOWEST_OF(b));      \
+    size += SUM_FEW_PLACES ? 0 : fabs(value);                         \
   }
 #elif !SUM_FEW_PLACES
 // The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but

@@ -125,15 +125,15 @@ struct QuickExactMoments {
   }
 };
 // Adds `rows` rows to the sums of a strip of columns, of which as many rows and one follow if `more`.
-// Numbers of two doubles have these in the two halves of a row.
+// What the doubles of words leave stands `rest` elements after them.
 template <class S, class T>
-void AddStrip(const T* x, std::uint64_t rows, bool more, std::uint64_t stride, std::size_t columns, ColumnSums& sums) {
+void AddStrip(const T* x, std::uint64_t rows, bool more, std::uint64_t stride, std::size_t columns, ColumnSums& sums,
+              std::size_t rest = 0) {
   const QD d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t vectors = 2;  // side by side, as one waits for its sum
   const auto add_to = [&](S& to, const T* from, const auto&... n) HWY_ATTR {
-    if constexpr (std::is_same_v<S, QuickPairMoments>)
-      to.Add(QuickLoad(from, n...), QuickLoad(from + stride / 2, n...));
+    if constexpr (std::is_same_v<S, QuickPairMoments>) to.Add(QuickLoad(from, n...), QuickLoad(from + rest, n...));
     else to.Add(QuickLoad(from, n...));
   };
   const auto add = [&](std::size_t c, auto side_by_side, const auto& add_row) HWY_ATTR {
@@ -182,26 +182,28 @@ constexpr bool AreWords(Dtype dtype) {
   return size_of(dtype) == sizeof(std::uint64_t) && !is_float(dtype);
 }
 
-// Rows as floats or doubles. Those of words are two each, of doubles and of what these leave.
+// Rows as floats or doubles; those of words as doubles, and after all of them what these leave.
 template <class To>
 void Widened(const Strip& strip, std::uint64_t first, std::uint64_t rows, To* to) {
   WithElements(strip, [&]<class T>(const T* x) HWY_ATTR {
-    for (std::uint64_t row = first; row < first + rows; ++row) {
+    const bool whole = strip.stride == strip.columns;  // rows without gaps are one
+    const std::size_t length = whole ? rows * strip.columns : strip.columns;
+    To* rest = to + rows * strip.columns;
+    for (std::uint64_t row = first; row < first + (whole ? 1 : rows); ++row, to += length, rest += length) {
       const T* const from = x + row * strip.stride;
-      for (std::size_t c = 0; c < strip.columns; ++c) {
+      for (std::size_t c = 0; c < length; ++c) {
         if constexpr (AreWords(dtype_of<T>)) {
           using High = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
           const To high = static_cast<To>(static_cast<High>(from[c] >> 32)) * static_cast<To>(0x1p32);
           const To low = static_cast<To>(static_cast<std::uint32_t>(from[c]));
           to[c] = high + low;
-          to[strip.columns + c] = low - (to[c] - high);
+          rest[c] = low - (to[c] - high);
         } else if constexpr (is_stored<T>) {
           to[c] = to_float(from[c]);
         } else {
           to[c] = static_cast<To>(from[c]);
         }
       }
-      to += strip.columns * (AreWords(dtype_of<T>) ? 2 : 1);
     }
   });
 }
@@ -209,8 +211,7 @@ void Widened(const Strip& strip, std::uint64_t first, std::uint64_t rows, To* to
 template <class S, class T>
 void AddRows(const Strip& strip, ColumnSums& sums) {
   HWY_ALIGN T block[(std::is_same_v<T, double> ? 2 : 1) * column_rows_together * column_strip];
-  const std::uint64_t parts = AreWords(strip.dtype) ? 2 : 1;
-  const std::uint64_t in_row = std::is_same_v<S, QuickPairMoments> ? parts : 1;
+  const std::uint64_t parts = AreWords(strip.dtype) && !std::is_same_v<S, QuickPairMoments> ? 2 : 1;
   for (std::uint64_t row = 0; row < strip.rows; row += column_rows_together) {
     const std::uint64_t here = std::min(column_rows_together, strip.rows - row);
     if (strip.dtype == dtype_of<T>) {
@@ -218,7 +219,7 @@ void AddRows(const Strip& strip, ColumnSums& sums) {
       AddStrip<S>(from, here, row + 2 * here <= strip.rows, strip.stride, strip.columns, sums);
     } else {
       Widened(strip, row, here, block);
-      AddStrip<S>(block, here * parts / in_row, false, strip.columns * in_row, strip.columns, sums);
+      AddStrip<S>(block, here * parts, false, strip.columns, strip.columns, sums, here * strip.columns);
     }
   }
 }

@@ -121,7 +121,7 @@ using Function = SumRule::Function;
 
 constexpr std::uint64_t most_integers = std::uint64_t{1} << 15;  // squares of bytes are added in 32 bits
 constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // multiples of 2^-24 below 2^16 add up to 53 bits
-constexpr std::uint64_t most_turned = 32;                        // elements of a row that is turned into a column
+constexpr std::uint64_t most_turned = 64;
 constexpr std::uint64_t turned_rows = 64;
 
 #define MASU_TOTALS_OF_ROW(name, T)                                                           \
@@ -250,12 +250,18 @@ void turned(const SumRule& rule, const T* x, std::uint64_t rows, std::uint64_t l
   }
 }
 
+// Up to how many elements a row is rather turned into a column than worked on by itself.
+std::uint64_t turned_up_to(const SumRule& rule) {
+  const bool more = rule.is_spread() || (is_float(rule.dtype) && rule.function == Function::mean);
+  return more ? most_turned : most_turned / 2;
+}
+
 }  // namespace
 
 bool are_quick_rows(const SumRule& rule, std::uint64_t rows, std::uint64_t length) noexcept {
   if (!are_quick_columns(rule, length)) return false;
   if (is_stored_float(rule.dtype)) return true;
-  return is_float(rule.dtype) ? rows > 1 && length <= most_turned : length <= most_integers;
+  return is_float(rule.dtype) ? rows > 1 && length <= turned_up_to(rule) : length <= most_integers;
 }
 
 void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t length, double* results,
@@ -263,7 +269,7 @@ void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uin
   dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
     const T* const from = static_cast<const T*>(x);
     std::fill_n(sure, rows, std::uint8_t{0});
-    if (rows > 1 && length <= most_turned) turned(rule, from, rows, length, results, sure);
+    if (rows > 1 && length <= turned_up_to(rule)) turned(rule, from, rows, length, results, sure);
     for (std::uint64_t row = 0; row < rows; ++row) {
       if (sure[row] != 0) continue;
       std::optional<double> found;

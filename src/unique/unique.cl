@@ -4,7 +4,7 @@
 // 1. unique_flags reads the data once and writes a bit for each element, 1 where a run starts, and for each span of
 //    elements how many starts it has and where the last one is.
 // 2. unique_emit reads the bits, finds how many starts lie before its span from the numbers of all spans, and writes
-//    the runs, and which run each element belongs to. unique_alone does both for little data.
+//    the runs, and which run each element belongs to.
 // Between the two the host may read the numbers of the spans: how many runs there are.
 //
 // Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
@@ -18,7 +18,6 @@
 
 // The input of a work-group: `count` elements at data + byte_offset.
 #define UNIQUE_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
-#define UNIQUE_DATA __global const uchar *data, const ulong byte_offset, const ulong count  // of a function: Oclgrind knows no scopes
 #define UNIQUE_LEAD gap_of(data + byte_offset)
 
 // Two words of each span: its starts, and 1 + the place of the last among its bits, 0 where it has none. A span has
@@ -122,10 +121,14 @@ inline ulong starts_before(UNIQUE_SPANS, const ulong span_bits, __local ulong* p
   return partial[0];
 }
 
-// Marks the starts of `tiles` tiles for each work-group, the last tile's bits after the data included. parts: the flags of
-// each vector, MASU_GROUP * MASU_UNROLL; `ends` has 2 * MASU_GROUP words.
-MASU_INLINE void mark_tiles(UNIQUE_DATA, const ulong tiles, const ulong all_tiles, __global uint* mask, __global uint* spans,
-                            __local uint* parts, __local uint* ends) {
+// Marks the starts of `tiles` tiles for each work-group, the last tile's bits after the data included.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
+                                                       __global uchar* temporary, const ulong mask_at,
+                                                       const ulong spans_at, __local uint* parts, __local uint* ends) {
+  MASU_LOCAL_POINTER(uint, parts);  // MASU_GROUP * MASU_UNROLL: the flags of each vector
+  MASU_LOCAL_POINTER(uint, ends);   // 2 * MASU_GROUP
+  __global uint* mask = (__global uint*)(temporary + mask_at);
+  __global uint* spans = (__global uint*)(temporary + spans_at);
   __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
   const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
@@ -206,15 +209,6 @@ MASU_INLINE void mark_tiles(UNIQUE_DATA, const ulong tiles, const ulong all_tile
       __global uchar *number, const ulong number_at, __global uchar *inverse, const ulong inverse_at,         \
       const uint wanted
 
-#define UNIQUE_LOCAL \
-  __local ulong *partial, __local uint *sums, __local uint *last_bit, __local ushort *staged, __local uint *words
-#define UNIQUE_LOCAL_POINTERS                                                                                         \
-  MASU_LOCAL_POINTER(ulong, partial);  /* 3 * MASU_GROUP */                                                           \
-  MASU_LOCAL_POINTER(uint, sums);      /* MASU_GROUP */                                                               \
-  MASU_LOCAL_POINTER(uint, last_bit);  /* 1: of the tile */                                                           \
-  MASU_LOCAL_POINTER(ushort, staged);  /* MASU_STAGED: where the runs of a tile start, in order */                    \
-  MASU_LOCAL_POINTER(uint, words);     /* 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each */
-
 // Writes run number `run`, which starts at element e, `value`; the one before it started at `before`, unless it is the first.
 #define UNIQUE_WRITE_RUN(run, e, value, before)                                                           \
   {                                                                                                       \
@@ -265,9 +259,19 @@ MASU_INLINE void invert_tile(const ulong tile, const ulong count, const uint lea
   }
 }
 
-// Writes the runs that start in `tiles` tiles for each work-group, and the runs of their elements.
-MASU_INLINE void write_runs(UNIQUE_DATA, const ulong tiles, const ulong all_tiles, __global const uint* mask,
-                            __global const uint* spans, UNIQUE_OUTPUT, UNIQUE_LOCAL) {
+// Writes the runs that start in `tiles` tiles for each work-group.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
+                                                      __global const uchar* restrict temporary, const ulong mask_at,
+                                                      const ulong spans_at, UNIQUE_OUTPUT, __local ulong* partial,
+                                                      __local uint* sums, __local uint* last_bit,
+                                                      __local ushort* staged, __local uint* words) {
+  MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
+  MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
+  MASU_LOCAL_POINTER(uint, last_bit);  // 1: of the tile
+  MASU_LOCAL_POINTER(ushort, staged);  // MASU_STAGED: where the runs of a tile start, in order
+  MASU_LOCAL_POINTER(uint, words);     // 2 * UNIQUE_TILE_WORDS: of the mask, and the starts before each
+  __global const uint* mask = (__global const uint*)(temporary + mask_at);
+  __global const uint* spans = (__global const uint*)(temporary + spans_at);
   __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
   const uint lead = UNIQUE_LEAD;
   const uint lane = (uint)get_local_id(0);
@@ -347,35 +351,6 @@ MASU_INLINE void write_runs(UNIQUE_DATA, const ulong tiles, const ulong all_tile
   if (base == runs && spans[2 * group] != 0 && lane == 0 && (wanted & UNIQUE_WANTS_LENGTHS)) {
     ((__global ulong*)(lengths + lengths_at))[runs - 1] = count - last_start;
   }
-}
-
-#define UNIQUE_MEMORY __global uchar *temporary, const ulong mask_at, const ulong spans_at
-#define UNIQUE_MASK (__global uint*)(temporary + mask_at), (__global uint*)(temporary + spans_at)
-#define UNIQUE_TARGETS                                                                                          \
-  values, values_at, lengths, lengths_at, starts, starts_at, order, order_at, number, number_at, inverse, inverse_at, wanted
-
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles,
-                                                       UNIQUE_MEMORY, __local uint* parts, __local uint* ends) {
-  MASU_LOCAL_POINTER(uint, parts);
-  MASU_LOCAL_POINTER(uint, ends);
-  mark_tiles(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, parts, ends);
-}
-
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles, UNIQUE_MEMORY,
-                                                      UNIQUE_OUTPUT, UNIQUE_LOCAL) {
-  UNIQUE_LOCAL_POINTERS
-  write_runs(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, UNIQUE_TARGETS, partial, sums, last_bit, staged, words);
-}
-
-// Both, in one work-group.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_alone(UNIQUE_INPUT, const ulong tiles, const ulong all_tiles, UNIQUE_MEMORY,
-                                                       __local uint* parts, __local uint* ends, UNIQUE_OUTPUT, UNIQUE_LOCAL) {
-  MASU_LOCAL_POINTER(uint, parts);
-  MASU_LOCAL_POINTER(uint, ends);
-  UNIQUE_LOCAL_POINTERS
-  mark_tiles(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, parts, ends);
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  write_runs(data, byte_offset, count, tiles, all_tiles, UNIQUE_MASK, UNIQUE_TARGETS, partial, sums, last_bit, staged, words);
 }
 
 // order[i] = i, and to[i] = data[i].

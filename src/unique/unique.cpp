@@ -95,11 +95,8 @@ class Job {
     finder_.mark();
   }
 
-  // Queues all, where who called has room for as many values as there are elements.
-  void write(Of of, const BufferBase& data, const UniqueTargets& to) {
-    if (of == Of::values) sort_elements(data, false);
-    finder_.mark_and_write({&to.values, to.counts, to.indices, &to.number, to.inverse});
-  }
+  // Queues all that is left, where who called has room for as many values as there are elements.
+  void write(const UniqueTargets& to) { finder_.write({&to.values, to.counts, to.indices, &to.number, to.inverse}); }
 
   DeviceUnique<std::byte> finish() {
     const Device& device = stream_.device();
@@ -199,7 +196,7 @@ class Finding : public call::Primitive {
       if (times() != nullptr) times()->compute += counter_->seconds();
       if (found_) return;
     }
-    make_job(stream, {&data_.buffer()}).start(of_, data_.buffer(), waits());
+    start_job(stream, {&data_.buffer()});
     if (waits()) found_ = job_->finish();
   }
   void finish() override {
@@ -214,8 +211,9 @@ class Finding : public call::Primitive {
     counter_.emplace(stream, data_.buffer(), data_.dtype(), data_.count(),
                      call::take_workspace(name_of(of_), options_.workspace, stream, bytes, operands));
   }
-  Job& make_job(Stream& stream, Operands operands) {
-    return job_.emplace(of_, stream, data_.buffer(), data_.dtype(), options_, operands);
+  void start_job(Stream& stream, Operands operands) {
+    job_.emplace(of_, stream, data_.buffer(), data_.dtype(), options_, operands);
+    job_->start(of_, data_.buffer(), waits());
   }
   void find_on_cpu(const detail::UniqueMemory& results) const try {
     if (of_ == Of::values) return unique_cpu(data_.view(), options_, results);
@@ -295,7 +293,8 @@ class FindingThere final : public Finding {
       start_counting(stream, operands);
       return counter_->write({.values = &to_.values, .lengths = to_.counts, .number = &to_.number});
     }
-    make_job(stream, operands).write(of_, data_.buffer(), to_);
+    start_job(stream, operands);
+    job_->write(to_);
   }
   bool enqueue_empty(Stream& stream) override {
     call::clear(stream, to_.number, 0, sizeof(std::uint64_t));

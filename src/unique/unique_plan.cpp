@@ -17,7 +17,6 @@ constexpr unsigned least_group = 16;
 // Fewer elements for each compute unit are little data: its tiles are an eighth, so that more units take part.
 constexpr std::uint64_t little_elements = 65536;
 constexpr unsigned little_group = 128;
-constexpr std::uint64_t tiles_alone = 2;  // that one work-group takes
 
 }  // namespace
 
@@ -43,7 +42,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned g
   plan.tiles = std::max<std::uint64_t>(1, (count + plan.lead + plan.tile_bits() - 1) / plan.tile_bits());
   if (most_spans == 0)
     most_spans = std::min(tuned.most_spans, units * (device.gpu ? tuned.spans_a_unit : spans_a_unit_cpu));
-  plan.a_span = plan.tiles <= tiles_alone ? plan.tiles : (plan.tiles + most_spans - 1) / most_spans;
+  plan.a_span = (plan.tiles + most_spans - 1) / most_spans;
   plan.spans = (plan.tiles + plan.a_span - 1) / plan.a_span;
   return plan;
 }
@@ -97,13 +96,9 @@ void DeviceRunFinder::start_order(const BufferBase& unsorted) {
   launch("unique_iota", groups, *order_, unsorted, data_, count_);
 }
 
-call::Arguments DeviceRunFinder::marking() const {
-  return call::Arguments(call::local<std::uint32_t>(std::uint64_t{plan_.group} * plan_.unroll),
-                         call::local<std::uint32_t>(std::uint64_t{plan_.group} * 2));
-}
-
 void DeviceRunFinder::mark() {
-  launch("unique_flags", plan_.spans, input(), marking());
+  launch("unique_flags", plan_.spans, input(), call::local<std::uint32_t>(std::uint64_t{plan_.group} * plan_.unroll),
+         call::local<std::uint32_t>(std::uint64_t{plan_.group} * 2));
 }
 
 std::uint64_t DeviceRunFinder::runs() {
@@ -116,12 +111,7 @@ std::uint64_t DeviceRunFinder::runs() {
   return runs;
 }
 
-void DeviceRunFinder::mark_and_write(const RunOutput& output) {
-  if (plan_.spans > 1) mark();
-  write(output, plan_.spans == 1);
-}
-
-void DeviceRunFinder::write(const RunOutput& output, bool marks) {
+void DeviceRunFinder::write(const RunOutput& output) {
   call::Arguments outputs;
   std::uint32_t wanted = 0;
   // What is not wanted is some memory that no one writes.
@@ -137,9 +127,8 @@ void DeviceRunFinder::write(const RunOutput& output, bool marks) {
   add(output.inverse, wants_inverse);
   if (wanted == 0) return;
   const std::uint64_t group = plan_.group;
-  launch(marks ? "unique_alone" : "unique_emit", plan_.spans, input(), marks ? marking() : call::Arguments(), outputs,
-         wanted, call::local<std::uint64_t>(group * 3), call::local<std::uint32_t>(group),
-         call::local<std::uint32_t>(1), call::local<std::uint16_t>(plan_.staged()),
+  launch("unique_emit", plan_.spans, input(), outputs, wanted, call::local<std::uint64_t>(group * 3),
+         call::local<std::uint32_t>(group), call::local<std::uint32_t>(1), call::local<std::uint16_t>(plan_.staged()),
          call::local<std::uint32_t>(plan_.tile_words() * 2));
 }
 

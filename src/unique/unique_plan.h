@@ -91,16 +91,13 @@ class DeviceRunFinder {
   void mark();
   // How many runs there are. Waits.
   [[nodiscard]] std::uint64_t runs();
-  // Queues the writing of the runs. `marks`: their marking too, in the one work-group that there is.
-  void write(const RunOutput& output, bool marks = false);
-  // Queues both.
-  void mark_and_write(const RunOutput& output);
+  // Queues the writing of the runs.
+  void write(const RunOutput& output);
   // Device time of all that was queued; of a stream that tells times. Waits.
   [[nodiscard]] double seconds() const;
 
  private:
   [[nodiscard]] call::Arguments input() const;
-  [[nodiscard]] call::Arguments marking() const;
   template <class... T>
   void launch(std::string_view kernel, std::uint64_t groups, const T&... arguments);
 

@@ -4,6 +4,9 @@
 #include "elements/each_type.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sort/cpu/sort_short_rows.cpp"
@@ -76,31 +79,107 @@ HWY_INLINE void ToColumns(const T* x, std::size_t rows, std::size_t length, T* c
   TransposeRows(x, length, rows, length, columns, lanes);
 }
 
+template <class V>
+HWY_INLINE void Exchange(V& a, V& b) {
+  const auto less = hn::Min(a, b);
+  b = hn::Max(a, b);
+  a = less;
+}
+// Columns `step` elements from each other.
 template <class T>
-HWY_INLINE void ExchangeColumns(T* a, T* b) {
-  const hn::ScalableTag<T> d;
-  const auto one = hn::Load(d, a);
-  const auto other = hn::Load(d, b);
-  hn::Store(hn::Min(one, other), d, a);
-  hn::Store(hn::Max(one, other), d, b);
+struct ColumnsApart {
+  using D = hn::ScalableTag<T>;
+  T* first;
+  std::size_t step;
+  HWY_INLINE auto operator[](std::size_t i) const { return hn::Load(D(), first + i * step); }
+  template <class V>
+  HWY_INLINE void Put(std::size_t i, V v) const {
+    hn::Store(v, D(), first + i * step);
+  }
+  template <class V>
+  HWY_INLINE void PutEight(std::size_t i, V a, V b, V c, V e, V f, V g, V h, V k) const {
+    for (const auto& each : {a, b, c, e, f, g, h, k}) Put(i++, each);
+  }
+};
+
+// Eight columns, of which with `halves` both halves are in order; or the first three steps of a merge of longer ones.
+template <class T>
+HWY_INLINE void SortEight(const ColumnsApart<T>& x, bool halves) {
+  auto a = x[0], b = x[1], c = x[2], e = x[3], f = x[4], g = x[5], h = x[6], k = x[7];
+  if (!halves) {
+    Exchange(a, b), Exchange(c, e), Exchange(f, g), Exchange(h, k);
+    Exchange(a, c), Exchange(b, e), Exchange(f, h), Exchange(g, k);
+    Exchange(b, c), Exchange(g, h);
+  }
+  Exchange(a, f), Exchange(b, g), Exchange(c, h), Exchange(e, k);
+  Exchange(c, f), Exchange(e, g);
+  Exchange(b, c), Exchange(e, f), Exchange(g, h);
+  x.PutEight(0, a, b, c, e, f, g, h, k);
+}
+// Up to three further steps of a merge, of columns 4, 2 and 1 apart.
+template <unsigned Steps, class T>
+HWY_INLINE void MergeOn(const ColumnsApart<T>& x, std::size_t count) {
+  auto a = x[1], b = x[2], c = x[3];
+  std::size_t i = 0;
+  for (; i + 12 <= count; i += 8) {
+    auto e = x[i + 4], f = x[i + 5], g = x[i + 6], h = x[i + 7], k = x[i + 8], l = x[i + 9], m = x[i + 10],
+         n = x[i + 11];
+    if constexpr (Steps > 2) Exchange(e, k), Exchange(f, l), Exchange(g, m), Exchange(h, n);
+    if constexpr (Steps > 1) Exchange(b, e), Exchange(c, f), Exchange(g, k), Exchange(h, l);
+    Exchange(a, b), Exchange(c, e), Exchange(f, g), Exchange(h, k);
+    x.PutEight(i + 1, a, b, c, e, f, g, h, k);
+    a = l;
+    b = m;
+    c = n;
+  }
+  auto e = x[i + 4], f = x[i + 5], g = x[i + 6];
+  if constexpr (Steps > 1) Exchange(b, e), Exchange(c, f);
+  Exchange(a, b), Exchange(c, e), Exchange(f, g);
+  std::size_t at = i + 1;
+  for (const auto& each : {a, b, c, e, f, g}) x.Put(at++, each);
 }
 
-// A sorting network of any width. Method: D. E. Knuth, TAOCP 3, 5.2.2, algorithm M (K. E. Batcher).
+// A sorting network, of which several steps are taken in registers. There is room for a power of two of columns, at
+// least eight; more than `width` get the greatest element. Method: K. E. Batcher's odd-even merges; D. E. Knuth,
+// TAOCP 3, 5.3.4.
 template <class T>
 void SortColumns(T* columns, std::size_t width) {
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  std::size_t top = 1;
-  while (2 * top < width) top *= 2;
-  for (std::size_t p = top; p > 0; p /= 2) {
-    std::size_t distance = p;
-    for (std::size_t q = top, r = 0;; q /= 2, r = p) {
-      // Each i with (i & p) == r, in runs of p.
-      for (std::size_t run = r; run + distance < width; run += 2 * p) {
-        const std::size_t end = std::min(run + p, width - distance);
-        for (std::size_t i = run; i < end; ++i) ExchangeColumns(columns + i * lanes, columns + (i + distance) * lanes);
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  using Limits = std::numeric_limits<T>;
+  const auto greatest = hn::Set(d, Limits::has_infinity ? Limits::infinity() : Limits::max());
+  if (width <= 4) {
+    const ColumnsApart<T> x{columns, lanes};
+    auto a = x[0], b = x[1], c = width > 2 ? x[2] : greatest, e = width > 3 ? x[3] : greatest;
+    Exchange(a, c), Exchange(b, e), Exchange(a, b), Exchange(c, e), Exchange(b, c);
+    x.Put(0, a), x.Put(1, b);
+    if (width > 2) x.Put(2, c);
+    if (width > 3) x.Put(3, e);
+    return;
+  }
+  std::size_t all = 8;
+  while (all < width) all *= 2;
+  for (std::size_t i = width; i < all; ++i) hn::Store(greatest, d, columns + i * lanes);
+  for (std::size_t i = 0; i < width; i += 8) SortEight<T>({columns + i * lanes, lanes}, false);
+  for (std::size_t half = 8; half < all; half *= 2) {
+    for (std::size_t block = 0; block + half < width; block += 2 * half) {
+      const std::size_t used = width - block;
+      const auto apart = [&](std::size_t distance, const auto& work) HWY_ATTR {
+        for (std::size_t i = 0; i < distance; ++i) {
+          work(ColumnsApart<T>{columns + (block + i) * lanes, distance * lanes},
+               std::min(2 * half, (used + 8 * distance - 1) / (8 * distance) * 8 * distance) / distance);
+        }
+      };
+      apart(half / 4, [](const auto& x, std::size_t) HWY_ATTR { SortEight<T>(x, true); });
+      for (std::size_t distance = half / 4; distance > 1;) {
+        if (distance == 2) {
+          apart(distance /= 2, [](const auto& x, std::size_t n) HWY_ATTR { MergeOn<1>(x, n); });
+        } else if (distance == 4 || distance == 16) {
+          apart(distance /= 4, [](const auto& x, std::size_t n) HWY_ATTR { MergeOn<2>(x, n); });
+        } else {
+          apart(distance /= 8, [](const auto& x, std::size_t n) HWY_ATTR { MergeOn<3>(x, n); });
+        }
       }
-      if (q == p) break;
-      distance = q - p;
     }
   }
 }
@@ -120,10 +199,11 @@ void SortShortRows(const T* x, std::uint64_t rows, std::size_t length, T* sorted
 template <class T>
 std::size_t SortToColumns(const T* x, std::uint64_t rows, std::size_t length, T* columns) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  HWY_ALIGN T sorted[short_row_most * HWY_MAX_BYTES / sizeof(T)];
   for (std::uint64_t first = 0; first < rows; first += lanes) {
-    T* const to = columns + first * length;
-    ToColumns(x + first * length, std::min<std::uint64_t>(lanes, rows - first), length, to);
-    SortColumns(to, length);
+    ToColumns(x + first * length, std::min<std::uint64_t>(lanes, rows - first), length, sorted);
+    SortColumns(sorted, length);
+    std::copy_n(sorted, length * lanes, columns + first * length);
   }
   return lanes;
 }
