@@ -57,10 +57,6 @@ using sort_kernels::Arrays;
 // one launch, many keys from a histogram on, or digits.
 enum class Way : std::uint8_t { merge, rows, each_row, segments, counting, few, once, keys, radix };
 
-bool indices_wanted(const Payload& payload) {
-  return payload.kind == Payload::Kind::indices;
-}
-
 Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, const Payload& payload, Order order) {
   Arrays arrays;
   arrays.dtype = dtype;
@@ -72,7 +68,7 @@ Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, 
     arrays.moved_records = payload.buffer;
     arrays.record_bytes = payload.bytes;
     arrays.odd_places = true;
-  } else if (indices_wanted(payload)) {
+  } else if (payload.kind == Payload::Kind::indices) {
     arrays.indices = payload.buffer;
     arrays.index_bytes = payload.bytes;
   }
@@ -252,17 +248,17 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, c
     const Buffer<std::byte> memory =
         work.memory_for(stream.device(), workspace, workspace_bytes(info, arrays, payload, job, way));
     for (std::uint64_t row = 0; row < rows; ++row) {
-      const auto part_of = [&](const BufferBase* all, std::size_t bytes) -> std::optional<Buffer<std::byte>> {
-        if (all == nullptr) return std::nullopt;
-        return Buffer<std::byte>(all->device(), all->memory(), all->byte_offset() + row * length * bytes,
+      const auto part_of = [&](const BufferBase* all, std::size_t bytes) {  // keys stand for what there is not
+        const BufferBase& whole = all != nullptr ? *all : keys;
+        return Buffer<std::byte>(whole.device(), whole.memory(), whole.byte_offset() + row * length * bytes,
                                  length * bytes);
       };
-      const auto place_of = [](const std::optional<Buffer<std::byte>>& part) { return part ? &*part : nullptr; };
-      const auto from = part_of(&keys, size_of(dtype));
-      const auto to = part_of(result, size_of(dtype));
-      const auto moved = part_of(payload.buffer, payload.bytes);
-      DeviceWork one = sort_on_device(stream, *from, dtype, place_of(to),
-                                      {payload.kind, place_of(moved), payload.bytes}, row_of(job), &memory, may_wait);
+      const Buffer<std::byte> from = part_of(&keys, size_of(dtype));
+      const Buffer<std::byte> to = part_of(result, size_of(dtype));
+      const Buffer<std::byte> moved = part_of(payload.buffer, payload.bytes);
+      const Payload own{payload.kind, payload.buffer != nullptr ? &moved : nullptr, payload.bytes};
+      DeviceWork one =
+          sort_on_device(stream, from, dtype, result != nullptr ? &to : nullptr, own, row_of(job), &memory, may_wait);
       if (!work.first) work.first = one.first;
       work.last = std::move(one.last);
     }

@@ -93,42 +93,51 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 6) void sort_fill(__global uchar *sorted, 
   __local uint *const partial = (__local uint *)(marks + tile_keys);
   __global const ulong *const offsets = SORT_AT(const ulong, offsets_at);
   const uint low = find_rank(offsets, first, partial, lid);
+  // No place is marked where all have one value.
+  const uint marked = offsets[low + 1] - first + skipped >= places ? 0 : places;
   const uint none[4] = {0, 0, 0, 0};
-  for (uint i = lid; i < tile_keys / 8; i += MASU_GROUP) local_memory[i] = vector_of(none);
+  for (uint i = lid; i < (marked + places_each - 1) / places_each * (places_each / 8); i += MASU_GROUP) {
+    local_memory[i] = vector_of(none);
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint from = low + 1 + lid; from < MASU_VALUES; from += begins_together * MASU_GROUP) {
+  // Most tiles have few values; where they have many, several are read at once.
+  uint together = 1;
+  for (uint from = low + 1 + lid; marked != 0 && from < MASU_VALUES;) {
     ulong begins[begins_together];
     ulong ends[begins_together];
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < begins_together; ++k) {
-      const uint rank = min(from + k * MASU_GROUP, (uint)MASU_VALUES - 1);
-      begins[k] = offsets[rank] - first + skipped;
-      ends[k] = offsets[rank + 1] - first + skipped;
+      begins[k] = ends[k] = places;
+      if (k >= together || from + k * MASU_GROUP >= MASU_VALUES) continue;
+      begins[k] = offsets[from + k * MASU_GROUP] - first + skipped;
+      ends[k] = offsets[from + k * MASU_GROUP + 1] - first + skipped;
     }
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < begins_together; ++k) {
-      if (from + k * MASU_GROUP < MASU_VALUES && begins[k] < places && begins[k] != ends[k]) {
-        marks[begins[k]] = (ushort)(from + k * MASU_GROUP - low);
-      }
+      if (begins[k] < places && begins[k] != ends[k]) marks[begins[k]] = (ushort)(from + k * MASU_GROUP - low);
     }
-    if (begins[begins_together - 1] >= places) break;
+    if ((together == 1 ? begins[0] : begins[begins_together - 1]) >= places) break;
+    from += together * MASU_GROUP;
+    together = begins_together;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  spread_marks(marks, places, 0, partial, lid);
+  spread_marks(marks, marked, 0, partial, lid);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + first;
   __global const MASU_ELEMENT *const moved = SORT_AT(const MASU_ELEMENT, moved_at) + first;
   for (uint place = lid * vector_keys; place < places; place += MASU_GROUP * vector_keys) {
     const bool whole = place >= skipped && place + vector_keys <= places;
-    uint bits = bits_of_rank(low + marks[place], flip);
+    const uint mark = marked != 0 ? marks[place] : 0;
+    const uint last_mark = marked != 0 ? marks[place + vector_keys - 1] : 0;
+    uint bits = bits_of_rank(low + mark, flip);
     uint words[4];
-    if (whole && marks[place] == marks[place + vector_keys - 1] && !SORT_MOVES(bits)) {
+    if (whole && mark == last_mark && !SORT_MOVES(bits)) {
       words[0] = MASU_ELEMENT_BYTES == 1 ? bits * 0x1010101U : bits * 0x10001U;
       words[1] = words[2] = words[3] = words[0];
     } else {
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < vector_keys; ++k) {
         if (k * MASU_ELEMENT_BYTES % 4 == 0) words[k * MASU_ELEMENT_BYTES / 4] = 0;
-        bits = bits_of_rank(low + marks[place + k], flip);
+        bits = bits_of_rank(low + (marked != 0 ? marks[place + k] : 0), flip);
         if (place + k < skipped || place + k >= places) continue;
         if (SORT_MOVES(bits)) bits = moved[place + k - skipped];
         if (whole) put_part_of(words, k, MASU_ELEMENT_BYTES, bits);
