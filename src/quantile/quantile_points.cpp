@@ -134,7 +134,7 @@ void write_single(const T* from, std::uint64_t rows, bool adds, R* to) {
   constexpr R nan = std::numeric_limits<R>::quiet_NaN();
   for (std::uint64_t row = 0; row < rows; ++row) {
     const auto number = static_cast<R>(from[row]) + zero;
-    to[row] = number == number ? number : nan;
+    to[row] = std::isnan(number) ? nan : number;
   }
 }
 

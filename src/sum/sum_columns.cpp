@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -68,9 +69,9 @@ void write_single(const T* from, std::uint64_t count, bool spread, R* to) {
     ComputedAs<R> number;
     if constexpr (is_stored<T>) number = to_float(from[i]);
     else number = static_cast<R>(from[i]);
-    const auto result = spread ? number - number : number + 0;
-    if constexpr (is_stored<T>) to[i] = result != result ? nan : result == 0 ? R{0} : from[i];
-    else to[i] = result == result ? result : nan;
+    const auto result = (spread ? number * 0 : number) + 0;
+    if constexpr (is_stored<T>) to[i] = std::isnan(result) ? nan : result == 0 ? R{0} : from[i];
+    else to[i] = std::isnan(result) ? nan : result;
   }
 }
 
