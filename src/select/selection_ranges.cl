@@ -8,7 +8,7 @@
 #define SELECT_OF_RANGE(i, name) \
   (i == 0 ? name##0 : i == 1 ? name##1 : i == 2 ? name##2 : i == 3 ? name##3 : i == 4 ? name##4 : name##5)
 
-// What is found: words. Behind two totals of each range, 64 bits each.
+// What is found, in words, after two totals of 64 bits for each range.
 #define ranges_listed (4 * SELECT_MOST_RANGES)
 #define ranges_nan (ranges_listed + 1)
 

@@ -53,7 +53,7 @@ HWY_INLINE QV QuickAddTo(QV& total, QV x) {
   return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
 }
 
-// What is left of the product of a and b, which is exact unless it overflows or underflows.
+// The rounding error of the product of a and b, which is exact unless it overflows or underflows.
 HWY_INLINE QV QuickLost(QV a, QV b, QV product) {
 #if HWY_NATIVE_FMA
   return hn::MulSub(a, b, product);

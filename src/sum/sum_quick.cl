@@ -203,7 +203,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     *found = special_bits((uint)part[3], precision, bits);
     return true;
   }
-  // Of two doubles the sum is rounded once, as the result is; its half is exact.
+  // The sum of two doubles is rounded once, as the result is; its half is exact.
   if (MASU_FINE && count <= 2 && fabs(as_double(part[0])) <= as_double(0x7e70000000000000UL)) {  // 2^1000
     const ulong sum = as_ulong(divisor > 1 ? as_double(part[0]) / 2 : as_double(part[0]));
     *found = sum << 1 == 0 ? 0 : sum;

@@ -5,7 +5,7 @@
 
 #if SUM_SMALL_FLOAT && MASU_BOTH
 #if SUM_BY_PIVOT
-// Of few elements the differences from `pivot`, the first one, are added, whose variance is the same, and of which few cancel by
+// Few elements: their differences from `pivot`, the first one, are added. Their variance is the same, and few of them cancel by
 // little. Infinities and NaNs make the squares' sum one. Two elements, the first of which has the difference 0, are added to
 // nothing.
 #define SUM_STARTED (MASU_UNROLL > 1 ? 2 : 1)
