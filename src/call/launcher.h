@@ -79,8 +79,8 @@ class Kernels {
     return launch_with(stream, name, groups, Arguments(arguments...), true);
   }
 
-  // Begins to compile kernels that the call launches later, side by side, if they are not compiled yet. An empty name is
-  // none.
+  // Begins to compile kernels that the call launches later, side by side, if they are not compiled yet. An empty name
+  // is none.
   void start(std::initializer_list<std::string_view> names);
 
   // The kernels that are launched from here on have work-groups of another size.
