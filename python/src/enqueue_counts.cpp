@@ -47,7 +47,7 @@ Outcome find_extremes(const EnqueuedCall& of, Ends& ends, const EnqueuedCall::Wo
   return call.is_still() ? Outcome::done : Outcome::again;
 }
 
-// What is counted: elements, or the sums of their weights.
+// A histogram's subject: elements, or the sums of their weights.
 struct Counted {
   Dtype dtype;
   std::optional<Dtype> weights{};

@@ -32,8 +32,9 @@ void Kernels::start(std::initializer_list<std::string_view> names) {
     if (std::shared_ptr<runtime::Kernel> idle = module_->take_idle(name)) {
       kernels_.push_back(std::move(idle));
     } else {
-      started_.push_back(
-          {name, std::async(std::launch::async, [name, module = module_] { return module->kernel(name); })});
+      // Deferred where the system has no thread left: then take() compiles it.
+      constexpr std::launch now_or_later = std::launch::async | std::launch::deferred;
+      started_.push_back({name, std::async(now_or_later, [name, module = module_] { return module->kernel(name); })});
     }
   }
 }

@@ -28,7 +28,7 @@ TEST_P(SortCounting, Integers) {
   }
 }
 
-// What is equal and has other bits keeps its order, whether it is little enough to be listed or not.
+// Equal elements with different bits keep their order, few that are listed as well as many.
 TEST_P(SortCounting, Floats) {
   for (const std::uint64_t size : {1U, 9U, 3001U, 20011U, 70001U}) {
     for (const test::Keys kind : test::all_keys) expect_sorted_both_ways(test::make_keys<Half>(kind, size), "any");
