@@ -2,10 +2,10 @@
 // Scans in two launches, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++). After scan_tile.cl. No
 // work-group waits for another.
 //
-// A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found; then every
-// work-group joins the totals of the chunks before its own, and scans its chunk from there.
+// A chunk is what one work-group takes, tile after tile. First every chunk's total is found; then every work-group joins
+// the totals of the chunks before its own, and scans its chunk from there. Chunks of whole rows need no totals.
 
-// The chunks' totals: pairs of words. `count` elements, `chunk` tiles a work-group.
+// The chunks' totals: pairs of words.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *restrict memory, const ulong memory_at,
                                                           SCAN_CHUNK_PARAMETERS,
                                                           __global uchar *total_memory, const ulong totals_at,
@@ -14,10 +14,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
   MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP
   const uint lane = (uint)get_local_id(0);
   __global const uchar *data = memory + memory_at;
-  const ulong end = min(count, (get_group_id(0) + 1) * chunk * SCAN_TILE);
+  const ulong end = min(count, (get_group_id(0) + 1) * chunk);
   Total sum = nothing();
   Total all;
-  ulong first = get_group_id(0) * chunk * SCAN_TILE;
+  ulong first = get_group_id(0) * chunk;
 #if !MASU_SEGMENTED && !MASU_FLOAT
   // In any order: each work-item takes whole vectors.
   if (input_is_aligned(data)) {
@@ -56,17 +56,17 @@ inline void get_chunk_total(__global const ulong *chunk_totals, const ulong numb
 }
 
 // Scans the chunks from `state` on, and writes the total of all after those of the chunks; input and output may be the
-// same memory.
+// same memory. has_totals: whether there are totals, and not one chunk alone or chunks of whole rows.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *memory, const ulong memory_at,
                                                          __global uchar *output_memory, const ulong output_at,
                                                          SCAN_CHUNK_PARAMETERS,
                                                          const ulong state, __global uchar *total_memory,
-                                                         const ulong totals_at, __local uint4 *tile,
+                                                         const ulong totals_at, const uint has_totals, __local uint4 *tile,
                                                          __local ulong *totals) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP
   const uint lane = (uint)get_local_id(0);
-  const ulong chunks_before = get_group_id(0);
+  const ulong chunks_before = has_totals != 0 ? get_group_id(0) : 0;
   __global ulong *chunk_totals = (__global ulong *)(total_memory + totals_at);
   Total sum = nothing();
   sum.value = (MASU_BITS)state;
@@ -75,8 +75,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
   ulong joined_chunks = 0;
   Total other;
   get_chunk_total(chunk_totals, lane, chunks_before, &other);
-  const ulong end = min(count, (chunks_before + 1) * chunk * SCAN_TILE);
-  for (ulong first = chunks_before * chunk * SCAN_TILE; first < end; first += SCAN_TILE) {
+  const ulong end = min(count, (get_group_id(0) + 1) * chunk);
+  for (ulong first = get_group_id(0) * chunk; first < end; first += SCAN_TILE) {
     load_tile(memory + memory_at, first, end, tile);
     for (; joined_chunks < chunks_before; joined_chunks += MASU_GROUP) {  // for the first tile
       total_before(other, &all, totals);

@@ -48,8 +48,9 @@ void check_shape(std::uint64_t count, std::uint64_t out_count, const ScanOptions
 
 scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   const bool segmented = options.rows != 1 || options.device_flags != nullptr || options.flags.count != 0;
+  const bool flags = options.device_flags != nullptr || options.flags.count != 0;
   return scan_plan::make(device.info(), dtype, result_of(dtype, options), count, options.op, options.exclusive,
-                         segmented);
+                         segmented, 0, 0, segmented && !flags ? count / options.rows : 0);
 }
 
 // The flags of the form that has such an output, if any.

@@ -30,11 +30,13 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   const auto launch = [&](std::string_view name, std::uint64_t groups, const auto&... arguments) {
     launches_.push_back(kernels_.launch(stream, name, groups, arguments...));
   };
+  // A single chunk, or one of whole rows, needs no total of chunks before it.
+  const bool alone = plan_.whole_rows || (plan_.groups == 1 && (!plan_.exact || !keeps_state));
   if (!plan_.exact) {
-    // A single chunk needs no total of chunks before it.
-    if (plan_.groups > 1) kernels_.start({"scan_chunks", "scan_tiles"});
-    if (plan_.groups > 1) launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
-    launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, tile, words);
+    if (!alone) kernels_.start({"scan_chunks", "scan_tiles"});
+    if (!alone) launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
+    launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, std::uint32_t{alone ? 0U : 1U}, tile,
+           words);
     return;
   }
   if (!state.empty()) {
@@ -44,7 +46,6 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   const std::uint32_t has_state = state.empty() ? 0 : 1;
   const LocalMemory sums{plan_.sums_bytes()};
   const LocalMemory wide{plan_.wide_bytes()};
-  const bool alone = plan_.groups == 1 && !keeps_state;
   kernels_.start({"exact_tiles", alone ? "" : "exact_chunks", alone ? "" : "exact_totals"});
   if (!alone) {
     launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);

@@ -2,8 +2,8 @@
 // Exact scans of sums of floats, each prefix rounded once, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
 // After scan_wide.cl. No work-group waits for another.
 //
-// A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found, as a wide
-// number; then the totals are scanned, each word separately, without carries; then every chunk is scanned from the prefix
+// A chunk is what one work-group takes, tile after tile. First every chunk's total is found, as a wide number, unless it is
+// whole rows; then the totals are scanned, each word separately, without carries; then every chunk is scanned from the prefix
 // before it. A tile's prefixes are Windows with a unit that fits all of them. Where that does not decide what one
 // rounds to, the tile is scanned again with lower bits, as far down as needed.
 //
@@ -68,8 +68,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   __local uint *table = found + MASU_FOUND;
   __local uint *column = table + lane % MASU_COLUMNS;
   __global const uchar *data = memory + memory_at;
-  ulong first = get_group_id(0) * chunk * SCAN_TILE;
-  const ulong end = min(count, first + chunk * SCAN_TILE);
+  ulong first = get_group_id(0) * chunk;
+  const ulong end = min(count, first + chunk);
   uint began = 0;
   clear_table(table, sums);
   for (uint i = lane; i < MASU_WIDE_WORDS + MASU_FOUND; i += MASU_GROUP) wide[i] = 0;
@@ -371,7 +371,8 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
   for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
-// Scans the chunks; input and output may be the same memory. has_totals: whether there are totals, and not one chunk alone.
+// Scans the chunks; input and output may be the same memory. has_totals: whether there are totals, and not one chunk alone or chunks of
+// whole rows.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
     SCAN_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at, const uint has_totals,
@@ -399,8 +400,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     }
     found[SCAN_KINDS] = kinds;
   }
-  const ulong end = min(count, (get_group_id(0) + 1) * chunk * SCAN_TILE);
-  for (ulong first = get_group_id(0) * chunk * SCAN_TILE; first < end; first += SCAN_TILE) {
+  const ulong end = min(count, (get_group_id(0) + 1) * chunk);
+  for (ulong first = get_group_id(0) * chunk; first < end; first += SCAN_TILE) {
     if (lane == 0) {
       found[SCAN_MOST] = 0;
       found[SCAN_LEAST] = 0xffffffffU;

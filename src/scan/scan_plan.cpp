@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <string>
 
 namespace masu::scan_plan {
@@ -119,8 +120,35 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}});
 }
 
+namespace {
+
+// Makes chunks of whole rows, unless work-groups would then have too little or too different work to do.
+bool by_rows(Plan& plan, const DeviceInfo& device, std::uint64_t row) {
+  const std::uint64_t vector = vector_bytes / size_of(plan.dtype);
+  const std::uint64_t rows = vector / std::gcd(row, vector);  // that end with a vector
+  const std::uint64_t unit = rows * row;
+  const std::uint64_t tile = plan.tile_elements();
+  const std::uint64_t at_once =
+      std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);
+  const std::uint64_t wanted = std::clamp(plan.count / (at_once * tuned.row_waves), tile, tuned.most_row_tiles * tile);
+  const std::uint64_t whole = std::lcm(unit, tile);  // no tile is cut
+  plan.chunk = whole <= wanted ? wanted / whole * whole : std::max<std::uint64_t>(wanted / unit, 1) * unit;
+  const std::uint64_t groups = (plan.count + plan.chunk - 1) / plan.chunk;
+  const auto turns = [&](std::uint64_t tiles, std::uint64_t groups) {
+    return tiles * ((groups + at_once - 1) / at_once);
+  };
+  // In tiles: what other chunks would take, which are read twice, and their other launches.
+  const std::uint64_t others = turns(1, plan.tiles());
+  if (turns((plan.chunk + tile - 1) / tile, groups) > others + others / 2 + tuned.launch_tiles) return false;
+  plan.groups = groups;
+  plan.whole_rows = true;
+  return true;
+}
+
+}  // namespace
+
 Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
-          bool segmented, unsigned group, std::uint64_t most_groups) {
+          bool segmented, unsigned group, std::uint64_t most_groups, std::uint64_t row) {
   Plan plan{.from = from, .dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
   plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.vectors = vectors_of(device, dtype);
@@ -139,13 +167,14 @@ Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count
     while (plan.vectors > 1 && plan.exact_bytes() > device.local_bytes) plan.vectors /= 2;
     while (plan.columns > 1 && plan.exact_bytes() > device.local_bytes) plan.columns /= 2;
   }
+  if (row != 0 && !most_groups_given && by_rows(plan, device, row)) return plan;
   // A work-group alone takes one launch, not three.
   if (plan.exact && !most_groups_given && plan.tiles() <= tuned.exact_tiles_alone) most_groups = 1;
-  plan.chunk = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
+  std::uint64_t tiles = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
   if (plan.exact)
-    plan.chunk =
-        std::min(plan.chunk, std::max<std::uint64_t>(1, plan.columns * column_elements / plan.tile_elements()));
-  plan.groups = std::max<std::uint64_t>(1, (plan.tiles() + plan.chunk - 1) / plan.chunk);
+    tiles = std::min(tiles, std::max<std::uint64_t>(1, plan.columns * column_elements / plan.tile_elements()));
+  plan.chunk = tiles * plan.tile_elements();
+  plan.groups = std::max<std::uint64_t>(1, (plan.tiles() + tiles - 1) / tiles);
   return plan;
 }
 

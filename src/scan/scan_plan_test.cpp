@@ -23,7 +23,7 @@ TEST(ScanPlan, GroupsTakeAllTiles) {
           if (plan.once) {  // its groups go from tile to tile
             ASSERT_LE(plan.groups, plan.tiles());
           } else {
-            ASSERT_GE(plan.groups * plan.chunk, plan.tiles());
+            ASSERT_GE(plan.groups * plan.chunk, count);
           }
           ASSERT_GE(plan.tiles() * plan.tile_elements(), count);
           ASSERT_LT(plan.state_at(), plan.workspace());
@@ -33,6 +33,28 @@ TEST(ScanPlan, GroupsTakeAllTiles) {
       }
     }
   }
+}
+
+// Chunks of whole rows begin with a vector.
+TEST(ScanPlan, Rows) {
+  std::uint64_t whole_rows = 0;
+  for (const DeviceInfo& device : test::plan_devices()) {
+    for (const Dtype dtype : test::all_dtypes) {
+      for (const std::uint64_t row : {1, 2, 3, 16, 255, 511, 1024, 4099, 100003, 1 << 24}) {
+        for (const std::uint64_t rows : {2, 4, 61, 1000, 131071}) {
+          const std::uint64_t count = row * rows;
+          const auto plan = scan_plan::make(device, dtype, dtype, count, ScanOp::sum, false, true, 0, 0, row);
+          ASSERT_GE(plan.groups * plan.chunk, count);
+          if (!plan.whole_rows) continue;
+          ++whole_rows;
+          ASSERT_EQ(plan.chunk % row, 0U);
+          ASSERT_EQ(plan.chunk * size_of(dtype) % 16, 0U);
+          ASSERT_LT((plan.groups - 1) * plan.chunk, count);
+        }
+      }
+    }
+  }
+  EXPECT_GT(whole_rows, 0U);
 }
 
 TEST(ScanPlan, InOneLaunch) {

@@ -11,7 +11,7 @@
 #define SCAN_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
 #define SCAN_TILE ((ulong)MASU_GROUP * SCAN_ITEMS)
 
-// What kernels of chunks take: elements, tiles of a chunk, elements of a row, and flags.
+// What kernels of chunks take: elements, those of a chunk, a multiple of MASU_PER_VECTOR, those of a row, and flags.
 #define SCAN_CHUNK_PARAMETERS                                                                        \
   const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory, \
       const ulong flags_at, const uint has_flags
@@ -125,6 +125,12 @@ inline void load_tile(__global const uchar *data, const ulong first, const ulong
     SCAN_SOURCE v[MASU_ITEM_VECTORS];
     load_sources(data, first, v);
     put_sources(tile, v);
+  } else if (input_is_aligned(data)) {
+    MASU_ROLLED
+    for (uint i = (uint)get_local_id(0); i < MASU_ITEM_VECTORS * MASU_GROUP; i += MASU_GROUP) {
+      const ulong at = first + i * MASU_PER_VECTOR;
+      tile[place_of(i)] = vector_from(at + MASU_PER_VECTOR <= count ? sources(data, first)[i] : source_at(data, at, count));
+    }
   } else {
     put_elements(data, first, count, tile);
   }
@@ -139,7 +145,16 @@ inline void store_tile(__global uchar *data, const ulong first, const ulong coun
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) vectors[i * MASU_GROUP] = tile[place_of(lane + i * MASU_GROUP)];
   } else {
-    for (uint i = lane; i < SCAN_TILE && first + i < count; i += MASU_GROUP) {
+    // Whole vectors, then elements.
+    uint done = 0;
+    if (is_aligned(data)) {
+      const uint whole = (uint)(min(count - first, SCAN_TILE) / MASU_PER_VECTOR);
+      __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES);
+      MASU_ROLLED
+      for (uint i = lane; i < whole; i += MASU_GROUP) vectors[i] = tile[place_of(i)];
+      done = whole * MASU_PER_VECTOR;
+    }
+    for (uint i = done + lane; i < SCAN_TILE && first + i < count; i += MASU_GROUP) {
       set_element(data, first + i, *element_place(tile, i));
     }
   }

@@ -143,9 +143,12 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
 bool SumsOnDevice::make_running(bool in_place) {
   constexpr std::uint64_t neighbours = 32;                 // that are read together
   constexpr std::uint64_t most = 1 << 12;                  // elements, which one work-item adds one after the other
+  constexpr std::uint64_t few = 1 << 7;                    // which it adds sooner than more launches would be made
+  constexpr std::uint64_t little_bytes = 1 << 20;          // which are read as fast in any order
   if (count_ > sum_plan::tuned.held / 2) plan_.lines = 1;  // prefixes need as many registers
-  plan_.running = plan_.lines > 1 || (!in_place && by_column() && plan_.quick && columns_ >= neighbours &&
-                                      count_ <= most && 2 * rows_ >= plan_.group * plan_.most_groups);
+  const bool many = count_ <= most && 2 * rows_ >= plan_.group * plan_.most_groups;
+  const bool together = columns_ >= neighbours || rows_ * count_ * size_of(rule_.dtype) <= little_bytes;
+  plan_.running = plan_.lines > 1 || (!in_place && by_column() && plan_.quick && together && (many || count_ <= few));
   if (plan_.running && plan_.lines == 1) {
     plan_.shares_columns = false;
     teams_ = {};
