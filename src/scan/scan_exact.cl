@@ -200,6 +200,22 @@ inline void find_span(const uint *words, const uint heads, __local const uint *w
   atomic_min(found + SCAN_LEAST, least);
 }
 
+// Whether all finite elements, and the sums of a tile, are integers of the least subnormal number that fit a window: units are
+// always 1 then.
+#define SCAN_FIXED (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
+#if SCAN_FIXED
+#define SCAN_TOP_PART(bits, unit) part_of(bits, 0)
+// The number before a tile. One that does not fit is so great that all of the tile's prefixes round to infinity.
+inline Window fixed_front(__local const uint *wide) {
+  const uint sign = wide_sign(wide);
+  const uint fits = wide[MASU_WIDE_WORDS - 1] == sign && (wide[1] ^ sign) >> 30 == 0;
+  const Window greatest = window_left(window_of(1), SCAN_WINDOW_TOP);
+  return fits != 0 ? wide_part(wide, 0) : sign != 0 ? window_negated(greatest) : greatest;
+}
+#else
+#define SCAN_TOP_PART(bits, unit) top_part(bits, unit)
+#endif
+
 // How a tile's prefixes are seen.
 typedef struct {
   uint unit;   // of the windows
@@ -417,9 +433,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     const uint heads = heads_of(first + lane * SCAN_ITEMS, end, row, flag_memory + flags_at, has_flags);
     uint words[SCAN_ITEM_WORDS];
     if (load_finite(tile, words) != 0) found[SCAN_SPECIAL] = 1;
+#if SCAN_FIXED
+    barrier(CLK_LOCAL_MEM_FENCE);
+    Span span = {0, 0xffffffffU, 0xffffffffU};
+    Window front = fixed_front(wide);
+#else
     find_span(words, heads, wide, found);
     barrier(CLK_LOCAL_MEM_FENCE);
     Span span = span_of(wide, found);
+    Window front = wide_part(wide, span.unit);
+#endif
     const uint special = found[SCAN_SPECIAL] | found[SCAN_KINDS];
     // Mantissas that reach below the unit mostly end in zeros there.
     if (span.least < span.unit) {
@@ -428,11 +451,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       for (uint k = 0; k < SCAN_ITEMS; ++k) lost |= loses_bits(element_of(words, k), span.unit);
       if (lost != 0) found[SCAN_LOST] = 1;
     }
-    Window front = wide_part(wide, span.unit);
     Window prefix[SCAN_ITEMS];
     Total own = nothing();
     MASU_PRAGMA_UNROLL
-    SCAN_PREFIXES(top_part(element_of(words, k), span.unit))
+    SCAN_PREFIXES(SCAN_TOP_PART(element_of(words, k), span.unit))
     Total all;
     const Total before = total_before(own, &all, totals);
     front = before.reset != 0 ? before.value : combine(before.value, front);

@@ -48,6 +48,10 @@ TEST_P(SumNvrtc, FineSumsAndShortColumns) {
   for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {
     const sum_plan::Plan rows = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, 1024);
     expect_compiles(rows.files(true), rows.defines(true), {"sum_teams", "sum_shared", "sum_clusters"});
+    const sum_plan::Plan many_rows =
+        sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, false, 1024, sum_plan::Layout::rows, 1000);
+    EXPECT_EQ(many_rows.close, dtype == Dtype::f32);
+    expect_compiles(many_rows.files(true), many_rows.defines(true), {"sum_teams", "sum_shared"});
     for (const Inputs inputs : {Inputs::values, Inputs::both}) {  // and so many lines that a work-item holds several
       sum_plan::Plan many = sum_plan::make(test::nvrtc_gpu(90), dtype, inputs, true, false, 3,
                                            sum_plan::Layout::columns, std::uint64_t{1} << 24);

@@ -116,6 +116,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
     // Numbers count from the lowest bit of the totals.
     const unsigned below = both ? words_below_variances : words_below_sums;
     more.insert(more.end(), {{"MASU_FINE", fine},
+                             {"MASU_CLOSE", close},
                              {"MASU_CLUSTER", cluster},
                              {"MASU_LOOKS", looks},
                              {"MASU_FP64", fp64},
@@ -207,7 +208,7 @@ unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
   if (!is_float(dtype)) return inputs == Inputs::values ? 2 : inputs == Inputs::both ? 5 : 3;
   if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 6;
-  return dtype != Dtype::f64 && fine == (inputs == Inputs::values) ? 4 : 3;
+  return dtype != Dtype::f64 && (fine || close) == (inputs == Inputs::values) ? 4 : 3;
 }
 
 Plan::Teams Plan::teams(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -298,6 +299,9 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.fp64 = device.fp64;
   plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
+  // Of many rows some nearly cancel, and would have to be added again.
+  plan.close = plan.quick && !fine && dtype == Dtype::f32 && inputs == Inputs::values && layout != Layout::columns &&
+               rows > 1 && device.gpu;
   const std::uint64_t tried = plan.quick ? count : 0;
   const bool streaming = streams(device, dtype, inputs, layout, tried);
   plan.cluster = plan.quick && layout == Layout::shared && !streaming ? cluster_groups(device) : 1;

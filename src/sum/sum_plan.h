@@ -59,6 +59,7 @@ struct Plan {
   bool fp64 = true;    // the device has doubles
   bool quick = false;  // rows are tried without exact totals
   bool fine = false;   // results are doubles, also of narrower elements
+  bool close = false;  // what additions round away is added too
   Layout layout = Layout::shared;
   bool shares_columns = false;  // several work-groups may share them
   bool is_short = false;        // by column: rows of few elements

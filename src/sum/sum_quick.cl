@@ -216,8 +216,10 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #else
 // A sum of doubles, which all elements and products are; that of their magnitudes, or more; what tells of infinities and
 // NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
-// With MASU_FINE, for results of 64 bits, the sum of what additions round away too.
-#if !MASU_FINE
+// With SUM_CLOSE the sum of what additions round away too: for results of 64 bits, and for many rows, of which some nearly
+// cancel.
+#define SUM_CLOSE (MASU_FINE || MASU_CLOSE)
+#if !SUM_CLOSE
 // The elements of some loads are added by themselves, so that most go through few additions that round.
 #undef SUM_START_LOADS
 #undef SUM_END_LOADS
@@ -236,7 +238,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define SUM_END_LOADS sum += sum_before;
 #endif
 #endif
-#if MASU_FINE
+#if SUM_CLOSE
 #define SUM_START_ERROR double error = 0;
 #define SUM_END_ERROR part[3] = as_ulong(error);
 #define SUM_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
@@ -245,7 +247,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define SUM_END_ERROR
 #define SUM_ADD_TO(sum, error, value) sum += value;
 #endif
-#define SUM_BY_FOUR (MASU_FINE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
+#define SUM_BY_FOUR (SUM_CLOSE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
 #if SUM_BY_FOUR
 // Four elements, with the greatest magnitude and the least one that is not 0, less 1, at the top of a word. Returns whether
 // their sum is exact, as it mostly is: all are multiples of the unit of the least one, with 24 bits and at most 27 more;
@@ -277,7 +279,7 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
 #define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
 #if MASU_BOTH  // sum_spread.cl has it
 #elif MASU_INPUTS == 1
-#define SUM_PART_WORDS (MASU_FINE ? 4 : 3)
+#define SUM_PART_WORDS (SUM_CLOSE ? 4 : 3)
 #define SUM_START_PART   \
   double sum = 0;        \
   double size = 0;       \
@@ -404,7 +406,7 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
   (SUM_LOWEST_PLACE((uint)part[2]) + SUM_LOWEST_PLACE((uint)part[3]) + (1023 + 52 - 2 * SUM_LEAST_EXPONENT))
 #define SUM_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX || (uint)part[3] == UINT_MAX)
 #endif
-#if MASU_FINE
+#if SUM_CLOSE
 // What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and as many roundings of
 // its own.
 inline double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
@@ -412,7 +414,7 @@ inline double tiny_share(const ulong depth) { return (double)depth * (double)dep
 #if !MASU_BOTH
 inline void add_part(ulong *part, const ulong *other) {
   double sum = as_double(part[0]);
-#if MASU_FINE
+#if SUM_CLOSE
   double error = as_double(part[3]) + as_double(other[3]);
 #endif
   SUM_ADD_TO(sum, error, as_double(other[0]))
@@ -450,7 +452,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   if (SUM_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = SUM_ALL_ZEROS(part) || size <= as_double((ulong)SUM_EXACT_FIELD(part) << 52);
-#if MASU_FINE
+#if SUM_CLOSE
   const double error = as_double(part[3]);
   const double share = tiny_share(depth);
 #else

@@ -121,7 +121,7 @@
 #endif
 
 #define SUM_OF_LOADS (MASU_UNROLL * SUM_LOADED)
-#define SUM_DEPTH(count) (MASU_FINE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
+#define SUM_DEPTH(count) (MASU_FINE || MASU_CLOSE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
 #ifndef SUM_TURNS
 #define SUM_TURNS for (uint turn = 0; turn < turns; ++turn)
 #endif
