@@ -120,6 +120,7 @@ check "a new Debian $suite" mmdebstrap --quiet --variant=minbase "$suite" "$syst
 cp "$folder"/*.deb "$system/tmp"
 inside() { chroot "$system" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
 with_apt() { inside sh -c "apt-get install -y -qq --no-install-recommends $* >/tmp/log 2>&1 || { cat /tmp/log; false; }"; }
+check "its lists of packages" inside apt-get update -qq
 started=$SECONDS
 check "masu installs by apt" with_apt "/tmp/masu_${version}_$architecture.deb"
 check "the installed command runs" inside masu histogram random:f32:1000 --bins 4
