@@ -6,20 +6,20 @@ include(CMakePackageConfigHelpers)
 # The shared libraries need nothing of a program that uses them; the static ones need TBB and Highway. So they are
 # exported apart, and the package offers the static ones where it finds those.
 set(masu_install_dirs
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 set_target_properties(masu_io_shared masu_plot_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS masu_shared masu_io_shared masu_plot_shared EXPORT masu-shared ${masu_install_dirs})
 install(TARGETS masu_static masu_io_static masu_plot_static EXPORT masu-static ${masu_install_dirs})
 if(TARGET masu_cli)
-  install(TARGETS masu_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+  install(TARGETS masu_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
   install(TARGETS masu_bench_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT bench)
 endif()
 install(DIRECTORY include/masu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(DIRECTORY distributed/mpi/include/masu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
         FILES_MATCHING PATTERN "*.h")
-install(FILES LICENSE THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES LICENSE THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
 
 set(masu_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/masu)
 foreach(kind shared static)

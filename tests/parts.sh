@@ -5,7 +5,7 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy generators posed intel oclgrind install aarch64 asan tsan fuzz tidy)
+more_parts=(vocabulary numpy generators posed intel oclgrind install packages aarch64 asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
 alone=(build single aarch64 asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 all_differs=(unit python cli mpi)  # parts of ./test that do more with --all
@@ -13,7 +13,7 @@ declare -A shards=([unit]=4)
 # Seconds that a part, or each of its shards, takes on two cores beside another one. ./test --ci starts what ends in time, on
 # a machine that is as much slower as `build` took longer. Measured on two cores of an AMD EPYC, 2026-11.
 declare -A part_seconds=([build]=265 [unit]=170 [python]=260 [cli]=120 [mpi]=200 [selftest]=120 [format]=10 [shell]=10 [layout]=110
-  [vocabulary]=60 [numpy]=90 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [aarch64]=300 [asan]=600 [tsan]=500
+  [vocabulary]=60 [numpy]=90 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [packages]=150 [aarch64]=300 [asan]=600 [tsan]=500
   [fuzz]=300 [tidy]=400 [all:unit]=250 [all:python]=600 [all:cli]=400 [all:mpi]=500)
 test_build=${root:?}/build/release
 
@@ -80,7 +80,7 @@ part_format() {
 }
 
 part_shell() {
-  { printf '%s\n' run test .ci/run && find tools tests findings -name '*.sh'; } | xargs shellcheck -x &&
+  { printf '%s\n' run test .ci/run tools/release && find tools tests findings -name '*.sh'; } | xargs shellcheck -x &&
     echo "passed: shellcheck"
 }
 
@@ -203,7 +203,7 @@ install_python_now() {
   need_build
   mapfile -t wanted < <(grep -v '^#' python/tests/requirements.txt)
   virtual_environment "$venv" "${wanted[@]}"
-  for component in runtime development; do
+  for component in library command development; do
     cmake --install "$test_build" --prefix "$prefix" --component "$component" >/dev/null ||
       die "installing the library failed"
   done
@@ -288,6 +288,15 @@ part_oclgrind() {
 part_install() {
   need_build
   bash tests/install/run.sh "$test_build"
+}
+
+# What tools/release makes is installed in clean places and used; with --long everything is built from the sdist, and installed in
+# a new Debian too.
+part_packages() {
+  local draft=(--draft) system=()
+  [[ -z ${MASU_TEST_LONG-} ]] || draft=() system=(--system)
+  check "the packages are made" tools/release --yes "${draft[@]}" || return
+  bash tests/install/packages.sh build/release-packages "${system[@]}"
 }
 
 # Another processor, emulated: the command's self-test compares what its NEON loops give with plain references.

@@ -10,6 +10,9 @@
 # the virtual environments. MASU_PYTHON_TESTS: what pytest runs, by default python/tests.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+root=$PWD
+# shellcheck source=tools/setup.sh
+source "$root/tools/setup.sh"
 prefix=$(realpath "${1:?python_matrix.sh: the prefix of the installed library is required}") || exit 1
 folder=${2:-build/python/matrix}
 read -ra tests <<<"${MASU_PYTHON_TESTS:-python/tests}"
@@ -21,15 +24,6 @@ check() {
   local name=$1
   shift
   if "$@"; then echo "passed: $name"; else echo "failed: $name"; status=1; return 1; fi
-}
-
-# interpreter VERSION: the program, on PATH or of pyenv. A shim of pyenv may stand for a version that is not chosen.
-interpreter() {
-  local found
-  for found in $(type -ap "python$1") "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python"$1"; do
-    if [[ -x $found ]] && "$found" -c 'import ensurepip, venv' 2>/dev/null; then echo "$found"; return; fi
-  done
-  return 1
 }
 
 pip() {

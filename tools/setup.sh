@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by run, test and tools/gpu, which set `root`: finds the packages that are missing, installs them, builds.
+# Sourced by run, test, tools/gpu, tools/release and tests, which set `root`: finds the packages that are missing, installs them, builds.
 # Everything is printed to standard error, and standard input is left to the program that is run in the end.
 
 export PATH  # bash has one where the environment has none, and CMake finds itself by it
@@ -68,6 +68,15 @@ set_up() {
       "cmake --preset release && cmake --build build/release tells what is missing"
   # What is configured may lack what the new packages make possible.
   find "$root"/build -maxdepth 2 -name CMakeCache.txt -exec touch -d @0 {} + 2>/dev/null || true
+}
+
+# interpreter VERSION: CPython's program, on PATH or of pyenv. A shim of pyenv may stand for a version that is not chosen.
+interpreter() {
+  local found
+  for found in $(type -ap "python$1") "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python"$1"; do
+    if [[ -x $found ]] && "$found" -c 'import ensurepip, venv' 2>/dev/null; then echo "$found"; return; fi
+  done
+  return 1
 }
 
 # build PRESET [-DOPTION=VALUE…] [TARGET…]: configures if needed, and builds, in build/PRESET. Another one that builds there is

@@ -6,6 +6,10 @@
 #include <masu/device.h>
 #include <masu/version.h>
 
+#include <dlfcn.h>
+#include <array>
+#include <string>
+
 namespace masu_python {
 namespace {
 
@@ -36,6 +40,19 @@ bool signal_raised() {
   return PyErr_CheckSignals() != 0;
 }
 
+// A process may have loaded another libmasu, of a path of its own or of another package: inner functions would not fit.
+void check_version() {
+  const std::array parts{masu::version_major, masu::version_minor, masu::version_patch};
+  std::string built;
+  for (const int part : parts) built += (built.empty() ? "" : ".") + std::to_string(part);
+  if (masu::version() == built) return;
+  Dl_info found{};
+  dladdr(reinterpret_cast<void*>(masu::version), &found);
+  throw nb::import_error(("masu: the package needs libmasu " + built + ", got " + std::string(masu::version()) +
+                          " of " + (found.dli_fname != nullptr ? found.dli_fname : "this process"))
+                             .c_str());
+}
+
 }  // namespace
 
 void set_exception(const masu::Error& error) {
@@ -55,6 +72,7 @@ void read_environment() {
 NB_MODULE(_masu, m) {
   using namespace masu_python;
   m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
+  check_version();
   m.attr("__version__") = nb::str(masu::version().data(), masu::version().size());
   nb::list dtypes;  // masu's name, NumPy's name and number of each
   for (const masu::DtypeNames& each : masu::dtype_names) {

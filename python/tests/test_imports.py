@@ -5,6 +5,8 @@ import graphlib
 import importlib.util
 import inspect
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -41,6 +43,13 @@ def test_there_is_no_circle_of_imports():
     found = graph()
     assert len(found) > 30 and "masu._order" in found["masu"] and COMPILED in found["masu._order"]
     list(graphlib.TopologicalSorter(found).static_order())
+
+
+def test_importing_takes_no_module_that_few_calls_need():
+    wanted = "import sys, numpy; before = set(sys.modules); import masu; print(*set(sys.modules) - before)"
+    loaded = set(subprocess.run([sys.executable, "-c", wanted], capture_output=True, text=True, check=True).stdout.split())
+    assert {"masu", "masu._masu"} <= loaded
+    assert not loaded & {"ctypes", "dask", "decimal", "fractions", "json", "masu.dask", "subprocess", "tempfile"}
 
 
 def test_a_circle_is_found():

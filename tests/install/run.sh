@@ -30,9 +30,9 @@ files=(bin/masu bin/masu-bench include/masu/masu.h include/masu/io.h include/mas
   share/fish/vendor_completions.d/masu.fish)
 for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
 for name in masu masu_io masu_plot; do
-  for ending in .a .so .so.0 .so.0.2.0; do check "installed: lib$name$ending" test -e "$lib/lib$name$ending"; done
-  soname() { readelf -d "$lib/lib$name.so" | grep -q "SONAME.*\[lib$name\.so\.0\]"; }
-  check "lib$name.so has a SONAME with its major version" soname
+  for ending in .a .so .so.0.2 .so.0.2.0; do check "installed: lib$name$ending" test -e "$lib/lib$name$ending"; done
+  soname() { readelf -d "$lib/lib$name.so" | grep -q "SONAME.*\[lib$name\.so\.0\.2\]"; }
+  check "lib$name.so has a SONAME with its minor version, as before 1.0.0 each breaks the interface" soname
 done
 check "only headers in include/" nothing find "$prefix/include" -type f ! -name '*.h' ! -name dtypes.def
 command_runs() { "$prefix/bin/masu" --version | grep -q '0\.2\.0'; }

@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CODE = {".cpp", ".h", ".def", ".cl", ".cu", ".cuh", ".cmake", ".py", ".pyi", ".sh", ".awk"}
-CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "count-words", "count-dtypes", "packages.txt", ".clang-format", ".clang-tidy", "pyproject.toml"}
+CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "release", "count-words", "count-dtypes", "packages.txt", ".clang-format", ".clang-tidy", "pyproject.toml"}
 TEXT = CODE | {".md", ".json", ".txt", ".in", ".toml", ".supp"}
 MOST_LINES = 500
 FREE_OF_LIMIT = {"LICENSE", "performance.md"}  # performance.md is generated
@@ -99,7 +99,7 @@ class Layout(unittest.TestCase):
         self.assertLessEqual(len(read(ROOT / "ARCHITECTURE.md").splitlines()), 150)
 
     def test_root_has_what_a_reader_looks_for(self):
-        wanted = ("README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE THIRD_PARTY.md run test "
+        wanted = ("README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CITATION.cff LICENSE THIRD_PARTY.md run test "
                   "CMakeLists.txt CMakePresets.json pyproject.toml .clang-format .clang-tidy .ci/run tools/gpu docs/README.md").split()
         self.none(w for w in wanted if not (ROOT / w).is_file())
 
@@ -239,7 +239,7 @@ class Layout(unittest.TestCase):
 
     def test_python_includes_masus_headers_alone(self):
         # Inner headers too, but none of a backend or a dependency.
-        self.none(self.lines_with(r'#\s*include\s*[<"](?!masu/|nanobind/|structmember\.h|\w+>|\w+\.h"|(?!backends)\w+/[\w/]+\.h")',
+        self.none(self.lines_with(r'#\s*include\s*[<"](?!masu/|nanobind/|structmember\.h|dlfcn\.h|\w+>|\w+\.h"|(?!backends)\w+/[\w/]+\.h")',
                                   below("python/src/")))
 
     def test_python_has_no_numerics(self):
@@ -281,6 +281,9 @@ class Layout(unittest.TestCase):
         project = re.search(r"project\(masu VERSION (\d+)\.(\d+)\.(\d+)", read(ROOT / "CMakeLists.txt")).groups()
         header = read(ROOT / "include/masu/version.h")
         self.assertIn(f'version = "{".".join(project)}"', read(ROOT / "pyproject.toml"))
+        self.assertIn(f'\nversion: {".".join(project)}\n', read(ROOT / "CITATION.cff"))
+        for page in ("README.md", "docs/installing.md"):
+            self.assertEqual({".".join(project)}, set(re.findall(r"masu[\w.-]*?[-_](\d+\.\d+\.\d+)", read(ROOT / page))), page)
         self.assertEqual(list(project), [re.search(rf"version_{part} = (\d+)", header).group(1)
                                          for part in ("major", "minor", "patch")])
 

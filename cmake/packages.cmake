@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Debian packages of what install.cmake and its kind lay down: `cpack -G DEB`, called by tools/release. The libraries' package
+# has the SOVERSION in its name, so that those of two versions can be installed side by side.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "the maintainers of masu")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL library development command)
+if(TARGET masu_mpi_cli_openmpi OR TARGET masu_mpi_cli_mpich)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_files.cmake)
+
+# masu_deb(COMPONENT PACKAGE SECTION TEXT)
+function(masu_deb component package section text)
+  string(TOUPPER ${component} key)
+  set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${package} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${key}_DESCRIPTION "${text}" PARENT_SCOPE)
+endfunction()
+masu_deb(library libmasu${masu_soversion} libs "The shared libraries. Drivers of GPUs are opened at run time where they are installed.")
+masu_deb(development libmasu-dev libdevel "Headers for C++20, static libraries, and the files of CMake and pkg-config.")
+masu_deb(command masu science "The command masu: histograms, sorts, exact sums and more of files and generated data,
+on the CPU, through OpenCL and through CUDA.")
+masu_deb(mpi masu-mpi science "The command masu-mpi: histograms, sums and sorts of files over the processes of an MPI program.")
+
+# What is opened at run time, by its file's name: dpkg-shlibdeps does not see it.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcairo2, libjpeg62-turbo, libpng16-16, libtiff6, libwebp7, libzstd1, zlib1g")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
+foreach(component LIBRARY COMMAND MPI)
+  set(CPACK_DEBIAN_${component}_PACKAGE_SUGGESTS "ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd")
+endforeach()
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libmasu${masu_soversion} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtbb-dev, libhwy-dev, libopenmpi-dev | libmpich-dev, pkg-config, cmake")
+
+include(CPack)
