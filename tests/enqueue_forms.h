@@ -240,6 +240,11 @@ inline void EnqueueForms::add_selections() {
         return topk(s, data_, Dtype::f32, k, best, best_places, {.workspace = with_});
       },
       {&best, &best_places});
+  add("topk results of a length", true, [=, this, &best, &best_places](Stream& s) {
+    const Buffer<std::byte> one = more_.slice(0, 4);
+    const TopkOptions options{.lengths = &one, .lengths_dtype = Dtype::u32, .workspace = with_};
+    return topk(s, data_, Dtype::f32, k, best, best_places, options);
+  });
   add("topk of half", false,
       [this](Stream& s) { return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.workspace = with_}); });
   add("topk of half, skipping", false, [this](Stream& s) {

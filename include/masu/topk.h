@@ -5,6 +5,11 @@
 /// **Order.** That of sort.h: largest first (or smallest first), floats by value, -0 equal to +0. Equal elements are
 /// ordered by index, and of those equal to the last one the lowest indices are taken. NaN counts as the largest, or is
 /// skipped. Chosen elements keep their bits.
+/// **Lengths.** A row may have a length: then only so many of its first elements count. A negative length is 0, one
+/// beyond the row is the row's.
+/// **Places without an element**, where a row has fewer than k, are the last ones of the row. They get the index 2^64 -
+/// 1 (all bits set) and the number that comes last: -infinity of floats for the largest, infinity for the smallest; of
+/// integers the least, or the greatest, of the dtype.
 /// **Limits.** k from 1 to the elements of a row; every dtype; 64-bit sizes; up to 2^32 rows.
 /// **Complexity.** O(n) expected for one row, plus O(k log k).
 /// **Memory.** The result, and topk_workspace() bytes on a device; on `cpu` about 32 k bytes a thread, in addition to
@@ -38,13 +43,19 @@ struct TopkOptions {
   NanPolicy nan = NanPolicy::last;  ///< last or skip; those skipped are counted
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
   std::uint64_t rows = 1;
+  /// Where not null, a length for each row, of u32, i32, u64 or i64: on the data's device, on `cpu` for host data.
+  const BufferBase* lengths = nullptr;
+  Dtype lengths_dtype = Dtype::u64;
+  /// Of indices in the caller's memory: u64 or i64; u32 or i32, where rows have at most 2^31 elements.
+  Dtype index_dtype = Dtype::u64;
   /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
-/// The result. A plain value. Where NaNs are skipped, a row has fewer than k elements if fewer are left.
+/// The result. A plain value. A row has fewer than k elements if fewer are left by its length, and by NaNs that are
+/// skipped.
 class MASU_EXPORT TopkResult {
  public:
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
@@ -79,7 +90,7 @@ class MASU_EXPORT TopkResult {
 /// count from the start of the first piece; count() includes the elements that are skipped.
 class MASU_EXPORT TopkAccumulator : public detail::BufferAccumulator<TopkAccumulator> {
  public:
-  /// options.rows must be 1. Throws invalid_argument for k = 0.
+  /// options.rows must be 1, options.lengths null. Throws invalid_argument for k = 0.
   TopkAccumulator(const Device& device, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
 
   using BufferAccumulator::add_buffer;
@@ -103,13 +114,12 @@ MASU_EXPORT TopkResult topk(const Device& device, const ArrayView& data, std::ui
                             const TopkOptions& options = {});
 /// The same for device memory, on its device.
 MASU_EXPORT TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
-/// The same, on a stream of the memory's device without waiting. `data`, `stream` and options.workspace must
-/// outlive the result's `get()`; options.times is not filled.
+/// The same, on a stream of the memory's device without waiting. `data`, `stream`, options.lengths and
+/// options.workspace must outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                                      const TopkOptions& options = {});
-/// The same into memory of the same device: `values` holds rows * k elements of the dtype, `indices` as many u64; none
-/// of the three may overlap. Where NaNs are skipped and fewer than k are left, the places after them get the index
-/// 2^64 - 1 and a value of all bits set (a NaN).
+/// The same into memory of the same device: `values` holds rows * k elements of the dtype, `indices` as many of
+/// options.index_dtype; none of these, the data and the lengths may overlap.
 MASU_EXPORT void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
                       const TopkOptions& options = {});
 

@@ -8,7 +8,7 @@ from . import _axes, _kinds, _masu
 from ._device import device_for
 
 __all__ = ["device_for"]
-native, plain = _kinds.native, _kinds.plain
+native, plain, truths = _kinds.native, _kinds.plain, _kinds.truths
 #: In place of an array: NumPy's own function is to be called.
 NUMPY = None
 

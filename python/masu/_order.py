@@ -311,29 +311,50 @@ def number_of_first(k, length):
     return k
 
 
+def _lengths(on, lengths, data, shape):
+    """The lengths of lines, of that shape, as _masu.topk takes them."""
+    if not isinstance(lengths, _masu.DeviceArray):
+        lengths = _kinds.whole(lengths)
+    if lengths.dtype.kind not in "iu":
+        raise TypeError(f"topk: lengths must be integers, got {lengths.dtype}")
+    if lengths.shape != shape:
+        raise ValueError(f"topk: lengths must have the shape {shape}, got {lengths.shape}")
+    if not isinstance(lengths, _masu.DeviceArray):
+        lengths = on.sent(data, np.ascontiguousarray(lengths, lengths.dtype.newbyteorder("=")))
+    return lengths if lengths.dtype.itemsize >= 4 else on.converted(lengths, _INTP)
+
+
 @_masu.with_plain_calls
-def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
+def topk(a, k, axis=-1, *, largest=True, lengths=None, sorted=True, index_dtype=None, out=None, device=None):
     """The k largest (or smallest) elements along an axis and where they stand, in order.
 
     `k`: from 1 to the length of the axis. `axis`: None takes the flattened array. `largest=False`: the smallest first.
     What is equal comes by index, the lower first; NaN counts as the largest. Returns TopK(values, indices), both with k
-    in place of the axis's length: values of a's dtype with the bits that they had, indices of intp. `out`: a tuple of
-    two arrays for them, as `sort` has it.
+    in place of the axis's length: values of a's dtype with the bits that they had, indices of intp, or of the
+    `index_dtype` int32, where lines have at most 2^31 elements. `out`: a tuple of two arrays for them, as `sort` has it.
+    `sorted`: False lets any order do, which is the same one.
 
-    Raises ValueError for a k outside of its range, AxisError for an axis that there is not and TypeError for dtypes
-    that masu has not.
+    `lengths`: integers in the shape of a without the axis. Of each line only so many of the first elements count: none
+    where the length is negative, all where it is beyond the line. Where these are fewer than k, the places after them
+    have the index -1 and the value -inf, with `largest=False` inf; of integers the least, or the greatest, of the dtype.
+
+    Raises ValueError for a k outside of its range and for lengths of another shape, AxisError for an axis that there is
+    not and TypeError for dtypes that masu has not, and for lengths that are not integers.
 
     >>> import masu
     >>> masu.topk([3, 9, 1, 9], 2).indices.tolist()
     [1, 3]
+    >>> masu.topk([[3., 9., 1.], [4., 5., 6.]], 2, lengths=[2, 1]).values.tolist()
+    [[9.0, 3.0], [4.0, -inf]]
     """
+    index_dtype = _INTP if index_dtype is None else _kinds.numpy_dtype("topk", index_dtype)
     if (on := adapter(device, a)) is None:
         if out is not None:
             out = tuple(_two(out))
         return in_kind(topk, locals())
     if out is not None:
         values, places = _two(out)
-        found = topk(a, k, axis, largest=largest, device=device)
+        found = topk(a, k, axis, largest=largest, lengths=lengths, index_dtype=index_dtype, device=device)
         check_out("topk", values, found.values.dtype, found.values.shape, a)
         check_out("topk", places, found.indices.dtype, found.indices.shape, a, values)
         return TopK(written("topk", values, found.values), written("topk", places, found.indices))
@@ -344,9 +365,15 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
             raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
     data, axis = one_axis(data, axis)
     k = number_of_first(k, data.shape[axis])
+    if index_dtype not in (np.int32, np.int64):
+        raise TypeError(f"topk: index_dtype must be int32 or int64, got {index_dtype}")
+    if lengths is not None:
+        lengths = _lengths(on, lengths, data, data.shape[:axis] + data.shape[axis + 1:])
     lines = on.words(on.rows(data, (axis,)))
     values = on.empty(data, shape=(*lines.shape[:-1], k))
-    indices = on.empty(values, _INTP)
+    indices = on.empty(values, index_dtype)
     if values.size:
-        _masu.topk(lines, on.words(values), indices, k, bool(largest), values.size // k, on.device_for(device, data))
+        _masu.topk(lines, on.words(values), indices, k, bool(largest), values.size // k, on.device_for(device, data), lengths)
+        if lengths is not None and data.dtype == np.bool:
+            values = on.truths(values)
     return TopK(on.converted(on.placed(values, axis), data.dtype), on.placed(indices, axis))

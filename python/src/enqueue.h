@@ -60,6 +60,9 @@ class Locked {
   bool lent_ = false;
 };
 
+// The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.
+bool dtype_of(PyObject* given, masu::Dtype usual, masu::Dtype& dtype);
+
 // A function that lives as long as the call to which it is given; to pass it allocates nothing.
 template <class>
 class FunctionRef;

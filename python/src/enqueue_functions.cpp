@@ -4,9 +4,11 @@
 #include "order.h"
 #include "quantiles.h"
 
+#include <masu/convert.h>
 #include <masu/search.h>
 #include <masu/unique.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -111,19 +113,44 @@ Outcome enqueued::topk(EnqueuedCall& call) {
     return Outcome::not_plain;
   }
   const bool largest = call.arguments[Name::largest] != Py_False;
+  const bool bounded = !is_none(call.arguments[Name::lengths]);
+  Dtype index{};
+  if (!dtype_of(call.arguments[Name::index_dtype], Dtype::i64, index) || (index != Dtype::i64 && index != Dtype::i32)) {
+    return Outcome::not_plain;
+  }
+  Tensor lengths;
+  if (bounded) {
+    Lines others = lines;  // whose shape is that of the result then
+    if (!call.next_input(call.arguments[Name::lengths], lengths) || lengths.boolean || masu::is_float(lengths.dtype) ||
+        (x.boolean && !largest) || !std::ranges::equal(lengths.lengths(), others.reduced(false))) {
+      return Outcome::not_plain;
+    }
+  }
   const auto each = static_cast<std::uint64_t>(k);
   const std::span<const std::int64_t> found = lines.with(k);
   call.option(each);
   call.option(largest ? 1 : 0);
+  call.option(bounded ? 1 : 0);
   call.output(x.dtype, x.boolean, found, into ? PyTuple_GetItem(out, 0) : nullptr);
-  call.output(Dtype::i64, false, found, into ? PyTuple_GetItem(out, 1) : nullptr);
+  call.output(index, false, found, into ? PyTuple_GetItem(out, 1) : nullptr);
   call.give_as(type);
   return call.finish([&](Stream& stream, Buffers data) {
-    const masu::TopkOptions options{.largest = largest, .rows = lines.number()};
+    masu::TopkOptions options{.largest = largest, .rows = lines.number(), .index_dtype = index};
+    std::optional<Buffer<std::byte>> wide;
+    if (bounded) {
+      options.lengths = &data[1];
+      options.lengths_dtype = lengths.dtype;
+      if (masu::size_of(lengths.dtype) < sizeof(std::uint32_t)) {
+        options.lengths_dtype = Dtype::i64;
+        options.lengths = &wide.emplace(stream.device(), lines.number() * sizeof(std::int64_t));
+        static_cast<void>(masu::convert(stream, data[1], lengths.dtype, *wide, Dtype::i64));
+      }
+    }
+    const Buffers results = data.subspan(bounded ? 2 : 1);
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
-    masu::put_rows(stream, masu::size_of(x.dtype), data[1], lines, each, [&](Buffer<std::byte>& values) {
-      masu::put_rows(stream, masu::size_of(Dtype::i64), data[2], lines, each, [&](Buffer<std::byte>& places) {
+    masu::put_rows(stream, masu::size_of(x.dtype), results[0], lines, each, [&](Buffer<std::byte>& values) {
+      masu::put_rows(stream, masu::size_of(index), results[1], lines, each, [&](Buffer<std::byte>& places) {
         static_cast<void>(masu::topk(stream, rows, x.dtype, each, values, places, options));
       });
     });

@@ -34,30 +34,6 @@ bool dtype_of_code(PyObject* code, Dtype& dtype) {
   return find_dtype(std::string_view(text, static_cast<std::size_t>(size)), dtype);
 }
 
-// The dtype that a caller gives, as a code or in any way that NumPy or PyTorch has; `usual` for None. False for others.
-// What Python finds for built-in types, texts and dtypes is kept, since to ask takes a third of a call; of what has a
-// dtype that may be another one tomorrow it is not.
-bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
-  dtype = usual;
-  if (is_none(given) || dtype_of_code(given, dtype)) return true;
-  static PyObject* const known = PyDict_New();
-  PyObject* code = PyDict_GetItemWithError(known, given);
-  if (code != nullptr) return dtype_of_code(code, dtype);
-  PyErr_Clear();  // of what has no hash
-  try {
-    const nb::module_ kinds = nb::module_::import_("masu._kinds");
-    const nb::object found = kinds.attr("code_of")(kinds.attr("numpy_dtype")("", nb::borrow(given)));
-    if (!dtype_of_code(found.ptr(), dtype)) return false;
-    const bool built_in = PyType_Check(given) != 0 &&
-                          (PyType_GetFlags(reinterpret_cast<PyTypeObject*>(given)) & Py_TPFLAGS_HEAPTYPE) == 0;
-    const bool stays = built_in || PyUnicode_Check(given) != 0 || !nb::hasattr(nb::handle(given), "dtype");
-    if (stays && PyDict_SetItem(known, given, found.ptr()) != 0) PyErr_Clear();
-    return true;
-  } catch (nb::python_error&) {
-    return false;  // the function in Python tells it
-  }
-}
-
 // Elements as NumPy converts them: integers modulo the range.
 void as_dtype(Stream& stream, const Buffer<std::byte>& from, Dtype dtype, Buffer<std::byte>& to, Dtype other) {
   static_cast<void>(masu::convert(stream, from, dtype, to, other, {.overflow = masu::Overflow::wrap}));
@@ -87,6 +63,29 @@ bool addend(PyObject* number, Dtype dtype, std::uint64_t& bits) {
 }
 
 }  // namespace
+
+// What Python finds for built-in types, texts and dtypes is kept, since to ask takes a third of a call; of what has a
+// dtype that may be another one tomorrow it is not.
+bool dtype_of(PyObject* given, Dtype usual, Dtype& dtype) {
+  dtype = usual;
+  if (is_none(given) || dtype_of_code(given, dtype)) return true;
+  static PyObject* const known = PyDict_New();
+  PyObject* code = PyDict_GetItemWithError(known, given);
+  if (code != nullptr) return dtype_of_code(code, dtype);
+  PyErr_Clear();  // of what has no hash
+  try {
+    const nb::module_ kinds = nb::module_::import_("masu._kinds");
+    const nb::object found = kinds.attr("code_of")(kinds.attr("numpy_dtype")("", nb::borrow(given)));
+    if (!dtype_of_code(found.ptr(), dtype)) return false;
+    const bool built_in = PyType_Check(given) != 0 &&
+                          (PyType_GetFlags(reinterpret_cast<PyTypeObject*>(given)) & Py_TPFLAGS_HEAPTYPE) == 0;
+    const bool stays = built_in || PyUnicode_Check(given) != 0 || !nb::hasattr(nb::handle(given), "dtype");
+    if (stays && PyDict_SetItem(known, given, found.ptr()) != 0) PyErr_Clear();
+    return true;
+  } catch (nb::python_error&) {
+    return false;  // the function in Python tells it
+  }
+}
 
 Outcome enqueued::reduce(EnqueuedCall& call) {
   using Form = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,

@@ -61,12 +61,12 @@ constexpr Function functions[] = {
 
 // By Name.
 constexpr std::array<const char*, static_cast<std::size_t>(Name::count)> asked_names = {
-    "axis",   "dtype", "out",     "keepdims", "ddof",         "kind",           "descending",    "initial",
-    "kth",    "k",     "largest", "side",     "return_index", "return_inverse", "return_counts", "q",
-    "method", "bins",  "range",   "density",  "weights",      "minlength"};
+    "axis",          "dtype", "out",     "keepdims", "ddof",        "kind",    "descending",   "initial",
+    "kth",           "k",     "largest", "lengths",  "index_dtype", "side",    "return_index", "return_inverse",
+    "return_counts", "q",     "method",  "bins",     "range",       "density", "weights",      "minlength"};
 // Parameters that are True, False or not given where a call on tensors is plain.
-constexpr std::string_view flags[] = {"density",      "descending",     "keepdims",     "largest",
-                                      "return_index", "return_inverse", "return_counts"};
+constexpr std::string_view flags[] = {"density",      "descending",     "keepdims",      "largest",
+                                      "return_index", "return_inverse", "return_counts", "sorted"};
 // Parameters that are not given there.
 constexpr std::string_view absent[] = {"correction", "device", "equal_nan", "mean", "order", "sorter", "where"};
 

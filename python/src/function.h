@@ -26,6 +26,8 @@ enum class Name : std::uint8_t {
   kth,
   k,
   largest,
+  lengths,
+  index_dtype,
   side,
   return_index,
   return_inverse,

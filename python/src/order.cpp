@@ -245,27 +245,45 @@ void zeros_elsewhere(nb::handle data, nb::handle flags, nb::handle result) {
 }
 
 void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t k, bool largest, std::uint64_t rows,
-          const Device& device) {
+          const Device& device, nb::handle lengths) {
   const Input input(data);
+  std::optional<Input> each;
+  if (!lengths.is_none()) each.emplace(lengths);
   const Output best(values);
   const Output where(indices);
   call([&] {
-    const masu::TopkOptions options{.largest = largest, .rows = rows};
+    masu::TopkOptions options{.largest = largest, .rows = rows, .index_dtype = where.dtype()};
+    std::optional<masu::Buffer<const std::byte>> here;
+    if (each) {
+      options.lengths_dtype = each->dtype();
+      if (each->on_device()) {
+        options.lengths = &each->buffer();
+      } else {
+        const std::size_t bytes = each->count() * masu::size_of(each->dtype());
+        options.lengths =
+            &here.emplace(masu::Buffer<const std::byte>::wrap_host(this_cpu(), {each->data<std::byte>(), bytes}));
+      }
+    }
     if (input.on_device()) {
       masu::topk(input.buffer(), input.dtype(), k, best.buffer(), where.buffer(), options);
       return;
     }
-    copy_first(masu::topk(device, input.view(), k, options), k, best.data<void>(), where.data<std::uint64_t>());
+    copy_first(masu::topk(device, input.view(), k, options), k, best.data<void>(), where.data<void>(), where.dtype());
   });
 }
 
 }  // namespace
 
-void copy_first(const masu::TopkResult& found, std::uint64_t k, void* values, std::uint64_t* places) {
+void copy_first(const masu::TopkResult& found, std::uint64_t k, void* values, void* places, Dtype dtype) {
   const std::size_t bytes = k * masu::size_of(found.dtype());
   for (std::uint64_t row = 0; row < found.rows(); ++row) {
+    // A row of the result has k places, with or without an element.
     std::memcpy(static_cast<std::byte*>(values) + row * bytes, found.view(row).data, bytes);
-    std::copy_n(found.indices(row).data(), k, places + row * k);
+    const std::uint64_t* const indices = found.indices(row).data();
+    if (masu::size_of(dtype) == sizeof *indices) std::copy_n(indices, k, static_cast<std::uint64_t*>(places) + row * k);
+    else
+      std::transform(indices, indices + k, static_cast<std::int32_t*>(places) + row * k,
+                     [](std::uint64_t index) { return static_cast<std::int32_t>(index); });
   }
 }
 
@@ -304,7 +322,8 @@ void register_order(nb::module_& m) {
   m.def("has_both_zeros", has_both_zeros);
   m.def("searchsorted", searchsorted);
   m.def("unique", unique);
-  m.def("topk", topk);
+  m.def("topk", topk, nb::arg("data"), nb::arg("values"), nb::arg("indices"), nb::arg("k"), nb::arg("largest"),
+        nb::arg("rows"), nb::arg("device"), nb::arg("lengths") = nb::none());
 }
 
 }  // namespace masu_python

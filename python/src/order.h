@@ -35,7 +35,8 @@ inline masu::Pending<void> part_row(masu::Stream& stream, const masu::Buffer<std
                 : masu::partition(stream, row, dtype, to, place);
 }
 
-// Copies the k first of each row, and where they stand, to memory of the host.
-void copy_first(const masu::TopkResult& found, std::uint64_t k, void* values, std::uint64_t* places);
+// Copies the k first of each row, and where they stand, to memory of the host; places have a dtype of 4 or 8 bytes.
+void copy_first(const masu::TopkResult& found, std::uint64_t k, void* values, void* places,
+                masu::Dtype dtype = masu::Dtype::i64);
 
 }  // namespace masu_python

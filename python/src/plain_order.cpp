@@ -240,8 +240,7 @@ PyObject* plain::topk(const Arguments& values) {
   const nb::object places = new_numpy_array(shape, Dtype::i64);
   const masu::TopkOptions options{.largest = values[3] != Py_False, .rows = a.count / a.lines.length};
   const auto each = static_cast<std::uint64_t>(k);
-  copy_first(masu::topk(this_cpu(), a.elements(), each, options), each, data_of(best),
-             static_cast<std::uint64_t*>(data_of(places)));
+  copy_first(masu::topk(this_cpu(), a.elements(), each, options), each, data_of(best), data_of(places));
   return type(best, places).release().ptr();
 }
 

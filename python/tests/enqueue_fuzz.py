@@ -72,7 +72,7 @@ def calls(draw):
     if name in ("partition", "argpartition"):
         return name, [draw(st.integers(-70, 70))], {"axis": draw(AXIS)}
     if name == "topk":
-        return name, [draw(st.integers(-1, 70))], {"axis": draw(AXIS), "largest": draw(st.booleans())}
+        return name, [draw(st.integers(-1, 70))], {"axis": draw(AXIS), "largest": draw(st.booleans()), "index_dtype": draw(st.sampled_from([None, "i4", np.int64, "f4"]))}
     if name == "cumsum":
         return name, [], {"axis": draw(AXIS), "dtype": draw(TYPES)}
     options = {"axis": draw(AXES), "keepdims": draw(st.booleans())}

@@ -106,6 +106,7 @@ for count in (1, 1000, 100_000):
         assert type(best) is masu.TopK
         if count > 5000:  # more than a work-group orders
             enqueued(lambda: masu.topk(x, 5000), [((5000,), dtype), ((5000,), "i8")])
+            enqueued(lambda: masu.topk(x, 5000, lengths=tensor((), "i4")), [((5000,), dtype), ((5000,), "i8")])
         enqueued(lambda: masu.searchsorted(x, x, "right"), [((count,), "i8")])
         if kind != "b":
             enqueued(lambda: masu.dot(x, x), [((), dtype)])
@@ -195,6 +196,9 @@ enqueued(lambda: masu.sum(x), [((), "f4")])
 enqueued(lambda: masu.sum(x, 2), [((4, 5), "f4")])
 enqueued(lambda: masu.cumsum(x, -1), [((4, 5, 6), "f4")])
 enqueued(lambda: masu.topk(x, 2), [((4, 5, 2), "f4"), ((4, 5, 2), "i8")])
+for dtype in ("i8", "u8", "i4", "i1", "u1"):
+    enqueued(lambda: masu.topk(x, 2, lengths=tensor((4, 5), dtype), sorted=False, index_dtype="i4"), [((4, 5, 2), "f4"), ((4, 5, 2), "i4")])
+    enqueued(lambda: masu.topk(x, 2, 0, lengths=tensor((5, 6), dtype)), [((2, 5, 6), "f4"), ((2, 5, 6), "i8")])
 enqueued(lambda: masu.var(x, -1, ddof=1), [((4, 5), "f4")])
 enqueued(lambda: masu.median(x, 2), [((4, 5), "f4")])
 enqueued(lambda: masu.median(tensor((20_000, 3), "i4"), -1), [((20_000,), "f8")])
@@ -363,6 +367,9 @@ usual(lambda: masu.nanquantile(tensor(4), np.float32(0.5)))
 usual(lambda: masu.quantile(tensor(4), 0.5, method="inverted_cdf", weights=tensor(4)))
 usual(lambda: masu.quantile(tensor(4, "b1"), 0.5))
 usual(lambda: masu.topk(tensor(4), True))
+for wrong in (tensor(4, "i8"), tensor((), "f4"), tensor((), "b1"), 3):
+    usual(lambda: masu.topk(tensor(4), 2, lengths=wrong))
+usual(lambda: masu.topk(tensor(4), 2, index_dtype="i2"))
 usual(lambda: masu.var(tensor(4), ddof=4))
 usual(lambda: masu.histogram(tensor(4), 10, (0, float("nan"))))
 usual(lambda: masu.histogram(tensor(4), 10, (1, 0)))

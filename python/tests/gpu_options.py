@@ -305,6 +305,26 @@ def check_captured_options():
             same(Torch.get(found[-1]), masu.quantile(finite, [0.1, 0.7], 1))
 
 
+def check_lengths_of_topk():
+    """Of lines along any axis, beyond both ends of these, shorter and longer than k; with indices of both dtypes."""
+    for library in LIBRARIES:
+        for dtype in ("f4", "i8"):
+            for shape, axis, ks in (((300, 1000), 1, (1, 50, 1000)), ((40, 50_257), 1, (50, 2048, 6000)), ((5000, 33), 1, (3,)),
+                                    ((2000, 7), 0, (20,)), ((3, 1_300_001), 1, (7, 9000)), ((200_003,), 0, (64, 5000))):
+                data = with_nans(dtype, shape) if dtype == "f4" else host(dtype, np.prod(shape)).reshape(shape)
+                others = shape[:axis] + shape[axis + 1:]
+                lengths = np.asarray(random.integers(-3, shape[axis] + 5, others))
+                for k in ks:
+                    for largest, kind, index in ((True, "i8", "int64"), (False, "i4", "int32"), (True, "i2", "int64")):
+                        given = np.minimum(lengths, 32767).astype(kind)
+                        array, there = library.give(data), library.give(given)
+                        for _ in TURNS:
+                            found = masu.topk(array, k, axis, largest=largest, lengths=there, index_dtype=index)
+                            want = masu.topk(data, k, axis, largest=largest, lengths=given, index_dtype=index)
+                            for got, part in zip(found, want):
+                                same(library.get(got), part)
+
+
 def check_misaligned():
     if cupy is None or Torch not in LIBRARIES:
         return

@@ -34,16 +34,17 @@ RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, st
   const std::uint64_t most = used < device.local_bytes ? (device.local_bytes - used) / vector_bytes : 0;
   // A cluster is quicker; where rows fill the device, a work-group takes each, which waits less.
   const unsigned cluster = cluster_groups(device);
-  const bool few = rows * (orders_many ? 8 : 2) <= device.compute_units;
+  const bool few = rows * (orders_many ? tuned.units_an_ordered_row : tuned.units_a_row) <= device.compute_units;
   if (vectors > most || (few && vectors > tuned.most_alone_vectors)) shape.cluster = cluster;
   shape.share = (vectors + shape.cluster - 1) / shape.cluster;
   shape.holds = shape.share <= most;
   // Vectors of a work-item: several, so that few wait at barriers, unless others are idle.
   const bool idle = shape.cluster > 1 && rows * cluster <= 2 * std::uint64_t{device.compute_units};
-  const std::uint64_t each = idle ? 2 : 8;
+  const std::uint64_t each = idle ? tuned.idle_row_vectors : tuned.row_vectors;
   const std::uint64_t fitting = std::bit_ceil((shape.share + each - 1) / each);
-  const unsigned largest = idle ? std::min(shape.group, 512U) : shape.group;
-  shape.group = static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, std::min(shape.group, 64U), largest));
+  const unsigned largest = idle ? std::min(shape.group, tuned.idle_row_group) : shape.group;
+  shape.group =
+      static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, std::min(shape.group, tuned.least_row_group), largest));
   return shape;
 }
 

@@ -100,11 +100,12 @@ typedef struct {
   uint index_bits;  // of the greatest index
 } Row;
 
-// The part of the row that a work-group has, of parts of `share` vectors.
-MASU_INLINE void take_part(Row *row, const uint share) {
+// The part of the row that a work-group has, of parts of `most_share` vectors at most.
+MASU_INLINE void take_part(Row *row, const uint most_share) {
   const uint whole = row->entries / MASU_PER_VECTOR;
   const uint all = whole + (row->entries % MASU_PER_VECTOR != 0 ? 1 : 0);
 #if MASU_CLUSTER > 1
+  const uint share = min(most_share, (all + MASU_CLUSTER - 1) / MASU_CLUSTER);
   row->first = min(all, SELECT_PART * share);
   row->vectors = min(all - row->first, share);
   row->whole = min(whole - min(whole, row->first), share);

@@ -27,18 +27,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(TOPK_DATA, TOPK_WORK, cons
   const uint first_part = first_rank + lane % ranks_here + lane / ranks_here * MASU_SAMPLES;
   const uint parts = 1u << shift;
   const uint width = count >> shift;
+  const uint length = TOPK_LENGTH(0);  // behind it are ranks of 0
+  MASU_BITS most = 0;
   MASU_BITS looked[MASU_LOOKS];  // all on their way at once
+  bool there[MASU_LOOKS];
   MASU_UNROLLED
   for (int i = 0; i < MASU_LOOKS; ++i) {
     const uint part = first_part + i * MASU_LOOKERS * MASU_SAMPLES;
     const ulong place = ((ulong)part * count >> shift) + ((ulong)scrambled(part) * width >> 32);
-    looked[i] = part < parts ? element_at(data + byte_offset, (size_t)place) : 0;
+    there[i] = part < parts && place < length;
+    looked[i] = there[i] ? element_at(data + byte_offset, (size_t)place) : 0;
   }
-  MASU_BITS most = 0;
   MASU_UNROLLED
   for (int i = 0; i < MASU_LOOKS; ++i) {
     const MASU_BITS rank = rank_of(looked[i]);
-    if (first_part + i * MASU_LOOKERS * MASU_SAMPLES < parts && rank > most) most = rank;
+    if (there[i] && rank > most) most = rank;
   }
   seen[lane] = most;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -83,23 +86,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint r
   }
 }
 
-// All ranks, in the order of the elements.
+// All ranks, in the order of the elements, and ranks of 0 behind them.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(TOPK_DATA, __global uchar *restrict ranks, const ulong ranks_at) {
   __global const uchar *bytes = data + byte_offset;
+  const uint length = TOPK_LENGTH(0);
   for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
-    set_element(ranks + ranks_at, i, rank_of(element_at(bytes, i)));
+    set_element(ranks + ranks_at, i, i < length ? rank_of(element_at(bytes, i)) : 0);
   }
 }
 
-// The threshold is the rank of an element, or that rank itself where it was selected among ranks: nothing is known yet of what reaches it. One work-group.
+// The threshold is the rank of an element, or that rank itself where it was selected among ranks: nothing is known yet of
+// what reaches it. One work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(TOPK_WORK, __global const uchar *restrict element,
-                                                     const ulong element_at_byte) {
+                                                     const ulong element_at_byte, const uint is_rank) {
   __global uint *control = TOPK_AT(uint, control_at);
-#if MASU_LARGEST && MASU_SKIP
-  const ulong rank = element_at(element + element_at_byte, 0);
-#else
-  const ulong rank = rank_of(element_at(element + element_at_byte, 0));
-#endif
+  const MASU_BITS found = element_at(element + element_at_byte, 0);
+  const ulong rank = is_rank != 0 ? found : rank_of(found);
   const uint lane = (uint)get_local_id(0);
   if (lane >= control_words) return;
   control[lane] = lane == control_threshold ? (uint)rank : lane == control_threshold + 1 ? (uint)(rank >> 32) : 0;
@@ -150,17 +152,15 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
   const uint first_place = collect != 0 ? control[control_above] : 0;
   __global uint *gathered = control + (collect != 0 ? control_taken : control_above);
   const MASU_BITS threshold = threshold_of(control);
-#if MASU_FLOAT
-  const bool nan = threshold == SELECT_NAN_RANK;  // the threshold itself
-#else
-  const bool nan = false;
-#endif
+  // No number has the threshold: ranks are compared.
+  const bool by_rank = MASU_FLOAT && (threshold == SELECT_NAN_RANK || threshold == 0);
   const MASU_VALUE t = MASU_AS_VALUE(bits_of_rank(threshold));
   MASU_VALUE looked_for = t;  // what reaches it is looked at
   bool closed = false;        // nothing is
   uint seen = 0;
   const uint gap = gap_of(bytes);
-  const uint all_tiles = collect != 0 ? control[control_end] : tiles_of(gap, count);
+  const uint length = TOPK_LENGTH(0);
+  const uint all_tiles = collect != 0 ? control[control_end] : tiles_of(gap, length);
   if (lane < 8) words[lane] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 #if MASU_SKIP
@@ -170,7 +170,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
   uint turn = 0;
   for (uint tile = (uint)get_group_id(0); tile < all_tiles; tile += (uint)get_num_groups(0)) {
     const bool wanted = collect == 0 || tiles[tile] != 0;
-    const uint count_here = wanted ? count : 0;  // else nothing is loaded
+    const uint count_here = wanted ? length : 0;  // else nothing is loaded
     const ulong first = (ulong)tile * TOPK_TILE_VECTORS + lane;
     const uint first_element = (uint)(first * MASU_PER_VECTOR) - gap;  // wraps round before the first element
     uint4 loaded[MASU_UNROLL];
@@ -188,7 +188,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
     MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
       const uint4 v = loaded[k];
-      bool any = nan;
+      bool any = by_rank;
 #define MASU_EACH(bits, number) any |= TOPK_REACHES(MASU_AS_VALUE(bits), looked_for);
       MASU_EACH_OF(v)
 #undef MASU_EACH
@@ -203,8 +203,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
 #define MASU_EACH(bits, number)                                                         \
   {                                                                                     \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                           \
-    const bool above = nan ? rank_of(bits) > threshold : TOPK_EXCEEDS(x, t);            \
-    const bool same = nan ? rank_of(bits) == threshold : TOPK_REACHES(x, t) && !above;  \
+    const bool above = by_rank ? rank_of(bits) > threshold : TOPK_EXCEEDS(x, t);        \
+    const bool same = by_rank ? rank_of(bits) == threshold : TOPK_REACHES(x, t) && !above; \
     if (e + number < count_here) {                                                      \
       if (collect != 0 ? same : above) mask |= (TOPK_MASK)1 << (k * MASU_PER_VECTOR + number); \
       equal += same ? 1 : 0;                                                            \
@@ -224,7 +224,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(TOPK_
     seen += equals[turn];
     if (seen >= k_first && collect == 0) {
       closed = threshold == MASU_ALL_BITS;
-      if (!nan) looked_for = next_value(threshold);
+      if (!by_rank) looked_for = next_value(threshold);
     }
     if (lane == 0) {
       if (collect == 0) tiles[tile] = equals[turn];
@@ -259,7 +259,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(TOPK_DATA, TOPK_WORK, const 
   __global uint *control = TOPK_AT(uint, control_at);
   __global uint *tiles = TOPK_AT(uint, tiles_at);
   const uint lane = (uint)get_local_id(0);
-  const uint all_tiles = tiles_of(gap_of(data + byte_offset), count);
+  const uint all_tiles = tiles_of(gap_of(data + byte_offset), TOPK_LENGTH(0));
   const uint above = control[control_above];
   const long missing = (long)k - (long)above;  // in 32 bits, Oclgrind 21.10 would not know the instruction
   const uint needed = missing > 0 ? (uint)missing : 0;
@@ -289,7 +289,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(TOPK_DATA, TOPK_WORK, const 
   if (lane == 0) control[control_equal] = total;
 }
 
-// The result from entries that are in order, at least k.
+// The result from entries that are in order, at least k, after the elements those without an index.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_gather(TOPK_DATA, TOPK_WORK, TOPK_RESULT) {
   __global const ulong *keys = TOPK_AT(const ulong, keys_at);
   for (uint i = (uint)get_global_id(0); i < k; i += (uint)get_global_size(0)) {

@@ -11,7 +11,10 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace masu {
 
@@ -41,18 +44,34 @@ bool fits_one_launch(std::uint64_t row, const TopkOptions& options) {
   return row <= topk_plan::most_elements && options.rows < std::uint64_t{1} << 32;
 }
 
-// Rows beyond what one launch takes: each is cut into pieces.
+// At most the row's elements.
+std::vector<std::uint64_t> clamped(const ArrayView& lengths, std::uint64_t row) {
+  std::vector<std::uint64_t> result(lengths.count);
+  dispatch(lengths.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      const T* const from = static_cast<const T*>(lengths.data);
+      for (std::uint64_t r = 0; r < lengths.count; ++r) {
+        result[r] = std::cmp_less(from[r], 0) ? 0 : std::min(static_cast<std::uint64_t>(from[r]), row);
+      }
+    }
+  });
+  return result;
+}
+
+// Rows beyond what one launch takes: each is cut into pieces. `lengths`: of all rows, or none.
 TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row, std::uint64_t k,
-                          const TopkOptions& options) {
+                          const TopkOptions& options, std::span<const std::uint64_t> lengths) {
   TopkResult result = TopkParts::make(dtype, options.rows, k);
   const cpu::RowsTarget target = TopkParts::target(result);
   TopkOptions one = options;
   one.rows = 1;
+  one.lengths = nullptr;
   for (std::uint64_t r = 0; r < options.rows; ++r) {
     TopkAccumulator accumulator(data.device(), dtype, k, one);
-    const std::uint64_t bytes = row * size_of(dtype);
-    accumulator.add_buffer(Buffer<const std::byte>(data.device(), data.memory(), data.byte_offset() + r * bytes, bytes),
-                           dtype);
+    const std::uint64_t begin = data.byte_offset() + r * row * size_of(dtype);
+    const std::uint64_t bytes = (lengths.empty() ? row : lengths[r]) * size_of(dtype);
+    accumulator.add_buffer(Buffer<const std::byte>(data.device(), data.memory(), begin, bytes), dtype);
     const TopkResult found = accumulator.result();
     std::copy(found.indices().begin(), found.indices().end(), target.indices + r * k);
     std::copy_n(static_cast<const std::byte*>(found.view().data), found.size() * size_of(dtype),
@@ -64,14 +83,24 @@ TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row
   return result;
 }
 
-// Fills the places without an element.
-void pad_rows(const cpu::RowsTarget& rows, std::uint64_t count, std::uint64_t k, std::size_t element_bytes) {
-  for (std::uint64_t row = 0; row < count; ++row) {
-    const std::uint64_t first = row * k + rows.found[row];
-    const std::uint64_t missing = k - rows.found[row];
-    std::fill_n(rows.indices + first, missing, topk_plan::no_index);
-    std::memset(static_cast<std::byte*>(rows.values) + first * element_bytes, 0xff, missing * element_bytes);
+// Puts them closer, as u32.
+void narrow(std::uint64_t* indices, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto index = static_cast<std::uint32_t>(indices[i]);
+    std::memcpy(reinterpret_cast<std::byte*>(indices) + i * sizeof index, &index, sizeof index);
   }
+}
+
+// Lengths are where the data are, or in memory of `cpu` where these are the host's.
+std::optional<Operand> lengths_beside(const Operand& data, const TopkOptions& options) {
+  if (options.lengths == nullptr) return std::nullopt;
+  const Dtype dtype = options.lengths_dtype;
+  if (!data.is_on_host()) return Operand(*options.lengths, dtype);
+  if (!call::on_cpu(options.lengths->device())) {
+    call::refuse(topk_name,
+                 fmt::format("lengths of host data must lie on cpu, got {}", options.lengths->device().id()));
+  }
+  return Operand(call::host_view(*options.lengths, dtype));
 }
 
 // The top k of each row, for the host, or to memory of the caller's.
@@ -83,18 +112,34 @@ class Selection final : public call::Primitive {
     if (values != nullptr) writes("values", Operand(*values, 1));
     if (indices != nullptr) writes("indices", Operand(*indices, 1));
     data_ = &reads("the data", data);
+    lengths_ = reads("lengths", lengths_beside(data, options));
   }
   [[nodiscard]] TopkResult result() { return std::move(result_); }
 
  private:
   void check() override {
     row_ = check_shape(data_->count(), k_, options_);
-    check_size("values", values_, size_of(data_->dtype()));
-    check_size("indices", indices_, sizeof(std::uint64_t));
+    check_integers("index_dtype", options_.index_dtype);
+    check_integers("lengths_dtype", options_.lengths_dtype);
+    check_size("values", values_, places(), size_of(data_->dtype()));
+    check_size("indices", indices_, places(), size_of(options_.index_dtype));
+    check_size("lengths", options_.lengths, options_.rows, size_of(options_.lengths_dtype));
+    if (size_of(options_.index_dtype) < sizeof(std::uint64_t) && row_ > topk_plan::most_elements) {
+      refuse(fmt::format("index_dtype must be u64 or i64 for rows of more than 2^31 elements, got {}",
+                         to_string(options_.index_dtype)));
+    }
   }
-  void check_size(std::string_view name, const BufferBase* target, std::size_t element_bytes) const {
-    if (target == nullptr || target->size_bytes() == places() * element_bytes) return;
-    refuse(fmt::format("{} must have {} bytes, got {}", name, places() * element_bytes, target->size_bytes()));
+  void check_integers(std::string_view name, Dtype dtype) const {
+    if (!is_float(dtype) && size_of(dtype) >= sizeof(std::uint32_t)) return;
+    refuse(fmt::format("{} must be u32, i32, u64 or i64, got {}", name, to_string(dtype)));
+  }
+  void check_size(std::string_view name, const BufferBase* memory, std::uint64_t count,
+                  std::size_t element_bytes) const {
+    if (memory == nullptr) return;
+    if (memory->size_bytes() != count * element_bytes) {
+      refuse(fmt::format("{} must have {} bytes, got {}", name, count * element_bytes, memory->size_bytes()));
+    }
+    call::check_begin(topk_name, name, *memory, element_bytes);
   }
   [[nodiscard]] bool is_empty() const override { return false; }
   [[nodiscard]] std::uint64_t places() const { return options_.rows * k_; }
@@ -102,16 +147,26 @@ class Selection final : public call::Primitive {
   void run_on_cpu() override {
     result_ = TopkParts::make(data_->dtype(), options_.rows, k_);
     const cpu::RowsTarget found = TopkParts::target(result_);
-    cpu::topk_rows(data_->view(), options_.rows, k_, ranking_of(data_->dtype(), options_), found);
+    std::vector<std::uint64_t> lengths;
+    if (lengths_ != nullptr) lengths = clamped(lengths_->view(), row_);
+    cpu::topk_rows(data_->view(), options_.rows, k_, ranking_of(data_->dtype(), options_), lengths, found);
+    fill_places();
     if (values_ == nullptr) return;
-    pad_rows(found, options_.rows, k_, data_->element_bytes());
     std::memcpy(call::host_address(*values_), found.values, values_->size_bytes());
     std::memcpy(call::host_address(*indices_), found.indices, indices_->size_bytes());
+  }
+  // Makes the result what the caller's memory gets.
+  void fill_places() {
+    TopkParts::fill_places(result_, options_);
+    if (indices_ != nullptr && size_of(options_.index_dtype) < sizeof(std::uint64_t)) {
+      narrow(TopkParts::target(result_).indices, places());
+    }
   }
 
   void enqueue(Stream& stream) override {
     stream_ = &stream;
     options_.times = times();
+    if (lengths_ != nullptr) options_.lengths = &lengths_->buffer();
     const BufferBase& data = data_->buffer();
     if (!fits_one_launch(row_, options_)) {
       if (waits() || values_ != nullptr) select_in_pieces(stream);
@@ -123,18 +178,25 @@ class Selection final : public call::Primitive {
                                             values_ == nullptr));
     }
     job_.emplace(data, data_->dtype(), options_, options_.rows, row_, k_, !waits(), indices_, values_);
-    if (!waits()) return job_->enqueue(stream, data.byte_offset());
     job_->start(stream, data.byte_offset());
+    if (!waits()) return;
     if (values_ == nullptr) return finish_job();
     job_->finish(stream);
     if (times() != nullptr) times()->compute += job_->seconds();
   }
   void select_in_pieces(Stream& stream) {
     if (!waits()) stream.finish();  // what was given to it before may still change the data
-    result_ = topk_in_pieces(data_->buffer(), data_->dtype(), row_, k_, options_);
+    std::vector<std::uint64_t> lengths;
+    if (lengths_ != nullptr) {
+      std::vector<std::byte> bytes(lengths_->bytes());
+      call::fetch(stream, lengths_->buffer(), lengths_->buffer().byte_offset(), bytes.data(), bytes.size());
+      stream.finish();
+      lengths = clamped({lengths_->dtype(), bytes.data(), lengths_->count()}, row_);
+    }
+    result_ = topk_in_pieces(data_->buffer(), data_->dtype(), row_, k_, options_, lengths);
+    fill_places();
     if (values_ == nullptr) return;
     const cpu::RowsTarget found = TopkParts::target(result_);
-    pad_rows(found, options_.rows, k_, data_->element_bytes());
     stream.write_bytes(*values_, 0, found.values, values_->size_bytes());
     stream.write_bytes(*indices_, 0, found.indices, indices_->size_bytes());
     stream.finish();
@@ -144,11 +206,10 @@ class Selection final : public call::Primitive {
     if (job_) finish_job();
     else select_in_pieces(*stream_);
   }
-  void finish_job() {
-    result_ = TopkParts::finish(*stream_, *job_, data_->dtype(), options_.rows, k_, !waits(), times());
-  }
+  void finish_job() { result_ = TopkParts::finish(*stream_, *job_, data_->dtype(), options_.rows, k_, times()); }
 
   const Operand* data_;
+  const Operand* lengths_;
   std::uint64_t k_;
   TopkOptions options_;
   BufferBase* values_;
@@ -162,7 +223,8 @@ class Selection final : public call::Primitive {
 }  // namespace
 
 TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
-  if (call::on_cpu(device) || options.rows != 1) return call::run_on<Selection>(device, data, k, options);
+  if (call::on_cpu(device) || options.rows != 1 || options.lengths != nullptr)
+    return call::run_on<Selection>(device, data, k, options);
   // One row goes in pieces, so that copies go on beside the kernels.
   const FloatingPointScope usual;
   check_shape(data.count, k, options);

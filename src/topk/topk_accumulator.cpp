@@ -58,11 +58,11 @@ TopkResult TopkParts::of(Dtype dtype, const std::vector<cpu::TopkEntry>& entries
 }
 
 TopkResult TopkParts::finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k,
-                             bool queued, Times* times) {
+                             Times* times) {
   TopkResult result = make(dtype, rows, k);
   std::vector<std::uint32_t> nans(rows);
   const DeviceTopk::HostTarget target{result.indices_.data(), result.values_.data(), nans};
-  const bool fetched = !queued && job.finish(stream, &target);
+  const bool fetched = job.finish(stream, &target);
   if (times != nullptr) times->compute += job.seconds();
   if (!fetched) {
     const call::Timer timer(times, &Times::transfer);
@@ -70,12 +70,26 @@ TopkResult TopkParts::finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::
   }
   for (std::uint64_t row = 0; row < rows; ++row) {
     result.skipped_[row] = nans[row];
-    if (result.skipped_[row] == 0) continue;
     const auto first = result.indices_.begin() + static_cast<std::ptrdiff_t>(row * k);
-    result.found_[row] = static_cast<std::uint64_t>(
-        std::find(first, first + static_cast<std::ptrdiff_t>(k), topk_plan::no_index) - first);
+    const auto end = first + static_cast<std::ptrdiff_t>(k);
+    if (*(end - 1) != topk_plan::no_index) continue;
+    result.found_[row] = static_cast<std::uint64_t>(std::find(first, end, topk_plan::no_index) - first);
   }
   return result;
+}
+
+void TopkParts::fill_places(TopkResult& result, const TopkOptions& options) {
+  const std::uint64_t k = result.stride_;
+  dispatch(result.dtype_, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T last = ranking_of(result.dtype_, options).template last<T>();
+    auto* values = reinterpret_cast<T*>(result.values_.data());
+    for (std::uint64_t row = 0; row < result.rows(); ++row) {
+      const std::uint64_t found = result.found_[row];
+      std::fill_n(result.indices_.data() + row * k + found, k - found, topk_plan::no_index);
+      std::fill_n(values + row * k + found, k - found, last);
+    }
+  });
 }
 
 void TopkResult::check_row(std::uint64_t row) const {
@@ -171,8 +185,7 @@ struct detail::Accumulator<TopkAccumulator>::State : call::AccumulatorState {
   void settle() {
     if (!started) return;
     const auto [stream, job, elements, timed] = *std::exchange(started, std::nullopt);
-    const TopkResult found =
-        TopkParts::finish(stream, *job, dtype, 1, std::min(k, elements), false, timed ? &times : nullptr);
+    const TopkResult found = TopkParts::finish(stream, *job, dtype, 1, std::min(k, elements), timed ? &times : nullptr);
     std::vector<cpu::TopkEntry> entries(found.size());
     const Ranking ranking = ranking_of(dtype, options);
     dispatch(dtype, [&](auto tag) {
@@ -264,6 +277,7 @@ template class detail::BufferAccumulator<TopkAccumulator>;
 TopkAccumulator::TopkAccumulator(const Device& device, Dtype dtype, std::uint64_t k, const TopkOptions& options) {
   if (k < 1) call::refuse(topk_name, "k must be at least 1, got 0");
   call::check_one_row(topk_name, options.rows);
+  if (options.lengths != nullptr) call::refuse(topk_name, "data in pieces must have no lengths, got some");
   call::check_nan(topk_name, options.nan, NanPolicy::last);
   state_ = detail::make_hidden<State>(device, dtype, k, options);
 }

@@ -243,8 +243,9 @@ std::vector<TopkEntry> TopkList::result() const {
 }
 
 void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const Ranking& ranking,
-               const RowsTarget& target) {
+               std::span<const std::uint64_t> lengths, const RowsTarget& target) {
   const std::uint64_t count = data.count / rows;
+  const auto length_of = [&](std::uint64_t row) { return lengths.empty() ? count : lengths[row]; };
   const std::size_t size = size_of(data.dtype);
   const auto put = [&](std::uint64_t row, const std::vector<TopkEntry>& entries, std::uint64_t skipped) {
     auto* values = static_cast<std::byte*>(target.values) + row * k * size;
@@ -260,12 +261,13 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
     const T* x = static_cast<const T*>(data.data);
     if (rows == 1 || (count >= 4 * turn_elements && rows < 4 * std::uint64_t{cpu_threads()})) {
       for (std::uint64_t row = 0; row < rows; ++row) {
-        if (count >= least_ordered && k > count / ordered_share) {
-          first_of_order(x + row * count, count, k, ranking, target, row);
+        const std::uint64_t length = length_of(row);
+        if (length >= least_ordered && k > length / ordered_share) {
+          first_of_order(x + row * count, length, k, ranking, target, row);
           continue;
         }
         TopkList list(data.dtype, ranking, k);
-        list.add(ArrayView(data.dtype, x + row * count, count), 0);
+        list.add(ArrayView(data.dtype, x + row * count, length), 0);
         put(row, list.result(), list.skipped());
       }
       return;
@@ -275,16 +277,17 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
     runtime::parallel_parts(rows, rows_a_task, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t row = begin; row < end; ++row) {
         const T* from = x + row * count;
-        const std::uint64_t sampled = sampled_rank(ranking, from, count, k);
+        const std::uint64_t length = length_of(row);
+        const std::uint64_t sampled = sampled_rank(ranking, from, length, k);
         std::optional<Scan<T>> scan(std::in_place, ranking, k, sampled);
-        scan->add(from, count, 0);
+        scan->add(from, length, 0);
         if (sampled != 0 && scan->entries().size() < k) {
           scan.emplace(ranking, k, 0);
-          scan->add(from, count, 0);
+          scan->add(from, length, 0);
         }
         keep(scan->entries(), k);
         std::sort(scan->entries().begin(), scan->entries().end());
-        put(row, scan->entries(), ranking.skip ? count_nans(from, count) : 0);
+        put(row, scan->entries(), ranking.skip ? count_nans(from, length) : 0);
       }
     });
   });

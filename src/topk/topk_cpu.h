@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,11 @@ struct Ranking {
     constexpr std::uint64_t most = static_cast<KeyOf<T>>(~KeyOf<T>{0});
     if (!largest) return {0, most - rank};
     return {rank, skip && rank != 0 ? greatest_number_key<T>() : most};
+  }
+  // The number that comes last, for places without an element.
+  template <class T>
+  [[nodiscard]] T last() const noexcept {
+    return value_of_key<T>(largest ? least_key<T>() : greatest_number_key<T>());
   }
 };
 
@@ -87,7 +93,8 @@ class TopkList {
   std::vector<TopkEntry> kept_;  // at most k, in no order
 };
 
-// The top k of each of `rows` rows of equal length, on all threads: found[r] entries of row r from place r * k on.
+// The top k of each of `rows` rows, on all threads: found[r] entries of row r from place r * k on. `lengths`: of each
+// row, or none.
 struct RowsTarget {
   std::uint64_t* indices;
   void* values;
@@ -95,6 +102,6 @@ struct RowsTarget {
   std::uint64_t* skipped;
 };
 void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const Ranking& ranking,
-               const RowsTarget& target);
+               std::span<const std::uint64_t> lengths, const RowsTarget& target);
 
 }  // namespace masu::cpu

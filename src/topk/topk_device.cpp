@@ -39,18 +39,21 @@ std::uint32_t u32(std::uint64_t value) {
 
 Plan plan_for(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows, std::uint64_t count,
               std::uint64_t k) {
-  return topk_plan::make(device.info(), dtype, Ranking(dtype, options.largest, options.nan), rows, count, k);
+  Plan plan = topk_plan::make(device.info(), dtype, ranking_of(dtype, options), rows, count, k);
+  plan.lengths = options.lengths != nullptr;
+  return plan;
 }
 
-// Only the data tell how many NaNs stand after the k-th largest: it is selected among the ranks, where they come
-// first.
+// Only the data tell how many NaNs stand after the k-th largest, or how many elements the row has: it is selected among
+// the ranks, where these are 0.
 bool selects_ranks(const Plan& plan) {
-  return plan.ranking.largest && plan.ranking.skip;
+  return plan.lengths || (plan.ranking.largest && plan.ranking.skip);
 }
 
 // The dtype of ranks.
 Dtype rank_dtype(Dtype dtype) {
-  return size_of(dtype) == 8 ? Dtype::u64 : size_of(dtype) == 4 ? Dtype::u32 : Dtype::u16;
+  constexpr std::array<Dtype, 4> by_width{Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64};
+  return by_width[static_cast<std::size_t>(std::countr_zero(size_of(dtype)))];
 }
 
 // Rows that a work-group takes each, or a cluster: a long row of few goes another way, which takes more launches.
@@ -66,7 +69,8 @@ bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::
 
 // Where the arrays begin in the temporary memory, and how much there is of them.
 struct DeviceTopk::Layout {
-  bool rows = false;  // a work-group or a cluster takes each row
+  bool rows = false;    // a work-group or a cluster takes each row
+  bool queued = false;  // all is launched at once
   topk_plan::Sampling sampling;
   std::uint64_t control = 0;
   std::uint64_t ranks = 0;
@@ -88,6 +92,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
                                       std::uint64_t k, bool queued, bool results) {
   Layout at;
   at.rows = whole_rows(plan, rows, count, k);
+  at.queued = queued || plan.lengths;
   const auto place = [&](std::uint64_t& begin, std::uint64_t bytes) {
     begin = at.end;
     at.end += call::aligned(bytes);
@@ -109,7 +114,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
         at.sorting_bytes = std::max(at.sorting_bytes, sort_workspace(device, Dtype::u32, many, sizeof(std::uint64_t)));
       }
       place(at.sorting, at.sorting_bytes);
-      if (queued) {
+      if (at.queued) {
         at.selection_bytes = call::aligned(
             elements_at_workspace(device, selects_ranks(plan) ? rank_dtype(plan.dtype) : plan.dtype, count, 1));
         if (selects_ranks(plan)) at.all_ranks_bytes = count * size_of(plan.dtype);
@@ -137,6 +142,8 @@ DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& o
     : device_(data.device()),
       plan_(plan_for(device_, dtype, options, rows, count, k)),
       data_(data),
+      lengths_(options.lengths != nullptr ? *options.lengths : data),
+      index_bytes_(u32(indices != nullptr ? size_of(options.index_dtype) : sizeof(std::uint64_t))),
       rows_(rows),
       count_(count),
       k_(k),
@@ -144,7 +151,10 @@ DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& o
   call::check_fp64("topk", device_, dtype);
   const BufferBase& first = indices != nullptr ? *indices : data;
   const BufferBase& second = values != nullptr ? *values : data;
-  memory_.emplace(call::take_workspace("topk", options.workspace, device_, at_->end, {&data, &first, &second}));
+  memory_.emplace(
+      call::take_workspace("topk", options.workspace, device_, at_->end, {&data, &first, &second, &lengths_}));
+  if (plan_.lengths)
+    length_form_ = u32(size_of(options.lengths_dtype) / 4 + (is_signed(options.lengths_dtype) ? 4 : 0));
   if (indices != nullptr) {
     target_ = {indices, indices->byte_offset(), values, values->byte_offset()};
   } else {
@@ -167,7 +177,9 @@ void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::u
 }
 
 call::Arguments DeviceTopk::input(std::uint64_t row) const {
-  return call::Arguments(call::At{data_, data_at_ + row * count_ * size_of(plan_.dtype)}, u32(count_));
+  const std::uint64_t length_bytes = length_form_ % 4 * sizeof(std::uint32_t);
+  return call::Arguments(call::At{data_, data_at_ + row * count_ * size_of(plan_.dtype)}, u32(count_),
+                         call::At{lengths_, lengths_.byte_offset() + row * length_bytes}, length_form_);
 }
 
 call::Arguments DeviceTopk::work() const {
@@ -177,8 +189,8 @@ call::Arguments DeviceTopk::work() const {
 }
 
 call::Arguments DeviceTopk::result(std::uint64_t row) const {
-  return call::Arguments(u32(k_), call::At{*target_.indices, target_.indices_at + row * k_ * sizeof(std::uint64_t)},
-                         call::At{*target_.values, target_.values_at + row * k_ * size_of(plan_.dtype)});
+  return call::Arguments(u32(k_), call::At{*target_.indices, target_.indices_at + row * k_ * index_bytes_},
+                         index_bytes_, call::At{*target_.values, target_.values_at + row * k_ * size_of(plan_.dtype)});
 }
 
 call::Arguments DeviceTopk::entries(Part part, std::uint64_t places) const {
@@ -189,7 +201,16 @@ call::Arguments DeviceTopk::entries(Part part, std::uint64_t places) const {
 void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
   data_at_ = byte_offset;
   if (at_->rows) return launch_rows(stream);
-  start_row(stream, 0);
+  if (!at_->queued) return start_row(stream, 0);
+  for (std::uint64_t row = 0; row < rows_; ++row) {
+    if (k_ > plan_.places) {
+      launch_exact(stream, row);
+    } else {
+      start_row(stream, row);
+      if (at_->sampling.sampled) rescue(stream, row);
+    }
+    note_nans(stream, row);
+  }
 }
 
 void DeviceTopk::launch_rows(Stream& stream) {
@@ -316,7 +337,7 @@ void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries,
 
 void DeviceTopk::select_threshold(Stream& stream, std::uint64_t row) {
   const std::uint64_t bytes = count_ * size_of(plan_.dtype);
-  const std::uint64_t place = plan_.ranking.largest ? count_ - k_ : k_ - 1;
+  const std::uint64_t place = plan_.ranking.largest || selects_ranks(plan_) ? count_ - k_ : k_ - 1;
   const Buffer<std::byte> element = memory_->slice(at_->ranks, size_of(plan_.dtype));
   const bool placed = at_->selection_bytes != 0;
   const auto select = [&](const BufferBase& among, Dtype dtype) {
@@ -332,7 +353,7 @@ void DeviceTopk::select_threshold(Stream& stream, std::uint64_t row) {
   } else {
     select(Buffer<const std::byte>(device_, data_.memory(), data_at_ + row * bytes, bytes), plan_.dtype);
   }
-  launch(stream, Part::select, "topk_exact", 1, work(), element);
+  launch(stream, Part::select, "topk_exact", 1, work(), element, std::uint32_t{selects_ranks(plan_)});
 }
 
 void DeviceTopk::launch_exact(Stream& stream, std::uint64_t row) {
@@ -353,22 +374,8 @@ void DeviceTopk::note_nans(Stream& stream, std::uint64_t row) {
              memory_->slice(at_->nans + row * word, word));
 }
 
-void DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
-  data_at_ = byte_offset;
-  if (at_->rows) return launch_rows(stream);
-  for (std::uint64_t row = 0; row < rows_; ++row) {
-    if (k_ > plan_.places) {
-      launch_exact(stream, row);
-    } else {
-      start_row(stream, row);
-      if (at_->sampling.sampled) rescue(stream, row);
-    }
-    note_nans(stream, row);
-  }
-}
-
 bool DeviceTopk::finish(Stream& stream, const HostTarget* target) {
-  if (at_->rows) {
+  if (at_->rows || at_->queued) {
     if (target != nullptr) read(stream, *target);
     stream.finish();
     return true;

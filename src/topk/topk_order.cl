@@ -83,16 +83,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
   __global const uint *control = TOPK_AT(const uint, control_at);
   Row row;
 #if MASU_FROM_ROWS
-#define TOPK_END_OF_ROW count
+#define TOPK_END_OF_ROW row.entries
   row.held = held;
-  row.entries = count;
-  row.index_bits = 32 - clz(count);
-  take_part(&row, share);
   const bool found = rescues != 0 && control[control_above] <= capacity &&
-                     (ulong)control[control_above] + control[control_equal] >= k;
+                     (ulong)control[control_above] + control[control_equal] >= min(k, TOPK_LENGTH(0));
   const uint rows_here = found ? 0 : rows;
   for (size_t r = get_group_id(0) / MASU_CLUSTER; r < rows_here; r += get_num_groups(0) / MASU_CLUSTER) {
     row.bytes = data + byte_offset + r * count * MASU_ELEMENT_BYTES;
+    row.entries = TOPK_LENGTH(r);
+    row.index_bits = 32 - clz(row.entries);
+    take_part(&row, share);
 #else
 #define TOPK_END_OF_ROW UINT_MAX
   const ulong gathered = (ulong)control[control_above] + control[control_taken];
@@ -200,6 +200,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(TOPK_DATA, TOPK_WORK, cons
       for (uint group = 0; group < MASU_CLUSTER; ++group) place += ahead[group];
 #endif
       if (place < wanted) set_result(row.bytes, key, index, r * k + place, TOPK_RESULT_ARGUMENTS);
+    }
+    for (uint i = wanted + SELECT_PART * MASU_GROUP + lane; i < k; i += MASU_CLUSTER * MASU_GROUP) {
+      set_result(row.bytes, 0, TOPK_NO_INDEX, r * k + i, TOPK_RESULT_ARGUMENTS);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

@@ -18,8 +18,6 @@ constexpr std::string_view scan_file = "src/elements/group_scan.cl";
 constexpr std::string_view row_file = "src/select/selection_row.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
 
-constexpr std::uint64_t least_places = 512;  // of a cluster
-
 // The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
 // this chance; where many are expected, once in some millions.
 double threshold_rank(double chance) {
@@ -98,9 +96,10 @@ std::size_t Plan::sample_local() const noexcept {
 
 std::uint64_t Plan::places_of(std::uint64_t k) const noexcept {
   // More than k, as what more is ordered takes less time than one more look at the row.
-  constexpr std::uint64_t few = 64;
-  if (row.cluster > 1) return std::min(places, std::max(least_places, std::bit_ceil(k + k / 8)));
-  return std::bit_ceil(k <= few ? k + 8 : k);
+  if (row.cluster > 1) {
+    return std::min(places, std::max(tuned.least_places, std::bit_ceil(k + k / tuned.spare_part)));
+  }
+  return std::bit_ceil(k <= tuned.few_wanted ? k + tuned.spare_places : k);
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::uint64_t rows, std::uint64_t count,
@@ -115,8 +114,9 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::ui
   const std::uint64_t entry = plan.pairs() ? 12 : 8;
   const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;
   plan.places = std::bit_floor(std::max<std::uint64_t>(room / entry, 64));
-  const std::uint64_t ordered = std::bit_ceil(std::clamp<std::uint64_t>(k + k / 8, least_places, plan.places));
-  plan.row = selection_plan::row_shape(device, dtype, rows, count, ordered * entry, k >= least_places);
+  const std::uint64_t ordered =
+      std::bit_ceil(std::clamp<std::uint64_t>(k + k / tuned.spare_part, tuned.least_places, plan.places));
+  plan.row = selection_plan::row_shape(device, dtype, rows, count, ordered * entry, k >= tuned.least_places);
   return plan;
 }
 

@@ -61,6 +61,7 @@ struct Plan {
   unsigned batch = 1;              // entries that a work-item of one work-group loads at once
   unsigned groups_a_unit = 1;      // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
+  bool lengths = false;         // rows have lengths of their own, which the device alone knows
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
 
   // Entries have their index apart.
@@ -109,7 +110,7 @@ class DeviceTopk {
  public:
   // For `rows` rows of `count` elements; k <= count < 2^31. Results go to `indices` and `values`, row r's from place
   // r * k on; where those are null, to memory of its own, for fetch(). With no `workspace`, memory is allocated.
-  // `queued`: for enqueue(), which needs more.
+  // `queued`: start() launches all, which needs more; so it does where rows have lengths.
   DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& options, std::uint64_t rows, std::uint64_t count,
              std::uint64_t k, bool queued, const BufferBase* indices = nullptr, const BufferBase* values = nullptr);
   ~DeviceTopk();
@@ -121,8 +122,6 @@ class DeviceTopk {
 
   // Launches what needs no look at results in between; the data begins so many bytes into its buffer's memory.
   void start(Stream& stream, std::uint64_t byte_offset);
-  // The same with all that is left to do: instead of start() and finish().
-  void enqueue(Stream& stream, std::uint64_t byte_offset);
   // Where the own results of all rows go in host memory, and how many NaNs of each were skipped.
   struct HostTarget {
     std::uint64_t* indices;
@@ -132,7 +131,7 @@ class DeviceTopk {
   // Waits, and does what is left to do. Where it returns true it has fetched the results to `target`, if that is not
   // null, while it waited.
   bool finish(Stream& stream, const HostTarget* target = nullptr);
-  // Waits.
+  // The same of what start() has launched wholly. Waits.
   void fetch(Stream& stream, const HostTarget& target) const;
   // Device time of the launches, once finished; the stream's events must tell times.
   [[nodiscard]] double seconds() const;
@@ -175,6 +174,9 @@ class DeviceTopk {
   Device device_;
   topk_plan::Plan plan_;
   const BufferBase& data_;
+  const BufferBase& lengths_;      // the data where there are none
+  std::uint32_t length_form_ = 0;  // as topk_select.cl has it
+  std::uint32_t index_bytes_;
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t k_;
@@ -200,9 +202,11 @@ struct TopkParts {
   static TopkResult make(Dtype dtype, std::uint64_t rows, std::uint64_t k);
   static cpu::RowsTarget target(TopkResult& result);
   static TopkResult of(Dtype dtype, const std::vector<cpu::TopkEntry>& entries, std::uint64_t skipped);
-  // Waits for a job that was started (where `queued`, for one that was enqueued), and fetches its results.
+  // Waits for a job that was started, and fetches its results.
   static TopkResult finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k,
-                           bool queued, Times* times = nullptr);
+                           Times* times = nullptr);
+  // Fills the places without an element.
+  static void fill_places(TopkResult& result, const TopkOptions& options);
 };
 
 }  // namespace masu

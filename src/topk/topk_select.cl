@@ -7,17 +7,30 @@
 
 #define TOPK_PAIRS (MASU_ELEMENT_BYTES == 8)
 
-// `count` elements, `byte_offset` bytes into `data`.
-#define TOPK_DATA __global const uchar *data, const ulong byte_offset, const uint count
+// Rows of `count` elements, `byte_offset` bytes into `data`, and their lengths.
+#define TOPK_DATA                                                                                                   \
+  __global const uchar *data, const ulong byte_offset, const uint count, __global const uchar *lengths,             \
+      const ulong lengths_at, const uint length_form
+// How many elements the row `r` has: all, or as many as its length says, which is clamped. A form has the words of a length, 0
+// where there are none, and 4 more where lengths have a sign.
+inline uint length_of(__global const uchar *lengths, const uint form, const size_t r, const uint count) {
+  if (form == 0) return count;
+  const uint words = form & 3;
+  __global const uint *length = (__global const uint *)lengths + r * words;
+  if (form > 4 && length[words - 1] >> 31 != 0) return 0;
+  return words == 2 && length[1] != 0 ? count : min(length[0], count);
+}
+#define TOPK_LENGTH(r) length_of(lengths + lengths_at, length_form, r, count)
 // Temporary memory, and where the arrays begin in it: views of it are not for every device.
 #define TOPK_WORK                                                                                                  \
   __global uchar *work, const ulong control_at, const ulong ranks_at, const ulong tiles_at, const ulong keys_at,   \
       const ulong indices_at
 #define TOPK_AT(type, at) ((__global type *)(work + (at)))
 // Where the k results of each row go.
-#define TOPK_RESULT \
-  const uint k, __global uchar *results, const ulong result_indices_at, __global uchar *values, const ulong values_at
-#define TOPK_RESULT_ARGUMENTS results + result_indices_at, values + values_at
+#define TOPK_RESULT                                                                                                 \
+  const uint k, __global uchar *results, const ulong result_indices_at, const uint index_bytes, __global uchar *values, \
+      const ulong values_at
+#define TOPK_RESULT_ARGUMENTS results + result_indices_at, index_bytes, values + values_at
 
 // What the kernels of one call tell each other and the host: words of `control`.
 #define control_above 0      // elements above the threshold
@@ -53,11 +66,15 @@ inline bool is_skipped(const ulong key) {
   return key >> 32 == 0;
 #endif
 }
+// In a place without an element: an index, and the number that comes last.
+#define TOPK_NO_INDEX UINT_MAX
+#define TOPK_LAST (MASU_FLOAT ? MASU_INFINITY_BITS | (MASU_LARGEST ? MASU_SIGN : 0) : bits_of_rank(0))
 // Writes result number `place`.
 inline void set_result(__global const uchar *bytes, const ulong key, const uint index, const size_t place,
-                       __global uchar *result_indices, __global uchar *result_values) {
-  const bool none = is_skipped(key);
-  ((__global ulong *)result_indices)[place] = none ? ULONG_MAX : (ulong)index;
+                       __global uchar *result_indices, const uint index_bytes, __global uchar *result_values) {
+  const bool none = index == TOPK_NO_INDEX || is_skipped(key);
+  if (index_bytes == 4) ((__global uint *)result_indices)[place] = none ? UINT_MAX : index;
+  else ((__global ulong *)result_indices)[place] = none ? ULONG_MAX : (ulong)index;
 #if TOPK_PAIRS
   const MASU_BITS rank = key;
 #else
@@ -68,7 +85,7 @@ inline void set_result(__global const uchar *bytes, const ulong key, const uint 
 #else
   const bool known = true;
 #endif
-  MASU_BITS bits = MASU_ALL_BITS;
+  MASU_BITS bits = TOPK_LAST;
   if (!none) bits = known ? bits_of_rank(rank) : element_at(bytes, index);
   set_element(result_values, place, bits);
 }

@@ -151,8 +151,8 @@ inline double median(MPI_Comm comm, const Part& x, int root = all_ranks) {
   return call.finish([&] { return dispatch(x.dtype(), value); }, root);
 }
 
-/// As topk.h says on the data of all ranks: equal elements by index among all of them. options.rows must be 1;
-/// options.workspace and times are not used. With a root, others have no elements.
+/// As topk.h says on the data of all ranks: equal elements by index among all of them. options.rows must be 1,
+/// options.lengths null; options.workspace and times are not used. With a root, others have no elements.
 inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const TopkOptions& options = {},
                        int root = all_ranks) {
   detail::Call call(comm, [&] {
@@ -163,7 +163,8 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
         .with("NaN", to_string(options.nan))
         .with_root(root);
   });
-  const TopkOptions own{.largest = options.largest, .nan = options.nan, .rows = options.rows};
+  const TopkOptions own{
+      .largest = options.largest, .nan = options.nan, .rows = options.rows, .lengths = options.lengths};
   std::optional<Stream> stream;
   std::optional<TopkAccumulator> found;
   call.attempt([&] {
