@@ -138,6 +138,7 @@ class EnqueueForms {
   }
 
   void add_sorts();
+  void add_groups();
   [[nodiscard]] std::vector<std::uint64_t> segments_of(Dtype dtype) const;
   void add_selections();
   void add_sums();
@@ -223,11 +224,7 @@ inline void EnqueueForms::add_sorts() {
   add("argsort", true,
       [this](Stream& s) { return argsort(s, data_, Dtype::f32, places_, Dtype::u64, {.workspace = with_}); },
       {&places_});
-}
-
-inline std::vector<std::uint64_t> EnqueueForms::segments_of(Dtype dtype) const {
-  const std::uint64_t keys = count_ * 4 / size_of(dtype);
-  return {0, keys / 3, keys / 3, keys / 2, keys};
+  add_groups();
 }
 
 inline void EnqueueForms::add_selections() {
@@ -498,3 +495,5 @@ inline void EnqueueForms::add_moves() {
 }
 
 }  // namespace masu::test
+
+#include "enqueue_groups.h"

@@ -117,6 +117,11 @@ class ThreadsTest : public ::testing::Test {
            const auto found = run_length(cpu_, x_, {});
            return bytes_of(found.values, found.lengths);
          }},
+        {"group",
+         [this] {
+           const Groups found = group(cpu_, indices_, count);
+           return bytes_of(found.counts, found.offsets, found.order);
+         }},
         {"searchsorted", [this] { return bytes_of(searchsorted(cpu_, sorted_, y_)); }},
         {"quantiles",
          [this] {

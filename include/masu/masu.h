@@ -12,6 +12,7 @@
 #include <masu/error.h>
 #include <masu/floating_point.h>
 #include <masu/gather.h>
+#include <masu/group.h>
 #include <masu/histogram.h>
 #include <masu/interrupt.h>
 #include <masu/joint_histogram.h>

@@ -24,7 +24,7 @@ inline constexpr unsigned columns = 32;
 inline constexpr unsigned counter_words = digits / 2 * columns;
 // Tiles of a chunk: a work-group sums the counts of one chunk.
 inline constexpr unsigned chunk_tiles = 128;
-inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
+inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl, and for groups
 
 // Work-group size, keys of a work-item, and work-groups that share a compute unit.
 struct Shape {
@@ -83,5 +83,8 @@ bool carried(std::size_t value_bytes) noexcept;
 inline constexpr auto sort_files = files("src/elements/group_scan.cl", "src/sort/device/sort_counters.cl",
                                          "src/sort/device/sort_rank.cl", "src/sort/device/sort.cl");
 inline constexpr auto order_files = files("src/sort/device/sort_order.cl");
+inline constexpr std::array<std::string_view, 3> group_key_files = {
+    "src/elements/elements.cl", "src/elements/first_position.cl", "src/sort/device/sort_group_keys.cl"};
+inline constexpr std::array<std::string_view, 1> group_border_files = {"src/sort/device/sort_group_borders.cl"};
 
 }  // namespace masu::sort_plan
